@@ -1,0 +1,146 @@
+"""The command line; the only module that imports Hydra."""
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+# Large activations on the CPU come in 2 MB pages: with 4 kB ones a fifth of training goes into page faults.
+# PyTorch reads it once, when it is imported.
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+
+from nmt.composition import Command, Composed, compose, help_text, multirun  # noqa: E402
+from nmt.errors import SettingsError, UserError  # noqa: E402
+
+USAGE = """\
+nmt: train machine-translation models, translate with them, and measure them
+
+  nmt train [KEY=VALUE ...]       from parallel text to a trained model in a run directory
+  nmt translate [KEY=VALUE ...]   lines in, as many lines out, in order
+  nmt evaluate [KEY=VALUE ...]    BLEU, chrF and TER of a run or of a finished translation
+
+  nmt train experiment=demo                    the built-in corpus, a few minutes on a laptop
+  nmt train model=attention run=outputs/mine   another model, in a folder of your choice
+  nmt train -m model=rnn,attention,transformer one after the other
+  nmt translate run=outputs/mine < in.de > out.en
+  nmt evaluate run=outputs/mine
+
+options of each command
+  --help            every key with its meaning and its default
+  --cfg job         print the settings that would be used, and stop
+  --config-dir DIR  look for settings of your own in DIR, too
+  -m, --multirun    (train) run every combination of comma-separated values
+options of nmt alone: --help, --version
+"""
+"""Printed by `nmt --help`."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit code: 0, or 2 for a mistake of the user's, 130 or 143 when stopped."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+    except SettingsError as error:
+        for problem in error.problems:
+            print(f"nmt: {problem}", file=sys.stderr)
+        return 2
+    except UserError as error:
+        print(f"nmt: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # whoever read the output has gone; nobody is left to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        print("nmt: interrupted", file=sys.stderr)
+        return 130
+
+
+def _terminate(signal_number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(143)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    name = arguments[0] if arguments else "--help"
+    if name in ("--help", "-h"):
+        print(USAGE, end="")
+    elif name == "--version":
+        from nmt import __version__
+
+        print(f"nmt {__version__}")
+    else:
+        command = Command.named(name)
+        options = Options(command, arguments[1:])
+        if options.wants_help:
+            print(help_text(command), end="")
+        elif options.is_multirun:
+            multirun(command, options.overrides, options.config_directory, _job(command))
+        else:
+            composed = compose(command, options.overrides, options.config_directory)
+            if options.wants_config:
+                print(composed.to_yaml(), end="")
+            else:
+                _job(command)(composed)
+    return 0
+
+
+class Options:
+    """What stands before and between the overrides on the command line."""
+
+    def __init__(self, command: Command, arguments: list[str]) -> None:
+        self.overrides: list[str] = []
+        self.wants_help = self.wants_config = self.is_multirun = False
+        self.config_directory: str | None = None
+        rest = iter(arguments)
+        for argument in rest:
+            name, _, value = argument.partition("=")
+            if name in ("--help", "-h"):
+                self.wants_help = True
+            elif name in ("--multirun", "-m") and command is Command.TRAIN:
+                self.is_multirun = True
+            elif name in ("--cfg", "-c", "--config-dir", "-cd"):
+                value = value or next(rest, "")
+                if name in ("--cfg", "-c"):
+                    if value != "job":
+                        raise UserError(f"--cfg: job is needed; got {value or 'nothing'}")
+                    self.wants_config = True
+                elif not Path(value).is_dir() or not value:
+                    raise UserError(f"--config-dir: a folder is needed; got {value or 'nothing'}")
+                else:
+                    self.config_directory = value
+            elif argument.startswith("-"):
+                raise UserError(f"{argument}: no such option of nmt {command.value}; see nmt {command.value} --help")
+            else:
+                self.overrides.append(argument)
+
+
+def _job(command: Command) -> Callable[[Composed], None]:
+    """Return what a command does with its composed settings."""
+
+    def run(composed: Composed) -> None:
+        _log_to_stderr()
+        settings: Any = composed.settings()
+        from nmt import commands  # imports torch: seconds that a mistyped key should not cost
+
+        match command:
+            case Command.TRAIN:
+                commands.run_train(settings, commands.RunDirectory(composed.run_path))
+            case Command.TRANSLATE:
+                commands.run_translate(settings)
+            case Command.EVALUATE:
+                commands.run_evaluate(settings)
+
+    return run
+
+
+def _log_to_stderr() -> None:
+    logger = logging.getLogger("nmt")
+    if not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False

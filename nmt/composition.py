@@ -1,0 +1,250 @@
+"""Settings of a command from conf/, the command line and the run that is named; the only module that imports Hydra."""
+
+import copy
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import resources
+from pathlib import Path
+from typing import Any, Self
+
+from hydra import compose as hydra_compose
+from hydra import initialize_config_module
+from hydra._internal.hydra import Hydra
+from hydra._internal.utils import create_config_search_path
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from nmt.config import EvaluateSettings, Settings, TrainSettings, TranslateSettings, check, nearest
+from nmt.errors import RunError, SettingsError, UserError
+
+CONFIG_MODULE = "nmt.conf"
+HYDRA_VERSION = "1.3"
+EXPERIMENT = "experiment"
+# What a trained model is made of: a run that goes on cannot change it.
+FIXED = ("seed", "data", "tokenizer", "model")
+
+
+class Command(enum.Enum):
+    """The commands, each with a file of its name in conf/."""
+
+    TRAIN = "train"
+    TRANSLATE = "translate"
+    EVALUATE = "evaluate"
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Return the command. Raises UserError if there is none of that name."""
+        names = [command.value for command in cls]
+        if name not in names:
+            raise UserError(f"{name}: one of {', '.join(names)} is needed{nearest(name, names)}")
+        return cls(name)
+
+    @property
+    def settings_class(self) -> type[Settings]:
+        """What checks the settings of the command."""
+        classes: dict[Command, type[Settings]] = {
+            Command.TRAIN: TrainSettings,
+            Command.TRANSLATE: TranslateSettings,
+            Command.EVALUATE: EvaluateSettings,
+        }
+        return classes[self]
+
+
+@dataclass(frozen=True)
+class Composed:
+    """Settings before the check, and where a training run without a name of its own goes."""
+
+    command: Command
+    values: dict[str, Any]
+    default_run: str
+    own_values: Mapping[str, Any] | None  # the settings of the run that is named, if it exists
+
+    def settings(self) -> Settings:
+        """Check the settings. Raises SettingsError, or RunError where a run that goes on would change."""
+        settings = check(self.command.settings_class, self.values)
+        if isinstance(settings, TrainSettings) and self.own_values is not None and settings.resume:
+            _refuse_changes(self.own_values, settings.model_dump(mode="json"))
+        return settings
+
+    @property
+    def run_path(self) -> str:
+        """The folder that training writes."""
+        return str(self.values["run"] or self.default_run)
+
+    def to_yaml(self) -> str:
+        """Return the settings as YAML."""
+        return OmegaConf.to_yaml(OmegaConf.create(self.values))
+
+
+def compose(command: Command, overrides: list[str], config_directory: str | None) -> Composed:
+    """Put the settings of one job together: conf/, then the run's own where one is named, then what was typed.
+
+    Raises UserError for an unknown key or choice, with the nearest one.
+    """
+    with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
+        search_path = _search_path(config_directory)
+        try:
+            typed = OverridesParser.create().parse_overrides(overrides)
+            own = _settings_of_run(typed)
+            of_run = _choices_of_run(own, typed, command)
+            config = hydra_compose(command.value, [*search_path, *of_run, *overrides], return_hydra_config=True)
+            experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
+            values = _to_dict(config)
+        except (HydraException, OmegaConfBaseException) as error:
+            raise _explain(command, overrides, search_path, error) from None
+    default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
+    return Composed(command, _lay(own, values, typed, command), str(default_run), own)
+
+
+def multirun(
+    command: Command, overrides: list[str], config_directory: str | None, job: Callable[[Composed], None]
+) -> None:
+    """Run a job for every combination of values, one after the other, by Hydra's own sweeper."""
+
+    def task(config: DictConfig) -> None:
+        hydra = HydraConfig.get()
+        typed = OverridesParser.create().parse_overrides(list(hydra.overrides.task))
+        values, own = _to_dict(config), _settings_of_run(typed)
+        job(Composed(command, _lay(own, values, typed, command), hydra.runtime.output_dir, own))
+
+    search_path = _search_path(config_directory)
+    GlobalHydra.instance().clear()
+    hydra = Hydra.create_main_hydra2("nmt", create_config_search_path(f"pkg://{CONFIG_MODULE}"))
+    try:
+        hydra.multirun(command.value, task, [*search_path, *overrides], with_log_configuration=False)
+    except (HydraException, OmegaConfBaseException) as error:
+        GlobalHydra.instance().clear()
+        with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
+            raise _explain(command, overrides, search_path, error) from None
+    finally:
+        GlobalHydra.instance().clear()
+
+
+def help_text(command: Command) -> str:
+    """Return every key of a command with its comment, straight from the files in conf/."""
+    root = resources.files(CONFIG_MODULE)
+    top = root.joinpath(f"{command.value}.yaml").read_text(encoding="utf-8")
+    blocks = [block for block in top.split("\n\n") if not block.startswith("hydra:")]
+    parts = ["\n\n".join(blocks)]
+    for group in _groups_of(top):
+        for file in sorted(root.joinpath(group).iterdir(), key=lambda file: file.name):
+            if file.name.endswith(".yaml"):
+                text = file.read_text(encoding="utf-8")
+                parts.append(f"--- {group}={file.name.removesuffix('.yaml')}\n{text}")
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+
+
+def _groups_of(top: str) -> list[str]:
+    lines = [line.strip().removeprefix("- ") for line in top.split("\n") if line.startswith("  - ")]
+    return [line.split(":")[0] for line in lines if ":" in line and not line.startswith("override ")]
+
+
+def _search_path(config_directory: str | None) -> list[str]:
+    return [f"hydra.searchpath=['file://{Path(config_directory).absolute()}']"] if config_directory else []
+
+
+def _to_dict(config: DictConfig) -> dict[str, Any]:
+    config = copy.copy(config)
+    OmegaConf.set_readonly(config, False)
+    OmegaConf.set_struct(config, False)
+    config.pop("hydra", None)
+    values = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(values, dict)
+    return {str(key): value for key, value in values.items() if key != EXPERIMENT}
+
+
+def _settings_of_run(typed: list[Override]) -> dict[str, Any] | None:
+    names = [override.value() for override in typed if override.key_or_group == "run" and not override.is_sweep_override()]
+    if not names or names[-1] is None:
+        return None
+    from nmt.run_directory import RunDirectory
+
+    name = str(names[-1])
+    run = RunDirectory.existing(name) if name == "last" else RunDirectory(name)
+    return run.read_config() if run.config_path.is_file() else None
+
+
+def _choices_of_run(own: Mapping[str, Any] | None, typed: list[Override], command: Command) -> list[str]:
+    """Return overrides that choose what the run chose, so that keys of its own kinds can be typed."""
+    names = {override.key_or_group for override in typed}
+    if own is None or EXPERIMENT in names:
+        return []
+    groups = _groups_of(resources.files(CONFIG_MODULE).joinpath(f"{command.value}.yaml").read_text(encoding="utf-8"))
+    kinds = {group: own[group]["kind"] for group in groups if "kind" in own.get(group, {})}
+    return [f"{group}={kind}" for group, kind in kinds.items() if group not in names]
+
+
+def _lay(
+    own: Mapping[str, Any] | None, values: dict[str, Any], typed: list[Override], command: Command
+) -> dict[str, Any]:
+    """Lay what was typed over the run's own settings, and these over the defaults."""
+    if own is None or EXPERIMENT in {override.key_or_group for override in typed}:
+        return values
+    # Where it was trained says nothing of where it translates.
+    of_place = () if command is Command.TRAIN else ("device", "precision")
+    laid = values | {key: copy.deepcopy(own[key]) for key in values if key in own and key not in of_place}
+    for override in typed:
+        path = override.key_or_group.split(".")
+        source, target = values, laid
+        for key in path[:-1]:
+            source, target = source[key], target.setdefault(key, {})
+        if path[-1] in source:
+            target[path[-1]] = source[path[-1]]
+    return laid
+
+
+def _refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    flat_own, flat = dict(_flatten(own)), dict(_flatten(values))
+    for key in sorted(flat_own.keys() | flat.keys()):
+        if key.split(".")[0] in FIXED and flat_own.get(key) != flat.get(key):
+            raise RunError(f"{key}: {flat_own.get(key)}, the run's own value, is needed to go on; got {flat.get(key)}")
+
+
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _explain(command: Command, overrides: list[str], search_path: list[str], error: Exception) -> UserError:
+    """Turn an error of Hydra's into one line that names the key and the nearest valid one."""
+    loader = GlobalHydra.instance().config_loader()
+    try:
+        typed = OverridesParser.create().parse_overrides(overrides)
+    except HydraException as parse_error:
+        return SettingsError([f"KEY=VALUE is needed; got {_first_line(parse_error)}"])
+    groups = [group for group in loader.list_groups("") if group != "hydra"]
+    chosen = []
+    for override in typed:
+        key = override.key_or_group
+        if override.is_sweep_override():
+            return SettingsError([f"{key}: one value is needed, or the option -m; got {override.input_line}"])
+        if key in groups:
+            options, value = loader.get_group_options(key), override.value()
+            if value is not None and value not in options:
+                return SettingsError(
+                    [f"{key}: one of {', '.join(options)} is needed; got {value}{nearest(value, options)}"]
+                )
+            chosen.append(override.input_line or "")
+    try:
+        defaults = _to_dict(hydra_compose(command.value, [*search_path, *chosen], return_hydra_config=True))
+    except (HydraException, OmegaConfBaseException):
+        return SettingsError([_first_line(error)])
+    keys = [key for key, _ in _flatten(defaults)] + list(defaults) + groups
+    for override in typed:
+        if override.key_or_group not in keys:
+            return SettingsError([f"{override.key_or_group}: no such key{nearest(override.key_or_group, keys)}"])
+    return SettingsError([_first_line(error)])
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]

@@ -1,0 +1,1 @@
+"""Parallel text: from files or a grammar, to ids, to batches."""

@@ -1,0 +1,137 @@
+"""Which sentences go through the model together, and in which order; then their ids as tensors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nmt.data.dataset import Dataset, Ids, Int64Array
+from nmt.data.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences padded to rectangles; lengths and counts live on the host, so nothing waits for the device.
+
+    B sentences, S source length (EOS included), T target length (BOS or EOS included).
+    """
+
+    source: Tensor  # (B, S)
+    source_lengths: Tensor  # (B), on the host
+    target_in: Tensor  # (B, T): BOS + y
+    target_out: Tensor  # (B, T): y + EOS
+    num_tokens: int  # target tokens that count, EOS included
+
+    def to(self, device: torch.device) -> "Batch":
+        """Return the batch with its ids on `device`."""
+        source, target_in, target_out = (
+            (ids.pin_memory() if device.type == "cuda" else ids).to(device, non_blocking=True)
+            for ids in (self.source, self.target_in, self.target_out)
+        )
+        return Batch(source, self.source_lengths, target_in, target_out, self.num_tokens)
+
+
+Update = list[Int64Array]  # micro-batches, each the indices of its pairs
+
+
+def plan_epoch(
+    seed: int,
+    epoch: int,
+    source_lengths: Int64Array,
+    target_lengths: Int64Array,
+    update_tokens: int,
+    max_tokens: int,
+) -> list[Update]:
+    """Lay out one epoch: a list of updates, each a list of micro-batches of indices into the lengths.
+
+    An update holds at most `update_tokens` target tokens of sentences of about one length on both sides, or
+    one longer sentence. It is cut into micro-batches of at most `max_tokens` padded tokens on the longer
+    side. Lengths count EOS. The result depends on the arguments alone, and which pairs make an update does
+    not depend on `max_tokens`.
+    """
+    generator = np.random.Generator(np.random.PCG64([seed, epoch]))
+    order = generator.permutation(len(target_lengths))
+    longer = np.maximum(source_lengths, target_lengths)
+    groups = _split(order, source_lengths, target_lengths, update_tokens)
+    return [plan_by_length(longer, max_tokens, groups[i]) for i in generator.permutation(len(groups))]
+
+
+def _split(
+    order: Int64Array, source_lengths: Int64Array, target_lengths: Int64Array, max_tokens: int
+) -> list[Int64Array]:
+    """Halve the sentences until each part has at most `max_tokens` target tokens, as a k-d tree would.
+
+    Each cut is across the side, source or target, that leaves less padding; parts come out of equal size.
+    """
+    num_tokens = int(target_lengths[order].sum())
+    num_parts = -(-num_tokens // max_tokens)
+    if num_parts <= 1 or len(order) == 1:
+        return [order]
+    cuts = []
+    for lengths in (source_lengths, target_lengths):
+        ordered = order[np.argsort(lengths[order], kind="stable")]
+        ends = np.cumsum(target_lengths[ordered])
+        middle = int(np.searchsorted(ends, num_tokens * (num_parts // 2) / num_parts, side="right"))
+        middle = min(max(middle, 1), len(ordered) - 1)
+        halves = ordered[:middle], ordered[middle:]
+        cells = sum(len(half) * int(source_lengths[half].max() + target_lengths[half].max()) for half in halves)
+        cuts.append((cells, halves))
+    _, halves = min(cuts, key=lambda cut: cut[0])
+    return [part for half in halves for part in _split(half, source_lengths, target_lengths, max_tokens)]
+
+
+def plan_by_length(lengths: Int64Array, max_tokens: int, rows: Int64Array | None = None) -> list[Int64Array]:
+    """Cut sentences, longest first, into batches of at most `max_tokens` padded tokens, or of one sentence.
+
+    `rows` are the indices to lay out; all of them if it is None.
+    """
+    if rows is None:
+        rows = np.arange(len(lengths))
+    order = rows[np.argsort(-lengths[rows], kind="stable")]
+    pieces, first = [], 0
+    while first < len(order):
+        size = max(1, max_tokens // max(1, int(lengths[order[first]])))
+        pieces.append(order[first : first + size])
+        first += size
+    return pieces
+
+
+def padding_share(updates: Sequence[Update], source_lengths: Int64Array, target_lengths: Int64Array) -> float:
+    """Return the share of PAD among all positions of both sides."""
+    tokens = cells = 0
+    for update in updates:
+        for rows in update:
+            for lengths in (source_lengths[rows], target_lengths[rows]):
+                tokens += int(lengths.sum())
+                cells += int(lengths.max()) * len(rows)
+    return 1 - tokens / cells
+
+
+def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
+    """Gather the pairs `rows` of a dataset into a batch, on the host."""
+    source, source_lengths = pad_with_end(
+        dataset.source, rows, tokenizer.source.pad_id, tokenizer.source.eos_id
+    )
+    target_out, target_lengths = pad_with_end(
+        dataset.target, rows, tokenizer.target.pad_id, tokenizer.target.eos_id
+    )
+    bos = torch.full((len(rows), 1), tokenizer.target.bos_id)
+    # In place of EOS, a short row ends in PAD here; position t of target_in is position t - 1 of target_out.
+    shifted = target_out[:, :-1]
+    shifted = shifted.masked_fill(shifted == tokenizer.target.eos_id, tokenizer.target.pad_id)
+    return Batch(
+        source, source_lengths, torch.cat([bos, shifted], 1), target_out, int(target_lengths.sum())
+    )
+
+
+def pad_with_end(ids: Ids, rows: Int64Array, pad_id: int, eos_id: int) -> tuple[Tensor, Tensor]:
+    """Return the sentences `rows`, each with EOS, as a rectangle (B, S), and their lengths (B)."""
+    starts, lengths = ids.offsets[rows], ids.offsets[rows + 1] - ids.offsets[rows]
+    columns = np.arange(int(lengths.max()) + 1)
+    inside = columns < lengths[:, None]  # (B, S)
+    positions = np.where(inside, starts[:, None] + columns, 0)
+    padded = np.where(inside, ids.tokens[positions] if len(ids.tokens) else 0, pad_id).astype(np.int64)
+    padded[np.arange(len(rows)), lengths] = eos_id
+    return torch.from_numpy(padded), torch.from_numpy(lengths + 1)

@@ -1,0 +1,60 @@
+"""What is made once from text and settings, kept on disk under a name that their content gives."""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Return the folder of the cache: $NMT_CACHE, or `nmt` in the user's own cache folder."""
+    given = os.environ.get("NMT_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nmt"
+
+
+def content_key(*parts: str | bytes | Iterable[str]) -> str:
+    """Return a short name for the content of all parts: texts, bytes, or lists of lines."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, bytes):
+            digest.update(part)
+        else:
+            for line in [part] if isinstance(part, str) else part:
+                digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        digest.update(b"\0\n")
+    return digest.hexdigest()[:24]
+
+
+def cached_folder(name: str, make: Callable[[Path], None]) -> Path:
+    """Return the folder `name` of the cache, filled by `make` if it is not there yet.
+
+    Several processes may ask at once: each fills a folder of its own, the first to finish gives it its name,
+    the others drop theirs. A folder that has its name is whole.
+    """
+    final = cache_folder() / name
+    if final.exists():
+        return final
+    final.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=final.parent))
+    try:
+        make(temporary)
+        os.rename(temporary, final)
+    except OSError:
+        if not final.exists():  # not lost to another process: the disk is full, or the like
+            raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return final
+
+
+def cached_file(name: str, make: Callable[[], bytes]) -> Path:
+    """Return the file `name` of the cache, with the content that `make` gives if it is not there yet."""
+    return cached_folder(name, lambda folder: _write(folder / "content", make())) / "content"
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)

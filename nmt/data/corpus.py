@@ -1,0 +1,160 @@
+"""Parallel text: lines of two sides, from files, from a data set, or from the built-in grammar."""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmt.config import DataSettings, Files, FilesData, GrammarData, HubData, Multi30kData
+from nmt.data import grammar
+from nmt.errors import DataError
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class ParallelText:
+    """Line N of `target` translates line N of `source`."""
+
+    source: list[str]
+    target: list[str]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The text of a run; there may be no test text."""
+
+    train: ParallelText
+    validation: ParallelText
+    test: ParallelText | None
+
+
+def read_raw_lines(path: str | Path, key: str) -> Iterator[bytes]:
+    """Yield the lines of a file, `.gz` or not, without their line ends.
+
+    A line ends at `\\n` and nowhere else; one `\\r` before it and a byte order mark at the start are dropped.
+    Raises DataError, beginning with `key`, when the file cannot be read.
+    """
+    try:
+        with gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb") as file:
+            for number, line in enumerate(file):
+                if number == 0:
+                    line = line.removeprefix(BYTE_ORDER_MARK)
+                yield strip_line_end(line)
+    except FileNotFoundError:
+        raise DataError(f"{key}: no such file: {path}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{key}: a readable file is needed; got {path}: {error}") from None
+
+
+def strip_line_end(line: bytes) -> bytes:
+    """Drop the `\\n` at the end of a line, with one `\\r` before it."""
+    return line[:-1].removesuffix(b"\r") if line.endswith(b"\n") else line
+
+
+def read_lines(files: Files, key: str) -> list[str]:
+    """Read all lines of one file or several, one after the other.
+
+    Raises DataError, naming file and line, for text that is not UTF-8.
+    """
+    lines = []
+    for path in [files] if isinstance(files, str) else files:
+        for number, raw in enumerate(read_raw_lines(path, key), start=1):
+            try:
+                lines.append(raw.decode("utf-8"))
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{key}: UTF-8 text is needed; got byte 0x{raw[error.start]:02x} in {path}, line {number}"
+                ) from None
+    return lines
+
+
+def read_parallel_files(source: Files, target: Files, key: str) -> ParallelText:
+    """Read the two sides of parallel text. Raises DataError if one has more lines than the other, or none."""
+    text = ParallelText(read_lines(source, f"{key}.source"), read_lines(target, f"{key}.target"))
+    if len(text.source) != len(text.target):
+        raise DataError(
+            f"{key}: as many lines of source as of target are needed; got {len(text.source)} in "
+            f"{_names(source)} and {len(text.target)} in {_names(target)}"
+        )
+    if not any(line.strip() for line in text.source):
+        raise DataError(f"{key}: text is needed; got none in {_names(source)}")
+    return text
+
+
+def load_corpus(settings: DataSettings) -> Corpus:
+    """Load the text that the settings name. Raises DataError when it cannot be had."""
+    match settings:
+        case GrammarData():
+            splits = grammar.generate(
+                settings.seed, settings.num_train, settings.num_validation, settings.num_test
+            )
+            texts = {
+                name: ParallelText([pair.source for pair in pairs], [pair.target for pair in pairs])
+                for name, pairs in splits.items()
+            }
+            return Corpus(texts["train"], texts["validation"], texts["test"])
+        case FilesData(train=train, validation=validation, test=test):
+            return Corpus(
+                read_parallel_files(train.source, train.target, "data.train"),
+                read_parallel_files(validation.source, validation.target, "data.validation"),
+                None
+                if test.source is None or test.target is None
+                else read_parallel_files(test.source, test.target, "data.test"),
+            )
+        case Multi30kData():
+            return Corpus(*(_read_multi30k(settings, name) for name in ("train", "val", "test_2016_flickr")))
+        case HubData():
+            return _load_from_hub(settings)
+
+
+def _read_multi30k(settings: Multi30kData, name: str) -> ParallelText:
+    path = Path(settings.directory) / name
+    return read_parallel_files(
+        f"{path}.{settings.source_language}", f"{path}.{settings.target_language}", "data.directory"
+    )
+
+
+def _load_from_hub(settings: HubData) -> Corpus:
+    import datasets  # takes seconds, and few runs need it
+
+    try:
+        splits = datasets.load_dataset(settings.path, settings.name, data_files=settings.data_files)
+    except Exception as error:  # the library raises whatever its loaders, its cache and the network do
+        reason = (str(error).strip() or type(error).__name__).split("\n")[0]
+        raise DataError(f"data.path: a data set is needed; got {settings.path}: {reason}") from None
+    return Corpus(
+        _select_columns(splits, "train", settings.train_split, settings),
+        _select_columns(splits, "validation", settings.validation_split, settings),
+        _select_columns(splits, "test", settings.test_split, settings) if settings.test_split else None,
+    )
+
+
+def _select_columns(splits: Any, role: str, split: str, settings: HubData) -> ParallelText:
+    if split not in splits:
+        raise DataError(f"data.{role}_split: one of {', '.join(splits)} is needed; got {split}")
+    rows = splits[split]
+    columns = list(rows.column_names)
+    if "translation" in columns and settings.source_column not in columns:
+        rows = rows["translation"]
+        columns = sorted({key for row in rows[:1] for key in row})
+        sides = {name: [row.get(name) for row in rows] for name in columns}
+    else:
+        sides = {name: list(rows[name]) for name in columns}
+    for key in ("source_column", "target_column"):
+        if getattr(settings, key) not in columns:
+            raise DataError(f"data.{key}: one of {', '.join(columns)} is needed; got {getattr(settings, key)}")
+    # A record may hold line ends; everywhere else in the project a text is one line.
+    source, target = (
+        [str(text or "").replace("\r\n", " ").replace("\n", " ") for text in sides[name]]
+        for name in (settings.source_column, settings.target_column)
+    )
+    if not source:
+        raise DataError(f"data.{role}_split: text is needed; got none in {split}")
+    return ParallelText(source, target)
+
+
+def _names(files: Files) -> str:
+    return files if isinstance(files, str) else " + ".join(files)

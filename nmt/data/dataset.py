@@ -1,0 +1,105 @@
+"""Parallel text as token ids: tokenised once, kept on disk, read through memory maps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt.data.cache import cached_folder, content_key
+from nmt.data.corpus import ParallelText
+from nmt.data.tokenizer import Tokenizer, Vocabulary
+from nmt.errors import DataError
+
+LINES_AT_ONCE = 10_000
+
+Int32Array = npt.NDArray[np.int32]
+Int64Array = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Sentences of one side: sentence i is tokens[offsets[i] : offsets[i + 1]], without BOS or EOS."""
+
+    tokens: Int32Array
+    offsets: Int64Array
+
+    @property
+    def lengths(self) -> Int64Array:
+        """Number of tokens of each sentence."""
+        return np.diff(self.offsets)
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sequence[int]]) -> "Ids":
+        """Lay sentences one after the other."""
+        offsets = np.zeros(len(sentences) + 1, np.int64)
+        np.cumsum([len(sentence) for sentence in sentences], out=offsets[1:])
+        return cls(np.concatenate([np.empty(0, np.int32), *(np.array(s, np.int32) for s in sentences)]), offsets)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Pairs of sentences as ids, in the order of the text."""
+
+    source: Ids
+    target: Ids
+
+    def __len__(self) -> int:
+        return len(self.source.offsets) - 1
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """How many pairs cannot be learned from, and why."""
+
+    empty: int
+    too_long: int
+
+
+def load_dataset(text: ParallelText, tokenizer: Tokenizer) -> Dataset:
+    """Return the text as ids, from the cache if the same text met the same tokenizer before."""
+    key = content_key("dataset", tokenizer.source.model, tokenizer.target.model, text.source, text.target)
+
+    def make(folder: Path) -> None:
+        _save(folder / "source", text.source, tokenizer.source)
+        _save(folder / "target", text.target, tokenizer.target)
+
+    folder = cached_folder(f"dataset-{key}", make)
+    return Dataset(_load(folder / "source"), _load(folder / "target"))
+
+
+def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut]:
+    """Return the indices of the pairs to train on: no empty side, none longer than `max_length` tokens.
+
+    Raises DataError if there is none.
+    """
+    source, target = dataset.source.lengths, dataset.target.lengths
+    empty = (source == 0) | (target == 0)
+    too_long = ~empty & ((source > max_length) | (target > max_length))
+    kept = np.flatnonzero(~empty & ~too_long)
+    left_out = LeftOut(int(empty.sum()), int(too_long.sum()))
+    if len(kept) == 0:
+        raise DataError(
+            f"data.train: a pair with text on both sides, up to data.max_length={max_length} tokens, is needed; "
+            f"got {left_out.empty} with an empty side and {left_out.too_long} longer ones"
+        )
+    return kept, left_out
+
+
+def _save(path: Path, lines: list[str], vocabulary: Vocabulary) -> None:
+    chunks, rest = [], iter(lines)
+    while chunk := list(islice(rest, LINES_AT_ONCE)):
+        chunks.append(Ids.of(vocabulary.encode(chunk)))
+    lengths = [chunk.lengths for chunk in chunks]
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    np.save(f"{path}-tokens.npy", np.concatenate([chunk.tokens for chunk in chunks]))
+    np.save(f"{path}-offsets.npy", offsets)
+
+
+def _load(path: Path) -> Ids:
+    return Ids(
+        np.load(f"{path}-tokens.npy", mmap_mode="r", allow_pickle=False),
+        np.load(f"{path}-offsets.npy", mmap_mode="r", allow_pickle=False),
+    )

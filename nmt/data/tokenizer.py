@@ -1,0 +1,141 @@
+"""Text to ids and back, by SentencePiece (Kudo & Richardson 2018)."""
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import sentencepiece
+
+from nmt.config import TokenizerSettings
+from nmt.data.cache import cached_file, content_key
+from nmt.data.corpus import ParallelText
+from nmt.errors import DataError, SettingsError
+
+# A line of training text longer than this many bytes would be passed over by SentencePiece without a word.
+MAX_LINE_BYTES = 1 << 24
+
+
+class Vocabulary:
+    """A SentencePiece model and the ids of the special tokens, which nobody else decides.
+
+    A special token that the model lacks gets an id after its pieces.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        self.model = model
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(model)
+        except (RuntimeError, OSError):
+            raise DataError("tokenizer.model: a SentencePiece model is needed; got something else") from None
+        self.num_pieces: int = self._processor.get_piece_size()
+        self.size = self.num_pieces
+        self.pad_id = self._special(self._processor.pad_id())
+        self.unk_id = self._special(self._processor.unk_id())
+        self.bos_id = self._special(self._processor.bos_id())
+        self.eos_id = self._special(self._processor.eos_id())
+        self._not_text = {self.pad_id, self.bos_id, self.eos_id}
+
+    def _special(self, given: int) -> int:
+        if given >= 0:
+            return given
+        self.size += 1
+        return self.size - 1
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """Turn lines into ids, without BOS or EOS."""
+        ids: list[list[int]] = self._processor.encode(list(lines))
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Turn ids into one line of text; special tokens and line ends within it do not come out."""
+        pieces = [i for i in ids if i < self.num_pieces and i not in self._not_text]
+        text: str = self._processor.decode(pieces)
+        return text.replace("\r\n", " ").replace("\n", " ")
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """The vocabularies of the two sides: one object twice when they share it."""
+
+    source: Vocabulary
+    target: Vocabulary
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides share one vocabulary."""
+        return self.source is self.target
+
+    @classmethod
+    def of_models(cls, source: bytes, target: bytes | None = None) -> "Tokenizer":
+        """Make a tokenizer of serialised SentencePiece models; without `target`, one serves both sides."""
+        vocabulary = Vocabulary(source)
+        return cls(vocabulary, vocabulary if target is None else Vocabulary(target))
+
+
+def obtain_tokenizer(settings: TokenizerSettings, text: ParallelText) -> Tokenizer:
+    """Load the tokenizer that the settings name, or train it on `text`; a trained one is kept in the cache.
+
+    Raises DataError for a file that is no SentencePiece model, SettingsError for a vocabulary that the text
+    does not allow.
+    """
+    if settings.model is not None:
+        try:
+            with open(settings.model, "rb") as file:
+                return Tokenizer.of_models(file.read())
+        except FileNotFoundError:
+            raise DataError(f"tokenizer.model: no such file: {settings.model}") from None
+        except OSError as error:
+            raise DataError(f"tokenizer.model: a readable file is needed; got {error}") from None
+    if settings.joint:
+        return Tokenizer.of_models(_train(settings, [text.source, text.target]))
+    return Tokenizer.of_models(_train(settings, [text.source]), _train(settings, [text.target]))
+
+
+def _train(settings: TokenizerSettings, sides: list[list[str]]) -> bytes:
+    key = content_key("tokenizer", settings.model_dump_json(), *sides)
+    return cached_file(f"tokenizer-{key}.model", lambda: _train_sentencepiece(settings, sides)).read_bytes()
+
+
+def _train_sentencepiece(settings: TokenizerSettings, sides: list[list[str]]) -> bytes:
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=_lines_with_text(sides),
+            model_writer=model,
+            model_type=settings.kind,
+            vocab_size=settings.vocabulary_size,
+            # Of words and characters there are as many as there are; pieces can be made to any number.
+            hard_vocab_limit=settings.kind in ("unigram", "bpe"),
+            character_coverage=settings.character_coverage,
+            byte_fallback=settings.byte_fallback,
+            normalization_rule_name=settings.normalization,
+            max_sentence_length=MAX_LINE_BYTES,
+            pad_id=0,
+            unk_id=1,
+            bos_id=2,
+            eos_id=3,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise SettingsError([_explain(str(error), settings.vocabulary_size)]) from None
+    return model.getvalue()
+
+
+def _lines_with_text(sides: list[list[str]]) -> Iterator[str]:
+    # SentencePiece ends a text at NUL.
+    return (line.replace("\0", " ") for side in sides for line in side if line.strip())
+
+
+def _explain(message: str, vocabulary_size: int) -> str:
+    if largest := re.search(r"too high .*value <= (\d+)", message):
+        return (
+            f"tokenizer.vocabulary_size: at most {largest[1]} is possible with this text; got {vocabulary_size}"
+        )
+    if smallest := re.search(r"smaller than required_chars\. (\d+) vs (\d+)", message):
+        return (
+            f"tokenizer.vocabulary_size: at least {smallest[2]} is needed for the characters of this text, "
+            f"or a lower tokenizer.character_coverage; got {vocabulary_size}"
+        )
+    return f"tokenizer: SentencePiece could not be trained on this text: {message.splitlines()[0]}"

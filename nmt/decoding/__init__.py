@@ -1,0 +1,1 @@
+"""From a model to text: greedy and beam search, lines in and lines out."""

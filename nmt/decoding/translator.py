@@ -1,0 +1,84 @@
+"""Lines in, as many lines out, in order."""
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+import torch
+
+from nmt.config import BeamSettings, DecodingSettings
+from nmt.data.batching import pad_with_end, plan_by_length
+from nmt.data.dataset import Ids
+from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
+from nmt.decoding.search import beam_search, greedy_search, power_penalty, wu_penalty
+from nmt.models.interface import Seq2Seq
+
+# Lines are sorted by length within so many of them: what is read ahead, and held, at most.
+LINES_AT_ONCE = 4096
+
+
+class Translator:
+    """A model with its tokenizer and a way of searching.
+
+    `num_cut` counts the lines that were longer than the model or `decoding.max_source_tokens` allow.
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        tokenizer: Tokenizer,
+        settings: DecodingSettings,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        # A copy: its weights change their type once, and the model that is in training stays as it is.
+        self.model = copy.deepcopy(model).to(device, dtype).eval()
+        self.tokenizer = tokenizer
+        self.settings = settings
+        self.device = device
+        self.num_cut = 0
+        limit = model.max_positions
+        self.max_source_tokens = min(settings.max_source_tokens, limit - 1 if limit else settings.max_source_tokens)
+
+    def translate(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield the translation of each line; a blank line stays blank."""
+        rest = iter(lines)
+        while chunk := list(islice(rest, LINES_AT_ONCE)):
+            yield from self._translate_chunk(chunk)
+
+    def _translate_chunk(self, lines: list[str]) -> list[str]:
+        translations = [""] * len(lines)
+        encoded = self.tokenizer.source.encode(lines)
+        indices = [i for i, ids in enumerate(encoded) if ids]
+        if not indices:
+            return translations
+        self.num_cut += sum(len(encoded[i]) > self.max_source_tokens for i in indices)
+        source = Ids.of([encoded[i][: self.max_source_tokens] for i in indices])
+        beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
+        for rows in plan_by_length(source.lengths + 1, self.settings.max_tokens // beam_size):
+            for row, tokens in zip(rows, self.search(source, rows), strict=True):
+                translations[indices[row]] = self.tokenizer.target.decode(tokens)
+        return translations
+
+    @torch.inference_mode()
+    def search(self, source: Ids, rows: Sequence[int] | np.ndarray) -> list[list[int]]:  # type: ignore[type-arg]
+        """Return the target ids of the sentences `rows` of `source`, found together in one batch."""
+        settings, vocabulary = self.settings, self.tokenizer.target
+        rows = np.asarray(rows)
+        ids, lengths = pad_with_end(source, rows, self.tokenizer.source.pad_id, self.tokenizer.source.eos_id)
+        limits = ((lengths - 1) * settings.max_length_ratio).long() + settings.max_length_extra
+        if self.model.max_positions:
+            limits = limits.clamp(max=self.model.max_positions - 1)
+        limits = limits.clamp(min=1)
+        rules = [
+            ForbidTokens([vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id]),
+            MinimumLength(vocabulary.eos_id, settings.min_length),
+            EndAtLimit(vocabulary.eos_id, limits.to(self.device)),
+        ]
+        given = (self.model, ids.to(self.device), lengths, int(limits.max()), vocabulary.bos_id, vocabulary.eos_id)
+        if not isinstance(settings, BeamSettings):
+            return greedy_search(*given, rules)
+        penalty = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
+        return beam_search(*given, settings.beam_size, penalty(settings.length_penalty), rules)

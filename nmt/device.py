@@ -1,0 +1,47 @@
+"""Which device computes, and in which precision: what it really does, not what it emulates."""
+
+import torch
+
+from nmt.errors import DeviceError
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device for `auto`, `cpu`, `cuda` or `mps`. Raises DeviceError where there is no such device."""
+    available = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name == "auto":
+        name = next(device for device, is_there in available.items() if is_there)
+    elif not available[name]:
+        there = ", ".join(device for device, is_there in available.items() if is_there)
+        raise DeviceError(f"device: one that this machine has is needed ({there}); got {name}")
+    if name == "cuda":
+        torch.set_float32_matmul_precision("high")  # TF32 for what stays in float32
+    return torch.device(name)
+
+
+def choose_precision(name: str, device: torch.device) -> torch.dtype:
+    """Return the type that products are computed in; `auto` is bfloat16 where the device has it in hardware.
+
+    Raises DeviceError for a type that the device would only emulate.
+    """
+    has_bfloat16 = _has_bfloat16(device)
+    if name == "auto":
+        return torch.bfloat16 if has_bfloat16 else torch.float32
+    if name == "bfloat16" and not has_bfloat16:
+        raise DeviceError(f"precision: float32 is needed, since this {device.type} only emulates bfloat16; got {name}")
+    if name == "float16" and device.type == "cpu":
+        raise DeviceError("precision: float32 or bfloat16 is needed on the CPU; got float16")
+    return DTYPES[name]
+
+
+def _has_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type == "cpu":
+        return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return False

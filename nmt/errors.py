@@ -1,0 +1,25 @@
+"""What a user can act on: each error is one line, and the command ends with exit code 2."""
+
+
+class UserError(Exception):
+    """Something that the user asked for cannot be done; the message says what and what to do instead."""
+
+
+class SettingsError(UserError):
+    """A setting is unknown, missing, of the wrong kind or out of range; `problems` holds one line for each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class DataError(UserError):
+    """A text file or data set is missing, damaged or of no use."""
+
+
+class RunError(UserError):
+    """A run directory is missing, taken, or holds no model that fits."""
+
+
+class DeviceError(UserError):
+    """The device that was asked for is not there, or cannot compute so."""

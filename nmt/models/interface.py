@@ -1,0 +1,92 @@
+"""What training and search know of a model.
+
+Letters of shapes, here and everywhere: B sentences, K hypotheses per sentence, N = B·K rows (those of one
+sentence adjacent), S source length, T target length, D width of what the output layer reads, H heads,
+L layers, V vocabulary.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nmt.data.batching import Batch
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What the decoder made of some target positions."""
+
+    outputs: Tensor  # (B, T, D), or (N, D) for one position
+    attention: Tensor | None = None  # (B, T, S), or (N, S): weights of the source positions, where a model has them
+
+
+@dataclass
+class DecoderState:
+    """All that a decoder keeps between two positions; `step` advances it.
+
+    What belongs to the sentence is shared by its hypotheses: `expand` does not copy it and `reorder` does not
+    move it.
+    """
+
+    sentences: dict[str, Tensor]  # each (B, …)
+    hypotheses: dict[str, Tensor]  # each (N, …)
+    beam_size: int = 1
+    length: int = 0  # positions decoded so far
+
+    def expand(self, beam_size: int) -> None:
+        """Give each sentence `beam_size` hypotheses, all equal to the one that it had."""
+        self.hypotheses = {
+            name: rows.repeat_interleave(beam_size, 0) for name, rows in self.hypotheses.items()
+        }
+        self.beam_size = beam_size
+
+    def reorder(self, rows: Tensor) -> None:
+        """Keep the hypotheses `rows` (N), in that order; each stays with its sentence."""
+        self.hypotheses = {name: kept.index_select(0, rows) for name, kept in self.hypotheses.items()}
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep the sentences with indices `sentences` (B'), and their hypotheses."""
+        offsets = torch.arange(self.beam_size, device=sentences.device)
+        self.sentences = {name: kept.index_select(0, sentences) for name, kept in self.sentences.items()}
+        self.reorder((sentences.unsqueeze(1) * self.beam_size + offsets).flatten())
+
+
+class Seq2Seq(nn.Module):
+    """A model that reads a sentence and predicts its translation, position by position.
+
+    `output` is the layer from outputs (…, D) to logits (…, V). `max_positions` is the longest sequence that the
+    model can read or write, None where it has no limit.
+    """
+
+    output: nn.Linear
+    max_positions: int | None = None
+
+    def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
+        """Decode all target positions of a batch at once.
+
+        Where `sample_mask` (B, T) is True, the model's own prediction replaces the true token at the decoder's
+        input (Bengio et al. 2015).
+        """
+        raise NotImplementedError
+
+    def start(self, source: Tensor, source_lengths: Tensor, max_length: int) -> DecoderState:
+        """Encode `source` (B, S) of `source_lengths` (B, on the host), to decode up to `max_length` positions."""
+        raise NotImplementedError
+
+    def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
+        """Decode the position after `tokens` (N) and advance the state."""
+        raise NotImplementedError
+
+    def project(self, outputs: Tensor, vocabulary: Tensor | None = None) -> Tensor:
+        """Turn outputs (…, D) into logits (…, V), or into those of the ids `vocabulary` only."""
+        weight, bias = self.output.weight, self.output.bias
+        if vocabulary is not None:
+            weight, bias = weight[vocabulary], bias[vocabulary]
+        return functional.linear(outputs, weight, bias)
+
+
+def padding_mask(lengths: Tensor, longest: int, device: torch.device) -> Tensor:
+    """Return (B, longest), True where there is a token, for `lengths` (B) on the host."""
+    return (torch.arange(longest) < lengths.unsqueeze(1)).to(device, non_blocking=True)

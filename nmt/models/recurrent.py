@@ -1,0 +1,146 @@
+"""What the two recurrent models share: the encoder, the bridge to the decoder, and the way of decoding."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from nmt.data.batching import Batch
+from nmt.models.interface import Decoded, DecoderState, Seq2Seq
+from nmt.models.layers import Dropout, Embedding, xavier_linear
+
+LAYERS = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
+CELLS = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "tanh": nn.RNNCell}
+NUM_GATES = {"lstm": 4, "gru": 3, "tanh": 1}
+
+
+class Encoded(NamedTuple):
+    """A source sentence as the encoder leaves it; C is d_hidden times the number of directions."""
+
+    outputs: Tensor  # (B, S, C), zero behind the end of a sentence
+    hidden: Tensor  # (B, L, C): the last state of every layer
+    cell: Tensor | None  # (B, L, C): of LSTMs
+
+
+class RecurrentEncoder(nn.Module):
+    """Recurrent layers over the source, in one direction or both (Schuster & Paliwal 1997)."""
+
+    def __init__(
+        self, cell: str, d_embedding: int, d_hidden: int, num_layers: int, bidirectional: bool, dropout: float
+    ) -> None:
+        super().__init__()
+        self.num_directions = 2 if bidirectional else 1
+        self.d_output = d_hidden * self.num_directions
+        self.layers = nn.ModuleList(
+            LAYERS[cell](
+                self.d_output if layer else d_embedding, d_hidden, batch_first=True, bidirectional=bidirectional
+            )
+            for layer in range(num_layers)
+        )
+        self.dropout = Dropout(dropout)
+        initialise_recurrent(self, NUM_GATES[cell])
+
+    def forward(self, embedded: Tensor, lengths: Tensor) -> Encoded:
+        """Read `embedded` (B, S, E) of `lengths` (B, on the host)."""
+        outputs, hidden, cells = embedded, [], []
+        for layer in self.layers:
+            packed = pack_padded_sequence(self.dropout(outputs), lengths, batch_first=True, enforce_sorted=False)
+            packed, last = layer(packed)
+            outputs, _ = pad_packed_sequence(packed, batch_first=True, total_length=embedded.shape[1])
+            last = last if isinstance(last, tuple) else (last,)  # each (directions, B, d_hidden)
+            hidden.append(last[0].transpose(0, 1).flatten(1))
+            cells.extend(state.transpose(0, 1).flatten(1) for state in last[1:])
+        return Encoded(outputs, torch.stack(hidden, 1), torch.stack(cells, 1) if cells else None)
+
+
+class Bridge(nn.Module):
+    """From the encoder's last states to the decoder's first ones, layer by layer."""
+
+    def __init__(self, cell: str, d_encoded: int, d_hidden: int) -> None:
+        super().__init__()
+        self.hidden = xavier_linear(d_encoded, d_hidden)
+        self.cell = xavier_linear(d_encoded, d_hidden) if cell == "lstm" else None
+
+    def forward(self, hidden: Tensor, cell: Tensor | None) -> dict[str, Tensor]:
+        """Return the decoder's state, (B, L, d_hidden) each, for states (B, L, C) of the encoder."""
+        state = {"hidden": torch.tanh(self.hidden(hidden))}
+        if self.cell is not None:
+            state["cell"] = self.cell(hidden if cell is None else cell)
+        return state
+
+
+class RecurrentSeq2Seq(Seq2Seq):
+    """A recurrent encoder and a recurrent decoder; how the source reaches the decoder is the subclass's."""
+
+    def __init__(
+        self,
+        source_embedding: Embedding,
+        target_embedding: Embedding,
+        output: nn.Linear,
+        cell: str,
+        d_embedding: int,
+        d_hidden: int,
+        num_layers: int,
+        bidirectional: bool,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.source_embedding = source_embedding
+        self.target_embedding = target_embedding
+        self.output = output
+        self.dropout = Dropout(dropout)
+        self.encoder = RecurrentEncoder(cell, d_embedding, d_hidden, num_layers, bidirectional, dropout)
+
+    def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
+        """Decode the positions after `embedded` (N, T, E) and advance the state; outputs are (N, T, D)."""
+        raise NotImplementedError
+
+    def encode(self, source: Tensor, source_lengths: Tensor) -> Encoded:
+        """Read `source` (B, S) of `source_lengths` (B, on the host)."""
+        encoded: Encoded = self.encoder(self.source_embedding(source), source_lengths)
+        return encoded
+
+    def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
+        """Decode all target positions of a batch, with its own predictions where `sample_mask` (B, T) says so."""
+        state = self.start(batch.source, batch.source_lengths, batch.target_in.shape[1])
+        if sample_mask is None:
+            return self.decode(self.target_embedding(batch.target_in), state)
+        steps: list[Decoded] = []
+        for true, is_sampled in zip(batch.target_in.unbind(1), sample_mask.unbind(1), strict=True):
+            tokens = true
+            if steps:
+                with torch.no_grad():
+                    predicted = self.project(steps[-1].outputs).argmax(-1)
+                tokens = torch.where(is_sampled, predicted, true)
+            steps.append(self.step(tokens, state))
+        attention = [step.attention for step in steps if step.attention is not None]
+        return Decoded(
+            torch.stack([step.outputs for step in steps], 1), torch.stack(attention, 1) if attention else None
+        )
+
+    def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
+        """Decode the position after `tokens` (N) and advance the state."""
+        decoded = self.decode(self.target_embedding(tokens).unsqueeze(1), state)
+        attention = None if decoded.attention is None else decoded.attention.squeeze(1)
+        return Decoded(decoded.outputs.squeeze(1), attention)
+
+
+def initialise_recurrent(module: nn.Module, num_gates: int) -> None:
+    """Initialise the recurrent weights below `module`: each gate as if it stood alone.
+
+    Xavier for what comes in, orthogonal for the state (Saxe et al. 2014), zero for biases, but one for the
+    forget gate of LSTMs (Jozefowicz et al. 2015).
+    """
+    for name, parameter in module.named_parameters():
+        leaf = name.rsplit(".", 1)[-1]
+        if leaf.startswith("weight_ih"):
+            for gate in parameter.chunk(num_gates):
+                nn.init.xavier_uniform_(gate)
+        elif leaf.startswith("weight_hh"):
+            for gate in parameter.chunk(num_gates):
+                nn.init.orthogonal_(gate)
+        elif leaf.startswith("bias"):
+            nn.init.zeros_(parameter)
+            if num_gates == 4 and leaf.startswith("bias_ih"):
+                nn.init.ones_(parameter.chunk(4)[1])

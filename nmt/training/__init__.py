@@ -1,0 +1,1 @@
+"""From batches to weights: the objective, the optimizer, checkpoints and the loop."""

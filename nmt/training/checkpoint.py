@@ -1,0 +1,92 @@
+"""Saving the state of training, and taking it up again."""
+
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+from nmt.run_directory import (
+    MANIFEST,
+    MODEL_WEIGHTS,
+    STATE,
+    TRAINING_TENSORS,
+    RunDirectory,
+    file_facts,
+    read_json,
+    read_tensors,
+    set_parameters,
+    to_json,
+    write_atomically,
+)
+
+
+@dataclass
+class Progress:
+    """Where training is, in numbers; with weights and moments, all that it takes to go on."""
+
+    update: int = 0  # updates done
+    epoch: int = 0  # the epoch that the next update belongs to
+    position: int = 0  # updates of that epoch done
+    seconds: float = 0.0  # spent in training, validation included
+    num_tokens: int = 0  # target tokens seen
+    best_bleu: float | None = None
+    best_step: int | None = None
+    validations_without_gain: int = 0
+
+
+def save_checkpoint(
+    run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, keep: int
+) -> Path:
+    """Write the checkpoint of `progress.update`, point `last.json` at it, and drop what is no longer kept.
+
+    The folder gets its name when all of it, the manifest last, is on the disk. Kept are the newest `keep` and
+    the best.
+    """
+    final = run.step_path(progress.update)
+    temporary = final.with_name(f".{final.name}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    parameters = {name: parameter.detach().cpu() for name, parameter in model.named_parameters()}
+    contents = {
+        MODEL_WEIGHTS: safetensors.torch.save(parameters),
+        TRAINING_TENSORS: safetensors.torch.save(_optimizer_tensors(model, optimizer)),
+        STATE: to_json(asdict(progress)),
+    }
+    for name, content in contents.items():
+        write_atomically(temporary / name, content)
+    write_atomically(temporary / MANIFEST, to_json({name: file_facts(temporary / name) for name in contents}))
+    shutil.rmtree(final, ignore_errors=True)
+    os.replace(temporary, final)
+    write_atomically(run.path / "last.json", to_json({"step": progress.update}))
+    for step in run.steps()[:-keep]:
+        if step != progress.best_step:
+            shutil.rmtree(run.step_path(step))
+    return final
+
+
+def load_checkpoint(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
+    """Take up training from the last checkpoint of a run. Raises RunError if it is damaged or does not fit."""
+    (folder,) = run.find_checkpoints("last")
+    set_parameters(model, read_tensors(folder / MODEL_WEIGHTS), folder)
+    tensors = read_tensors(folder / TRAINING_TENSORS)
+    for name, parameter in model.named_parameters():
+        state = {
+            key.removeprefix(f"{name}/"): value.to(parameter.device if value.dim() else "cpu")
+            for key, value in tensors.items()
+            if key.startswith(f"{name}/")
+        }
+        if state:
+            optimizer.state[parameter] = state
+    return Progress(**read_json(folder / STATE))
+
+
+def _optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    return {
+        f"{name}/{key}": value.detach().cpu().contiguous()
+        for name, parameter in model.named_parameters()
+        for key, value in optimizer.state.get(parameter, {}).items()
+    }

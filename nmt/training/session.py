@@ -1,0 +1,130 @@
+"""One training run from settings to a scored model: data, run directory, training, final translation."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from nmt.config import TrainSettings
+from nmt.data.batching import padding_share
+from nmt.data.corpus import Corpus, load_corpus
+from nmt.data.dataset import load_dataset, select_pairs
+from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
+from nmt.decoding.translator import Translator
+from nmt.device import choose_device, choose_precision
+from nmt.errors import RunError
+from nmt.evaluation.scoring import Evaluation, score
+from nmt.models.build import build_model
+from nmt.run_directory import RunDirectory, to_json, write_atomically
+from nmt.training.trainer import Trainer
+
+logger = logging.getLogger(__name__)
+
+
+def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
+    """Train in `run`, or go on there, then translate and score the test split, if there is one.
+
+    Nothing is written before settings, device, data and tokenizer are known to be good.
+    Raises UserError for what the user can mend.
+    """
+    device = choose_device(settings.device)
+    dtype = choose_precision(settings.precision, device)
+    resuming = run.config_path.exists()
+    if resuming and not settings.resume:
+        raise RunError(f"run: a new folder is needed, or resume=true to go on; got {run.path}, which holds a run")
+    if not resuming and run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir())):
+        raise RunError(f"run: a new or empty folder is needed; got {run.path}")
+    corpus = load_corpus(settings.data)
+    tokenizer = (
+        run.read_tokenizer(settings.tokenizer.joint)
+        if resuming
+        else obtain_tokenizer(settings.tokenizer, corpus.train)
+    )
+    dataset = load_dataset(corpus.train, tokenizer)
+    pairs, left_out = select_pairs(dataset, settings.data.max_length)
+    torch.manual_seed(settings.seed)
+    model = build_model(settings.model, tokenizer)
+    trainer = Trainer(
+        settings,
+        run,
+        model,
+        tokenizer,
+        (dataset, pairs),
+        (corpus.validation, load_dataset(corpus.validation, tokenizer)),
+        device,
+        dtype,
+    )
+    if resuming and run.steps():
+        trainer.resume()
+        if reason := trainer.reason_to_stop():
+            logger.info("%s is finished: %s", run.path, reason)
+            if (run.path / "test.json").exists() or corpus.test is None:
+                return None
+            return final_test(settings, run, corpus, device, dtype)
+    run.path.mkdir(parents=True, exist_ok=True)
+    run.write_config(settings.model_dump(mode="json", exclude={"run", "resume"}))
+    run.write_tokenizer(tokenizer)
+    with log_file(run.path / "train.log"):
+        if left_out.empty or left_out.too_long:
+            logger.warning(
+                "left out of training: %d pairs with an empty side, %d longer than data.max_length=%d tokens",
+                left_out.empty,
+                left_out.too_long,
+                settings.data.max_length,
+            )
+        _log_plan(trainer, corpus, tokenizer)
+        trainer.train()
+        return None if corpus.test is None else final_test(settings, run, corpus, device, dtype)
+
+
+def final_test(
+    settings: TrainSettings, run: RunDirectory, corpus: Corpus, device: torch.device, dtype: torch.dtype
+) -> Evaluation:
+    """Translate the test split with the best checkpoint and the run's own search, score it, and note the scores."""
+    assert corpus.test is not None
+    model, tokenizer = run.load_model("best")
+    translator = Translator(model, tokenizer, settings.decoding, device, dtype)
+    hypotheses = list(translator.translate(corpus.test.source))
+    evaluation = Evaluation(score(hypotheses, corpus.test.target, settings.evaluation), len(hypotheses))
+    write_atomically(run.path / "test.json", to_json(evaluation.as_dict()))
+    return evaluation
+
+
+def _log_plan(trainer: Trainer, corpus: Corpus, tokenizer: Tokenizer) -> None:
+    source, target = trainer.source_lengths, trainer.target_lengths
+    updates = trainer.plan(0)
+    num_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    logger.info("run          %s", trainer.run.path)
+    logger.info(
+        "data         %d training pairs, %d + %d tokens; %d validation pairs; %s test pairs",
+        len(trainer.pairs),
+        source.sum(),
+        target.sum(),
+        len(corpus.validation.source),
+        len(corpus.test.source) if corpus.test else "no",
+    )
+    logger.info("vocabulary   %d source, %d target pieces", tokenizer.source.size, tokenizer.target.size)
+    logger.info("model        %s, %d parameters", trainer.settings.model.kind, num_parameters)
+    logger.info(
+        "epoch        %d updates of at most %d target tokens, padding %.1f %%",
+        len(updates),
+        trainer.settings.training.update_tokens,
+        100 * padding_share(updates, source, target),
+    )
+    logger.info("device       %s, %s", trainer.device, str(trainer.dtype).removeprefix("torch."))
+
+
+@contextmanager
+def log_file(path: Path) -> Iterator[None]:
+    """Write what is logged meanwhile to a file as well."""
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    root = logging.getLogger("nmt")
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()

@@ -1,0 +1,273 @@
+"""The training loop."""
+
+import json
+import logging
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from nmt.config import TrainSettings
+from nmt.data.batching import Update, collate, plan_by_length, plan_epoch
+from nmt.data.corpus import ParallelText
+from nmt.data.dataset import Dataset, Int64Array
+from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.translator import Translator
+from nmt.evaluation.scoring import corpus_bleu
+from nmt.models.interface import Seq2Seq
+from nmt.run_directory import RunDirectory, to_json, write_atomically
+from nmt.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from nmt.training.objective import Objective
+from nmt.training.optimizer import build_optimizer
+from nmt.training.schedule import learning_rate
+from nmt.training.validation import mean_loss, validation_search
+
+logger = logging.getLogger(__name__)
+
+
+class Trainer:
+    """Trains one model on one data set and writes one run directory."""
+
+    def __init__(
+        self,
+        settings: TrainSettings,
+        run: RunDirectory,
+        model: Seq2Seq,
+        tokenizer: Tokenizer,
+        train: tuple[Dataset, Int64Array],
+        validation: tuple[ParallelText, Dataset],
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        self.settings, self.run, self.tokenizer = settings, run, tokenizer
+        self.device, self.dtype = device, dtype
+        self.model = model.to(device)
+        self.dataset, self.pairs = train  # of the data set, those pairs that are trained on
+        self.source_lengths = self.dataset.source.lengths[self.pairs] + 1  # EOS
+        self.target_lengths = self.dataset.target.lengths[self.pairs] + 1
+        self.validation_text, self.validation_dataset = validation
+        self.objective = Objective(self.model, tokenizer.target.pad_id, settings.training.label_smoothing)
+        self.optimizer = build_optimizer(settings.optimizer, self.model)
+        self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
+        self.progress = Progress()
+
+    def resume(self) -> None:
+        """Go on from the last checkpoint of the run."""
+        self.progress = load_checkpoint(self.run, self.model, self.optimizer)
+        metrics = self.run.path / "metrics.jsonl"
+        if metrics.exists():  # what was noted after the checkpoint happens again
+            lines = metrics.read_bytes().splitlines(keepends=True)
+            kept = [line for line in lines if json.loads(line)["update"] <= self.progress.update]
+            write_atomically(metrics, b"".join(kept))
+        logger.info("resumed from update %d", self.progress.update)
+
+    def plan(self, epoch: int) -> list[Update]:
+        """Return the updates of an epoch."""
+        limits = self.settings.training
+        return plan_epoch(
+            self.settings.seed,
+            epoch,
+            self.source_lengths,
+            self.target_lengths,
+            limits.update_tokens,
+            limits.max_tokens,
+        )
+
+    def reason_to_stop(self) -> str | None:
+        """Say why training is over, if it is."""
+        limits, progress = self.settings.training, self.progress
+        if progress.update >= limits.max_updates:
+            return f"training.max_updates={limits.max_updates}"
+        if limits.max_epochs is not None and progress.epoch >= limits.max_epochs:
+            return f"training.max_epochs={limits.max_epochs}"
+        if limits.max_seconds is not None and progress.seconds >= limits.max_seconds:
+            return f"training.max_seconds={limits.max_seconds:g}"
+        if limits.patience is not None and progress.validations_without_gain >= limits.patience:
+            return f"training.patience={limits.patience} validations without a better BLEU"
+        return None
+
+    def train(self) -> None:
+        """Run updates until there is a reason to stop; validate and save on the way and at the end."""
+        limits, progress = self.settings.training, self.progress
+        bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=None)
+        started, seconds_before = time.monotonic(), progress.seconds
+        window = Window()
+        saved_at = progress.update
+        with bar:
+            for update in self._updates():
+                window.add(self._train_update(update))
+                progress.seconds = seconds_before + time.monotonic() - started
+                bar.update()
+                reason = self.reason_to_stop()
+                if progress.update % limits.log_every == 0 or reason:
+                    self._log_training(window, bar)
+                    window = Window()
+                if progress.update % limits.validate_every == 0 or reason:
+                    improved = self._validate()
+                    progress.seconds = seconds_before + time.monotonic() - started
+                    reason = reason or self.reason_to_stop()
+                    window = Window()
+                else:
+                    improved = False
+                if progress.update % limits.checkpoint_every == 0 or improved or reason:
+                    save_checkpoint(self.run, self.model, self.optimizer, progress, limits.keep_checkpoints)
+                    if improved:
+                        write_atomically(self.run.path / "best.json", to_json({"step": progress.update}))
+                    saved_at = progress.update
+                if reason:
+                    logger.info("stopped at update %d: %s", saved_at, reason)
+                    return
+
+    def _updates(self) -> Iterator[Update]:
+        """Yield the updates from the present position in the plan on, and move the position."""
+        progress = self.progress
+        while True:
+            updates = self.plan(progress.epoch)
+            while progress.position < len(updates):
+                update = updates[progress.position]
+                progress.position += 1
+                if progress.position == len(updates):
+                    progress.epoch, progress.position = progress.epoch + 1, 0
+                    yield update
+                    break
+                yield update
+
+    def _train_update(self, micro_batches: Update) -> dict[str, float]:
+        """Run one update; return its sums and figures."""
+        limits, progress = self.settings.training, self.progress
+        progress.update += 1
+        rate = learning_rate(
+            self.settings.schedule, progress.update, self.settings.optimizer.learning_rate, limits.max_updates
+        )
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.objective.train()
+        num_tokens = sum(int(self.target_lengths[rows].sum()) for rows in micro_batches)
+        total = nll = torch.zeros((), device=self.device)
+        for index, rows in enumerate(micro_batches):
+            seed = np.random.SeedSequence([self.settings.seed, progress.update, index, 0]).generate_state(1)
+            torch.manual_seed(int(seed[0]))  # of dropout, and of which tokens are sampled
+            batch = collate(self.dataset, self.pairs[rows], self.tokenizer).to(self.device)
+            sample_mask = None
+            if limits.teacher_forcing_ratio < 1:
+                coins = torch.rand(batch.target_in.shape, device=self.device)
+                sample_mask = coins >= limits.teacher_forcing_ratio
+            with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+                loss = self.objective(batch, sample_mask)
+            self.scaler.scale(loss.total / num_tokens).backward()
+            total, nll = total + loss.total.detach(), nll + loss.negative_log_likelihood
+        self.scaler.unscale_(self.optimizer)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limits.max_gradient_norm)
+        if norm.isfinite():
+            self.scaler.step(self.optimizer)
+        else:
+            logger.warning("update %d skipped: its gradient is not finite", progress.update)
+        self.scaler.update()
+        self.optimizer.zero_grad(set_to_none=True)
+        progress.num_tokens += num_tokens
+        return {
+            "total": float(total),
+            "nll": float(nll),
+            "num_tokens": num_tokens,
+            "learning_rate": rate,
+            "gradient_norm": float(norm),
+        }
+
+    def _log_training(self, window: "Window", bar: Any) -> None:
+        figures = window.figures()
+        bar.set_postfix_str(
+            f"loss {figures['loss']:.3f}, {figures['tokens_per_second']:.0f} tokens/s, "
+            f"learning rate {figures['learning_rate']:.2e}"
+        )
+        remaining = (self.settings.training.max_updates - self.progress.update) * window.seconds_per_update()
+        logger.info(
+            "update %d epoch %d loss %.4f tokens/s %.0f learning rate %.2e at most %s to go",
+            self.progress.update,
+            self.progress.epoch,
+            figures["loss"],
+            figures["tokens_per_second"],
+            figures["learning_rate"],
+            _duration(remaining),
+        )
+        self._note({"kind": "training", **figures})
+
+    def _validate(self) -> bool:
+        """Validate by loss and by BLEU of greedy decoding; return whether BLEU is the best so far."""
+        progress = self.progress
+        began = time.monotonic()
+        loss = mean_loss(
+            self.objective, self.validation_dataset, self.tokenizer, self.settings.training.max_tokens, self.device, self.dtype
+        )
+        search = validation_search(self.settings.decoding)
+        translator = Translator(self.model, self.tokenizer, search, self.device, self.dtype)
+        hypotheses = list(translator.translate(self.validation_text.source))
+        bleu = corpus_bleu(hypotheses, self.validation_text.target, self.settings.evaluation)
+        improved = progress.best_bleu is None or bleu > progress.best_bleu
+        if improved:
+            progress.best_bleu, progress.best_step = bleu, progress.update
+        progress.validations_without_gain = 0 if improved else progress.validations_without_gain + 1
+        perplexity = math.exp(min(loss, 700))
+        logger.info(
+            "update %d validation loss %.4f perplexity %.2f BLEU %.2f%s",
+            progress.update,
+            loss,
+            perplexity,
+            bleu,
+            " (best)" if improved else "",
+        )
+        self._note(
+            {
+                "kind": "validation",
+                "loss": loss,
+                "perplexity": perplexity,
+                "bleu": bleu,
+                "seconds_validating": time.monotonic() - began,
+            }
+        )
+        return improved
+
+    def _note(self, figures: dict[str, Any]) -> None:
+        row = {
+            "update": self.progress.update,
+            "epoch": self.progress.epoch,
+            "seconds": self.progress.seconds,
+            **figures,
+        }
+        with open(self.run.path / "metrics.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+class Window:
+    """Figures of the updates since the last line of the log."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.updates: list[dict[str, float]] = []
+
+    def add(self, figures: dict[str, float]) -> None:
+        """Count one update."""
+        self.updates.append(figures)
+
+    def seconds_per_update(self) -> float:
+        """Return the mean time of an update."""
+        return (time.monotonic() - self.started) / max(1, len(self.updates))
+
+    def figures(self) -> dict[str, float]:
+        """Return loss per target token, target tokens per second, and the figures of the last update."""
+        num_tokens = sum(update["num_tokens"] for update in self.updates)
+        return {
+            "loss": sum(update["total"] for update in self.updates) / num_tokens,
+            "negative_log_likelihood": sum(update["nll"] for update in self.updates) / num_tokens,
+            "tokens_per_second": num_tokens / (time.monotonic() - self.started),
+            "learning_rate": self.updates[-1]["learning_rate"],
+            "gradient_norm": self.updates[-1]["gradient_norm"],
+        }
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
