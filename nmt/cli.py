@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 # PyTorch reads it once, when it is imported.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
-from nmt.composition import Command, Composed, compose, help_text, multirun  # noqa: E402
-from nmt.errors import SettingsError, UserError  # noqa: E402
+from nmt.composition import Command, Composed, compose, help_text, multirun
+from nmt.errors import SettingsError, UserError
 
 USAGE = """\
 nmt: train machine-translation models, translate with them, and measure them
@@ -112,7 +112,9 @@ class Options:
                 else:
                     self.config_directory = value
             elif argument.startswith("-"):
-                raise UserError(f"{argument}: no such option of nmt {command.value}; see nmt {command.value} --help")
+                raise UserError(
+                    f"{argument}: no such option of nmt {command.value}; see nmt {command.value} --help"
+                )
             else:
                 self.overrides.append(argument)
 
@@ -123,11 +125,13 @@ def _job(command: Command) -> Callable[[Composed], None]:
     def run(composed: Composed) -> None:
         _log_to_stderr()
         settings: Any = composed.settings()
-        from nmt import commands  # imports torch: seconds that a mistyped key should not cost
+        # These import torch: seconds that a mistyped key should not cost.
+        from nmt import commands
+        from nmt.run_directory import RunDirectory
 
         match command:
             case Command.TRAIN:
-                commands.run_train(settings, commands.RunDirectory(composed.run_path))
+                commands.run_train(settings, RunDirectory(composed.run_path))
             case Command.TRANSLATE:
                 commands.run_translate(settings)
             case Command.EVALUATE:

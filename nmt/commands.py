@@ -9,15 +9,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-import torch
-
-from nmt.config import EvaluateSettings, TrainSettings, TranslateSettings, check
+from nmt.check import check
+from nmt.config import EvaluateSettings, TrainSettings, TranslateSettings
 from nmt.data.corpus import (
     BYTE_ORDER_MARK,
     ParallelText,
     load_corpus,
     read_lines,
-    read_parallel_files,
     read_raw_lines,
     strip_line_end,
 )
@@ -49,14 +47,18 @@ def run_translate(settings: TranslateSettings) -> None:
     run = RunDirectory.existing(settings.run)
     lines = Utf8Lines(_raw_lines(settings.input))
     if settings.output is not None and not settings.overwrite and os.path.exists(settings.output):
-        raise DataError(f"output: a new file is needed, or overwrite=true; got {settings.output}, which exists")
+        raise DataError(
+            f"output: a new file is needed, or overwrite=true; got {settings.output}, which exists"
+        )
     model, tokenizer = run.load_model(settings.checkpoint)
     translator = Translator(model, tokenizer, settings.decoding, device, dtype)
     with _output(settings.output) as file:
         for translation in translator.translate(lines):
             file.write(translation.encode("utf-8") + b"\n")
     if lines.num_replaced:
-        logger.warning("%d lines were not UTF-8; what could not be read was replaced by U+FFFD", lines.num_replaced)
+        logger.warning(
+            "%d lines were not UTF-8; what could not be read was replaced by U+FFFD", lines.num_replaced
+        )
     if translator.num_cut:
         logger.warning("%d lines were cut to %d tokens", translator.num_cut, translator.max_source_tokens)
 
@@ -64,7 +66,9 @@ def run_translate(settings: TranslateSettings) -> None:
 def run_evaluate(settings: EvaluateSettings) -> None:
     """Score a run or a finished translation; print the scores, and write them as JSON where asked."""
     if settings.json_file is not None and not settings.overwrite and os.path.exists(settings.json_file):
-        raise DataError(f"json: a new file is needed, or overwrite=true; got {settings.json_file}, which exists")
+        raise DataError(
+            f"json: a new file is needed, or overwrite=true; got {settings.json_file}, which exists"
+        )
     if settings.run is not None:
         evaluation = _evaluate_run(settings, RunDirectory.existing(settings.run))
     else:
@@ -91,7 +95,9 @@ def _evaluate_run(settings: EvaluateSettings, run: RunDirectory) -> Evaluation:
     device = choose_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     if settings.source is not None and settings.reference is not None:
-        text = ParallelText(read_lines(settings.source, "source"), read_lines(settings.reference, "reference"))
+        text = ParallelText(
+            read_lines(settings.source, "source"), read_lines(settings.reference, "reference")
+        )
         if len(text.source) != len(text.target):
             raise DataError(
                 f"reference: as many lines as in source are needed, {len(text.source)}; got {len(text.target)}"
@@ -110,7 +116,9 @@ def _evaluate_run(settings: EvaluateSettings, run: RunDirectory) -> Evaluation:
 
 def _split_of_run(split: str, run: RunDirectory) -> ParallelText:
     config = run.read_config()
-    corpus = load_corpus(check(TrainSettings, {**config, "run": None, "resume": False}, f"run: {run.config_path}: ").data)
+    corpus = load_corpus(
+        check(TrainSettings, {**config, "run": None, "resume": False}, f"run: {run.config_path}: ").data
+    )
     text = corpus.validation if split == "validation" else corpus.test
     if text is None:
         raise RunError(f"split: this run has no {split} text; give source and reference")

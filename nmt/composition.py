@@ -21,7 +21,8 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from nmt.config import EvaluateSettings, Settings, TrainSettings, TranslateSettings, check, nearest
+from nmt.check import check, nearest
+from nmt.config import EvaluateSettings, Settings, TrainSettings, TranslateSettings
 from nmt.errors import RunError, SettingsError, UserError
 
 CONFIG_MODULE = "nmt.conf"
@@ -94,7 +95,9 @@ def compose(command: Command, overrides: list[str], config_directory: str | None
             typed = OverridesParser.create().parse_overrides(overrides)
             own = _settings_of_run(typed)
             of_run = _choices_of_run(own, typed, command)
-            config = hydra_compose(command.value, [*search_path, *of_run, *overrides], return_hydra_config=True)
+            config = hydra_compose(
+                command.value, [*search_path, *of_run, *overrides], return_hydra_config=True
+            )
             experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
             values = _to_dict(config)
         except (HydraException, OmegaConfBaseException) as error:
@@ -161,7 +164,11 @@ def _to_dict(config: DictConfig) -> dict[str, Any]:
 
 
 def _settings_of_run(typed: list[Override]) -> dict[str, Any] | None:
-    names = [override.value() for override in typed if override.key_or_group == "run" and not override.is_sweep_override()]
+    names = [
+        override.value()
+        for override in typed
+        if override.key_or_group == "run" and not override.is_sweep_override()
+    ]
     if not names or names[-1] is None:
         return None
     from nmt.run_directory import RunDirectory
@@ -176,7 +183,9 @@ def _choices_of_run(own: Mapping[str, Any] | None, typed: list[Override], comman
     names = {override.key_or_group for override in typed}
     if own is None or EXPERIMENT in names:
         return []
-    groups = _groups_of(resources.files(CONFIG_MODULE).joinpath(f"{command.value}.yaml").read_text(encoding="utf-8"))
+    groups = _groups_of(
+        resources.files(CONFIG_MODULE).joinpath(f"{command.value}.yaml").read_text(encoding="utf-8")
+    )
     kinds = {group: own[group]["kind"] for group in groups if "kind" in own.get(group, {})}
     return [f"{group}={kind}" for group, kind in kinds.items() if group not in names]
 
@@ -204,7 +213,9 @@ def _refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     flat_own, flat = dict(_flatten(own)), dict(_flatten(values))
     for key in sorted(flat_own.keys() | flat.keys()):
         if key.split(".")[0] in FIXED and flat_own.get(key) != flat.get(key):
-            raise RunError(f"{key}: {flat_own.get(key)}, the run's own value, is needed to go on; got {flat.get(key)}")
+            raise RunError(
+                f"{key}: {flat_own.get(key)}, the run's own value, is needed to go on; got {flat.get(key)}"
+            )
 
 
 def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -242,7 +253,9 @@ def _explain(command: Command, overrides: list[str], search_path: list[str], err
     keys = [key for key, _ in _flatten(defaults)] + list(defaults) + groups
     for override in typed:
         if override.key_or_group not in keys:
-            return SettingsError([f"{override.key_or_group}: no such key{nearest(override.key_or_group, keys)}"])
+            return SettingsError(
+                [f"{override.key_or_group}: no such key{nearest(override.key_or_group, keys)}"]
+            )
     return SettingsError([_first_line(error)])
 
 

@@ -33,7 +33,9 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
     if name == "auto":
         return torch.bfloat16 if has_bfloat16 else torch.float32
     if name == "bfloat16" and not has_bfloat16:
-        raise DeviceError(f"precision: float32 is needed, since this {device.type} only emulates bfloat16; got {name}")
+        raise DeviceError(
+            f"precision: float32 is needed, since this {device.type} only emulates bfloat16; got {name}"
+        )
     if name == "float16" and device.type == "cpu":
         raise DeviceError("precision: float32 or bfloat16 is needed on the CPU; got float16")
     return DTYPES[name]

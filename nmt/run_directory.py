@@ -13,7 +13,8 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from nmt.config import ModelFiles, check
+from nmt.check import check
+from nmt.config import ModelFiles
 from nmt.data.tokenizer import Tokenizer
 from nmt.errors import RunError, SettingsError
 from nmt.models.build import build_model
@@ -110,12 +111,12 @@ class RunDirectory:
         """
         steps = self.steps()
         if not steps:
-            raise RunError(f"run: a run with a checkpoint is needed; got {self.path}, which holds no model yet")
+            raise RunError(
+                f"run: a run with a checkpoint is needed; got {self.path}, which holds no model yet"
+            )
         if name == "average":
-            best = read_json(self.path / "best.json")["step"] if (self.path / "best.json").exists() else None
             keep = int(self.read_config()["training"]["keep_checkpoints"])
-            newest = steps[-keep:]
-            return [self.step_path(step) for step in newest] if newest else [self.step_path(best)]
+            return [self.step_path(step) for step in steps[-keep:]]
         if name in ("best", "last"):
             step = int(read_json(self.path / f"{name}.json")["step"])
         elif name.startswith("step-") and name[5:].isdecimal():
@@ -133,7 +134,9 @@ class RunDirectory:
         tokenizer = self.read_tokenizer(settings.tokenizer.joint)
         model = build_model(settings.model, tokenizer)
         folders = self.find_checkpoints(checkpoint)
-        set_parameters(model, average([read_tensors(folder / MODEL_WEIGHTS) for folder in folders]), folders[-1])
+        set_parameters(
+            model, average([read_tensors(folder / MODEL_WEIGHTS) for folder in folders]), folders[-1]
+        )
         return model, tokenizer
 
 
@@ -168,7 +171,9 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     manifest = read_json(path.parent / MANIFEST)
     try:
         if file_facts(path) != manifest.get(path.name):
-            raise RunError(f"run: undamaged weights are needed; got {path}, which its manifest does not describe")
+            raise RunError(
+                f"run: undamaged weights are needed; got {path}, which its manifest does not describe"
+            )
         return safetensors.torch.load_file(path)
     except (OSError, safetensors.SafetensorError) as error:
         raise RunError(f"run: undamaged weights are needed; got {path}: {error}") from None

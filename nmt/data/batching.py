@@ -76,7 +76,9 @@ def _split(
         middle = int(np.searchsorted(ends, num_tokens * (num_parts // 2) / num_parts, side="right"))
         middle = min(max(middle, 1), len(ordered) - 1)
         halves = ordered[:middle], ordered[middle:]
-        cells = sum(len(half) * int(source_lengths[half].max() + target_lengths[half].max()) for half in halves)
+        cells = sum(
+            len(half) * int(source_lengths[half].max() + target_lengths[half].max()) for half in halves
+        )
         cuts.append((cells, halves))
     _, halves = min(cuts, key=lambda cut: cut[0])
     return [part for half in halves for part in _split(half, source_lengths, target_lengths, max_tokens)]
@@ -121,9 +123,7 @@ def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
     # In place of EOS, a short row ends in PAD here; position t of target_in is position t - 1 of target_out.
     shifted = target_out[:, :-1]
     shifted = shifted.masked_fill(shifted == tokenizer.target.eos_id, tokenizer.target.pad_id)
-    return Batch(
-        source, source_lengths, torch.cat([bos, shifted], 1), target_out, int(target_lengths.sum())
-    )
+    return Batch(source, source_lengths, torch.cat([bos, shifted], 1), target_out, int(target_lengths.sum()))
 
 
 def pad_with_end(ids: Ids, rows: Int64Array, pad_id: int, eos_id: int) -> tuple[Tensor, Tensor]:

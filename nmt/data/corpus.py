@@ -145,7 +145,9 @@ def _select_columns(splits: Any, role: str, split: str, settings: HubData) -> Pa
         sides = {name: list(rows[name]) for name in columns}
     for key in ("source_column", "target_column"):
         if getattr(settings, key) not in columns:
-            raise DataError(f"data.{key}: one of {', '.join(columns)} is needed; got {getattr(settings, key)}")
+            raise DataError(
+                f"data.{key}: one of {', '.join(columns)} is needed; got {getattr(settings, key)}"
+            )
     # A record may hold line ends; everywhere else in the project a text is one line.
     source, target = (
         [str(text or "").replace("\r\n", " ").replace("\n", " ") for text in sides[name]]

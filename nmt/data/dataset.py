@@ -36,7 +36,9 @@ class Ids:
         """Lay sentences one after the other."""
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum([len(sentence) for sentence in sentences], out=offsets[1:])
-        return cls(np.concatenate([np.empty(0, np.int32), *(np.array(s, np.int32) for s in sentences)]), offsets)
+        return cls(
+            np.concatenate([np.empty(0, np.int32), *(np.array(s, np.int32) for s in sentences)]), offsets
+        )
 
 
 @dataclass(frozen=True)

@@ -130,9 +130,7 @@ def _lines_with_text(sides: list[list[str]]) -> Iterator[str]:
 
 def _explain(message: str, vocabulary_size: int) -> str:
     if largest := re.search(r"too high .*value <= (\d+)", message):
-        return (
-            f"tokenizer.vocabulary_size: at most {largest[1]} is possible with this text; got {vocabulary_size}"
-        )
+        return f"tokenizer.vocabulary_size: at most {largest[1]} is possible with this text; got {vocabulary_size}"
     if smallest := re.search(r"smaller than required_chars\. (\d+) vs (\d+)", message):
         return (
             f"tokenizer.vocabulary_size: at least {smallest[2]} is needed for the characters of this text, "

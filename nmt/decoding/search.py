@@ -93,7 +93,8 @@ def beam_search(
 
     A hypothesis that ends among the best `beam_size` candidates of a step is finished; its score is the sum of
     its log-probabilities, EOS included, over the length penalty. A sentence is done when `beam_size`
-    hypotheses have finished, or at its limit. Shapes and result as in `greedy_search`.
+    hypotheses have finished and none that goes on is ahead of the best of them, or at its limit. Shapes and
+    result as in `greedy_search`.
     """
     device, num_sentences = source.device, len(source)
     state = decoder.start(source, source_lengths, max_length + 1)
@@ -134,7 +135,8 @@ def beam_search(
         state.reorder((first_rows + parents).flatten())
         tokens = words.flatten()
 
-        done = (num_finished >= beam_size) | (scores[:, 0] == -torch.inf)
+        is_behind = scores[:, 0] / length_penalty(position + 1) <= finished_scores[:, 0]
+        done = (num_finished >= beam_size) & is_behind | (scores[:, 0] == -torch.inf)
         num_done = int(done.sum())
         if num_done == len(remaining) or num_done >= LEAVING_SHARE * len(remaining):
             for sentence, row in zip(remaining[done].tolist(), finished[done, 0].tolist(), strict=True):
@@ -147,7 +149,11 @@ def beam_search(
                 rule.keep(alive)
             remaining, scores, history = remaining[alive], scores[alive], history[alive]
             tokens = tokens.view(-1, beam_size)[alive].flatten()
-            finished_scores, finished, num_finished = finished_scores[alive], finished[alive], num_finished[alive]
+            finished_scores, finished, num_finished = (
+                finished_scores[alive],
+                finished[alive],
+                num_finished[alive],
+            )
             first_rows = first_rows[: len(alive)]
     return results
 

@@ -40,7 +40,9 @@ class Translator:
         self.device = device
         self.num_cut = 0
         limit = model.max_positions
-        self.max_source_tokens = min(settings.max_source_tokens, limit - 1 if limit else settings.max_source_tokens)
+        self.max_source_tokens = min(
+            settings.max_source_tokens, limit - 1 if limit else settings.max_source_tokens
+        )
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the translation of each line; a blank line stays blank."""
@@ -63,7 +65,7 @@ class Translator:
         return translations
 
     @torch.inference_mode()
-    def search(self, source: Ids, rows: Sequence[int] | np.ndarray) -> list[list[int]]:  # type: ignore[type-arg]
+    def search(self, source: Ids, rows: Sequence[int] | np.ndarray) -> list[list[int]]:
         """Return the target ids of the sentences `rows` of `source`, found together in one batch."""
         settings, vocabulary = self.settings, self.tokenizer.target
         rows = np.asarray(rows)
@@ -77,7 +79,14 @@ class Translator:
             MinimumLength(vocabulary.eos_id, settings.min_length),
             EndAtLimit(vocabulary.eos_id, limits.to(self.device)),
         ]
-        given = (self.model, ids.to(self.device), lengths, int(limits.max()), vocabulary.bos_id, vocabulary.eos_id)
+        given = (
+            self.model,
+            ids.to(self.device),
+            lengths,
+            int(limits.max()),
+            vocabulary.bos_id,
+            vocabulary.eos_id,
+        )
         if not isinstance(settings, BeamSettings):
             return greedy_search(*given, rules)
         penalty = power_penalty if settings.length_penalty_kind == "power" else wu_penalty

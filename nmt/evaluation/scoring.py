@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 from nmt.config import EvaluationSettings
 from nmt.errors import DataError
@@ -60,5 +62,11 @@ def score(hypotheses: Sequence[str], references: Sequence[str], settings: Evalua
     scores = []
     for metric in metrics:
         result = metric.corpus_score(list(hypotheses), [list(references)])
-        scores.append(Score(metric.__class__.__name__.replace("CHRF", "chrF"), float(result.score), str(metric.get_signature())))
+        scores.append(
+            Score(
+                metric.__class__.__name__.replace("CHRF", "chrF"),
+                float(result.score),
+                str(metric.get_signature()),
+            )
+        )
     return scores

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.models.interface import Decoded, DecoderState, padding_mask
-from nmt.models.layers import Dropout, Embedding, xavier_linear
+from nmt.models.layers import Embedding, xavier_linear
 from nmt.models.recurrent import CELLS, NUM_GATES, Bridge, RecurrentSeq2Seq, initialise_recurrent
 
 

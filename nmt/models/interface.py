@@ -19,7 +19,9 @@ class Decoded:
     """What the decoder made of some target positions."""
 
     outputs: Tensor  # (B, T, D), or (N, D) for one position
-    attention: Tensor | None = None  # (B, T, S), or (N, S): weights of the source positions, where a model has them
+    attention: Tensor | None = (
+        None  # (B, T, S), or (N, S): weights of the source positions, where a model has them
+    )
 
 
 @dataclass
@@ -81,7 +83,8 @@ class Seq2Seq(nn.Module):
 
     def project(self, outputs: Tensor, vocabulary: Tensor | None = None) -> Tensor:
         """Turn outputs (…, D) into logits (…, V), or into those of the ids `vocabulary` only."""
-        weight, bias = self.output.weight, self.output.bias
+        weight: Tensor = self.output.weight
+        bias: Tensor = self.output.bias
         if vocabulary is not None:
             weight, bias = weight[vocabulary], bias[vocabulary]
         return functional.linear(outputs, weight, bias)

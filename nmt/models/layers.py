@@ -27,7 +27,7 @@ class _ByteDropout(torch.autograd.Function):
         return (kept * x).mul_(ctx.scale)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (kept,) = ctx.saved_tensors
         return (kept * gradients[0]).mul_(ctx.scale), None
 
@@ -50,8 +50,7 @@ class Dropout(nn.Module):
         if x.device.type != "cpu":
             return functional.dropout(x, self.probability)
         num_dropped = min(255, max(1, round(self.probability * 256)))
-        dropped: Tensor = _ByteDropout.apply(x, num_dropped)
-        return dropped
+        return _ByteDropout.apply(x, num_dropped)  # type: ignore[no-untyped-call]
 
 
 class Embedding(nn.Embedding):
@@ -91,7 +90,9 @@ def sinusoids(first: int, length: int, width: int, device: torch.device) -> Tens
     return torch.cat([angles.sin(), angles.cos()], 1)
 
 
-def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
+def attend(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, causal: bool = False
+) -> Tensor:
     """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1).
 
     `query` (B, H, T, d), `key` and `value` (B, H, S, d), `mask` (B, 1, 1, S) True where there is a token; `causal`
@@ -120,3 +121,12 @@ def xavier_linear(d_in: int, d_out: int, num_blocks: int = 1, bias: bool = True)
     if bias:
         nn.init.zeros_(linear.bias)
     return linear
+
+
+def to_autocast_dtype(x: Tensor) -> Tensor:
+    """Return x (…) in the type that autocast computes products in, if it is on.
+
+    Sums with what comes out of products then stay in that type, instead of being converted back and forth.
+    """
+    device = x.device.type
+    return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x

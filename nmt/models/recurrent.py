@@ -34,7 +34,10 @@ class RecurrentEncoder(nn.Module):
         self.d_output = d_hidden * self.num_directions
         self.layers = nn.ModuleList(
             LAYERS[cell](
-                self.d_output if layer else d_embedding, d_hidden, batch_first=True, bidirectional=bidirectional
+                self.d_output if layer else d_embedding,
+                d_hidden,
+                batch_first=True,
+                bidirectional=bidirectional,
             )
             for layer in range(num_layers)
         )
@@ -43,9 +46,13 @@ class RecurrentEncoder(nn.Module):
 
     def forward(self, embedded: Tensor, lengths: Tensor) -> Encoded:
         """Read `embedded` (B, S, E) of `lengths` (B, on the host)."""
-        outputs, hidden, cells = embedded, [], []
+        outputs = embedded
+        hidden: list[Tensor] = []
+        cells: list[Tensor] = []
         for layer in self.layers:
-            packed = pack_padded_sequence(self.dropout(outputs), lengths, batch_first=True, enforce_sorted=False)
+            packed = pack_padded_sequence(
+                self.dropout(outputs), lengths, batch_first=True, enforce_sorted=False
+            )
             packed, last = layer(packed)
             outputs, _ = pad_packed_sequence(packed, batch_first=True, total_length=embedded.shape[1])
             last = last if isinstance(last, tuple) else (last,)  # each (directions, B, d_hidden)
@@ -98,8 +105,7 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def encode(self, source: Tensor, source_lengths: Tensor) -> Encoded:
         """Read `source` (B, S) of `source_lengths` (B, on the host)."""
-        encoded: Encoded = self.encoder(self.source_embedding(source), source_lengths)
-        return encoded
+        return self.encoder(self.source_embedding(source), source_lengths)
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch, with its own predictions where `sample_mask` (B, T) says so."""

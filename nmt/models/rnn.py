@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.models.interface import Decoded, DecoderState
-from nmt.models.layers import Dropout, Embedding, xavier_linear
+from nmt.models.layers import Embedding, xavier_linear
 from nmt.models.recurrent import LAYERS, NUM_GATES, Bridge, RecurrentSeq2Seq, initialise_recurrent
 
 
@@ -78,7 +78,9 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
     def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
         """Run the decoder over all positions of `embedded` (N, T, E) in one call."""
         if self.context is not None:
-            context = state.sentences["context"].repeat_interleave(state.beam_size, 0).unsqueeze(1)  # (N, 1, …)
+            context = (
+                state.sentences["context"].repeat_interleave(state.beam_size, 0).unsqueeze(1)
+            )  # (N, 1, …)
             if self.is_added:
                 embedded = embedded + context
             else:

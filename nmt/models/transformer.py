@@ -1,13 +1,14 @@
 """The Transformer (Vaswani et al. 2017)."""
 
 from collections.abc import Callable
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from nmt.data.batching import Batch
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq, padding_mask
-from nmt.models.layers import Dropout, Embedding, attend, sinusoids, xavier_linear
+from nmt.models.layers import Dropout, Embedding, attend, sinusoids, to_autocast_dtype, xavier_linear
 
 # The key and value buffers of decoding grow by so many positions at a time.
 CACHE_BLOCK = 32
@@ -43,8 +44,7 @@ class SelfAttention(nn.Module):
         query, key, value = split_heads(self.query_key_value(x), 3, self.num_heads)
         if cache is not None:
             key, value = cache.append(key, value)
-        attended: Tensor = self.output(join_heads(attend(query, key, value, mask, causal)))
-        return attended
+        return self.output(join_heads(attend(query, key, value, mask, causal)))
 
 
 class CrossAttention(nn.Module):
@@ -64,8 +64,8 @@ class CrossAttention(nn.Module):
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Return the shape of x: (B, T, D), or (N, 1, D), whose K hypotheses stand in for T positions."""
         (query,) = split_heads(self.query(x).view(len(memory), -1, x.shape[-1]), 1, self.num_heads)
-        attended: Tensor = self.output(join_heads(attend(query, memory[:, 0], memory[:, 1], mask)))
-        return attended.view(x.shape)
+        attended = join_heads(attend(query, memory[:, 0], memory[:, 1], mask))
+        return self.output(attended).view(x.shape)
 
 
 class FeedForward(nn.Sequential):
@@ -93,14 +93,15 @@ class Residual(nn.Module):
         """Return x with what `sublayer` makes of it, both (…, D)."""
         if self.is_before:
             return x + self.dropout(sublayer(self.norm(x)))
-        normalised: Tensor = self.norm(x + self.dropout(sublayer(x)))
-        return normalised
+        return self.norm(x + self.dropout(sublayer(x)))
 
 
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward."""
 
-    def __init__(self, d_model: int, d_ff: int, num_heads: int, norm: str, activation: str, dropout: float) -> None:
+    def __init__(
+        self, d_model: int, d_ff: int, num_heads: int, norm: str, activation: str, dropout: float
+    ) -> None:
         super().__init__()
         self.self_attention = SelfAttention(d_model, num_heads)
         self.feed_forward = FeedForward(d_model, d_ff, activation, dropout)
@@ -109,26 +110,30 @@ class EncoderLayer(nn.Module):
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """Return (B, S, D) for x (B, S, D) and mask (B, 1, 1, S)."""
         x = self.residuals[0](x, lambda h: self.self_attention(h, mask))
-        x = self.residuals[1](x, self.feed_forward)
-        return x
+        return self.residuals[1](x, self.feed_forward)
 
 
 class DecoderLayer(nn.Module):
     """Self-attention to the positions before, attention to the source, then feed-forward."""
 
-    def __init__(self, d_model: int, d_ff: int, num_heads: int, norm: str, activation: str, dropout: float) -> None:
+    def __init__(
+        self, d_model: int, d_ff: int, num_heads: int, norm: str, activation: str, dropout: float
+    ) -> None:
         super().__init__()
         self.self_attention = SelfAttention(d_model, num_heads)
         self.cross_attention = CrossAttention(d_model, num_heads)
         self.feed_forward = FeedForward(d_model, d_ff, activation, dropout)
         self.residuals = nn.ModuleList(Residual(d_model, norm, dropout) for _ in range(3))
 
+    def project_memory(self, memory: Tensor) -> Tensor:
+        """Return keys and values (B, 2, H, S, d) of the encoded source (B, S, D)."""
+        return self.cross_attention.project_memory(memory)
+
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor, cache: LayerCache | None = None) -> Tensor:
         """Return (B, T, D) for x (B, T, D), or with a cache (N, 1, D) for (N, 1, D); memory (B, 2, H, S, d)."""
         x = self.residuals[0](x, lambda h: self.self_attention(h, causal=cache is None, cache=cache))
         x = self.residuals[1](x, lambda h: self.cross_attention(h, memory, mask))
-        x = self.residuals[2](x, self.feed_forward)
-        return x
+        return self.residuals[2](x, self.feed_forward)
 
 
 class Transformer(Seq2Seq):
@@ -171,24 +176,24 @@ class Transformer(Seq2Seq):
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once; the Transformer takes no sample_mask."""
         if sample_mask is not None:
-            raise ValueError("the Transformer predicts all positions at once and cannot sample its own inputs")
+            raise ValueError(
+                "the Transformer predicts all positions at once and cannot sample its own inputs"
+            )
         encoded, mask = self._encode(batch.source, batch.source_lengths)
         x = self.dropout(self._embed(batch.target_in, self.target_embedding, self.target_positions, first=0))
-        for layer in self.decoder:
-            x = layer(x, layer.cross_attention.project_memory(encoded), mask)
+        for layer, memory in zip(self.decoder, self._memories(encoded), strict=True):
+            x = layer(x, memory, mask)
         return Decoded(self.decoder_norm(x))
 
     def start(self, source: Tensor, source_lengths: Tensor, max_length: int) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
         encoded, mask = self._encode(source, source_lengths)
-        sentences = {
-            f"memory_{i}": layer.cross_attention.project_memory(encoded)  # (B, 2, H, S, d)
-            for i, layer in enumerate(self.decoder)
-        }
-        memory = sentences["memory_0"]
+        memories = self._memories(encoded)
+        memory = memories[0]
         cache = memory.new_empty(  # (N, 2·L, H, capacity, d)
             len(source), 2 * len(self.decoder), self.num_heads, min(CACHE_BLOCK, max_length), memory.shape[-1]
         )
+        sentences = {f"memory_{i}": memory for i, memory in enumerate(memories)}
         return DecoderState(sentences | {"mask": mask}, {"cache": cache})
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
@@ -205,6 +210,10 @@ class Transformer(Seq2Seq):
         state.length += 1
         return Decoded(self.decoder_norm(x).squeeze(1))
 
+    def _memories(self, encoded: Tensor) -> list[Tensor]:
+        """Return keys and values (B, 2, H, S, d) of the encoded source (B, S, D) for each decoder layer."""
+        return [cast(DecoderLayer, layer).project_memory(encoded) for layer in self.decoder]
+
     def _encode(self, source: Tensor, source_lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Return the encoded source (B, S, D) and its mask (B, 1, 1, S)."""
         mask = padding_mask(source_lengths, source.shape[1], source.device)[:, None, None]
@@ -215,16 +224,19 @@ class Transformer(Seq2Seq):
 
     def _embed(self, ids: Tensor, embedding: Embedding, learned: Tensor | None, first: int) -> Tensor:
         """Return the sum (…, T, D) of word and position vectors for ids (…, T) from position `first` on."""
-        vectors: Tensor = embedding(ids)
+        vectors = embedding(ids)
         length, width = vectors.shape[-2:]
         if learned is not None:
-            return vectors + learned[first : first + length]
-        return vectors + sinusoids(first, length, width, ids.device).to(vectors.dtype)
+            vectors = vectors + learned[first : first + length]
+        else:
+            vectors = vectors + sinusoids(first, length, width, ids.device).to(vectors.dtype)
+        return to_autocast_dtype(vectors)
 
 
 def split_heads(x: Tensor, num_parts: int, num_heads: int) -> tuple[Tensor, ...]:
     """Split (B, T, parts·H·d) into `num_parts` of (B, H, T, d)."""
-    return x.unflatten(-1, (num_parts, num_heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
+    batch, length, _ = x.shape
+    return x.view(batch, length, num_parts, num_heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
 
 
 def join_heads(x: Tensor) -> Tensor:

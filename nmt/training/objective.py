@@ -9,7 +9,7 @@ from nmt.data.batching import Batch
 from nmt.models.interface import Seq2Seq
 
 # Logits that exist at once: on the CPU they should stay in cache, elsewhere in memory.
-CHUNK_OF_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
+LOGITS_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 27, "mps": 1 << 25}
 
 
 class Loss(NamedTuple):
@@ -37,7 +37,8 @@ class Objective(nn.Module):
             outputs, targets = outputs[counted], targets[counted]
         output = self.model.output
         smoothing = self.label_smoothing if self.training else 0.0
-        return Loss(*_ChunkedCrossEntropy.apply(outputs, output.weight, output.bias, targets, smoothing))
+        given = (outputs, output.weight, output.bias, targets, smoothing)
+        return Loss(*_ChunkedCrossEntropy.apply(*given))  # type: ignore[no-untyped-call]
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -57,37 +58,42 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         vocabulary_size = len(weight)
         ctx.needs = ctx.needs_input_grad[0]
         x, w, b = outputs.to(dtype), weight.to(dtype), bias.to(wide)
-        total, nll = torch.zeros(2, dtype=wide, device=outputs.device).unbind()
-        total, nll = total.clone(), nll.clone()
+        total, nll = (torch.zeros((), dtype=wide, device=outputs.device) for _ in range(2))
         if ctx.needs:
             grad_outputs = torch.empty_like(x)
             grad_weight, grad_bias = torch.zeros_like(weight), torch.zeros_like(bias)
-        size = max(1, CHUNK_OF_LOGITS.get(device, CHUNK_OF_LOGITS["cuda"]) // vocabulary_size)
+        size = max(1, LOGITS_AT_ONCE[device] // vocabulary_size)
+        # The big rectangles are made once: fresh memory costs more than the arithmetic on it.
+        products = torch.empty(min(size, len(x)), vocabulary_size, dtype=dtype, device=outputs.device)
+        rectangle = torch.empty_like(products, dtype=wide)
         with torch.autocast(device, enabled=False):
             for first in range(0, len(targets), size):
                 chunk, true = x[first : first + size], targets[first : first + size].unsqueeze(1)
-                logits = (chunk @ w.t()).to(wide).add_(b)
-                normaliser = logits.logsumexp(1, keepdim=True)
-                losses = normaliser - logits.gather(1, true)
-                nll += losses.sum()
-                uniform = (normaliser.sum() * vocabulary_size - logits.sum()) / vocabulary_size
-                total += (1 - smoothing) * losses.sum() + smoothing * uniform
+                product, logits = products[: len(chunk)], rectangle[: len(chunk)]
+                torch.add(torch.mm(chunk, w.t(), out=product), b, out=logits)
+                true_logits = logits.gather(1, true)
+                highest = logits.amax(1, keepdim=True)
+                logit_sum = logits.sum() if smoothing else 0.0
+                exponentials = logits.sub_(highest).exp_()
+                sums = exponentials.sum(1, keepdim=True)
+                normaliser = sums.log() + highest
+                loss = (normaliser - true_logits).sum()
+                nll += loss
+                total += (1 - smoothing) * loss + smoothing * (normaliser.sum() - logit_sum / vocabulary_size)
                 if ctx.needs:
-                    gradient = logits.sub_(normaliser).exp_().sub_(smoothing / vocabulary_size)
-                    gradient.scatter_add_(1, true, torch.full_like(losses, smoothing - 1))
-                    grad_bias += gradient.sum(0)
-                    gradient = gradient.to(dtype)
+                    gradient = exponentials.div_(sums).sub_(smoothing / vocabulary_size)
+                    gradient.scatter_add_(1, true, torch.full_like(true_logits, smoothing - 1))
+                    gradient = product.copy_(gradient)
                     torch.mm(gradient, w, out=grad_outputs[first : first + size])
                     grad_weight += gradient.t() @ chunk
+                    grad_bias += gradient.sum(0, dtype=wide)
         if ctx.needs:
             ctx.save_for_backward(grad_outputs.to(outputs.dtype), grad_weight, grad_bias)
         ctx.mark_non_differentiable(nll)
         return total, nll
 
     @staticmethod
-    def backward(  # type: ignore[override]
-        ctx: Any, grad_total: Tensor, _: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, None, None]:
+    def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         grad_outputs, grad_weight, grad_bias = ctx.saved_tensors
         scale = grad_total.to(grad_outputs.dtype)
         return grad_outputs * scale, grad_weight * grad_total, grad_bias * grad_total, None, None

@@ -33,7 +33,9 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
     dtype = choose_precision(settings.precision, device)
     resuming = run.config_path.exists()
     if resuming and not settings.resume:
-        raise RunError(f"run: a new folder is needed, or resume=true to go on; got {run.path}, which holds a run")
+        raise RunError(
+            f"run: a new folder is needed, or resume=true to go on; got {run.path}, which holds a run"
+        )
     if not resuming and run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir())):
         raise RunError(f"run: a new or empty folder is needed; got {run.path}")
     corpus = load_corpus(settings.data)

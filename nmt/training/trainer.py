@@ -12,7 +12,7 @@ import torch
 from tqdm import tqdm
 
 from nmt.config import TrainSettings
-from nmt.data.batching import Update, collate, plan_by_length, plan_epoch
+from nmt.data.batching import Update, collate, plan_epoch
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, Int64Array
 from nmt.data.tokenizer import Tokenizer
@@ -200,7 +200,12 @@ class Trainer:
         progress = self.progress
         began = time.monotonic()
         loss = mean_loss(
-            self.objective, self.validation_dataset, self.tokenizer, self.settings.training.max_tokens, self.device, self.dtype
+            self.objective,
+            self.validation_dataset,
+            self.tokenizer,
+            self.settings.training.max_tokens,
+            self.device,
+            self.dtype,
         )
         search = validation_search(self.settings.decoding)
         translator = Translator(self.model, self.tokenizer, search, self.device, self.dtype)

@@ -1,5 +1,6 @@
 """Figures of a model on text that it does not learn from."""
 
+import numpy as np
 import torch
 
 from nmt.config import DecodingSettings, GreedySettings
@@ -7,8 +8,6 @@ from nmt.data.batching import collate, plan_by_length
 from nmt.data.dataset import Dataset
 from nmt.data.tokenizer import Tokenizer
 from nmt.training.objective import Objective
-
-import numpy as np
 
 
 @torch.no_grad()

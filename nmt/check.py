@@ -1,0 +1,72 @@
+"""A plain dict in, checked settings out; what is wrong is said in one line for each key."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import pydantic
+
+from nmt.config import Settings
+from nmt.errors import SettingsError
+
+SettingsT = TypeVar("SettingsT", bound=Settings)
+
+
+def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: str = "") -> SettingsT:
+    """Check a plain dict and return it as frozen settings.
+
+    `prefix` stands before the keys in messages: the file that they come from.
+    Raises SettingsError with one line for each thing that is wrong.
+    """
+    try:
+        return settings_class.model_validate(values)
+    except pydantic.ValidationError as error:
+        problems = [_one_line(problem, values) for problem in error.errors(include_url=False)]
+        raise SettingsError([prefix + problem for problem in dict.fromkeys(problems)]) from None
+
+
+def _one_line(problem: Any, values: Mapping[str, Any]) -> str:
+    path = _path_of_keys(problem["loc"], values)
+    key, kind, given = ".".join(path), problem["type"], problem["input"]
+    if kind == "value_error":
+        message = str(problem["ctx"]["error"])
+        return f"{key}.{message}" if key else message
+    if kind == "missing":
+        return f"{key}: a value is needed; got none"
+    if given == "???":
+        return f"{key}: a value is needed; got none; give it as {key}=VALUE"
+    if kind == "extra_forbidden":
+        return f"{key}: no such key"
+    if kind == "literal_error":
+        choices = problem["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        return f"{key}: one of {', '.join(choices)} is needed; got {_show(given)}" + nearest(given, choices)
+    if kind == "union_tag_invalid":
+        choices = problem["ctx"]["expected_tags"].replace("'", "").split(", ")
+        tag = problem["ctx"]["tag"]
+        return f"{key}.kind: one of {', '.join(choices)} is needed; got {tag}" + nearest(tag, choices)
+    expected = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+    return f"{key}: {expected} is needed; got {_show(given)}"
+
+
+def _path_of_keys(location: Sequence[str | int], values: Any) -> list[str]:
+    """Leave out of pydantic's location what is no key of the settings: tags and members of unions."""
+    path = []
+    for index, part in enumerate(location):
+        is_last = index == len(location) - 1
+        if isinstance(values, Mapping) and (part in values or (is_last and isinstance(part, str))):
+            path.append(str(part))
+            values = values.get(part)
+        elif isinstance(values, list) and isinstance(part, int):
+            path.append(str(part))
+            values = values[part] if part < len(values) else None
+    return path
+
+
+def _show(value: Any) -> str:
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def nearest(word: Any, choices: Sequence[str]) -> str:
+    """Return `; did you mean …?` for the choice that is closest to `word`, or nothing."""
+    close = difflib.get_close_matches(str(word), choices, n=1)
+    return f"; did you mean {close[0]}?" if close else ""

@@ -1,0 +1,108 @@
+"""Settings of the three commands, and what of them a trained model needs."""
+
+from typing import Literal, Self
+
+import pydantic
+from pydantic import Field, NonNegativeInt
+
+from nmt.config.data import DataSettings, TokenizerSettings
+from nmt.config.kinds import Device, Precision, Settings
+from nmt.config.model import ModelSettings, TransformerSettings
+from nmt.config.training import (
+    DecodingSettings,
+    EvaluationSettings,
+    OptimizerSettings,
+    ScheduleSettings,
+    TrainingSettings,
+)
+
+
+class ModelFiles(Settings):
+    """What translating with a finished run needs of its settings; old runs stay readable by it."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+
+    model: ModelSettings
+    tokenizer: TokenizerSettings
+    decoding: DecodingSettings
+
+
+class TrainSettings(Settings):
+    """See conf/train.yaml."""
+
+    run: str | None
+    resume: bool
+    seed: NonNegativeInt
+    device: Device
+    precision: Precision
+    data: DataSettings
+    tokenizer: TokenizerSettings
+    model: ModelSettings
+    optimizer: OptimizerSettings
+    schedule: ScheduleSettings
+    training: TrainingSettings
+    decoding: DecodingSettings
+    evaluation: EvaluationSettings
+
+    @pydantic.model_validator(mode="after")
+    def _check_together(self) -> Self:
+        model, ratio = self.model, self.training.teacher_forcing_ratio
+        if isinstance(model, TransformerSettings):
+            if ratio < 1:
+                raise ValueError(
+                    "training.teacher_forcing_ratio: 1.0 is needed for model=transformer, which predicts all "
+                    f"positions at once; got {ratio}"
+                )
+            if self.data.max_length >= model.max_positions:
+                raise ValueError(
+                    f"model.max_positions: more than data.max_length={self.data.max_length} is needed; "
+                    f"got {model.max_positions}"
+                )
+        if model.tied_embeddings == "three_way" and not self.tokenizer.joint:
+            raise ValueError(
+                "model.tied_embeddings: none or two_way is needed with two vocabularies "
+                "(tokenizer.joint=false); got three_way"
+            )
+        if self.resume and self.run is None:
+            raise ValueError("run: the folder of the run is needed with resume=true; got null")
+        return self
+
+
+class TranslateSettings(Settings):
+    """See conf/translate.yaml."""
+
+    run: str
+    checkpoint: str
+    input: str | None
+    output: str | None
+    overwrite: bool
+    device: Device
+    precision: Precision
+    decoding: DecodingSettings
+
+
+class EvaluateSettings(Settings):
+    """See conf/evaluate.yaml."""
+
+    run: str | None
+    checkpoint: str
+    split: Literal["test", "validation"]
+    source: str | None
+    reference: str | None
+    hypothesis: str | None
+    json_file: str | None = Field(alias="json")
+    overwrite: bool
+    device: Device
+    precision: Precision
+    decoding: DecodingSettings
+    evaluation: EvaluationSettings
+
+    @pydantic.model_validator(mode="after")
+    def _check_what(self) -> Self:
+        if (self.run is None) == (self.hypothesis is None):
+            raise ValueError("run: either `run` or `hypothesis` says what to score; got both or neither")
+        if self.hypothesis is not None and self.reference is None:
+            raise ValueError("reference: the file to compare `hypothesis` with is needed; got null")
+        if self.run is not None and (self.source is None) != (self.reference is None):
+            raise ValueError("source, reference: both are needed, or neither; got one of them")
+        return self

@@ -1,0 +1,98 @@
+"""Settings of text and tokenizers: conf/data/ and conf/tokenizer/."""
+
+from typing import Annotated, Literal, Self
+
+import pydantic
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from nmt.config.kinds import Files, PositiveShare, Settings
+
+
+class GrammarData(Settings):
+    """See conf/data/grammar.yaml."""
+
+    kind: Literal["grammar"]
+    seed: NonNegativeInt
+    num_train: PositiveInt
+    num_validation: PositiveInt
+    num_test: PositiveInt
+    max_length: PositiveInt
+
+
+class TextPair(Settings):
+    """The files of the two sides."""
+
+    source: Files
+    target: Files
+
+
+class OptionalTextPair(Settings):
+    """The files of the two sides; none where there is no such text."""
+
+    source: Files | None
+    target: Files | None
+
+    @pydantic.model_validator(mode="after")
+    def _check_both(self) -> Self:
+        if (self.source is None) != (self.target is None):
+            given, missing = ("source", "target") if self.target is None else ("target", "source")
+            raise ValueError(f"{missing}: a file is needed, since {given} is given; got null")
+        return self
+
+
+class FilesData(Settings):
+    """See conf/data/files.yaml."""
+
+    kind: Literal["files"]
+    train: TextPair
+    validation: TextPair
+    test: OptionalTextPair
+    max_length: PositiveInt
+
+
+class Multi30kData(Settings):
+    """See conf/data/multi30k.yaml."""
+
+    kind: Literal["multi30k"]
+    directory: str
+    source_language: Literal["de", "en", "fr", "cs"]
+    target_language: Literal["de", "en", "fr", "cs"]
+    max_length: PositiveInt
+
+
+class HubData(Settings):
+    """See conf/data/hub.yaml."""
+
+    kind: Literal["hub"]
+    path: str
+    name: str | None
+    data_files: dict[str, Files] | None
+    source_column: str
+    target_column: str
+    train_split: str
+    validation_split: str
+    test_split: str | None
+    max_length: PositiveInt
+
+
+DataSettings = Annotated[GrammarData | FilesData | Multi30kData | HubData, Field(discriminator="kind")]
+
+
+class TokenizerSettings(Settings):
+    """See conf/tokenizer/."""
+
+    kind: Literal["unigram", "bpe", "word", "char"]
+    vocabulary_size: Annotated[int, Field(ge=5)]
+    character_coverage: PositiveShare
+    byte_fallback: bool
+    normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"]
+    joint: bool
+    model: str | None
+
+    @pydantic.model_validator(mode="after")
+    def _check_sides(self) -> Self:
+        if self.model is not None and not self.joint:
+            raise ValueError(
+                "joint: true is needed, since `model` is one vocabulary for both sides; got false"
+            )
+        return self

@@ -1,0 +1,18 @@
+"""What all settings have in common."""
+
+from typing import Annotated, Literal
+
+import pydantic
+from pydantic import Field
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
+Files = str | list[str]
+Device = Literal["auto", "cpu", "cuda", "mps"]
+Precision = Literal["auto", "float32", "bfloat16", "float16"]
+
+
+class Settings(pydantic.BaseModel):
+    """What all settings have in common: no change after the check, and no key that nobody reads."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)

@@ -1,0 +1,118 @@
+"""Settings of training, search and scoring: conf/optimizer/ to conf/evaluation/."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from nmt.config.kinds import Settings, Share
+
+
+class AdamSettings(Settings):
+    """See conf/optimizer/adam.yaml."""
+
+    kind: Literal["adam"]
+    learning_rate: PositiveFloat
+    betas: tuple[Share, Share]
+    epsilon: PositiveFloat
+
+
+class AdamWSettings(Settings):
+    """See conf/optimizer/adamw.yaml."""
+
+    kind: Literal["adamw"]
+    learning_rate: PositiveFloat
+    betas: tuple[Share, Share]
+    epsilon: PositiveFloat
+    weight_decay: NonNegativeFloat
+
+
+OptimizerSettings = Annotated[AdamSettings | AdamWSettings, Field(discriminator="kind")]
+
+
+class InverseSquareRootSettings(Settings):
+    """See conf/schedule/inverse_square_root.yaml."""
+
+    kind: Literal["inverse_square_root"]
+    warmup_updates: PositiveInt
+
+
+class NoamSettings(Settings):
+    """See conf/schedule/noam.yaml."""
+
+    kind: Literal["noam"]
+    factor: PositiveFloat
+    d_model: PositiveInt
+    warmup_updates: PositiveInt
+
+
+class CosineSettings(Settings):
+    """See conf/schedule/cosine.yaml."""
+
+    kind: Literal["cosine"]
+    warmup_updates: NonNegativeInt
+    final_share: Share
+
+
+class ConstantSettings(Settings):
+    """See conf/schedule/constant.yaml."""
+
+    kind: Literal["constant"]
+    warmup_updates: NonNegativeInt
+
+
+ScheduleSettings = Annotated[
+    InverseSquareRootSettings | NoamSettings | CosineSettings | ConstantSettings, Field(discriminator="kind")
+]
+
+
+class TrainingSettings(Settings):
+    """See conf/training/default.yaml."""
+
+    max_updates: PositiveInt
+    max_epochs: PositiveInt | None
+    max_seconds: PositiveFloat | None
+    update_tokens: PositiveInt
+    max_tokens: PositiveInt
+    label_smoothing: Share
+    max_gradient_norm: PositiveFloat
+    teacher_forcing_ratio: Annotated[float, Field(ge=0, le=1)]
+    validate_every: PositiveInt
+    checkpoint_every: PositiveInt
+    keep_checkpoints: Annotated[int, Field(ge=2)]
+    patience: PositiveInt | None
+    log_every: PositiveInt
+
+
+class SearchSettings(Settings):
+    """What greedy and beam search have in common."""
+
+    max_length_ratio: NonNegativeFloat
+    max_length_extra: NonNegativeInt
+    min_length: NonNegativeInt
+    max_source_tokens: PositiveInt
+    max_tokens: PositiveInt
+
+
+class GreedySettings(SearchSettings):
+    """See conf/decoding/greedy.yaml."""
+
+    kind: Literal["greedy"]
+
+
+class BeamSettings(SearchSettings):
+    """See conf/decoding/beam.yaml."""
+
+    kind: Literal["beam"]
+    beam_size: PositiveInt
+    length_penalty: NonNegativeFloat
+    length_penalty_kind: Literal["power", "wu"]
+
+
+DecodingSettings = Annotated[GreedySettings | BeamSettings, Field(discriminator="kind")]
+
+
+class EvaluationSettings(Settings):
+    """See conf/evaluation/default.yaml."""
+
+    lowercase: bool
+    tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "none"]

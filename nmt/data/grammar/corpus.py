@@ -1,0 +1,114 @@
+"""The built-in corpus: German and English sentence pairs, whose held-out triples are new to training."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from zlib import crc32
+
+from nmt.data.grammar import english, german
+from nmt.data.grammar.chance import Chance
+from nmt.data.grammar.meaning import Triple, triples
+from nmt.data.grammar.sentences import Author
+
+SPLITS = ("train", "validation", "test")
+# Of a hundred triples, how many belong to training and how many to validation; the others belong to test.
+TRAIN_SHARE, VALIDATION_SHARE = 70, 15
+MIN_WORDS, MAX_WORDS = 3, 40
+# How often a held-out sentence is sought whose every word is known from training.
+TRIES = 200
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A sentence in German and English, and the (subject, verb, object) lemmas in it."""
+
+    source: str
+    target: str
+    triples: tuple[Triple, ...]
+
+
+def generate(
+    seed: int = 0, num_train: int = 20_000, num_validation: int = 1_000, num_test: int = 1_000
+) -> dict[str, list[Pair]]:
+    """Generate the corpus: a pure function of its arguments.
+
+    No sentence occurs twice in either language. Every held-out pair has a triple, and none of its triples
+    occurs in another split; its words all occur in training, as far as a small `num_train` allows.
+    """
+    seen: set[str] = set()
+    known: set[str] = set()
+    writers = {split: PairWriter(seed, split, seen) for split in SPLITS}
+    corpus = {"train": [writers["train"].pair() for _ in range(num_train)]}
+    for pair in corpus["train"]:
+        known.update(word_forms(pair))
+    for split, num_pairs in (("validation", num_validation), ("test", num_test)):
+        corpus[split] = [writers[split].pair_of_known_words(known) for _ in range(num_pairs)]
+    return corpus
+
+
+class PairWriter:
+    """Writes the pairs of one split; `seen` are the sentences written already, in all splits."""
+
+    def __init__(self, seed: int, split: str, seen: set[str]) -> None:
+        self.held_out = split != "train"
+        self.seen = seen
+        self.author = Author(Chance(f"{seed} {split}"), belongs_to(seed, split))
+
+    def candidate(self) -> Pair:
+        """A pair that is long and short enough, and new."""
+        while True:
+            meaning = self.author.sentence()
+            found = triples(meaning)
+            if self.held_out and not found:
+                continue
+            pair = Pair(german.sentence(meaning), english.sentence(meaning), found)
+            if self.seen.isdisjoint((pair.source, pair.target)) and fits(pair.source) and fits(pair.target):
+                return pair
+
+    def pair(self) -> Pair:
+        """The next pair."""
+        return self.keep(self.candidate())
+
+    def pair_of_known_words(self, known: set[str]) -> Pair:
+        """The next pair whose words are all known; after many tries, the one with the fewest unknown."""
+        best, fewest = self.candidate(), -1
+        for _ in range(TRIES):
+            unknown = len(word_forms(best) - known)
+            if unknown == 0:
+                break
+            candidate = self.candidate()
+            if fewest < 0:
+                fewest = unknown
+            if len(word_forms(candidate) - known) < fewest:
+                best, fewest = candidate, len(word_forms(candidate) - known)
+        return self.keep(best)
+
+    def keep(self, pair: Pair) -> Pair:
+        """Remember a pair, so that it is not written again."""
+        self.seen.update((pair.source, pair.target))
+        return pair
+
+
+def belongs_to(seed: int, split: str) -> Callable[[Triple], bool]:
+    """A test whether a triple belongs to a split; every triple belongs to one."""
+
+    def accepts(triple: Triple) -> bool:
+        drawn = crc32(f"{seed} {' '.join(triple)}".encode()) % 100
+        if drawn < TRAIN_SHARE:
+            return split == "train"
+        return split == ("validation" if drawn < TRAIN_SHARE + VALIDATION_SHARE else "test")
+
+    return accepts
+
+
+def fits(sentence: str) -> bool:
+    """Whether a sentence is neither too short nor too long."""
+    return MIN_WORDS <= len(sentence.split()) <= MAX_WORDS
+
+
+def word_forms(pair: Pair) -> set[str]:
+    """The words of both sides as they are written, without punctuation; case counts but for the first."""
+    return {
+        word.strip(",.?") if index else word.strip(",.?").lower()
+        for sentence in (pair.source, pair.target)
+        for index, word in enumerate(sentence.split())
+    }

@@ -1,0 +1,175 @@
+"""Random phrases: a noun is given a determiner, a number, adjectives and an owner that suit it."""
+
+from functools import cache
+
+from nmt.data.grammar.chance import Chance
+from nmt.data.grammar.lexicon import ADJECTIVES, NAMES, NOUNS, NUMBERS, Adjective, Name, Noun
+from nmt.data.grammar.meaning import (
+    HE,
+    SHE,
+    THEY,
+    WE,
+    Determiner,
+    NounPhrase,
+    Phrase,
+    Prepositional,
+    Pronoun,
+    Together,
+)
+
+PEOPLE = tuple(noun for noun in NOUNS if "person" in noun.classes)
+PERSON_NAMES = tuple(name for name in NAMES if "person" in name.classes)
+OWNERS = {"ich": Determiner.MY, "du": Determiner.YOUR, "er": Determiner.HIS, "wir": Determiner.OUR}
+ANYONE: tuple[Noun | Name, ...] = (*PEOPLE, *PERSON_NAMES)
+KNOWN_DETERMINERS = frozenset(
+    (
+        Determiner.THE,
+        Determiner.THIS,
+        Determiner.MY,
+        Determiner.YOUR,
+        Determiner.HIS,
+        Determiner.HER,
+        Determiner.OUR,
+    )
+)
+
+
+def owner_of(subject: Phrase | None) -> Determiner | None:
+    """The possessive that points back to a subject; none for they, neuters, animals and things."""
+    match subject:
+        case Pronoun(3, False, "feminine"):
+            return Determiner.HER
+        case Pronoun():
+            return None if subject == THEY else OWNERS.get(subject.lemma)
+        case NounPhrase() | Name():
+            referent = pronoun_for(subject)
+            return Determiner.HIS if referent is HE else Determiner.HER if referent is SHE else None
+        case _:
+            return None
+
+
+def pronoun_for(subject: Phrase) -> Pronoun | None:
+    """The pronoun that takes up a subject, where only one is possible in both languages."""
+    match subject:
+        case Pronoun():
+            return subject
+        case Together(members):
+            return WE if any(isinstance(member, Pronoun) for member in members) else THEY
+        case Name():
+            return HE if subject.gender == "masculine" else SHE
+        case NounPhrase(noun, determiner, plural):
+            if "person" not in noun.classes or determiner in (Determiner.NO, Determiner.EVERY):
+                return None
+            if plural:
+                return THEY
+            return HE if "male" in noun.classes else SHE if "female" in noun.classes else None
+
+
+@cache
+def adjectives_for(noun: Noun) -> tuple[Adjective, ...]:
+    """The adjectives that suit a noun; qualities of people suit all people."""
+    classes = set(noun.classes)
+    if "person" in classes:
+        classes |= {"trait", "state"}
+    return tuple(adjective for adjective in ADJECTIVES if not classes.isdisjoint(adjective.classes))
+
+
+@cache
+def states_for(noun: Noun | Name) -> tuple[Adjective, ...]:
+    """The adjectives that can be said of a noun in a sentence (`der Mann ist müde`)."""
+    if isinstance(noun, Noun) and "person" not in noun.classes:
+        return adjectives_for(noun)
+    return PEOPLE_ADJECTIVES
+
+
+PEOPLE_ADJECTIVES = tuple(
+    adjective for adjective in ADJECTIVES if not adjective.classes.isdisjoint(("trait", "state"))
+)
+
+
+class Phrasing:
+    """Makes phrases by chance; `richness` (0 to 1) scales how much is added to a noun."""
+
+    def __init__(self, chance: Chance) -> None:
+        self.chance = chance
+
+    def dress(
+        self, noun: Noun | Name, richness: float, owner: Determiner | None = None, known: bool = False
+    ) -> NounPhrase | Name:
+        """A phrase around a noun; `owner` is a possessive it may take, `known` keeps it definite."""
+        if isinstance(noun, Name):
+            return noun
+        chance = self.chance
+        plural = noun.plural is not None and "unique" not in noun.classes and chance.happens(0.22)
+        determiner = self.determiner(noun, plural, owner, known)
+        number = None
+        if plural and determiner is Determiner.NONE and chance.happens(0.5):
+            number = chance.choose(NUMBERS)
+        holder: NounPhrase | Name | None = None
+        if determiner is Determiner.THE and "own" in noun.classes and chance.happens(0.12 * richness + 0.04):
+            holder = self.holder(noun)
+            if isinstance(holder, Name):
+                determiner = Determiner.NONE
+        adjectives = self.adjectives(noun, richness)
+        return NounPhrase(noun, determiner, plural, number, adjectives, holder)
+
+    def determiner(self, noun: Noun, plural: bool, owner: Determiner | None, known: bool) -> Determiner:
+        """A determiner that suits the noun."""
+        chance = self.chance
+        if "sun" in noun.classes:
+            return Determiner.THE
+        if "own" in noun.classes and chance.happens(0.93 if "kin" in noun.classes else 0.3):
+            if owner is not None and chance.happens(0.8):
+                return owner
+            return chance.weigh(((3, Determiner.MY), (1, Determiner.OUR)))
+        if "kin" in noun.classes:
+            return Determiner.THE
+        if known:
+            return chance.weigh(((8, Determiner.THE), (1, Determiner.THIS)))
+        if noun.plural is None:
+            return chance.weigh(((5, Determiner.THE), (3, Determiner.NONE), (1, Determiner.THIS)))
+        if plural:
+            return chance.weigh(PLURAL_DETERMINERS)
+        return chance.weigh(((6, Determiner.THE), (3, Determiner.A), (1, Determiner.THIS)))
+
+    def holder(self, noun: Noun) -> NounPhrase | Name | None:
+        """Someone to whom the noun belongs, as a genitive."""
+        if self.chance.happens(0.4):
+            return self.chance.choose(PERSON_NAMES)
+        person = self.chance.choose(PEOPLE)
+        if person is noun:
+            return None
+        plural = "unique" not in person.classes and self.chance.happens(0.2)
+        return NounPhrase(person, Determiner.THE, plural)
+
+    def adjectives(self, noun: Noun, richness: float) -> tuple[Adjective, ...]:
+        """None, one or two adjectives, two in the order of their ranks."""
+        options = adjectives_for(noun)
+        if not options or not self.chance.happens(0.15 + 0.4 * richness):
+            return ()
+        first, second = self.chance.choose(options), self.chance.choose(options)
+        if first.rank == second.rank or not self.chance.happens(0.3):
+            return (first,)
+        return (first, second) if first.rank < second.rank else (second, first)
+
+    def place(self, noun: Noun | Name, richness: float, whither: bool = False) -> Prepositional:
+        """Where something is, or where it goes."""
+        if isinstance(noun, Name):
+            return Prepositional("nach" if whither else "in", "dative", "to" if whither else "in", noun)
+        where = noun.whither if whither else noun.where
+        assert where is not None
+        german, english = where
+        case = "accusative" if whither and german != "zu" else "dative"
+        determiner = self.chance.weigh(((8, Determiner.THE), (1, Determiner.A), (1, Determiner.THIS)))
+        adjectives = self.adjectives(noun, richness / 2)
+        return Prepositional(german, case, english, NounPhrase(noun, determiner, adjectives=adjectives))
+
+
+PLURAL_DETERMINERS = (
+    (5.0, Determiner.THE),
+    (4.0, Determiner.NONE),
+    (1.0, Determiner.MANY),
+    (1.0, Determiner.SOME),
+    (0.7, Determiner.ALL),
+    (0.7, Determiner.THIS),
+)

@@ -1,0 +1,152 @@
+"""What all tests share: one thread, a cache of their own, tiny models, and the real command line."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nmt.data.batching import Batch
+from nmt.models.attention import AttentionSeq2Seq
+from nmt.models.interface import Seq2Seq
+from nmt.models.layers import Embedding, output_layer
+from nmt.models.rnn import RNNSeq2Seq
+from nmt.models.transformer import Transformer
+
+PAD, UNK, BOS, EOS = range(4)
+VOCABULARY_SIZE = 11
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Nothing of the user's own cache is read or written."""
+    os.environ["NMT_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    torch.set_num_threads(1)
+
+
+def make_model(kind: str, width: int = 8, tied: str = "none", seed: int = 0, **options: Any) -> Seq2Seq:
+    """Make a tiny model with random weights in float64, in evaluation."""
+    torch.manual_seed(seed)
+    scale = width**0.5 if kind == "transformer" else 1.0
+    target = Embedding(VOCABULARY_SIZE, width, scale)
+    source = target if tied == "three_way" else Embedding(VOCABULARY_SIZE, width, scale)
+    output = output_layer(VOCABULARY_SIZE, width, None if tied == "none" else target)
+    if kind == "transformer":
+        sizes = {
+            "num_encoder_layers": 2,
+            "num_decoder_layers": 2,
+            "d_model": width,
+            "d_ff": 12,
+            "num_heads": 2,
+        }
+        model: Seq2Seq = Transformer(source, target, output, **{**sizes, "max_positions": 64, **options})
+    else:
+        classes = {"rnn": RNNSeq2Seq, "attention": AttentionSeq2Seq}
+        sizes = {"d_embedding": width, "d_hidden": 6, "dropout": 0.1}
+        if kind == "attention":
+            sizes["d_attention"] = 5
+        model = classes[kind](source, target, output, **{**sizes, **options})
+    for (
+        parameter
+    ) in model.parameters():  # zeros would hide what a bias does wrong, small values what is confused
+        torch.nn.init.normal_(parameter, std=0.5)
+    return model.double().eval()
+
+
+def make_batch(
+    seed: int = 1, source_lengths: tuple[int, ...] = (5, 3, 7), target_lengths: tuple[int, ...] = (4, 6, 2)
+) -> Batch:
+    """Make a batch of random sentences of these lengths, EOS included."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def sentence(length: int) -> torch.Tensor:
+        words = torch.randint(4, VOCABULARY_SIZE, (length - 1,), generator=generator)
+        return torch.cat([words, torch.tensor([EOS])])
+
+    source = [sentence(length) for length in source_lengths]
+    target = [sentence(length) for length in target_lengths]
+    target_in = [torch.cat([torch.tensor([BOS]), row[:-1]]) for row in target]
+    pad = torch.nn.utils.rnn.pad_sequence
+    return Batch(
+        pad(source, batch_first=True, padding_value=PAD),
+        torch.tensor(source_lengths),
+        pad(target_in, batch_first=True, padding_value=PAD),
+        pad(target, batch_first=True, padding_value=PAD),
+        sum(target_lengths),
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_model() -> Callable[..., Seq2Seq]:
+    """Return the maker of tiny models."""
+    return make_model
+
+
+@pytest.fixture(scope="session")
+def tiny_batch() -> Callable[..., Batch]:
+    """Return the maker of small batches."""
+    return make_batch
+
+
+Command = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture
+def nmt(tmp_path: Path) -> Command:
+    """Return a function that runs the real command line in an empty folder."""
+
+    def run(
+        *arguments: str, stdin: bytes = b"", code: int | None = 0, timeout: float = 240, **environment: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        done = subprocess.run(
+            [sys.executable, "-W", "error::SyntaxWarning", "-m", "nmt", *arguments],
+            input=stdin,
+            capture_output=True,
+            cwd=tmp_path,
+            timeout=timeout,
+            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+            check=False,
+        )
+        if code is not None:
+            assert done.returncode == code, done.stderr.decode(errors="replace")
+        return done
+
+    return run
+
+
+# So small that training takes seconds; it learns nothing and is not meant to.
+TINY_TRAINING = (
+    "data.num_train=300",
+    "data.num_validation=20",
+    "data.num_test=20",
+    "tokenizer.vocabulary_size=200",
+    "training.max_updates=4",
+    "training.update_tokens=400",
+    "training.validate_every=2",
+    "training.checkpoint_every=2",
+    "training.log_every=1",
+    "decoding.beam_size=2",
+    "decoding.max_length_ratio=0.5",
+    "decoding.max_length_extra=3",
+)
+TINY_SIZES = {
+    "transformer": (
+        "model.d_model=16",
+        "model.d_ff=32",
+        "model.num_heads=2",
+        "model.num_encoder_layers=1",
+        "model.num_decoder_layers=1",
+    ),
+    "rnn": ("model.d_embedding=8", "model.d_hidden=12"),
+    "attention": ("model.d_embedding=8", "model.d_hidden=12", "model.attention.d_attention=8"),
+}
+
+
+@pytest.fixture(scope="session")
+def tiny_training() -> Callable[[str], tuple[str, ...]]:
+    """Return a function that gives the overrides of a run of seconds for a kind of model."""
+    return lambda kind="transformer": (f"model={kind}", *TINY_SIZES[kind], *TINY_TRAINING)

@@ -1,0 +1,108 @@
+"""Search against a decoder whose probabilities are a table."""
+
+import pytest
+import torch
+
+from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
+from nmt.decoding.search import beam_search, greedy_search, power_penalty, wu_penalty
+from nmt.models.interface import Decoded, DecoderState
+
+BOS, EOS = 0, 1
+
+
+class Table:
+    """A decoder whose next-token probabilities depend on the token before and the sentence alone."""
+
+    def __init__(self, probabilities: torch.Tensor) -> None:
+        self.log_probs = probabilities.log()  # (B, V, V)
+        self.num_rows: list[int] = []
+
+    def start(self, source, source_lengths, max_length):
+        return DecoderState({"sentence": source[:, 0]}, {"row": source[:, 0].clone()})
+
+    def step(self, tokens, state):
+        self.num_rows.append(len(tokens))
+        state.length += 1
+        assert torch.equal(
+            state.hypotheses["row"], state.sentences["sentence"].repeat_interleave(state.beam_size)
+        )
+        return Decoded(self.log_probs[state.hypotheses["row"], tokens])
+
+    def project(self, outputs):
+        return outputs
+
+
+def run(table, beam_size=None, max_length=5, penalty=None, rules=()):
+    count = len(table.log_probs)
+    limits = torch.full((count,), max_length)
+    given = (table, torch.arange(count).unsqueeze(1), torch.ones(count), max_length, BOS, EOS)
+    rules = [ForbidTokens([BOS]), *rules, EndAtLimit(EOS, limits)]
+    if beam_size is None:
+        return greedy_search(*given, rules)
+    return beam_search(*given, beam_size, penalty or power_penalty(0.0), rules)
+
+
+def table(*rows: dict[int, dict[int, float]]) -> Table:
+    probabilities = torch.full((len(rows), 5, 5), 1e-9)
+    for index, row in enumerate(rows):
+        for before, following in row.items():
+            for token, probability in following.items():
+                probabilities[index, before, token] = probability
+    return Table(probabilities)
+
+
+# The best first word leads to a worse sentence.
+GARDEN_PATH = {
+    BOS: {2: 0.6, 3: 0.4},
+    2: {EOS: 0.3, 4: 0.3, 2: 0.2, 3: 0.2},
+    3: {EOS: 0.9, 2: 0.1},
+    4: {EOS: 1.0},
+}
+
+
+def test_greedy_follows_the_garden_path_and_beam_does_not():
+    assert run(table(GARDEN_PATH))[0][0] == 2
+    assert run(table(GARDEN_PATH), beam_size=2) == [[3]]
+
+
+def test_length_penalty_favours_longer_hypotheses():
+    # 2 4 has probability 0.6 * 0.45, 3 has 0.4 * 0.9: shorter is better, until the length counts.
+    rows = {BOS: {2: 0.6, 3: 0.4}, 2: {4: 0.45, EOS: 0.25, 2: 0.3}, 3: {EOS: 0.9, 2: 0.1}, 4: {EOS: 1.0}}
+    assert run(table(rows), beam_size=3, penalty=power_penalty(0.0)) == [[3]]
+    assert run(table(rows), beam_size=3, penalty=power_penalty(1.0)) == [[2, 4]]
+
+
+@pytest.mark.parametrize(("penalty", "value"), [(power_penalty(0.5), 2.0), (wu_penalty(2.0), 2.25)])
+def test_penalties_by_hand(penalty, value):
+    assert penalty(4) == pytest.approx(value)
+
+
+def test_nothing_goes_on_for_ever():
+    loop = {BOS: {2: 1.0}, 2: {2: 1.0}}
+    assert run(table(loop), max_length=5) == [[2] * 5]
+    assert run(table(loop), beam_size=3, max_length=5) == [[2] * 5]
+
+
+def test_minimum_length_holds_back_the_end():
+    short = {BOS: {EOS: 0.8, 2: 0.2}, 2: {EOS: 0.9, 2: 0.1}}
+    assert run(table(short)) == [[]]
+    for beam_size in (None, 2):
+        assert run(table(short), beam_size, rules=[MinimumLength(EOS, 3)]) == [[2, 2, 2]]
+
+
+@pytest.mark.parametrize("beam_size", [None, 2])
+def test_finished_sentences_leave_the_batch(beam_size):
+    long = {BOS: {2: 1.0}, 2: {3: 1.0}, 3: {4: 1.0}, 4: {EOS: 1.0}}
+    short = {BOS: {2: 1.0}, 2: {EOS: 1.0}}
+    decoder = table(short, long, short)
+    found = run(decoder, beam_size)
+    assert found == [[2], [2, 3, 4], [2]]
+    size = beam_size or 1
+    assert decoder.num_rows[0] == 3 * size
+    assert decoder.num_rows[-1] == 1 * size
+
+
+def test_forbidden_tokens_never_come():
+    rows = {BOS: {3: 0.9, 2: 0.1}, 2: {EOS: 1.0}, 3: {EOS: 1.0}}
+    for beam_size in (None, 2):
+        assert run(table(rows), beam_size, rules=[ForbidTokens([3])]) == [[2]]

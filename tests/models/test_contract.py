@@ -1,0 +1,222 @@
+"""What every model promises, for each of its options, on tiny random weights in float64."""
+
+import itertools
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from nmt.data.batching import Batch
+from nmt.decoding.rules import EndAtLimit, ForbidTokens
+from nmt.decoding.search import beam_search, greedy_search, power_penalty
+from nmt.models.interface import Seq2Seq
+from nmt.training.objective import Objective
+
+PAD, UNK, BOS, EOS = range(4)
+
+CELLS = ("lstm", "gru", "tanh")
+RNN_WAYS = itertools.product(
+    CELLS, ("last", "mean"), ("initial", "every_step", "both"), ("concatenate", "add")
+)
+ATTENTION_WAYS = itertools.product(
+    ("additive", "dot", "scaled_dot", "general"), ("input", "output", "output_only")
+)
+TRANSFORMER_WAYS = itertools.product(("pre", "post"), ("sinusoidal", "learned"), ("relu", "gelu"))
+VARIANTS = [
+    *[
+        ("rnn", {"cell": cell, "context": context, "context_use": use, "context_join": join})
+        for cell, context, use, join in RNN_WAYS
+    ],
+    ("rnn", {"num_layers": 2, "bidirectional": False}),
+    ("rnn", {"num_layers": 2, "context": "mean", "tied": "three_way"}),
+    *[("attention", {"score": score, "join": join}) for score, join in ATTENTION_WAYS],
+    ("attention", {"cell": "gru", "num_layers": 2, "bidirectional": False, "tied": "two_way"}),
+    ("attention", {"cell": "tanh", "num_layers": 2, "join": "input", "tied": "three_way"}),
+    *[
+        ("transformer", {"norm": norm, "positions": positions, "activation": activation})
+        for norm, positions, activation in TRANSFORMER_WAYS
+    ],
+    ("transformer", {"num_encoder_layers": 1, "num_decoder_layers": 3, "tied": "two_way"}),
+    ("transformer", {"num_heads": 1, "tied": "three_way"}),
+]
+every_model = pytest.mark.parametrize(
+    ("kind", "options"),
+    VARIANTS,
+    ids=[f"{kind}-{'-'.join(map(str, options.values()))}" for kind, options in VARIANTS],
+)
+
+
+def search(model: Seq2Seq, batch, beam_size=None, max_length=6, rows=slice(None)):
+    """Decode some sentences of a batch within a limit that differs from sentence to sentence."""
+    lengths = batch.source_lengths[rows]
+    source = batch.source[rows][:, : int(lengths.max())]
+    limits = torch.clamp(lengths, max=max_length)
+    rules = [ForbidTokens([PAD, BOS, UNK]), EndAtLimit(EOS, limits)]
+    given = (model, source, lengths, int(limits.max()), BOS, EOS)
+    with torch.no_grad():
+        if beam_size is None:
+            return greedy_search(*given, rules)
+        return beam_search(*given, beam_size, power_penalty(1.0), rules)
+
+
+@every_model
+def test_full_forward_equals_step_by_step(kind, options, tiny_model, tiny_batch):
+    model, batch = tiny_model(kind, **options), tiny_batch(target_lengths=(40, 6, 2))
+    full = model(batch)
+    state = model.start(batch.source, batch.source_lengths, max_length=40)
+    steps = [model.step(tokens, state) for tokens in batch.target_in.unbind(1)]
+    assert_close(torch.stack([step.outputs for step in steps], 1), full.outputs)
+    if full.attention is not None:
+        assert_close(torch.stack([step.attention for step in steps], 1), full.attention)
+
+
+@every_model
+def test_padded_batch_equals_each_sentence_alone(kind, options, tiny_model, tiny_batch):
+    model, batch = tiny_model(kind, **options), tiny_batch()
+    together = model(batch).outputs
+    for row, length in enumerate(batch.source_lengths.tolist()):
+        target_length = int((batch.target_out[row] != PAD).sum())
+        alone = model(
+            type(batch)(
+                batch.source[row : row + 1, :length],
+                batch.source_lengths[row : row + 1],
+                batch.target_in[row : row + 1, :target_length],
+                batch.target_out[row : row + 1, :target_length],
+                target_length,
+            )
+        ).outputs
+        assert_close(together[row, :target_length], alone[0])
+
+
+@every_model
+def test_a_position_does_not_see_those_after_it(kind, options, tiny_model, tiny_batch):
+    model, batch = tiny_model(kind, **options), tiny_batch()
+    before = model(batch).outputs
+    batch.target_in[:, 3] = 9
+    after = model(batch).outputs
+    assert_close(after[:, :3], before[:, :3])
+    assert not torch.allclose(after[1, 3], before[1, 3])
+
+
+@every_model
+def test_every_word_of_the_source_matters(kind, options, tiny_model, tiny_batch):
+    model, batch = tiny_model(kind, **options), tiny_batch()
+    before = model(batch).outputs
+    for position in range(3):
+        source = batch.source.clone()
+        source[:, position] = source[:, position] % 7 + 4
+        changed = type(batch)(
+            source, batch.source_lengths, batch.target_in, batch.target_out, batch.num_tokens
+        )
+        assert not torch.allclose(model(changed).outputs[:, -1], before[:, -1], rtol=1e-12, atol=1e-12)
+
+
+@every_model
+def test_gradients_reach_every_parameter(kind, options, tiny_model, tiny_batch):
+    model = tiny_model(kind, **options)
+    Objective(model, PAD, label_smoothing=0.1).train()(tiny_batch()).total.backward()
+    without = [
+        name for name, p in model.named_parameters() if p.grad is None or not p.grad.abs().max() > 1e-12
+    ]
+    assert without == []
+
+
+@every_model
+def test_vector_of_pad_changes_nothing(kind, options, tiny_model, tiny_batch):
+    if options.get("tied") in ("two_way", "three_way"):
+        options = {**options, "tied": "none"}  # PAD's row of the output layer is a logit like any other
+    model, batch = tiny_model(kind, **options), tiny_batch()
+    before = Objective(model, PAD, 0.0)(batch).total
+    with torch.no_grad():
+        model.source_embedding.weight[PAD] += 100
+        model.target_embedding.weight[PAD] += 100
+    assert_close(Objective(model, PAD, 0.0)(batch).total, before)
+
+
+@every_model
+def test_greedy_equals_beam_of_one(kind, options, tiny_model, tiny_batch):
+    model, batch = tiny_model(kind, **options), tiny_batch()
+    assert search(model, batch) == search(model, batch, beam_size=1)
+
+
+@every_model
+@pytest.mark.parametrize("beam_size", [None, 3])
+def test_batched_search_equals_one_by_one(kind, options, beam_size, tiny_model, tiny_batch):
+    model, batch = tiny_model(kind, **options), tiny_batch()
+    together = search(model, batch, beam_size)
+    assert together == [search(model, batch, beam_size, rows=slice(i, i + 1))[0] for i in range(3)]
+
+
+@every_model
+def test_wide_beam_equals_exhaustive_search(kind, options, tiny_model, tiny_batch):
+    model, batch = tiny_model(kind, **options), tiny_batch(source_lengths=(2, 3))
+    max_length, words = 3, range(4, 11)
+    for row, limit in enumerate((2, 3)):
+        source, lengths = batch.source[row : row + 1, :limit], batch.source_lengths[row : row + 1]
+        scored = []
+        for length in range(min(max_length, limit) + 1):
+            for candidate in itertools.product(words, repeat=length):
+                with torch.no_grad():
+                    score = score_of(model, source, lengths, list(candidate), is_full=length == limit)
+                scored.append((score, list(candidate)))
+        best = max(scored)[1]
+        assert search(model, batch, beam_size=7**3 + 7**2, max_length=3)[row] == best
+
+
+def score_of(model, source, lengths, tokens, is_full):
+    """Score one hypothesis as the search defines it, by a full forward pass; the forced end is certain."""
+    target = torch.tensor([[*tokens, EOS]])
+    batch_in = torch.tensor([[BOS, *tokens]])
+    batch = Batch(source, lengths, batch_in, target, len(tokens) + 1)
+    logits = model.project(model(batch).outputs)[0]
+    logits[:, [PAD, UNK, BOS]] = -torch.inf
+    log_probs = logits.log_softmax(-1).gather(1, target[0].unsqueeze(1)).squeeze(1)
+    if is_full:
+        log_probs = log_probs[:-1]
+    return float(log_probs.sum()) / (len(tokens) + 1)
+
+
+@every_model
+def test_state_follows_its_hypotheses(kind, options, tiny_model, tiny_batch):
+    model, batch = tiny_model(kind, **options), tiny_batch()
+    prefixes = torch.randint(4, 11, (6, 4), generator=torch.Generator().manual_seed(3))
+    state = model.start(batch.source, batch.source_lengths, max_length=8)
+    state.expand(2)
+    for tokens in prefixes.unbind(1):
+        model.step(tokens, state)
+    rows = torch.tensor([1, 1, 2, 3, 5, 4])
+    state.reorder(rows)
+    state.keep(torch.tensor([0, 2]))
+    kept = rows[[0, 1, 4, 5]]
+    following = torch.tensor([4, 5, 6, 7])
+    found = model.step(following, state).outputs
+    for row, hypothesis in enumerate(kept.tolist()):
+        sentence = hypothesis // 2
+        alone = model.start(batch.source[[sentence]], batch.source_lengths[[sentence]], max_length=8)
+        for token in prefixes[hypothesis]:
+            model.step(token.view(1), alone)
+        assert_close(model.step(following[[row]], alone).outputs[0], found[row])
+
+
+@every_model
+def test_sampling_nowhere_is_plain_training_and_everywhere_is_greedy(kind, options, tiny_model, tiny_batch):
+    model, batch = tiny_model(kind, **options), tiny_batch()
+    nowhere = torch.zeros(batch.target_in.shape, dtype=torch.bool)
+    if kind == "transformer":
+        with pytest.raises(ValueError, match="all positions at once"):
+            model(batch, nowhere)
+        return
+    assert_close(model(batch, nowhere).outputs, model(batch).outputs)
+    sampled = model(batch, ~nowhere).outputs
+    state = model.start(batch.source, batch.source_lengths, max_length=8)
+    tokens = batch.target_in[:, 0]
+    for position in range(batch.target_in.shape[1]):
+        outputs = model.step(tokens, state).outputs
+        assert_close(sampled[:, position], outputs)
+        tokens = model.project(outputs).argmax(-1)
+
+
+def test_projecting_some_words_gives_their_logits(tiny_model):
+    model = tiny_model("rnn")
+    outputs, words = torch.randn(2, 3, 8, dtype=torch.float64), torch.tensor([7, 2, 4])
+    assert_close(model.project(outputs, words), model.project(outputs)[..., words])

@@ -1,0 +1,93 @@
+"""The pieces of models against their definitions."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional
+from torch.testing import assert_close
+
+from nmt.models import layers
+from nmt.models.layers import Dropout, attend, sinusoids, xavier_linear
+
+
+@pytest.mark.parametrize("probability", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_dropout_keeps_the_mean_and_drops_its_share(probability, dtype):
+    torch.manual_seed(0)
+    dropped = Dropout(probability).train()(torch.ones(1000, 1003, dtype=dtype)).float()
+    share = round(probability * 256) / 256
+    assert (dropped == 0).float().mean() == pytest.approx(share, abs=0.002)
+    kept = dropped[dropped != 0]
+    assert kept.unique().numel() == 1
+    assert kept[0].item() == pytest.approx(1 / (1 - share), rel=0.005)
+    assert dropped.double().var() == pytest.approx(share / (1 - share), rel=0.03)
+
+
+def test_dropout_decides_for_each_activation_alone():
+    torch.manual_seed(0)
+    dropped = (Dropout(0.5).train()(torch.ones(20_000, 64)) == 0).float() - 0.5
+    for distance in (1, 2, 7, 8, 9, 16):  # neighbours come from the same random word, and the next one
+        rows = (dropped[:, distance:] * dropped[:, :-distance]).mean() * 4
+        columns = (dropped[distance:] * dropped[:-distance]).mean() * 4
+        assert abs(rows) < 0.005
+        assert abs(columns) < 0.005
+    assert (dropped.mean(0) * 2).abs().max() < 0.04  # every column, so every byte of a word, is alike
+
+
+def test_dropout_is_reproducible_differs_each_time_and_is_off_in_evaluation():
+    dropout, x = Dropout(0.3).train(), torch.randn(50, 33)
+    torch.manual_seed(5)
+    first, second = dropout(x), dropout(x)
+    torch.manual_seed(5)
+    assert torch.equal(dropout(x), first)
+    assert not torch.equal(first, second)
+    assert dropout.eval()(x) is x
+
+
+def test_gradient_of_dropout_is_its_mask():
+    x = torch.randn(40, 9, requires_grad=True, dtype=torch.float64)
+    dropped = Dropout(0.4).train()(x)
+    weights = torch.randn_like(dropped)
+    (dropped * weights).sum().backward()
+    assert_close(x.grad * x, dropped.detach() * weights)
+
+
+def test_sinusoids_are_those_of_the_paper():
+    table = sinusoids(3, 5, 8, torch.device("cpu"))
+    for row in range(5):
+        for pair in range(4):
+            angle = (row + 3) / 10_000 ** (2 * pair / 8)
+            assert table[row, pair].item() == pytest.approx(math.sin(angle), abs=1e-5)
+            assert table[row, pair + 4].item() == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_plain_attention_equals_fused_attention(causal, masked, monkeypatch):
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, 2, 2, 5, 4, dtype=torch.float64)
+    mask = (
+        torch.tensor([[[[True, True, True, True, False]]], [[[True, True, False, False, False]]]])
+        if masked
+        else None
+    )
+    if masked and causal:
+        pytest.skip("no model hides both at once, and fused attention refuses it")
+    plain = attend(query, key, value, mask, causal)
+    monkeypatch.setattr(layers, "LARGEST_PLAIN_SCORES", 0)
+    assert_close(attend(query, key, value, mask, causal), plain)
+    scores = torch.einsum("bhtd,bhsd->bhts", query, key) / 2
+    if causal:
+        scores = scores.masked_fill(torch.arange(5)[None, :] > torch.arange(5)[:, None], -1e30)
+    if masked:
+        scores = scores.masked_fill(~mask, -1e30)
+    assert_close(torch.einsum("bhts,bhsd->bhtd", functional.softmax(scores, -1), value), plain)
+
+
+def test_projections_in_one_product_start_as_if_alone():
+    torch.manual_seed(0)
+    weight = xavier_linear(64, 192, num_blocks=3, bias=False).weight
+    limit = math.sqrt(6 / (64 + 64))
+    for block in weight.chunk(3):
+        assert limit * 0.98 < block.abs().max() <= limit

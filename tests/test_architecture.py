@@ -1,0 +1,99 @@
+"""The house: who may import whom, how long a file may be, what must not be in it."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted((ROOT / "nmt").rglob("*.py"))
+# A module imports only from its own layer and those before it.
+LAYERS = [
+    ["errors"],
+    ["config"],
+    ["check"],
+    ["device"],
+    ["data"],
+    ["models"],
+    ["run_directory"],
+    ["decoding"],
+    ["evaluation"],
+    ["training"],
+    ["commands"],
+    ["composition"],
+    ["cli"],
+    ["__main__"],
+]
+LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}
+
+
+def imports_of(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(ROOT / "nmt").parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_upwards_only(path):
+    layer = layer_of(path)
+    if layer == "__init__":
+        assert not any(name.startswith("nmt") for name in imports_of(path))
+        return
+    for name in imports_of(path):
+        if name.startswith("nmt."):
+            imported = name.split(".")[1]
+            if imported != "__version__":
+                assert LAYER_OF[imported] <= LAYER_OF[layer], f"{path} imports {name}"
+
+
+def test_decoding_knows_no_concrete_model():
+    for path in (ROOT / "nmt" / "decoding").glob("*.py"):
+        for name in imports_of(path):
+            if name.startswith("nmt.models"):
+                assert name.startswith("nmt.models.interface"), f"{path} imports {name}"
+
+
+def test_models_know_of_data_only_what_a_batch_is():
+    for path in (ROOT / "nmt" / "models").glob("*.py"):
+        names = {name for name in imports_of(path) if name.startswith("nmt.data")}
+        allowed = {"nmt.data.batching.Batch"} | (
+            {"nmt.data.tokenizer.Tokenizer"} if path.name == "build.py" else set()
+        )
+        assert names <= allowed, path
+
+
+def test_only_one_module_imports_hydra():
+    with_hydra = [path.name for path in MODULES if any(name.startswith("hydra") for name in imports_of(path))]
+    assert with_hydra == ["composition.py"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_are_short_and_load_no_code(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 330, "a file that grows past 300 lines is two ideas"
+    assert not re.search(
+        r"\bpickle\b(?!=False)|torch\.load\(|\beval\(\w|\bexec\(|_target_|yaml\.load\(", text
+    )
+    assert not re.search(r"\b(src|trg|tgt)_", text)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "conf").rglob("*.yaml")), ids=lambda path: path.name)
+def test_every_key_has_a_comment(path):
+    lines = path.read_text(encoding="utf-8").split("\n")
+    assert lines[0].startswith("#")
+    if path.parent.name == "experiment":
+        return
+    for line in lines:
+        if line.startswith("hydra:"):
+            break
+        if re.match(r"\s*[a-z_0-9]+: .", line) and not line.startswith("kind:"):
+            assert " # " in line, f"{path.name}: {line}"
