@@ -1,7 +1,7 @@
 """A plain dict in, checked settings out; what is wrong is said in one line for each key."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pydantic
@@ -18,6 +18,10 @@ def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: st
     `prefix` stands before the keys in messages: the file that they come from.
     Raises SettingsError with one line for each thing that is wrong.
     """
+    if unset := [key for key, value in flatten(values) if value == "???"]:
+        raise SettingsError(
+            [f"{prefix}{key}: a value is needed; got none; give it as {key}=VALUE" for key in unset]
+        )
     try:
         return settings_class.model_validate(values)
     except pydantic.ValidationError as error:
@@ -26,15 +30,13 @@ def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: st
 
 
 def _one_line(problem: Any, values: Mapping[str, Any]) -> str:
-    path = _path_of_keys(problem["loc"], values)
-    key, kind, given = ".".join(path), problem["type"], problem["input"]
+    kind, given = problem["type"], problem["input"]
+    key = ".".join(_path_of_keys(problem["loc"], values, is_missing=kind == "missing"))
     if kind == "value_error":
         message = str(problem["ctx"]["error"])
         return f"{key}.{message}" if key else message
     if kind == "missing":
         return f"{key}: a value is needed; got none"
-    if given == "???":
-        return f"{key}: a value is needed; got none; give it as {key}=VALUE"
     if kind == "extra_forbidden":
         return f"{key}: no such key"
     if kind == "literal_error":
@@ -48,12 +50,12 @@ def _one_line(problem: Any, values: Mapping[str, Any]) -> str:
     return f"{key}: {expected} is needed; got {_show(given)}"
 
 
-def _path_of_keys(location: Sequence[str | int], values: Any) -> list[str]:
+def _path_of_keys(location: Sequence[str | int], values: Any, is_missing: bool) -> list[str]:
     """Leave out of pydantic's location what is no key of the settings: tags and members of unions."""
     path = []
     for index, part in enumerate(location):
-        is_last = index == len(location) - 1
-        if isinstance(values, Mapping) and (part in values or (is_last and isinstance(part, str))):
+        is_missing_key = is_missing and index == len(location) - 1
+        if isinstance(values, Mapping) and (part in values or is_missing_key):
             path.append(str(part))
             values = values.get(part)
         elif isinstance(values, list) and isinstance(part, int):
@@ -70,3 +72,12 @@ def nearest(word: Any, choices: Sequence[str]) -> str:
     """Return `; did you mean …?` for the choice that is closest to `word`, or nothing."""
     close = difflib.get_close_matches(str(word), choices, n=1)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value with its dotted key."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

@@ -72,7 +72,8 @@ def run_evaluate(settings: EvaluateSettings) -> None:
     if settings.run is not None:
         evaluation = _evaluate_run(settings, RunDirectory.existing(settings.run))
     else:
-        assert settings.hypothesis is not None and settings.reference is not None
+        assert settings.hypothesis is not None
+        assert settings.reference is not None
         hypotheses = read_lines(settings.hypothesis, "hypothesis")
         references = read_lines(settings.reference, "reference")
         evaluation = Evaluation(score(hypotheses, references, settings.evaluation), len(references))
@@ -144,9 +145,12 @@ class Utf8Lines:
 def _raw_lines(path: str | None) -> Iterable[bytes]:
     if path is None:
         return _standard_input()
-    with contextlib.suppress(IsADirectoryError), open(path, "rb"):  # complain before anything is written
-        return read_raw_lines(path, "input")
-    raise DataError(f"input: a file is needed; got the folder {path}")
+    # Complain before anything is written; not by opening it, since a pipe can be opened only once.
+    if not os.path.exists(path):
+        raise DataError(f"input: no such file: {path}")
+    if os.path.isdir(path):
+        raise DataError(f"input: a file is needed; got the folder {path}")
+    return read_raw_lines(path, "input")
 
 
 def _standard_input() -> Iterator[bytes]:

@@ -1,8 +1,8 @@
-"""Settings of a command from conf/, the command line and the run that is named; the only module that imports Hydra."""
+"""Settings of a command from conf/, the command line and the run that is named, by Hydra; nothing else imports it."""
 
 import copy
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import resources
@@ -16,12 +16,12 @@ from hydra._internal.utils import create_config_search_path
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import ChoiceSweep, Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from nmt.check import check, nearest
+from nmt.check import check, flatten, nearest
 from nmt.config import EvaluateSettings, Settings, TrainSettings, TranslateSettings
 from nmt.errors import RunError, SettingsError, UserError
 
@@ -125,7 +125,7 @@ def multirun(
     except (HydraException, OmegaConfBaseException) as error:
         GlobalHydra.instance().clear()
         with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
-            raise _explain(command, overrides, search_path, error) from None
+            raise _explain(command, overrides, search_path, error, is_sweep=True) from None
     finally:
         GlobalHydra.instance().clear()
 
@@ -210,7 +210,7 @@ def _lay(
 
 
 def _refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    flat_own, flat = dict(_flatten(own)), dict(_flatten(values))
+    flat_own, flat = dict(flatten(own)), dict(flatten(values))
     for key in sorted(flat_own.keys() | flat.keys()):
         if key.split(".")[0] in FIXED and flat_own.get(key) != flat.get(key):
             raise RunError(
@@ -218,15 +218,9 @@ def _refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any]) -> None:
             )
 
 
-def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flatten(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
-def _explain(command: Command, overrides: list[str], search_path: list[str], error: Exception) -> UserError:
+def _explain(
+    command: Command, overrides: list[str], search_path: list[str], error: Exception, is_sweep: bool = False
+) -> UserError:
     """Turn an error of Hydra's into one line that names the key and the nearest valid one."""
     loader = GlobalHydra.instance().config_loader()
     try:
@@ -237,26 +231,33 @@ def _explain(command: Command, overrides: list[str], search_path: list[str], err
     chosen = []
     for override in typed:
         key = override.key_or_group
-        if override.is_sweep_override():
+        if override.is_sweep_override() and not is_sweep:
             return SettingsError([f"{key}: one value is needed, or the option -m; got {override.input_line}"])
         if key in groups:
-            options, value = loader.get_group_options(key), override.value()
-            if value is not None and value not in options:
-                return SettingsError(
-                    [f"{key}: one of {', '.join(options)} is needed; got {value}{nearest(value, options)}"]
-                )
-            chosen.append(override.input_line or "")
+            options, values = loader.get_group_options(key), _values_of(override)
+            for value in values:
+                if value is not None and value not in options:
+                    choices = ", ".join(options)
+                    return SettingsError(
+                        [f"{key}: one of {choices} is needed; got {value}{nearest(value, options)}"]
+                    )
+            chosen.append(f"{key}={'null' if values[0] is None else values[0]}")
     try:
         defaults = _to_dict(hydra_compose(command.value, [*search_path, *chosen], return_hydra_config=True))
     except (HydraException, OmegaConfBaseException):
         return SettingsError([_first_line(error)])
-    keys = [key for key, _ in _flatten(defaults)] + list(defaults) + groups
+    keys = [key for key, _ in flatten(defaults)] + list(defaults) + groups
     for override in typed:
         if override.key_or_group not in keys:
             return SettingsError(
                 [f"{override.key_or_group}: no such key{nearest(override.key_or_group, keys)}"]
             )
     return SettingsError([_first_line(error)])
+
+
+def _values_of(override: Override) -> list[Any]:
+    value = override.value()
+    return [getattr(item, "text", item) for item in value.list] if isinstance(value, ChoiceSweep) else [value]
 
 
 def _first_line(error: Exception) -> str:

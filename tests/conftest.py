@@ -100,7 +100,7 @@ def nmt(tmp_path: Path) -> Command:
     """Return a function that runs the real command line in an empty folder."""
 
     def run(
-        *arguments: str, stdin: bytes = b"", code: int | None = 0, timeout: float = 240, **environment: str
+        *arguments: str, stdin: bytes = b"", code: int | None = 0, timeout: float = 100, **environment: str
     ) -> subprocess.CompletedProcess[bytes]:
         done = subprocess.run(
             [sys.executable, "-W", "error::SyntaxWarning", "-m", "nmt", *arguments],

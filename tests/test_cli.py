@@ -87,7 +87,7 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["data=files"], r"^nmt: data.train.source: a value is needed"),
         (["data=multi30k", "data.directory=nowhere"], r"^nmt: data.directory.source: no such file: nowhere/train.de"),
         (["model=rnn,attention"], r"^nmt: model: one value is needed, or the option -m"),
-        (["resume=true"], r"^nmt: run: the folder of the run is needed with resume=true"),
+        (["run=null", "resume=true"], r"^nmt: run: the folder of the run is needed with resume=true"),
         (["tokenizer.model=nowhere.model"], r"^nmt: tokenizer.model: no such file: nowhere.model"),
         (["data.num_train=200", "tokenizer.vocabulary_size=30000"], r"^nmt: tokenizer.vocabulary_size: at most \d+ is possible with this text; got 30000"),
         (["data.num_train=200", "tokenizer.vocabulary_size=10"], r"^nmt: tokenizer.vocabulary_size: at least \d+ is needed"),
@@ -189,7 +189,7 @@ def test_translate_gives_as_many_lines_as_it_gets(nmt, run, tmp_path):
 
 
 def test_translate_keeps_the_order(nmt, run, tmp_path):
-    lines = [line for line in GERMAN * 3]
+    lines = GERMAN * 3
     (tmp_path / "in.de").write_text("\n".join(lines) + "\n", encoding="utf-8")
     nmt("translate", f"run={run}", "input=in.de", "output=out.en")
     together = (tmp_path / "out.en").read_bytes().split(b"\n")[:-1]

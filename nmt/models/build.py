@@ -31,9 +31,7 @@ def _vocabulary_layers(
 ) -> tuple[Embedding, Embedding, nn.Linear]:
     source, target = tokenizer.source, tokenizer.target
     target_embedding = Embedding(target.size, width, scale)
-    if tied_embeddings == "three_way":
-        source_embedding = target_embedding
-    else:
-        source_embedding = Embedding(source.size, width, scale)
+    is_shared = tied_embeddings == "three_way"
+    source_embedding = target_embedding if is_shared else Embedding(source.size, width, scale)
     tied_to = None if tied_embeddings == "none" else target_embedding
     return source_embedding, target_embedding, output_layer(target.size, width, tied_to)
