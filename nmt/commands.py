@@ -104,7 +104,7 @@ def _evaluate_run(settings: EvaluateSettings, run: RunDirectory) -> Evaluation:
                 f"reference: as many lines as in source are needed, {len(text.source)}; got {len(text.target)}"
             )
     else:
-        text = _split_of_run(settings.split, run)
+        text = text_of_run(settings.split, run)
     model, tokenizer = run.load_model(settings.checkpoint)
     translator = Translator(model, tokenizer, settings.decoding, device, dtype)
     hypotheses = list(translator.translate(text.source))
@@ -115,7 +115,8 @@ def _evaluate_run(settings: EvaluateSettings, run: RunDirectory) -> Evaluation:
     return Evaluation(scores, len(hypotheses), loss, math.exp(min(loss, 700)))
 
 
-def _split_of_run(split: str, run: RunDirectory) -> ParallelText:
+def text_of_run(split: str, run: RunDirectory) -> ParallelText:
+    """Load the `test` or `validation` text that a run was made with. Raises UserError if it cannot be had."""
     config = run.read_config()
     corpus = load_corpus(
         check(TrainSettings, {**config, "run": None, "resume": False}, f"run: {run.config_path}: ").data

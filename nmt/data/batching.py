@@ -54,34 +54,41 @@ def plan_epoch(
     generator = np.random.Generator(np.random.PCG64([seed, epoch]))
     order = generator.permutation(len(target_lengths))
     longer = np.maximum(source_lengths, target_lengths)
-    groups = _split(order, source_lengths, target_lengths, update_tokens)
+    # Parts are cut between sentences, so they come out larger or smaller by about half a sentence.
+    room = max(1.0, update_tokens - float(target_lengths.mean()))
+    num_parts = -(-int(target_lengths.sum()) // int(room))
+    groups = _split(order, source_lengths, target_lengths, num_parts, update_tokens)
     return [plan_by_length(longer, max_tokens, groups[i]) for i in generator.permutation(len(groups))]
 
 
 def _split(
-    order: Int64Array, source_lengths: Int64Array, target_lengths: Int64Array, max_tokens: int
+    order: Int64Array, source_lengths: Int64Array, target_lengths: Int64Array, num_parts: int, max_tokens: int
 ) -> list[Int64Array]:
-    """Halve the sentences until each part has at most `max_tokens` target tokens, as a k-d tree would.
+    """Halve the sentences into `num_parts` parts of about as many target tokens, as a k-d tree would.
 
-    Each cut is across the side, source or target, that leaves less padding; parts come out of equal size.
+    Each cut is across the side, source or target, that leaves less padding. A part that still has more than
+    `max_tokens` is halved once more.
     """
     num_tokens = int(target_lengths[order].sum())
-    num_parts = -(-num_tokens // max_tokens)
-    if num_parts <= 1 or len(order) == 1:
+    if num_parts == 1 and num_tokens > max_tokens:
+        num_parts = 2
+    if num_parts == 1 or len(order) == 1:
         return [order]
+    num_left = num_parts // 2
     cuts = []
     for lengths in (source_lengths, target_lengths):
         ordered = order[np.argsort(lengths[order], kind="stable")]
         ends = np.cumsum(target_lengths[ordered])
-        middle = int(np.searchsorted(ends, num_tokens * (num_parts // 2) / num_parts, side="right"))
+        middle = int(np.searchsorted(ends, num_tokens * num_left / num_parts))
         middle = min(max(middle, 1), len(ordered) - 1)
         halves = ordered[:middle], ordered[middle:]
-        cells = sum(
-            len(half) * int(source_lengths[half].max() + target_lengths[half].max()) for half in halves
-        )
+        cells = sum(len(half) * int(source_lengths[half].max() + target_lengths[half].max()) for half in halves)
         cuts.append((cells, halves))
-    _, halves = min(cuts, key=lambda cut: cut[0])
-    return [part for half in halves for part in _split(half, source_lengths, target_lengths, max_tokens)]
+    _, (left, right) = min(cuts, key=lambda cut: cut[0])
+    return [
+        *_split(left, source_lengths, target_lengths, num_left, max_tokens),
+        *_split(right, source_lengths, target_lengths, num_parts - num_left, max_tokens),
+    ]
 
 
 def plan_by_length(lengths: Int64Array, max_tokens: int, rows: Int64Array | None = None) -> list[Int64Array]:

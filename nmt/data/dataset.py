@@ -91,13 +91,12 @@ def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut
 
 
 def _save(path: Path, lines: list[str], vocabulary: Vocabulary) -> None:
-    chunks, rest = [], iter(lines)
+    chunks, rest = [Ids.of([])], iter(lines)
     while chunk := list(islice(rest, LINES_AT_ONCE)):
         chunks.append(Ids.of(vocabulary.encode(chunk)))
-    lengths = [chunk.lengths for chunk in chunks]
-    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    lengths = np.concatenate([chunk.lengths for chunk in chunks])
     np.save(f"{path}-tokens.npy", np.concatenate([chunk.tokens for chunk in chunks]))
-    np.save(f"{path}-offsets.npy", offsets)
+    np.save(f"{path}-offsets.npy", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
 
 def _load(path: Path) -> Ids:

@@ -1,0 +1,63 @@
+"""BLEU of several runs by the length of the source sentence, as a table.
+
+usage: python scripts/bleu_by_length.py RUN [RUN ...]
+
+Each run translates the test text of its own data with its best checkpoint and its own search.
+"""
+
+import sys
+
+from nmt.check import check
+from nmt.commands import text_of_run
+from nmt.config import EvaluationSettings
+from nmt.decoding.translator import Translator
+from nmt.device import choose_device, choose_precision
+from nmt.evaluation.scoring import corpus_bleu
+from nmt.run_directory import RunDirectory
+
+LONGEST_WORDS = (5, 10, 15, 20, 25, 30, 40)
+SCORING = check(EvaluationSettings, {"lowercase": False, "tokenize": "13a"})
+
+
+def buckets(sources: list[str]) -> dict[str, list[int]]:
+    """Group the indices of sentences by their number of words; groups without any are left out."""
+    groups: dict[str, list[int]] = {}
+    shortest = 1
+    for longest in LONGEST_WORDS:
+        indices = [i for i, source in enumerate(sources) if shortest <= len(source.split()) <= longest]
+        if indices:
+            groups[f"{shortest}–{longest}"] = indices
+        shortest = longest + 1
+    return groups
+
+
+def bleu_by_length(name: str) -> dict[str, tuple[int, float]]:
+    """Return the number of sentences and BLEU for each range of lengths, and for all."""
+    run = RunDirectory.existing(name)
+    text = text_of_run("test", run)
+    device = choose_device("auto")
+    model, tokenizer = run.load_model("best")
+    search = run.read_model_settings().decoding
+    translator = Translator(model, tokenizer, search, device, choose_precision("auto", device))
+    hypotheses = list(translator.translate(text.source))
+    rows = {}
+    for label, indices in {**buckets(text.source), "all": list(range(len(text.source)))}.items():
+        bleu = corpus_bleu([hypotheses[i] for i in indices], [text.target[i] for i in indices], SCORING)
+        rows[label] = (len(indices), bleu)
+    return rows
+
+
+def main(names: list[str]) -> None:
+    """Print a table: a row for each range of lengths, a column for each run."""
+    columns = {name: bleu_by_length(name) for name in names}
+    print("| source words | sentences | " + " | ".join(names) + " |")
+    print("|---|---|" + "---|" * len(names))
+    for label, (count, _) in next(iter(columns.values())).items():
+        scores = " | ".join(f"{rows[label][1]:.1f}" for rows in columns.values())
+        print(f"| {label} | {count} | {scores} |")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    main(sys.argv[1:])

@@ -1,0 +1,101 @@
+"""Batches: what a plan promises, and what a batch holds."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.data.batching import collate, padding_share, plan_by_length, plan_epoch
+from nmt.config import TokenizerSettings
+from nmt.data.corpus import read_parallel_files
+from nmt.data.dataset import Dataset, Ids, load_dataset
+from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
+
+lengths_of_pairs = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=200)
+
+
+class FakeVocabulary:
+    pad_id, unk_id, bos_id, eos_id, size = 0, 1, 2, 3, 50
+
+
+def sides(pairs):
+    source, target = np.array(pairs).T
+    return source, target
+
+
+@settings(deadline=None)
+@given(lengths_of_pairs, st.integers(1, 300), st.integers(1, 300), st.integers(0, 3))
+def test_a_plan_holds_every_pair_once_within_its_budgets(pairs, update_tokens, max_tokens, epoch):
+    source, target = sides(pairs)
+    plan = plan_epoch(1, epoch, source, target, update_tokens, max_tokens)
+    assert sorted(int(i) for update in plan for rows in update for i in rows) == list(range(len(pairs)))
+    for update in plan:
+        rows_of_update = np.concatenate(update)
+        assert target[rows_of_update].sum() <= update_tokens or len(rows_of_update) == 1
+        for rows in update:
+            assert max(source[rows].max(), target[rows].max()) * len(rows) <= max_tokens or len(rows) == 1
+
+
+def test_a_plan_depends_on_seed_and_epoch_alone():
+    generator = np.random.default_rng(0)
+    source, target = generator.integers(3, 30, (2, 500))
+    flat = [
+        [rows.tolist() for update in plan_epoch(seed, epoch, source, target, 200, 10_000) for rows in update]
+        for seed, epoch in ((1, 0), (1, 0), (1, 1), (2, 0))
+    ]
+    assert flat[0] == flat[1]
+    assert flat[0] != flat[2]
+    assert flat[0] != flat[3]
+
+
+def test_what_fits_in_memory_does_not_change_the_updates():
+    source, target = np.random.default_rng(0).integers(3, 30, (2, 500))
+    plans = [plan_epoch(1, 0, source, target, 300, max_tokens) for max_tokens in (40, 10_000)]
+    assert [sorted(np.concatenate(update)) for update in plans[0]] == [sorted(np.concatenate(u)) for u in plans[1]]
+    assert sum(map(len, plans[0])) > sum(map(len, plans[1]))
+
+
+def test_padding_is_counted_right_and_less_than_half_of_plain_sorting():
+    generator = np.random.default_rng(0)
+    source = np.clip(generator.normal(15, 5, 5000), 3, 40).astype(int)
+    target = np.clip(source + generator.normal(0, 3, 5000), 3, 40).astype(int)
+    plan = plan_epoch(1, 0, source, target, 2048, 1 << 20)
+    tokens = source.sum() + target.sum()
+    cells = sum((source[rows].max() + target[rows].max()) * len(rows) for update in plan for rows in update)
+    assert padding_share(plan, source, target) == pytest.approx(1 - tokens / cells)
+    by_target = np.array_split(np.argsort(target, kind="stable"), len(plan))
+    assert padding_share(plan, source, target) < padding_share([[rows] for rows in by_target], source, target) / 2
+
+
+def test_padding_on_multi30k_is_at_most_five_percent():
+    folder = Path(__file__).parents[3] / "shared" / "data" / "multi30k"
+    if not folder.is_dir():
+        pytest.skip("Multi30k is not at hand")
+    text = read_parallel_files(str(folder / "train.de"), str(folder / "train.en"), "data.train")
+    values = {"character_coverage": 1.0, "byte_fallback": False, "normalization": "identity", "joint": True}
+    settings = TokenizerSettings(kind="bpe", vocabulary_size=8000, model=None, **values)
+    dataset = load_dataset(text, obtain_tokenizer(settings, text))
+    source, target = dataset.source.lengths + 1, dataset.target.lengths + 1
+    assert padding_share(plan_epoch(1, 0, source, target, 4096, 1 << 20), source, target) <= 0.05
+
+
+def test_plan_by_length_is_longest_first_within_the_budget():
+    lengths = np.array([3, 9, 1, 30, 9, 2])
+    plan = plan_by_length(lengths, 18)
+    assert [rows.tolist() for rows in plan] == [[3], [1, 4], [0, 5, 2]]
+
+
+def test_a_batch_is_shifted_padded_and_counted():
+    vocabulary = FakeVocabulary()
+    tokenizer = Tokenizer(vocabulary, vocabulary)
+    dataset = Dataset(Ids.of([[5, 6, 7], [8], [9, 9]]), Ids.of([[10], [11, 12, 13], []]))
+    batch = collate(dataset, np.array([1, 0, 2]), tokenizer)
+    assert batch.source.tolist() == [[8, 3, 0, 0], [5, 6, 7, 3], [9, 9, 3, 0]]
+    assert batch.source_lengths.tolist() == [2, 4, 3]
+    assert batch.target_in.tolist() == [[2, 11, 12, 13], [2, 10, 0, 0], [2, 0, 0, 0]]
+    assert batch.target_out.tolist() == [[11, 12, 13, 3], [10, 3, 0, 0], [3, 0, 0, 0]]
+    assert batch.num_tokens == 7
+    assert batch.source.dtype == torch.int64

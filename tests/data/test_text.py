@@ -1,0 +1,231 @@
+"""Text: lines, vocabularies, ids, and the cache."""
+
+import gzip
+import json
+import multiprocessing
+
+import numpy as np
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.config import FilesData, HubData, Multi30kData, TokenizerSettings
+from nmt.data.cache import cached_folder, content_key
+from nmt.data.corpus import ParallelText, load_corpus, read_lines, read_parallel_files, read_raw_lines
+from nmt.data.dataset import load_dataset, select_pairs
+from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
+from nmt.errors import DataError, SettingsError
+
+GERMAN = ["das ist ein Haus", "der Hund schläft", "wir lesen ein Buch", "sie kauft Brot und Käse"] * 5
+ENGLISH = ["this is a house", "the dog sleeps", "we read a book", "she buys bread and cheese"] * 5
+
+
+def tokenizer_settings(**changes):
+    defaults = {
+        "kind": "bpe", "vocabulary_size": 50, "character_coverage": 1.0, "byte_fallback": False,
+        "normalization": "identity", "joint": True, "model": None,
+    }  # fmt: skip
+    return TokenizerSettings(**{**defaults, **changes})
+
+
+@given(st.lists(st.binary().filter(lambda line: b"\n" not in line)))
+def test_a_line_ends_at_line_feed_and_nowhere_else(tmp_path_factory, lines):
+    path = tmp_path_factory.mktemp("lines") / "text"
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    expected = [line.removesuffix(b"\r") for line in lines]
+    if expected:
+        expected[0] = lines[0].removeprefix(b"\xef\xbb\xbf").removesuffix(b"\r")
+    assert list(read_raw_lines(path, "key")) == expected
+
+
+def test_line_separators_of_unicode_stay_inside_their_line(tmp_path):
+    path = tmp_path / "text.gz"
+    path.write_bytes(gzip.compress("\ufeffeins\u2028zwei\u0085drei\rvier\r\nfünf".encode()))
+    assert read_lines(str(path), "key") == ["eins\u2028zwei\u0085drei\rvier", "fünf"]
+
+
+def test_damaged_gzip_is_an_error(tmp_path):
+    path = tmp_path / "text.gz"
+    path.write_bytes(gzip.compress(b"word\n" * 1000)[:-20])
+    with pytest.raises(DataError, match=r"^data.x: a readable file is needed; got .*text.gz"):
+        read_lines(str(path), "data.x")
+
+
+def test_files_of_a_side_follow_each_other(tmp_path):
+    for name, content in {"a.de": "eins\nzwei\n", "b.de": "drei", "all.en": "one\ntwo\nthree\n"}.items():
+        (tmp_path / name).write_text(content)
+    text = read_parallel_files([str(tmp_path / "a.de"), str(tmp_path / "b.de")], str(tmp_path / "all.en"), "key")
+    assert text == ParallelText(["eins", "zwei", "drei"], ["one", "two", "three"])
+
+
+def test_multi30k_is_found_by_its_names(tmp_path):
+    for name in ("train", "val", "test_2016_flickr"):
+        (tmp_path / f"{name}.en").write_text(f"{name} english\n")
+        (tmp_path / f"{name}.fr").write_text(f"{name} french\n")
+    corpus = load_corpus(
+        Multi30kData(kind="multi30k", directory=str(tmp_path), source_language="fr", target_language="en", max_length=9)
+    )
+    assert corpus.train == ParallelText(["train french"], ["train english"])
+    assert corpus.test == ParallelText(["test_2016_flickr french"], ["test_2016_flickr english"])
+
+
+@pytest.mark.parametrize("form", ["json", "parquet", "nested"])
+def test_data_sets_of_the_hub_come_through_their_library(tmp_path, form, monkeypatch):
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    files = {}
+    for split in ("train", "validation"):
+        rows = [{"de": f"Satz {i}", "en": f"{split} sentence {i}\nof two lines"} for i in range(3)]
+        if form == "parquet":
+            files[split] = str(tmp_path / f"{split}.parquet")
+            pa.parquet.write_table(pa.Table.from_pylist(rows), files[split])
+        else:
+            files[split] = str(tmp_path / f"{split}.jsonl")
+            lines = [{"translation": row} if form == "nested" else row for row in rows]
+            (tmp_path / f"{split}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    values = {
+        "kind": "hub", "path": "parquet" if form == "parquet" else "json", "name": None, "data_files": files,
+        "source_column": "de", "target_column": "en", "train_split": "train", "validation_split": "validation",
+        "test_split": None, "max_length": 100,
+    }  # fmt: skip
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    corpus = load_corpus(HubData(**values))
+    assert corpus.train.source == ["Satz 0", "Satz 1", "Satz 2"]
+    assert corpus.validation.target[0] == "validation sentence 0 of two lines"
+    assert corpus.test is None
+    with pytest.raises(DataError, match=r"^data.source_column: one of de, en is needed; got fr"):
+        load_corpus(HubData(**{**values, "source_column": "fr"}))
+    with pytest.raises(DataError, match=r"^data.test_split: one of train, validation is needed; got test"):
+        load_corpus(HubData(**{**values, "test_split": "test"}))
+    with pytest.raises(DataError, match=r"^data.path: a data set is needed; got "):
+        load_corpus(HubData(**{**values, "data_files": {"train": str(tmp_path / "none.jsonl")}}))
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])
+@pytest.mark.parametrize("joint", [True, False])
+def test_text_survives_the_way_to_ids_and_back(kind, joint):
+    tokenizer = obtain_tokenizer(tokenizer_settings(kind=kind, joint=joint, vocabulary_size=32), ParallelText(GERMAN, ENGLISH))
+    assert tokenizer.joint == joint
+    for vocabulary, lines in ((tokenizer.source, GERMAN), (tokenizer.target, ENGLISH)):
+        assert [vocabulary.decode(ids) for ids in vocabulary.encode(lines)] == lines
+        specials = [vocabulary.pad_id, vocabulary.unk_id, vocabulary.bos_id, vocabulary.eos_id]
+        assert specials == [0, 1, 2, 3]
+        assert vocabulary.decode([2, *vocabulary.encode(lines)[0], 3, 0, 0]) == lines[0]
+
+
+def test_byte_fallback_spells_what_was_never_seen():
+    text = ParallelText(GERMAN, ENGLISH)
+    spelled = obtain_tokenizer(tokenizer_settings(byte_fallback=True, vocabulary_size=320), text).source
+    assert spelled.decode(spelled.encode(["das 🙂"])[0]) == "das 🙂"
+    unknown = obtain_tokenizer(tokenizer_settings(), text).source
+    assert unknown.unk_id in unknown.encode(["das 🙂"])[0]
+
+
+def test_normalization_is_off_unless_asked_for():
+    text = ParallelText(GERMAN + ["ﬁn ½"], ENGLISH + ["ﬁn ½"])
+    plain = obtain_tokenizer(tokenizer_settings(vocabulary_size=60), text).source
+    assert plain.decode(plain.encode(["ﬁn"])[0]) == "ﬁn"
+    folded = obtain_tokenizer(tokenizer_settings(vocabulary_size=60, normalization="nmt_nfkc"), text).source
+    assert folded.decode(folded.encode(["ﬁn"])[0]) == "fin"
+
+
+def test_special_tokens_that_a_given_model_lacks_get_ids_after_its_pieces(tmp_path):
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(GERMAN + ENGLISH), model_prefix=str(tmp_path / "given"), vocab_size=45, minloglevel=2
+    )
+    settings = tokenizer_settings(model=str(tmp_path / "given.model"))
+    vocabulary = obtain_tokenizer(settings, ParallelText([], [])).source
+    assert (vocabulary.unk_id, vocabulary.bos_id, vocabulary.eos_id) == (0, 1, 2)
+    assert vocabulary.pad_id == vocabulary.num_pieces == 45
+    assert vocabulary.size == 46
+    assert vocabulary.decode([45, 1, *vocabulary.encode(["das ist"])[0], 2]) == "das ist"
+
+
+def test_what_is_no_sentencepiece_model_is_refused(tmp_path):
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(DataError, match="a SentencePiece model is needed"):
+        obtain_tokenizer(tokenizer_settings(model=str(tmp_path / "text")), ParallelText([], []))
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_the_largest_vocabulary_that_is_named_works(kind):
+    text = ParallelText(GERMAN, ENGLISH)
+    with pytest.raises(SettingsError, match=r"at most \d+ is possible") as error:
+        obtain_tokenizer(tokenizer_settings(kind=kind, vocabulary_size=9000), text)
+    largest = int(str(error.value).split("at most ")[1].split()[0])
+    assert obtain_tokenizer(tokenizer_settings(kind=kind, vocabulary_size=largest), text).source.size == largest
+
+
+def test_ids_on_disk_are_those_of_the_text():
+    text = ParallelText([*GERMAN, ""], [*ENGLISH, "x"])
+    tokenizer = obtain_tokenizer(tokenizer_settings(), text)
+    dataset = load_dataset(text, tokenizer)
+    assert isinstance(dataset.source.tokens, np.memmap)
+    for ids, vocabulary, lines in ((dataset.source, tokenizer.source, text.source), (dataset.target, tokenizer.target, text.target)):
+        rows = [ids.tokens[a:b].tolist() for a, b in zip(ids.offsets[:-1], ids.offsets[1:], strict=True)]
+        assert rows == vocabulary.encode(lines)
+    kept, left_out = select_pairs(dataset, max_length=14)
+    too_long = [i for i in range(20) if max(dataset.source.lengths[i], dataset.target.lengths[i]) > 14]
+    assert 0 < len(too_long) < 20
+    assert (left_out.empty, left_out.too_long) == (1, len(too_long))
+    assert sorted([*kept.tolist(), *too_long, 20]) == list(range(21))
+    with pytest.raises(DataError, match=r"up to data.max_length=1 tokens"):
+        select_pairs(dataset, max_length=1)
+
+
+def test_the_cache_tells_texts_and_tokenizers_apart():
+    text = ParallelText(GERMAN, ENGLISH)
+    tokenizer = obtain_tokenizer(tokenizer_settings(), text)
+    first = load_dataset(text, tokenizer)
+    assert load_dataset(text, tokenizer).source.tokens.filename == first.source.tokens.filename
+    for changed in (ParallelText(GERMAN[::-1], ENGLISH), ParallelText(GERMAN + ENGLISH, GERMAN + ENGLISH)):
+        assert load_dataset(changed, tokenizer).source.tokens.filename != first.source.tokens.filename
+    other = obtain_tokenizer(tokenizer_settings(kind="char"), text)
+    assert load_dataset(text, other).source.tokens.filename != first.source.tokens.filename
+    assert content_key(["a", "b"], ["c"]) != content_key(["a"], ["b", "c"])
+
+
+def _fill(folder):
+    import time
+
+    (folder / "one").write_text("1")
+    time.sleep(0.3)
+    (folder / "two").write_text("2")
+
+
+def _ask(_):
+    folder = cached_folder("asked-at-once", _fill)
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_several_processes_may_want_the_same_at_once():
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        assert pool.map(_ask, range(4)) == [["one", "two"]] * 4
+    assert [path.name for path in cached_folder("asked-at-once", _fill).parent.glob(".asked*")] == []
+
+
+def test_nothing_half_made_stays_in_the_cache():
+    def fail(folder):
+        (folder / "half").write_text("")
+        raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space"):
+        cached_folder("broken", fail)
+    assert sorted(cached_folder("broken", _fill).iterdir())[0].name == "one"
+
+
+def test_optional_text_needs_both_sides():
+    with pytest.raises(ValueError, match="target: a file is needed, since source is given"):
+        FilesData(
+            kind="files", train={"source": "a", "target": "b"}, validation={"source": "a", "target": "b"},
+            test={"source": "a", "target": None}, max_length=9,
+        )  # fmt: skip
+
+
+def test_one_vocabulary_serves_both_sides():
+    model = obtain_tokenizer(tokenizer_settings(), ParallelText(GERMAN, ENGLISH)).source.model
+    assert Tokenizer.of_models(model).joint
+    assert not Tokenizer.of_models(model, model).joint
