@@ -82,7 +82,9 @@ def _split(
         middle = int(np.searchsorted(ends, num_tokens * num_left / num_parts))
         middle = min(max(middle, 1), len(ordered) - 1)
         halves = ordered[:middle], ordered[middle:]
-        cells = sum(len(half) * int(source_lengths[half].max() + target_lengths[half].max()) for half in halves)
+        cells = sum(
+            len(half) * int(source_lengths[half].max() + target_lengths[half].max()) for half in halves
+        )
         cuts.append((cells, halves))
     _, (left, right) = min(cuts, key=lambda cut: cut[0])
     return [

@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.data.batching import collate, padding_share, plan_by_length, plan_epoch
 from nmt.config import TokenizerSettings
+from nmt.data.batching import collate, padding_share, plan_by_length, plan_epoch
 from nmt.data.corpus import read_parallel_files
 from nmt.data.dataset import Dataset, Ids, load_dataset
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
@@ -54,7 +54,9 @@ def test_a_plan_depends_on_seed_and_epoch_alone():
 def test_what_fits_in_memory_does_not_change_the_updates():
     source, target = np.random.default_rng(0).integers(3, 30, (2, 500))
     plans = [plan_epoch(1, 0, source, target, 300, max_tokens) for max_tokens in (40, 10_000)]
-    assert [sorted(np.concatenate(update)) for update in plans[0]] == [sorted(np.concatenate(u)) for u in plans[1]]
+    assert [sorted(np.concatenate(update)) for update in plans[0]] == [
+        sorted(np.concatenate(u)) for u in plans[1]
+    ]
     assert sum(map(len, plans[0])) > sum(map(len, plans[1]))
 
 
@@ -67,7 +69,10 @@ def test_padding_is_counted_right_and_less_than_half_of_plain_sorting():
     cells = sum((source[rows].max() + target[rows].max()) * len(rows) for update in plan for rows in update)
     assert padding_share(plan, source, target) == pytest.approx(1 - tokens / cells)
     by_target = np.array_split(np.argsort(target, kind="stable"), len(plan))
-    assert padding_share(plan, source, target) < padding_share([[rows] for rows in by_target], source, target) / 2
+    assert (
+        padding_share(plan, source, target)
+        < padding_share([[rows] for rows in by_target], source, target) / 2
+    )
 
 
 def test_padding_on_multi30k_is_at_most_five_percent():

@@ -55,7 +55,9 @@ def test_damaged_gzip_is_an_error(tmp_path):
 def test_files_of_a_side_follow_each_other(tmp_path):
     for name, content in {"a.de": "eins\nzwei\n", "b.de": "drei", "all.en": "one\ntwo\nthree\n"}.items():
         (tmp_path / name).write_text(content)
-    text = read_parallel_files([str(tmp_path / "a.de"), str(tmp_path / "b.de")], str(tmp_path / "all.en"), "key")
+    text = read_parallel_files(
+        [str(tmp_path / "a.de"), str(tmp_path / "b.de")], str(tmp_path / "all.en"), "key"
+    )
     assert text == ParallelText(["eins", "zwei", "drei"], ["one", "two", "three"])
 
 
@@ -64,7 +66,9 @@ def test_multi30k_is_found_by_its_names(tmp_path):
         (tmp_path / f"{name}.en").write_text(f"{name} english\n")
         (tmp_path / f"{name}.fr").write_text(f"{name} french\n")
     corpus = load_corpus(
-        Multi30kData(kind="multi30k", directory=str(tmp_path), source_language="fr", target_language="en", max_length=9)
+        Multi30kData(
+            kind="multi30k", directory=str(tmp_path), source_language="fr", target_language="en", max_length=9
+        )
     )
     assert corpus.train == ParallelText(["train french"], ["train english"])
     assert corpus.test == ParallelText(["test_2016_flickr french"], ["test_2016_flickr english"])
@@ -107,7 +111,9 @@ def test_data_sets_of_the_hub_come_through_their_library(tmp_path, form, monkeyp
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])
 @pytest.mark.parametrize("joint", [True, False])
 def test_text_survives_the_way_to_ids_and_back(kind, joint):
-    tokenizer = obtain_tokenizer(tokenizer_settings(kind=kind, joint=joint, vocabulary_size=32), ParallelText(GERMAN, ENGLISH))
+    tokenizer = obtain_tokenizer(
+        tokenizer_settings(kind=kind, joint=joint, vocabulary_size=32), ParallelText(GERMAN, ENGLISH)
+    )
     assert tokenizer.joint == joint
     for vocabulary, lines in ((tokenizer.source, GERMAN), (tokenizer.target, ENGLISH)):
         assert [vocabulary.decode(ids) for ids in vocabulary.encode(lines)] == lines
@@ -125,7 +131,7 @@ def test_byte_fallback_spells_what_was_never_seen():
 
 
 def test_normalization_is_off_unless_asked_for():
-    text = ParallelText(GERMAN + ["ﬁn ½"], ENGLISH + ["ﬁn ½"])
+    text = ParallelText([*GERMAN, "ﬁn ½"], [*ENGLISH, "ﬁn ½"])
     plain = obtain_tokenizer(tokenizer_settings(vocabulary_size=60), text).source
     assert plain.decode(plain.encode(["ﬁn"])[0]) == "ﬁn"
     folded = obtain_tokenizer(tokenizer_settings(vocabulary_size=60, normalization="nmt_nfkc"), text).source
@@ -134,7 +140,10 @@ def test_normalization_is_off_unless_asked_for():
 
 def test_special_tokens_that_a_given_model_lacks_get_ids_after_its_pieces(tmp_path):
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(GERMAN + ENGLISH), model_prefix=str(tmp_path / "given"), vocab_size=45, minloglevel=2
+        sentence_iterator=iter(GERMAN + ENGLISH),
+        model_prefix=str(tmp_path / "given"),
+        vocab_size=45,
+        minloglevel=2,
     )
     settings = tokenizer_settings(model=str(tmp_path / "given.model"))
     vocabulary = obtain_tokenizer(settings, ParallelText([], [])).source
@@ -156,7 +165,9 @@ def test_the_largest_vocabulary_that_is_named_works(kind):
     with pytest.raises(SettingsError, match=r"at most \d+ is possible") as error:
         obtain_tokenizer(tokenizer_settings(kind=kind, vocabulary_size=9000), text)
     largest = int(str(error.value).split("at most ")[1].split()[0])
-    assert obtain_tokenizer(tokenizer_settings(kind=kind, vocabulary_size=largest), text).source.size == largest
+    assert (
+        obtain_tokenizer(tokenizer_settings(kind=kind, vocabulary_size=largest), text).source.size == largest
+    )
 
 
 def test_ids_on_disk_are_those_of_the_text():
@@ -164,7 +175,10 @@ def test_ids_on_disk_are_those_of_the_text():
     tokenizer = obtain_tokenizer(tokenizer_settings(), text)
     dataset = load_dataset(text, tokenizer)
     assert isinstance(dataset.source.tokens, np.memmap)
-    for ids, vocabulary, lines in ((dataset.source, tokenizer.source, text.source), (dataset.target, tokenizer.target, text.target)):
+    for ids, vocabulary, lines in (
+        (dataset.source, tokenizer.source, text.source),
+        (dataset.target, tokenizer.target, text.target),
+    ):
         rows = [ids.tokens[a:b].tolist() for a, b in zip(ids.offsets[:-1], ids.offsets[1:], strict=True)]
         assert rows == vocabulary.encode(lines)
     kept, left_out = select_pairs(dataset, max_length=14)

@@ -1,0 +1,89 @@
+"""Lines in, lines out, from a model to text."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.config import BeamSettings, GreedySettings, TokenizerSettings
+from nmt.data.corpus import ParallelText
+from nmt.data.tokenizer import obtain_tokenizer
+from nmt.decoding import translator as module
+from nmt.decoding.translator import Translator
+from nmt.models.layers import Embedding, output_layer
+from nmt.models.transformer import Transformer
+
+LIMITS = {
+    "max_length_ratio": 1.0,
+    "max_length_extra": 2,
+    "min_length": 0,
+    "max_source_tokens": 20,
+    "max_tokens": 64,
+}
+LINES = ["a", "b c d", "", "e f", "   ", "g h i j k l m n o p", "c"]
+
+
+@pytest.fixture(scope="module")
+def make():
+    """Return a function that makes a translator of a random model over characters."""
+    text = ParallelText(["abc def", "ghi jkl mno"] * 3, ["pqr", "stu vwx yz"] * 3)
+    values = {"character_coverage": 1.0, "byte_fallback": False, "normalization": "identity", "model": None}
+    tokenizer = obtain_tokenizer(
+        TokenizerSettings(kind="char", vocabulary_size=40, joint=True, **values), text
+    )
+
+    def make_translator(search):
+        torch.manual_seed(0)
+        size = tokenizer.source.size
+        parts = [Embedding(size, 8), Embedding(size, 8), output_layer(size, 8)]
+        model = Transformer(*parts, d_model=8, d_ff=8, num_heads=2, max_positions=16)
+        return Translator(model, tokenizer, search, torch.device("cpu"), torch.float64)
+
+    return make_translator
+
+
+SEARCHES = [
+    GreedySettings(kind="greedy", **LIMITS),
+    BeamSettings(kind="beam", beam_size=3, length_penalty=1.0, length_penalty_kind="power", **LIMITS),
+]
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.kind)
+def test_batches_chunks_and_order_change_nothing(make, search, monkeypatch):
+    translator = make(search)
+    together = list(translator.translate(LINES))
+    assert together[2] == together[4] == ""
+    assert all(together[i] for i in (0, 1, 3, 5, 6))
+    assert together == [next(iter(translator.translate([line]))) for line in LINES]
+    monkeypatch.setattr(module, "LINES_AT_ONCE", 2)
+    assert list(translator.translate(LINES)) == together
+    assert list(translator.translate(reversed(LINES))) == together[::-1]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.text(max_size=40), max_size=12))
+def test_as_many_lines_come_out_as_go_in(make, lines):
+    translator = make(SEARCHES[0])
+    out = list(translator.translate(lines))
+    assert len(out) == len(lines)
+    assert not any("\n" in line for line in out)
+
+
+def test_what_is_too_long_is_cut_and_counted(make):
+    translator = make(SEARCHES[0])
+    assert translator.max_source_tokens == 15  # the model's 16 positions, EOS among them
+    long = "abc def ghi jkl mno pqr"
+    assert next(iter(translator.translate([long, "a", long[:5]])))
+    assert translator.num_cut == 1
+
+
+def test_the_model_in_training_stays_as_it_is(make):
+    torch.manual_seed(0)
+    model = Transformer(
+        Embedding(30, 8), Embedding(30, 8), output_layer(30, 8), d_model=8, d_ff=8, num_heads=2
+    )
+    tokenizer = make(SEARCHES[0]).tokenizer
+    model.train()
+    Translator(model, tokenizer, SEARCHES[0], torch.device("cpu"), torch.bfloat16)
+    assert model.training
+    assert all(parameter.dtype == torch.float32 for parameter in model.parameters())

@@ -1,0 +1,49 @@
+"""Scores against sacreBLEU called directly."""
+
+import pytest
+import sacrebleu
+
+from nmt.config import EvaluationSettings
+from nmt.errors import DataError
+from nmt.evaluation.scoring import Evaluation, corpus_bleu, score
+
+HYPOTHESES = ["The dog sleeps.", "We read a good book !", "she buys bread"]
+REFERENCES = ["The dog is sleeping.", "We read a good book!", "She buys bread."]
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+@pytest.mark.parametrize("tokenize", ["13a", "char", "none"])
+def test_scores_are_sacrebleus(lowercase, tokenize):
+    scores = score(HYPOTHESES, REFERENCES, EvaluationSettings(lowercase=lowercase, tokenize=tokenize))
+    bleu, chrf, ter = scores
+    direct = sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES], lowercase=lowercase, tokenize=tokenize)
+    assert bleu.value == pytest.approx(direct.score)
+    assert f"tok:{tokenize}" in bleu.signature
+    assert ("case:lc" if lowercase else "case:mixed") in bleu.signature
+    lowered = [[line.lower() if lowercase else line for line in lines] for lines in (HYPOTHESES, REFERENCES)]
+    assert chrf.value == pytest.approx(sacrebleu.corpus_chrf(lowered[0], [lowered[1]]).score)
+    assert ter.value == pytest.approx(
+        sacrebleu.corpus_ter(lowered[0], [lowered[1]], case_sensitive=True).score
+    )
+    assert [figure.name for figure in scores] == ["BLEU", "chrF", "TER"]
+
+
+def test_bleu_alone_is_the_same_figure():
+    settings = EvaluationSettings(lowercase=False, tokenize="13a")
+    assert corpus_bleu(HYPOTHESES, REFERENCES, settings) == score(HYPOTHESES, REFERENCES, settings)[0].value
+
+
+def test_texts_of_different_length_are_refused():
+    settings = EvaluationSettings(lowercase=False, tokenize="13a")
+    with pytest.raises(DataError, match="as many lines as in the reference are needed, 3; got 2"):
+        score(HYPOTHESES[:2], REFERENCES, settings)
+    with pytest.raises(DataError, match="text is needed"):
+        score([], [], settings)
+
+
+def test_json_has_figures_and_signatures():
+    settings = EvaluationSettings(lowercase=False, tokenize="13a")
+    figures = Evaluation(score(HYPOTHESES, REFERENCES, settings), 3, 2.0, 7.4).as_dict()
+    assert figures["signatures"]["bleu"].startswith("nrefs:1|case:mixed")
+    assert (figures["num_lines"], figures["loss"], figures["perplexity"]) == (3, 2.0, 7.4)
+    assert "loss" not in Evaluation([], 3).as_dict()

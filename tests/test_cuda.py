@@ -1,0 +1,41 @@
+"""The same on a GPU; skipped where there is none."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from nmt.decoding.rules import EndAtLimit, ForbidTokens
+from nmt.decoding.search import beam_search, power_penalty
+from nmt.training.objective import Objective
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU at hand")
+
+
+@pytest.mark.parametrize("kind", ["rnn", "attention", "transformer"])
+def test_loss_gradients_and_search_equal_those_of_the_cpu(kind, tiny_model, tiny_batch):
+    batch, found = tiny_batch(), []
+    for device in (torch.device("cpu"), torch.device("cuda")):
+        model = tiny_model(kind, dropout=0.0).to(device)
+        moved = batch.to(device)
+        loss = Objective(model, 0, 0.1).train()(moved)
+        loss.total.backward()
+        model.eval()
+        rules = [ForbidTokens([0, 1, 2]), EndAtLimit(3, torch.tensor([5, 5, 5], device=device))]
+        with torch.no_grad():
+            hypotheses = beam_search(
+                model, moved.source, moved.source_lengths, 5, 2, 3, 3, power_penalty(1.0), rules
+            )
+        found.append((loss.total.cpu(), [p.grad.cpu() for p in model.parameters()], hypotheses))
+    assert_close(found[1][0], found[0][0])
+    assert_close(found[1][1], found[0][1])
+    assert found[1][2] == found[0][2]
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
+def test_training_on_the_gpu(nmt, tmp_path, tiny_training, precision):
+    nmt("train", "run=run", "device=cuda", f"precision={precision}", *tiny_training())
+    assert (tmp_path / "run" / "test.json").exists()
+    assert (
+        nmt("translate", "run=run", "device=cpu", "precision=float32", stdin=b"Haus\n").stdout.count(b"\n")
+        == 1
+    )

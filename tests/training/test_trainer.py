@@ -1,0 +1,133 @@
+"""The loop against a plain computation."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch.testing import assert_close
+
+from nmt.data.batching import collate
+from nmt.data.corpus import ParallelText
+from nmt.data.dataset import load_dataset, select_pairs
+from nmt.data.tokenizer import Tokenizer, Vocabulary
+from nmt.run_directory import RunDirectory, average
+from nmt.training.objective import Objective
+from nmt.training.trainer import Trainer
+
+SOURCE = ["a b c", "d e", "f g h i j", "k", "a c e g"] * 4
+TARGET = ["x y", "z", "u v w x", "y z", "v w"] * 4
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    from nmt.config import TokenizerSettings
+    from nmt.data.tokenizer import obtain_tokenizer
+
+    values = {"character_coverage": 1.0, "byte_fallback": False, "normalization": "identity", "model": None}
+    settings = TokenizerSettings(kind="char", vocabulary_size=40, joint=True, **values)
+    return obtain_tokenizer(settings, ParallelText(SOURCE, TARGET))
+
+
+@pytest.fixture
+def make_trainer(tokenizer, tmp_path):
+    """Return a function that makes a trainer of a small Transformer in float64."""
+    from nmt.check import check
+    from nmt.composition import Command, compose
+    from nmt.config import TrainSettings
+    from nmt.models.build import build_model
+
+    def make(*overrides):
+        small = [
+            "model.d_model=8",
+            "model.d_ff=8",
+            "model.num_heads=2",
+            "model.dropout=0.0",
+            "schedule=constant",
+        ]
+        settings = check(TrainSettings, compose(Command.TRAIN, [*small, *overrides], None).values)
+        text = ParallelText(SOURCE, TARGET)
+        dataset = load_dataset(text, tokenizer)
+        torch.manual_seed(0)
+        model = build_model(settings.model, tokenizer).double()
+        pairs, _ = select_pairs(dataset, 100)
+        return Trainer(
+            settings, RunDirectory(tmp_path), model, tokenizer, (dataset, pairs), (text, dataset),
+            torch.device("cpu"), torch.float32,
+        )  # fmt: skip
+
+    return make
+
+
+def test_accumulated_micro_batches_equal_one_batch(make_trainer):
+    whole = make_trainer("training.update_tokens=60", "training.max_tokens=10000")
+    parts = make_trainer("training.update_tokens=60", "training.max_tokens=12")
+    for plan in (whole.plan(0), parts.plan(0)):
+        assert len(plan) > 1
+    assert len(parts.plan(0)[0]) > len(whole.plan(0)[0])
+    for trainer in (whole, parts):
+        trainer._train_update(trainer.plan(0)[0])
+    for left, right in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
+        assert_close(left, right)
+
+
+def test_an_update_is_adam_on_the_clipped_mean_gradient(make_trainer):
+    trainer = make_trainer(
+        "training.max_gradient_norm=0.05", "optimizer=adam", "optimizer.learning_rate=0.01"
+    )
+    reference = copy.deepcopy(trainer.model)
+    update = trainer.plan(0)[0]
+    figures = trainer._train_update(update)
+    (rows,) = update
+    batch = collate(trainer.dataset, trainer.pairs[rows], trainer.tokenizer)
+    (Objective(reference, 0, 0.1).train()(batch).total / batch.num_tokens).backward()
+    norm = torch.sqrt(sum((p.grad**2).sum() for p in reference.parameters()))
+    assert figures["gradient_norm"] == pytest.approx(float(norm))
+    assert norm > 0.05
+    for parameter, trained in zip(reference.parameters(), trainer.model.parameters(), strict=True):
+        gradient = parameter.grad * 0.05 / (norm + 1e-6)
+        # The first step of Adam: both moments are corrected to the gradient and its square.
+        expected = parameter - 0.01 * gradient / (gradient.abs() + 1e-8)
+        assert_close(trained, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_an_update_without_a_finite_gradient_is_not_applied(make_trainer):
+    trainer = make_trainer()
+    with torch.no_grad():
+        next(trainer.model.parameters())[5, 0] = torch.inf
+    before = [parameter.clone() for parameter in trainer.model.parameters()]
+    trainer._train_update(trainer.plan(0)[0])
+    for left, right in zip(before, trainer.model.parameters(), strict=True):
+        assert torch.equal(left, right)
+
+
+def test_weight_decay_spares_embeddings_and_vectors(make_trainer):
+    trainer = make_trainer("optimizer=adamw", "optimizer.weight_decay=0.5")
+    names = {id(parameter): name for name, parameter in trainer.model.named_parameters()}
+    decaying, others = ({names[id(p)] for p in group["params"]} for group in trainer.optimizer.param_groups)
+    assert trainer.optimizer.param_groups[0]["weight_decay"] == 0.5
+    assert trainer.optimizer.param_groups[1]["weight_decay"] == 0.0
+    assert decaying | others == set(names.values())
+    assert all(
+        name.endswith("weight") and "norm" not in name and "embedding" not in name for name in decaying
+    )
+    assert "encoder.0.feed_forward.0.weight" in decaying
+    assert "source_embedding.weight" in others
+
+
+def test_averaging_is_the_mean():
+    generator = np.random.default_rng(0)
+    arrays = generator.normal(size=(3, 4, 5)).astype(np.float32)
+    mean = average([{"w": torch.from_numpy(array)} for array in arrays])["w"]
+    assert mean.dtype == torch.float32
+    np.testing.assert_allclose(mean.numpy(), arrays.astype(np.float64).mean(0), rtol=1e-6)
+
+
+def test_vocabulary_of_a_trained_model_round_trips(tokenizer, tmp_path):
+    run = RunDirectory(tmp_path)
+    run.write_tokenizer(tokenizer)
+    again = run.read_tokenizer(joint=True)
+    assert again.source.encode(SOURCE) == tokenizer.source.encode(SOURCE)
+    two = Tokenizer(tokenizer.source, Vocabulary(tokenizer.source.model))
+    run.write_tokenizer(two)
+    assert not run.read_tokenizer(joint=False).joint
