@@ -31,9 +31,8 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 def make_model(kind: str, width: int = 8, tied: str = "none", seed: int = 0, **options: Any) -> Seq2Seq:
     """Make a tiny model with random weights in float64, in evaluation."""
     torch.manual_seed(seed)
-    scale = width**0.5 if kind == "transformer" else 1.0
-    target = Embedding(VOCABULARY_SIZE, width, scale)
-    source = target if tied == "three_way" else Embedding(VOCABULARY_SIZE, width, scale)
+    target = Embedding(VOCABULARY_SIZE, width)
+    source = target if tied == "three_way" else Embedding(VOCABULARY_SIZE, width)
     output = output_layer(VOCABULARY_SIZE, width, None if tied == "none" else target)
     if kind == "transformer":
         sizes = {

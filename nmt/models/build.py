@@ -16,7 +16,7 @@ def build_model(settings: ModelSettings, tokenizer: Tokenizer) -> Seq2Seq:
     values = settings.model_dump(exclude={"kind", "tied_embeddings"})
     match settings:
         case TransformerSettings(d_model=width):
-            parts = _vocabulary_layers(tokenizer, width, settings.tied_embeddings, scale=width**0.5)
+            parts = _vocabulary_layers(tokenizer, width, settings.tied_embeddings)
             return Transformer(*parts, **values)
         case RNNSettings():
             parts = _vocabulary_layers(tokenizer, settings.d_embedding, settings.tied_embeddings)
@@ -27,11 +27,11 @@ def build_model(settings: ModelSettings, tokenizer: Tokenizer) -> Seq2Seq:
 
 
 def _vocabulary_layers(
-    tokenizer: Tokenizer, width: int, tied_embeddings: TiedEmbeddings, scale: float = 1.0
+    tokenizer: Tokenizer, width: int, tied_embeddings: TiedEmbeddings
 ) -> tuple[Embedding, Embedding, nn.Linear]:
     source, target = tokenizer.source, tokenizer.target
-    target_embedding = Embedding(target.size, width, scale)
+    target_embedding = Embedding(target.size, width)
     is_shared = tied_embeddings == "three_way"
-    source_embedding = target_embedding if is_shared else Embedding(source.size, width, scale)
+    source_embedding = target_embedding if is_shared else Embedding(source.size, width)
     tied_to = None if tied_embeddings == "none" else target_embedding
     return source_embedding, target_embedding, output_layer(target.size, width, tied_to)

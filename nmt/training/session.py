@@ -36,7 +36,8 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         raise RunError(
             f"run: a new folder is needed, or resume=true to go on; got {run.path}, which holds a run"
         )
-    if not resuming and run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir())):
+    is_taken = run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir()))
+    if is_taken and not settings.resume:
         raise RunError(f"run: a new or empty folder is needed; got {run.path}")
     corpus = load_corpus(settings.data)
     tokenizer = (
@@ -58,7 +59,7 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         device,
         dtype,
     )
-    if resuming and run.steps():
+    if resuming:
         trainer.resume()
         if reason := trainer.reason_to_stop():
             logger.info("%s is finished: %s", run.path, reason)
@@ -66,8 +67,10 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
                 return None
             return final_test(settings, run, corpus, device, dtype)
     run.path.mkdir(parents=True, exist_ok=True)
-    run.write_config(settings.model_dump(mode="json", exclude={"run", "resume"}))
     run.write_tokenizer(tokenizer)
+    run.write_config(
+        settings.model_dump(mode="json", exclude={"run", "resume"})
+    )  # last: it makes the folder a run
     with log_file(run.path / "train.log"):
         if left_out.empty or left_out.too_long:
             logger.warning(

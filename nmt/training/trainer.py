@@ -56,13 +56,14 @@ class Trainer:
         self.progress = Progress()
 
     def resume(self) -> None:
-        """Go on from the last checkpoint of the run."""
-        self.progress = load_checkpoint(self.run, self.model, self.optimizer)
+        """Go on from the last checkpoint of the run; from the start, if it has none yet."""
+        if self.run.steps():
+            self.progress = load_checkpoint(self.run, self.model, self.optimizer)
         metrics = self.run.path / "metrics.jsonl"
-        if metrics.exists():  # what was noted after the checkpoint happens again
-            lines = metrics.read_bytes().splitlines(keepends=True)
+        if metrics.exists():  # what was noted after the checkpoint happens again; the last line may be torn
+            lines = metrics.read_text(encoding="utf-8").split("\n")[:-1]
             kept = [line for line in lines if json.loads(line)["update"] <= self.progress.update]
-            write_atomically(metrics, b"".join(kept))
+            write_atomically(metrics, "".join(f"{line}\n" for line in kept).encode())
         logger.info("resumed from update %d", self.progress.update)
 
     def plan(self, epoch: int) -> list[Update]:
