@@ -24,10 +24,10 @@ demo: setup ## Train a Transformer on the built-in corpus, evaluate it, translat
 	$(BIN)/nmt translate run=outputs/demo input=outputs/demo/in.de
 
 test: setup ## Run the tests (under ten minutes on two cores)
-	$(BIN)/python -m pytest -q -m 'not slow'
+	$(BIN)/python -m pytest -q -n auto -m 'not slow'
 
 test-all: setup ## Run all tests, trainings that must learn something among them
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto
 
 check: setup ## Check style and types, then run the tests
 	$(BIN)/ruff check .

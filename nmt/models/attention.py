@@ -5,7 +5,14 @@ from torch import Tensor, nn
 
 from nmt.models.interface import Decoded, DecoderState, padding_mask
 from nmt.models.layers import Embedding, xavier_linear
-from nmt.models.recurrent import CELLS, NUM_GATES, Bridge, RecurrentSeq2Seq, initialise_recurrent
+from nmt.models.recurrent import (
+    CELLS,
+    NUM_GATES,
+    Bridge,
+    RecurrentEncoder,
+    RecurrentSeq2Seq,
+    initialise_recurrent,
+)
 
 
 class Attention(nn.Module):
@@ -71,17 +78,8 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
         join: str = "output",
         dropout: float = 0.1,
     ) -> None:
-        super().__init__(
-            source_embedding,
-            target_embedding,
-            output,
-            cell,
-            d_embedding,
-            d_hidden,
-            num_layers,
-            bidirectional,
-            dropout,
-        )
+        encoder = RecurrentEncoder(cell, d_embedding, d_hidden, num_layers, bidirectional, dropout)
+        super().__init__(source_embedding, target_embedding, output, encoder, dropout)
         self.join = join
         self.attention = Attention(score, d_hidden, self.encoder.d_output, d_attention)
         self.bridge = Bridge(cell, self.encoder.d_output, d_hidden)

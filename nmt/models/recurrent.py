@@ -85,11 +85,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         source_embedding: Embedding,
         target_embedding: Embedding,
         output: nn.Linear,
-        cell: str,
-        d_embedding: int,
-        d_hidden: int,
-        num_layers: int,
-        bidirectional: bool,
+        encoder: RecurrentEncoder,
         dropout: float,
     ) -> None:
         super().__init__()
@@ -97,7 +93,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.target_embedding = target_embedding
         self.output = output
         self.dropout = Dropout(dropout)
-        self.encoder = RecurrentEncoder(cell, d_embedding, d_hidden, num_layers, bidirectional, dropout)
+        self.encoder = encoder
 
     def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
         """Decode the positions after `embedded` (N, T, E) and advance the state; outputs are (N, T, D)."""

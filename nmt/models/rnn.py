@@ -5,7 +5,14 @@ from torch import Tensor, nn
 
 from nmt.models.interface import Decoded, DecoderState
 from nmt.models.layers import Embedding, xavier_linear
-from nmt.models.recurrent import LAYERS, NUM_GATES, Bridge, RecurrentSeq2Seq, initialise_recurrent
+from nmt.models.recurrent import (
+    LAYERS,
+    NUM_GATES,
+    Bridge,
+    RecurrentEncoder,
+    RecurrentSeq2Seq,
+    initialise_recurrent,
+)
 
 
 class RNNSeq2Seq(RecurrentSeq2Seq):
@@ -30,17 +37,8 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
         context_join: str = "concatenate",
         dropout: float = 0.1,
     ) -> None:
-        super().__init__(
-            source_embedding,
-            target_embedding,
-            output,
-            cell,
-            d_embedding,
-            d_hidden,
-            num_layers,
-            bidirectional,
-            dropout,
-        )
+        encoder = RecurrentEncoder(cell, d_embedding, d_hidden, num_layers, bidirectional, dropout)
+        super().__init__(source_embedding, target_embedding, output, encoder, dropout)
         d_context = self.encoder.d_output
         self.is_mean = context == "mean"
         self.is_added = context_join == "add"
