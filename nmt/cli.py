@@ -1,4 +1,4 @@
-"""The command line; the only module that imports Hydra."""
+"""The command line."""
 
 import logging
 import os
@@ -54,6 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has gone; nobody is left to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"nmt: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("nmt: interrupted", file=sys.stderr)
         return 130
@@ -76,6 +81,8 @@ def _dispatch(arguments: list[str]) -> int:
         options = Options(command, arguments[1:])
         if options.wants_help:
             print(help_text(command), end="")
+        elif options.is_multirun and options.wants_config:
+            raise UserError("--cfg: a single job is needed; got -m")
         elif options.is_multirun:
             multirun(command, options.overrides, options.config_directory, _job(command))
         else:

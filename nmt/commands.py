@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,15 +18,13 @@ from nmt.data.corpus import (
     read_raw_lines,
     strip_line_end,
 )
-from nmt.data.dataset import load_dataset
 from nmt.decoding.translator import Translator
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError, RunError
 from nmt.evaluation.scoring import Evaluation, score
 from nmt.run_directory import RunDirectory, to_json, write_atomically
-from nmt.training.objective import Objective
 from nmt.training.session import train
-from nmt.training.validation import mean_loss
+from nmt.training.validation import evaluate_model
 
 logger = logging.getLogger(__name__)
 
@@ -59,8 +56,7 @@ def run_translate(settings: TranslateSettings) -> None:
         logger.warning(
             "%d lines were not UTF-8; what could not be read was replaced by U+FFFD", lines.num_replaced
         )
-    if translator.num_cut:
-        logger.warning("%d lines were cut to %d tokens", translator.num_cut, translator.max_source_tokens)
+    translator.warn()
 
 
 def run_evaluate(settings: EvaluateSettings) -> None:
@@ -69,6 +65,8 @@ def run_evaluate(settings: EvaluateSettings) -> None:
         raise DataError(
             f"json: a new file is needed, or overwrite=true; got {settings.json_file}, which exists"
         )
+    if settings.json_file is not None and not Path(settings.json_file).absolute().parent.is_dir():
+        raise DataError(f"json: a file in an existing folder is needed; got {settings.json_file}")
     if settings.run is not None:
         evaluation = _evaluate_run(settings, RunDirectory.existing(settings.run))
     else:
@@ -77,9 +75,9 @@ def run_evaluate(settings: EvaluateSettings) -> None:
         hypotheses = read_lines(settings.hypothesis, "hypothesis")
         references = read_lines(settings.reference, "reference")
         evaluation = Evaluation(score(hypotheses, references, settings.evaluation), len(references))
+    print_evaluation(evaluation)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(evaluation.as_dict()))
-    print_evaluation(evaluation)
 
 
 def print_evaluation(evaluation: Evaluation) -> None:
@@ -106,13 +104,7 @@ def _evaluate_run(settings: EvaluateSettings, run: RunDirectory) -> Evaluation:
     else:
         text = text_of_run(settings.split, run)
     model, tokenizer = run.load_model(settings.checkpoint)
-    translator = Translator(model, tokenizer, settings.decoding, device, dtype)
-    hypotheses = list(translator.translate(text.source))
-    objective = Objective(model.to(device), tokenizer.target.pad_id, label_smoothing=0.0)
-    dataset = load_dataset(text, tokenizer)
-    loss = mean_loss(objective, dataset, tokenizer, settings.decoding.max_tokens, device, dtype)
-    scores = score(hypotheses, text.target, settings.evaluation)
-    return Evaluation(scores, len(hypotheses), loss, math.exp(min(loss, 700)))
+    return evaluate_model(model, tokenizer, text, settings.decoding, settings.evaluation, device, dtype)
 
 
 def text_of_run(split: str, run: RunDirectory) -> ParallelText:
@@ -165,8 +157,11 @@ def _output(path: str | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    # Under another name until it is whole: the output may be the input, and what was there stays until then.
+    temporary = Path(f"{path}.part")
     try:
-        with open(path, "wb") as file:
+        with open(temporary, "wb") as file:
             yield file
-    except OSError as error:
-        raise DataError(f"output: a file that can be written is needed; got {path}: {error}") from None
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -2,13 +2,15 @@
 
 import copy
 import enum
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import resources
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+import yaml
 from hydra import compose as hydra_compose
 from hydra import initialize_config_module
 from hydra._internal.hydra import Hydra
@@ -25,11 +27,15 @@ from nmt.check import check, flatten, nearest
 from nmt.config import EvaluateSettings, Settings, TrainSettings, TranslateSettings
 from nmt.errors import RunError, SettingsError, UserError
 
+if TYPE_CHECKING:
+    from nmt.run_directory import RunDirectory
+
 CONFIG_MODULE = "nmt.conf"
 HYDRA_VERSION = "1.3"
 EXPERIMENT = "experiment"
-# What a trained model is made of: a run that goes on cannot change it.
-FIXED = ("seed", "data", "tokenizer", "model")
+# What the model and the plan of its batches are made of: a run that goes on cannot change it.
+FIXED = ("seed", "data", "tokenizer", "model", "training.update_tokens")
+FIXED_KEYS = re.compile(rf"({'|'.join(map(re.escape, FIXED))})($|\.)")
 
 
 class Command(enum.Enum):
@@ -77,6 +83,8 @@ class Composed:
     @property
     def run_path(self) -> str:
         """The folder that training writes."""
+        if self.values["run"] == "last":
+            return str(_existing_run("last").path)
         return str(self.values["run"] or self.default_run)
 
     def to_yaml(self) -> str:
@@ -89,6 +97,7 @@ def compose(command: Command, overrides: list[str], config_directory: str | None
 
     Raises UserError for an unknown key or choice, with the nearest one.
     """
+    overrides = [_quoted(override) for override in overrides]
     with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
         search_path = _search_path(config_directory)
         try:
@@ -102,6 +111,10 @@ def compose(command: Command, overrides: list[str], config_directory: str | None
             values = _to_dict(config)
         except (HydraException, OmegaConfBaseException) as error:
             raise _explain(command, overrides, search_path, error) from None
+        except yaml.YAMLError as error:
+            raise SettingsError(
+                [f"--config-dir: YAML is needed; got {' '.join(str(error).split())}"]
+            ) from None
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
     return Composed(command, _lay(own, values, typed, command), str(default_run), own)
 
@@ -117,6 +130,7 @@ def multirun(
         values, own = _to_dict(config), _settings_of_run(typed)
         job(Composed(command, _lay(own, values, typed, command), hydra.runtime.output_dir, own))
 
+    overrides = [_quoted(override) for override in overrides]
     search_path = _search_path(config_directory)
     GlobalHydra.instance().clear()
     hydra = Hydra.create_main_hydra2("nmt", create_config_search_path(f"pkg://{CONFIG_MODULE}"))
@@ -149,6 +163,18 @@ def _groups_of(top: str) -> list[str]:
     return [line.split(":")[0] for line in lines if ":" in line and not line.startswith("override ")]
 
 
+def _quoted(override: str) -> str:
+    """Put quotes around a value that Hydra's grammar has no place for: a path with an umlaut, say."""
+    try:
+        OverridesParser.create().parse_override(override)
+    except HydraException:
+        key, separator, value = override.partition("=")
+        if separator and value[:1] not in ("'", '"', "[", "{"):
+            escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+            return f"{key}='{escaped}'"
+    return override
+
+
 def _search_path(config_directory: str | None) -> list[str]:
     return [f"hydra.searchpath=['file://{Path(config_directory).absolute()}']"] if config_directory else []
 
@@ -171,11 +197,15 @@ def _settings_of_run(typed: list[Override]) -> dict[str, Any] | None:
     ]
     if not names or names[-1] is None:
         return None
-    from nmt.run_directory import RunDirectory
-
     name = str(names[-1])
-    run = RunDirectory.existing(name) if name == "last" else RunDirectory(name)
-    return run.read_config() if run.config_path.is_file() else None
+    is_run = name == "last" or (Path(name) / "config.json").is_file()
+    return _existing_run(name).read_config() if is_run else None
+
+
+def _existing_run(name: str) -> "RunDirectory":
+    from nmt.run_directory import RunDirectory  # imports torch: seconds that a mistyped key should not cost
+
+    return RunDirectory.existing(name)
 
 
 def _choices_of_run(own: Mapping[str, Any] | None, typed: list[Override], command: Command) -> list[str]:
@@ -201,6 +231,8 @@ def _lay(
     laid = values | {key: copy.deepcopy(own[key]) for key in values if key in own and key not in of_place}
     for override in typed:
         path = override.key_or_group.split(".")
+        if path[0] not in values:  # Hydra's own
+            continue
         source, target = values, laid
         for key in path[:-1]:
             source, target = source[key], target.setdefault(key, {})
@@ -212,7 +244,7 @@ def _lay(
 def _refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     flat_own, flat = dict(flatten(own)), dict(flatten(values))
     for key in sorted(flat_own.keys() | flat.keys()):
-        if key.split(".")[0] in FIXED and flat_own.get(key) != flat.get(key):
+        if FIXED_KEYS.match(key) and flat_own.get(key) != flat.get(key):
             raise RunError(
                 f"{key}: {flat_own.get(key)}, the run's own value, is needed to go on; got {flat.get(key)}"
             )

@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -97,8 +98,8 @@ class RunDirectory:
 
     def steps(self) -> list[int]:
         """Return the updates at which whole checkpoints were saved, in order."""
-        folders = self.checkpoints_path.glob(f"step-*/{MANIFEST}")
-        return sorted(int(path.parent.name.removeprefix("step-")) for path in folders)
+        names = [path.parent.name for path in self.checkpoints_path.glob(f"step-*/{MANIFEST}")]
+        return sorted(int(name.removeprefix("step-")) for name in names if re.fullmatch(r"step-\d+", name))
 
     def step_path(self, step: int) -> Path:
         """Return the folder of the checkpoint of an update."""
@@ -117,8 +118,10 @@ class RunDirectory:
         if name == "average":
             keep = int(self.read_config()["training"]["keep_checkpoints"])
             return [self.step_path(step) for step in steps[-keep:]]
-        if name in ("best", "last"):
-            step = int(read_json(self.path / f"{name}.json")["step"])
+        if name == "last":
+            step = steps[-1]
+        elif name == "best":
+            step = read_json(self.path / "best.json").get("step", 0)
         elif name.startswith("step-") and name[5:].isdecimal():
             step = int(name[5:])
         else:

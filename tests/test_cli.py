@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 
 GERMAN = ["Das ist ein Haus.", "Der Hund schläft.", "Wir lesen ein Buch.", "Sie kauft Brot."]
+ABSENT = "mps" if torch.cuda.is_available() else "cuda"
 ENGLISH = ["This is a house.", "The dog sleeps.", "We read a book.", "She buys bread."]
 
 
@@ -81,7 +83,7 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["training.max_updates=many"], r"^nmt: training.max_updates: .*integer.* is needed; got many"),
         (["training.teacher_forcing_ratio=0.5"], r"^nmt: training.teacher_forcing_ratio: 1.0 is needed for model=transformer"),
         (["model.tied_embeddings=three_way", "tokenizer.joint=false"], r"^nmt: model.tied_embeddings: none or two_way is needed"),
-        (["device=cuda"], r"^nmt: device: one that this machine has is needed \(.*cpu\); got cuda"),
+        ([f"device={ABSENT}"], rf"^nmt: device: one that this machine has is needed \(.*cpu\); got {ABSENT}"),
         (["device=gpu"], r"^nmt: device: one of auto, cpu, cuda, mps is needed; got gpu"),
         (["precision=float16", "device=cpu"], r"^nmt: precision: float32 or bfloat16 is needed on the CPU; got float16"),
         (["data=files"], r"^nmt: data.train.source: a value is needed"),
@@ -191,10 +193,10 @@ def test_translate_gives_as_many_lines_as_it_gets(nmt, run, tmp_path):
 def test_translate_keeps_the_order(nmt, run, tmp_path):
     lines = GERMAN * 3
     (tmp_path / "in.de").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    nmt("translate", f"run={run}", "input=in.de", "output=out.en")
+    nmt("translate", f"run={run}", "input=in.de", "output=out.en", "precision=float32")
     together = (tmp_path / "out.en").read_bytes().split(b"\n")[:-1]
     assert together == together[:4] * 3
-    alone = nmt("translate", f"run={run}", stdin=GERMAN[2].encode()).stdout
+    alone = nmt("translate", f"run={run}", "precision=float32", stdin=GERMAN[2].encode()).stdout
     assert alone == together[2] + b"\n"
     message = one_line(nmt("translate", f"run={run}", "input=in.de", "output=out.en", code=2))
     assert message == "nmt: output: a new file is needed, or overwrite=true; got out.en, which exists\n"
@@ -305,3 +307,43 @@ def test_run_without_a_name_goes_under_its_experiment(nmt, tmp_path, tiny_traini
     assert re.fullmatch(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d", run.name)
     assert nmt("translate", "run=last", stdin=b"Haus\n").stdout.count(b"\n") == 1
     assert Path(tmp_path / "outputs").exists()
+
+
+def test_a_file_may_be_translated_onto_itself(nmt, run, tmp_path):
+    (tmp_path / "same").write_text("\n".join(GERMAN) + "\n\u3000\n", encoding="utf-8")
+    nmt("translate", f"run={run}", "input=same", "output=same", "overwrite=true")
+    lines = (tmp_path / "same").read_text(encoding="utf-8").split("\n")
+    assert len(lines) == len(GERMAN) + 2
+    assert all(lines[:4])
+    assert lines[4] == "", "an ideographic space is white space, and so a blank line"
+    assert [path.name for path in tmp_path.iterdir()] == ["same"]
+
+
+def test_paths_may_have_any_letters(nmt, tmp_path, tiny_training):
+    nmt("train", "run=Übung eins/ö=1", *tiny_training(), "training.max_updates=2")
+    assert (tmp_path / "Übung eins" / "ö=1" / "test.json").exists()
+    assert nmt("translate", "run=Übung eins/ö=1", stdin=b"Haus").stdout.count(b"\n") == 1
+
+
+def test_last_is_the_newest_run_for_every_command(nmt, tmp_path, tiny_training):
+    nmt("train", *tiny_training(), "training.max_updates=2")
+    nmt("train", "run=last", "resume=true", "training.max_updates=3")
+    (run,) = (tmp_path / "outputs" / "default").iterdir()
+    assert json.loads((run / "last.json").read_text()) == {"step": 3}
+    assert "training.update_tokens: 400, the run's own value" in one_line(
+        nmt("train", "run=last", "resume=true", "training.update_tokens=800", code=2)
+    )
+
+
+def test_what_cannot_be_written_is_one_line(nmt, run):
+    message = one_line(nmt("evaluate", f"run={run}", "json=nowhere/scores.json", code=2))
+    assert "a file in an existing folder is needed" in message
+    assert "nowhere" in one_line(nmt("translate", f"run={run}", "output=nowhere/out.en", code=2))
+
+
+def test_what_hydra_and_the_run_do_not_know(nmt, run, tmp_path):
+    assert nmt("translate", f"run={run}", "hydra.verbose=true", stdin=b"Haus").stdout.count(b"\n") == 1
+    (tmp_path / "mine" / "model").mkdir(parents=True)
+    (tmp_path / "mine" / "model" / "bad.yaml").write_text("d_model: [1\n")
+    assert "YAML is needed" in one_line(nmt("train", "--config-dir", "mine", "model=bad", code=2))
+    assert "a single job" in one_line(nmt("train", "-m", "--cfg", "job", code=2))

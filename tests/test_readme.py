@@ -20,6 +20,10 @@ SHORTER = (
 LESS_TEXT = ("data.num_train=300", "data.num_validation=5", "data.num_test=5")
 
 
+def test_the_page_is_finished():
+    assert "@" not in README
+
+
 def commands() -> list[str]:
     """Return the commands of all `sh` blocks, each with its continuation lines, without comments."""
     blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)

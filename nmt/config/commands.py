@@ -103,6 +103,10 @@ class EvaluateSettings(Settings):
             raise ValueError("run: either `run` or `hypothesis` says what to score; got both or neither")
         if self.hypothesis is not None and self.reference is None:
             raise ValueError("reference: the file to compare `hypothesis` with is needed; got null")
+        if self.hypothesis is not None and self.source is not None:
+            raise ValueError(
+                f"source: null is needed with `hypothesis`, which is already translated; got {self.source}"
+            )
         if self.run is not None and (self.source is None) != (self.reference is None):
             raise ValueError("source, reference: both are needed, or neither; got one of them")
         return self

@@ -95,4 +95,6 @@ class TokenizerSettings(Settings):
             raise ValueError(
                 "joint: true is needed, since `model` is one vocabulary for both sides; got false"
             )
+        if self.byte_fallback and self.kind in ("word", "char"):
+            raise ValueError(f"byte_fallback: false is needed with tokenizer={self.kind}; got true")
         return self

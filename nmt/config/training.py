@@ -115,4 +115,4 @@ class EvaluationSettings(Settings):
     """See conf/evaluation/default.yaml."""
 
     lowercase: bool
-    tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "none"]
+    tokenize: Literal["13a", "intl", "char", "zh", "none"]

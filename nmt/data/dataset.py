@@ -93,7 +93,8 @@ def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut
 def _save(path: Path, lines: list[str], vocabulary: Vocabulary) -> None:
     chunks, rest = [Ids.of([])], iter(lines)
     while chunk := list(islice(rest, LINES_AT_ONCE)):
-        chunks.append(Ids.of(vocabulary.encode(chunk)))
+        # Some white space, such as U+3000, would become pieces.
+        chunks.append(Ids.of(vocabulary.encode([line if line.strip() else "" for line in chunk])))
     lengths = np.concatenate([chunk.lengths for chunk in chunks])
     np.save(f"{path}-tokens.npy", np.concatenate([chunk.tokens for chunk in chunks]))
     np.save(f"{path}-offsets.npy", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))

@@ -1,6 +1,7 @@
 """Lines in, as many lines out, in order."""
 
 import copy
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -14,6 +15,8 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, wu_penalty
 from nmt.models.interface import Seq2Seq
+
+logger = logging.getLogger(__name__)
 
 # Lines are sorted by length within so many of them: what is read ahead, and held, at most.
 LINES_AT_ONCE = 4096
@@ -44,6 +47,11 @@ class Translator:
             settings.max_source_tokens, limit - 1 if limit else settings.max_source_tokens
         )
 
+    def warn(self) -> None:
+        """Say how many lines were cut, if any were."""
+        if self.num_cut:
+            logger.warning("%d lines were cut to %d tokens", self.num_cut, self.max_source_tokens)
+
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the translation of each line; a blank line stays blank."""
         rest = iter(lines)
@@ -53,7 +61,7 @@ class Translator:
     def _translate_chunk(self, lines: list[str]) -> list[str]:
         translations = [""] * len(lines)
         encoded = self.tokenizer.source.encode(lines)
-        indices = [i for i, ids in enumerate(encoded) if ids]
+        indices = [i for i, ids in enumerate(encoded) if ids and lines[i].strip()]
         if not indices:
             return translations
         self.num_cut += sum(len(encoded[i]) > self.max_source_tokens for i in indices)

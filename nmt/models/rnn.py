@@ -48,8 +48,9 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
         if context_use != "initial":
             self.context = xavier_linear(d_context, d_embedding if self.is_added else d_hidden)
             d_input = d_embedding if self.is_added else d_embedding + d_hidden
-        self.decoder = LAYERS[cell](
-            d_input, d_hidden, num_layers, batch_first=True, dropout=dropout if num_layers > 1 else 0.0
+        self.decoder = nn.ModuleList(
+            LAYERS[cell](d_hidden if layer else d_input, d_hidden, batch_first=True)
+            for layer in range(num_layers)
         )
         initialise_recurrent(self.decoder, NUM_GATES[cell])
         self.readout = xavier_linear(d_hidden, d_embedding)
@@ -83,11 +84,15 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
                 embedded = embedded + context
             else:
                 embedded = torch.cat([embedded, context.expand(-1, embedded.shape[1], -1)], -1)
-        first = tuple(state.hypotheses[name].transpose(0, 1).contiguous() for name in self.state_names)
-        states, last = self.decoder(self.dropout(embedded), first if len(first) > 1 else first[0])
-        last = last if isinstance(last, tuple) else (last,)  # each (L, N, d_hidden)
+        states, ends = embedded, []
+        for i, layer in enumerate(self.decoder):
+            first = tuple(
+                state.hypotheses[name][:, i].unsqueeze(0) for name in self.state_names
+            )  # (1, N, d_hidden)
+            states, end = layer(self.dropout(states), first if len(first) > 1 else first[0])
+            ends.append(end if isinstance(end, tuple) else (end,))
         state.hypotheses = {
-            name: rows.transpose(0, 1) for name, rows in zip(self.state_names, last, strict=True)
+            name: torch.stack([end[part][0] for end in ends], 1) for part, name in enumerate(self.state_names)
         }
         state.length += embedded.shape[1]
         return Decoded(self.dropout(torch.tanh(self.readout(self.dropout(states)))))

@@ -169,9 +169,11 @@ class Transformer(Seq2Seq):
         self.encoder_norm = nn.LayerNorm(d_model) if is_before else nn.Identity()
         self.decoder_norm = nn.LayerNorm(d_model) if is_before else nn.Identity()
         self.source_positions, self.target_positions = (
-            nn.Parameter(torch.randn(max_positions, d_model) * 0.02) if positions == "learned" else None
-            for _ in range(2)
+            nn.Embedding(max_positions, d_model) if positions == "learned" else None for _ in range(2)
         )
+        for table in (self.source_positions, self.target_positions):
+            if table is not None:
+                nn.init.normal_(table.weight, std=d_model**-0.5)
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once; the Transformer takes no sample_mask."""
@@ -222,12 +224,12 @@ class Transformer(Seq2Seq):
             x = layer(x, mask)
         return self.encoder_norm(x), mask
 
-    def _embed(self, ids: Tensor, embedding: Embedding, learned: Tensor | None, first: int) -> Tensor:
+    def _embed(self, ids: Tensor, embedding: Embedding, learned: nn.Embedding | None, first: int) -> Tensor:
         """Return the sum (…, T, D) of word and position vectors for ids (…, T) from position `first` on."""
         vectors = embedding(ids)
         length, width = vectors.shape[-2:]
         if learned is not None:
-            vectors = vectors + learned[first : first + length]
+            vectors = vectors + learned.weight[first : first + length]
         else:
             vectors = vectors + sinusoids(first, length, width, ids.device).to(vectors.dtype)
         return to_autocast_dtype(vectors)

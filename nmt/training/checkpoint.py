@@ -2,13 +2,14 @@
 
 import os
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import safetensors.torch
 import torch
 from torch import Tensor, nn
 
+from nmt.errors import RunError
 from nmt.run_directory import (
     MANIFEST,
     MODEL_WEIGHTS,
@@ -36,12 +37,13 @@ class Progress:
     best_bleu: float | None = None
     best_step: int | None = None
     validations_without_gain: int = 0
+    loss_scale: dict[str, float] = field(default_factory=dict)  # of float16
 
 
 def save_checkpoint(
     run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, keep: int
 ) -> Path:
-    """Write the checkpoint of `progress.update`, point `last.json` at it, and drop what is no longer kept.
+    """Write the checkpoint of `progress.update`, point `last.json` and `best.json`, and drop what is no longer kept.
 
     The folder gets its name when all of it, the manifest last, is on the disk. Kept are the newest `keep` and
     the best.
@@ -62,6 +64,7 @@ def save_checkpoint(
     shutil.rmtree(final, ignore_errors=True)
     os.replace(temporary, final)
     write_atomically(run.path / "last.json", to_json({"step": progress.update}))
+    write_atomically(run.path / "best.json", to_json({"step": progress.best_step or progress.update}))
     for step in run.steps()[:-keep]:
         if step != progress.best_step:
             shutil.rmtree(run.step_path(step))
@@ -70,18 +73,23 @@ def save_checkpoint(
 
 def load_checkpoint(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
     """Take up training from the last checkpoint of a run. Raises RunError if it is damaged or does not fit."""
-    (folder,) = run.find_checkpoints("last")
+    folder = run.step_path(run.steps()[-1])
     set_parameters(model, read_tensors(folder / MODEL_WEIGHTS), folder)
     tensors = read_tensors(folder / TRAINING_TENSORS)
     for name, parameter in model.named_parameters():
         state = {
-            key.removeprefix(f"{name}/"): value.to(parameter.device if value.dim() else "cpu")
+            key.removeprefix(f"{name}/"): value.to(parameter.device)
             for key, value in tensors.items()
             if key.startswith(f"{name}/")
         }
         if state:
             optimizer.state[parameter] = state
-    return Progress(**read_json(folder / STATE))
+    try:
+        return Progress(**read_json(folder / STATE))
+    except TypeError as error:
+        raise RunError(
+            f"run: a state that this version knows is needed; got {folder / STATE}: {error}"
+        ) from None
 
 
 def _optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

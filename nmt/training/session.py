@@ -12,13 +12,13 @@ from nmt.data.batching import padding_share
 from nmt.data.corpus import Corpus, load_corpus
 from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
-from nmt.decoding.translator import Translator
 from nmt.device import choose_device, choose_precision
 from nmt.errors import RunError
-from nmt.evaluation.scoring import Evaluation, score
+from nmt.evaluation.scoring import Evaluation
 from nmt.models.build import build_model
 from nmt.run_directory import RunDirectory, to_json, write_atomically
 from nmt.training.trainer import Trainer
+from nmt.training.validation import evaluate_model
 
 logger = logging.getLogger(__name__)
 
@@ -90,9 +90,9 @@ def final_test(
     """Translate the test split with the best checkpoint and the run's own search, score it, and note the scores."""
     assert corpus.test is not None
     model, tokenizer = run.load_model("best")
-    translator = Translator(model, tokenizer, settings.decoding, device, dtype)
-    hypotheses = list(translator.translate(corpus.test.source))
-    evaluation = Evaluation(score(hypotheses, corpus.test.target, settings.evaluation), len(hypotheses))
+    evaluation = evaluate_model(
+        model, tokenizer, corpus.test, settings.decoding, settings.evaluation, device, dtype
+    )
     write_atomically(run.path / "test.json", to_json(evaluation.as_dict()))
     return evaluation
 

@@ -17,9 +17,10 @@ from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, Int64Array
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.translator import Translator
+from nmt.errors import RunError
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.models.interface import Seq2Seq
-from nmt.run_directory import RunDirectory, to_json, write_atomically
+from nmt.run_directory import RunDirectory, write_atomically
 from nmt.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from nmt.training.objective import Objective
 from nmt.training.optimizer import build_optimizer
@@ -59,6 +60,7 @@ class Trainer:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
         if self.run.steps():
             self.progress = load_checkpoint(self.run, self.model, self.optimizer)
+            self.scaler.load_state_dict(self.progress.loss_scale)
         metrics = self.run.path / "metrics.jsonl"
         if metrics.exists():  # what was noted after the checkpoint happens again; the last line may be torn
             lines = metrics.read_text(encoding="utf-8").split("\n")[:-1]
@@ -116,8 +118,6 @@ class Trainer:
                     improved = False
                 if progress.update % limits.checkpoint_every == 0 or improved or reason:
                     save_checkpoint(self.run, self.model, self.optimizer, progress, limits.keep_checkpoints)
-                    if improved:
-                        write_atomically(self.run.path / "best.json", to_json({"step": progress.update}))
                     saved_at = progress.update
                 if reason:
                     logger.info("stopped at update %d: %s", saved_at, reason)
@@ -128,6 +128,11 @@ class Trainer:
         progress = self.progress
         while True:
             updates = self.plan(progress.epoch)
+            if progress.position >= len(updates):
+                raise RunError(
+                    f"data: the text that the run began with is needed to go on; got {len(updates)} updates an "
+                    f"epoch, and the run was at {progress.position}"
+                )
             while progress.position < len(updates):
                 update = updates[progress.position]
                 progress.position += 1
@@ -168,6 +173,7 @@ class Trainer:
         else:
             logger.warning("update %d skipped: its gradient is not finite", progress.update)
         self.scaler.update()
+        progress.loss_scale = self.scaler.state_dict()
         self.optimizer.zero_grad(set_to_none=True)
         progress.num_tokens += num_tokens
         return {
@@ -215,7 +221,10 @@ class Trainer:
         improved = progress.best_bleu is None or bleu > progress.best_bleu
         if improved:
             progress.best_bleu, progress.best_step = bleu, progress.update
-        progress.validations_without_gain = 0 if improved else progress.validations_without_gain + 1
+        if improved:
+            progress.validations_without_gain = 0
+        elif progress.update % self.settings.training.validate_every == 0:  # not where a run happens to stop
+            progress.validations_without_gain += 1
         perplexity = math.exp(min(loss, 700))
         logger.info(
             "update %d validation loss %.4f perplexity %.2f BLEU %.2f%s",

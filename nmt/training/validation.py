@@ -1,13 +1,22 @@
 """Figures of a model on text that it does not learn from."""
 
+import logging
+import math
+
 import numpy as np
 import torch
 
-from nmt.config import DecodingSettings, GreedySettings
+from nmt.config import DecodingSettings, EvaluationSettings, GreedySettings
 from nmt.data.batching import collate, plan_by_length
-from nmt.data.dataset import Dataset
+from nmt.data.corpus import ParallelText
+from nmt.data.dataset import Dataset, load_dataset
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.translator import Translator
+from nmt.evaluation.scoring import Evaluation, score
+from nmt.models.interface import Seq2Seq
 from nmt.training.objective import Objective
+
+logger = logging.getLogger(__name__)
 
 
 @torch.no_grad()
@@ -27,6 +36,8 @@ def mean_loss(
     if limit is not None:
         counted &= np.maximum(source, target) < limit
     pairs = np.flatnonzero(counted)
+    if len(pairs) < len(dataset):
+        logger.warning("left out of the loss: %d pairs that are empty or too long", len(dataset) - len(pairs))
     total, num_tokens = 0.0, 0
     for rows in plan_by_length(np.maximum(source, target) + 1, max_tokens, pairs):
         batch = collate(dataset, rows, tokenizer).to(device)
@@ -34,6 +45,25 @@ def mean_loss(
             total += float(objective(batch).negative_log_likelihood)
         num_tokens += batch.num_tokens
     return total / max(1, num_tokens)
+
+
+def evaluate_model(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    text: ParallelText,
+    decoding: DecodingSettings,
+    evaluation: EvaluationSettings,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> Evaluation:
+    """Translate and score a text, with loss and perplexity, and say what of it was cut."""
+    translator = Translator(model, tokenizer, decoding, device, dtype)
+    hypotheses = list(translator.translate(text.source))
+    translator.warn()
+    objective = Objective(model.to(device), tokenizer.target.pad_id, label_smoothing=0.0)
+    loss = mean_loss(objective, load_dataset(text, tokenizer), tokenizer, decoding.max_tokens, device, dtype)
+    scores = score(hypotheses, text.target, evaluation)
+    return Evaluation(scores, len(hypotheses), loss, math.exp(min(loss, 700)))
 
 
 def validation_search(settings: DecodingSettings) -> GreedySettings:
