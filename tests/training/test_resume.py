@@ -23,7 +23,7 @@ def tensors(run, step):
     ],
 )
 def test_resumed_run_is_bit_identical(nmt, tmp_path, tiny_training, kind, options):
-    shared = [*tiny_training(kind), *options, "device=cpu"]
+    shared = [*tiny_training(kind), *options, "device=cpu", "training.update_tokens=900"]
     nmt("train", "run=whole", *shared, "training.max_updates=22", "training.validate_every=5")
     whole = tmp_path / "whole"
     # Stopped within the second epoch, off every interval, and again after one update more.
