@@ -9,10 +9,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-# Large activations on the CPU come in 2 MB pages: with 4 kB ones a fifth of training goes into page faults.
-# PyTorch reads it once, when it is imported.
-os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-
 from nmt.composition import Command, Composed, compose, help_text, multirun
 from nmt.errors import SettingsError, UserError
 

@@ -104,7 +104,7 @@ def _log_plan(trainer: Trainer, corpus: Corpus, tokenizer: Tokenizer) -> None:
     logger.info("run          %s", trainer.run.path)
     logger.info(
         "data         %d training pairs, %d + %d tokens; %d validation pairs; %s test pairs",
-        len(trainer.pairs),
+        len(trainer.step.pairs),
         source.sum(),
         target.sum(),
         len(corpus.validation.source),

@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import torch
 from tqdm import tqdm
 
 from nmt.config import TrainSettings
-from nmt.data.batching import Update, collate, plan_epoch
+from nmt.data.batching import Update, plan_epoch
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, Int64Array
 from nmt.data.tokenizer import Tokenizer
@@ -22,9 +21,7 @@ from nmt.evaluation.scoring import corpus_bleu
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import RunDirectory, write_atomically
 from nmt.training.checkpoint import Progress, load_checkpoint, save_checkpoint
-from nmt.training.objective import Objective
-from nmt.training.optimizer import build_optimizer
-from nmt.training.schedule import learning_rate
+from nmt.training.step import TrainingStep, UpdateFigures
 from nmt.training.validation import mean_loss, validation_search
 
 logger = logging.getLogger(__name__)
@@ -46,21 +43,19 @@ class Trainer:
     ) -> None:
         self.settings, self.run, self.tokenizer = settings, run, tokenizer
         self.device, self.dtype = device, dtype
-        self.model = model.to(device)
-        self.dataset, self.pairs = train  # of the data set, those pairs that are trained on
-        self.source_lengths = self.dataset.source.lengths[self.pairs] + 1  # EOS
-        self.target_lengths = self.dataset.target.lengths[self.pairs] + 1
+        self.step = TrainingStep(settings, model, tokenizer, train, device, dtype)
+        self.model = self.step.model
+        dataset, pairs = train  # of the data set, those pairs that are trained on
+        self.source_lengths = dataset.source.lengths[pairs] + 1  # EOS
+        self.target_lengths = dataset.target.lengths[pairs] + 1
         self.validation_text, self.validation_dataset = validation
-        self.objective = Objective(self.model, tokenizer.target.pad_id, settings.training.label_smoothing)
-        self.optimizer = build_optimizer(settings.optimizer, self.model)
-        self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
         self.progress = Progress()
 
     def resume(self) -> None:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
         if self.run.steps():
-            self.progress = load_checkpoint(self.run, self.model, self.optimizer)
-            self.scaler.load_state_dict(self.progress.loss_scale)
+            self.progress = load_checkpoint(self.run, self.model, self.step.optimizer)
+            self.step.scaler.load_state_dict(self.progress.loss_scale)
         metrics = self.run.path / "metrics.jsonl"
         if metrics.exists():  # what was noted after the checkpoint happens again; the last line may be torn
             lines = metrics.read_text(encoding="utf-8").split("\n")[:-1]
@@ -102,7 +97,11 @@ class Trainer:
         saved_at = progress.update
         with bar:
             for update in self._updates():
-                window.add(self._train_update(update))
+                progress.update += 1
+                figures = self.step.run(progress.update, update)
+                progress.num_tokens += figures.num_tokens
+                progress.loss_scale = self.step.scaler.state_dict()
+                window.add(figures)
                 progress.seconds = seconds_before + time.monotonic() - started
                 bar.update()
                 reason = self.reason_to_stop()
@@ -117,7 +116,7 @@ class Trainer:
                 else:
                     improved = False
                 if progress.update % limits.checkpoint_every == 0 or improved or reason:
-                    save_checkpoint(self.run, self.model, self.optimizer, progress, limits.keep_checkpoints)
+                    save_checkpoint(self.run, self.model, self.step.optimizer, progress, limits.keep_checkpoints)
                     saved_at = progress.update
                 if reason:
                     logger.info("stopped at update %d: %s", saved_at, reason)
@@ -142,48 +141,6 @@ class Trainer:
                     break
                 yield update
 
-    def _train_update(self, micro_batches: Update) -> dict[str, float]:
-        """Run one update; return its sums and figures."""
-        limits, progress = self.settings.training, self.progress
-        progress.update += 1
-        rate = learning_rate(
-            self.settings.schedule, progress.update, self.settings.optimizer.learning_rate, limits.max_updates
-        )
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.objective.train()
-        num_tokens = sum(int(self.target_lengths[rows].sum()) for rows in micro_batches)
-        total = nll = torch.zeros((), device=self.device)
-        for index, rows in enumerate(micro_batches):
-            seed = np.random.SeedSequence([self.settings.seed, progress.update, index, 0]).generate_state(1)
-            torch.manual_seed(int(seed[0]))  # of dropout, and of which tokens are sampled
-            batch = collate(self.dataset, self.pairs[rows], self.tokenizer).to(self.device)
-            sample_mask = None
-            if limits.teacher_forcing_ratio < 1:
-                coins = torch.rand(batch.target_in.shape, device=self.device)
-                sample_mask = coins >= limits.teacher_forcing_ratio
-            with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-                loss = self.objective(batch, sample_mask)
-            self.scaler.scale(loss.total / num_tokens).backward()
-            total, nll = total + loss.total.detach(), nll + loss.negative_log_likelihood
-        self.scaler.unscale_(self.optimizer)
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limits.max_gradient_norm)
-        if norm.isfinite():
-            self.scaler.step(self.optimizer)
-        else:
-            logger.warning("update %d skipped: its gradient is not finite", progress.update)
-        self.scaler.update()
-        progress.loss_scale = self.scaler.state_dict()
-        self.optimizer.zero_grad(set_to_none=True)
-        progress.num_tokens += num_tokens
-        return {
-            "total": float(total),
-            "nll": float(nll),
-            "num_tokens": num_tokens,
-            "learning_rate": rate,
-            "gradient_norm": float(norm),
-        }
-
     def _log_training(self, window: "Window", bar: Any) -> None:
         figures = window.figures()
         bar.set_postfix_str(
@@ -207,7 +164,7 @@ class Trainer:
         progress = self.progress
         began = time.monotonic()
         loss = mean_loss(
-            self.objective,
+            self.step.objective,
             self.validation_dataset,
             self.tokenizer,
             self.settings.training.max_tokens,
@@ -261,9 +218,9 @@ class Window:
 
     def __init__(self) -> None:
         self.started = time.monotonic()
-        self.updates: list[dict[str, float]] = []
+        self.updates: list[UpdateFigures] = []
 
-    def add(self, figures: dict[str, float]) -> None:
+    def add(self, figures: UpdateFigures) -> None:
         """Count one update."""
         self.updates.append(figures)
 
@@ -273,13 +230,13 @@ class Window:
 
     def figures(self) -> dict[str, float]:
         """Return loss per target token, target tokens per second, and the figures of the last update."""
-        num_tokens = sum(update["num_tokens"] for update in self.updates)
+        num_tokens = sum(update.num_tokens for update in self.updates)
         return {
-            "loss": sum(update["total"] for update in self.updates) / num_tokens,
-            "negative_log_likelihood": sum(update["nll"] for update in self.updates) / num_tokens,
+            "loss": sum(update.total for update in self.updates) / num_tokens,
+            "negative_log_likelihood": sum(u.negative_log_likelihood for u in self.updates) / num_tokens,
             "tokens_per_second": num_tokens / (time.monotonic() - self.started),
-            "learning_rate": self.updates[-1]["learning_rate"],
-            "gradient_norm": self.updates[-1]["gradient_norm"],
+            "learning_rate": self.updates[-1].learning_rate,
+            "gradient_norm": self.updates[-1].gradient_norm,
         }
 
 

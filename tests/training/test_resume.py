@@ -71,7 +71,8 @@ def test_training_stops_for_want_of_patience_or_time(nmt, tmp_path, tiny_trainin
     done = nmt("train", "run=timed", *shared, "training.max_updates=100000", "training.max_seconds=2",
                "training.validate_every=100000")  # fmt: skip
     assert b"training.max_seconds=2" in done.stderr
-    done = nmt("train", "run=epoch", *shared, "training.max_updates=100000", "training.max_epochs=1")
+    done = nmt("train", "run=epoch", *shared, "training.max_updates=100000", "training.max_epochs=1",
+               "training.patience=null")  # fmt: skip
     rows = [json.loads(line) for line in (tmp_path / "epoch" / "metrics.jsonl").read_text().split("\n")[:-1]]
     assert rows[-1]["epoch"] == 1
     assert b"training.max_epochs=1" in done.stderr

@@ -66,7 +66,7 @@ def test_accumulated_micro_batches_equal_one_batch(make_trainer):
         assert len(plan) > 1
     assert len(parts.plan(0)[0]) > len(whole.plan(0)[0])
     for trainer in (whole, parts):
-        trainer._train_update(trainer.plan(0)[0])
+        trainer.step.run(1, trainer.plan(0)[0])
     for left, right in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
         assert_close(left, right)
 
@@ -77,12 +77,12 @@ def test_an_update_is_adam_on_the_clipped_mean_gradient(make_trainer):
     )
     reference = copy.deepcopy(trainer.model)
     update = trainer.plan(0)[0]
-    figures = trainer._train_update(update)
+    figures = trainer.step.run(1, update)
     (rows,) = update
-    batch = collate(trainer.dataset, trainer.pairs[rows], trainer.tokenizer)
+    batch = collate(trainer.step.dataset, trainer.step.pairs[rows], trainer.tokenizer)
     (Objective(reference, 0, 0.1).train()(batch).total / batch.num_tokens).backward()
     norm = torch.sqrt(sum((p.grad**2).sum() for p in reference.parameters()))
-    assert figures["gradient_norm"] == pytest.approx(float(norm))
+    assert figures.gradient_norm == pytest.approx(float(norm))
     assert norm > 0.05
     for parameter, trained in zip(reference.parameters(), trainer.model.parameters(), strict=True):
         gradient = parameter.grad * 0.05 / (norm + 1e-6)
@@ -96,7 +96,7 @@ def test_an_update_without_a_finite_gradient_is_not_applied(make_trainer):
     with torch.no_grad():
         next(trainer.model.parameters())[5, 0] = torch.inf
     before = [parameter.clone() for parameter in trainer.model.parameters()]
-    trainer._train_update(trainer.plan(0)[0])
+    trainer.step.run(1, trainer.plan(0)[0])
     for left, right in zip(before, trainer.model.parameters(), strict=True):
         assert torch.equal(left, right)
 
@@ -104,9 +104,9 @@ def test_an_update_without_a_finite_gradient_is_not_applied(make_trainer):
 def test_weight_decay_spares_embeddings_and_vectors(make_trainer):
     trainer = make_trainer("optimizer=adamw", "optimizer.weight_decay=0.5")
     names = {id(parameter): name for name, parameter in trainer.model.named_parameters()}
-    decaying, others = ({names[id(p)] for p in group["params"]} for group in trainer.optimizer.param_groups)
-    assert trainer.optimizer.param_groups[0]["weight_decay"] == 0.5
-    assert trainer.optimizer.param_groups[1]["weight_decay"] == 0.0
+    decaying, others = ({names[id(p)] for p in group["params"]} for group in trainer.step.optimizer.param_groups)
+    assert trainer.step.optimizer.param_groups[0]["weight_decay"] == 0.5
+    assert trainer.step.optimizer.param_groups[1]["weight_decay"] == 0.0
     assert decaying | others == set(names.values())
     assert all(
         name.endswith("weight") and "norm" not in name and "embedding" not in name for name in decaying
