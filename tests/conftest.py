@@ -75,7 +75,7 @@ def make_batch(
         torch.tensor(source_lengths),
         pad(target_in, batch_first=True, padding_value=PAD),
         pad(target, batch_first=True, padding_value=PAD),
-        sum(target_lengths),
+        torch.tensor(target_lengths),
     )
 
 

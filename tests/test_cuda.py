@@ -17,7 +17,7 @@ def test_loss_gradients_and_search_equal_those_of_the_cpu(kind, tiny_model, tiny
     for device in (torch.device("cpu"), torch.device("cuda")):
         model = tiny_model(kind, dropout=0.0).to(device)
         moved = batch.to(device)
-        loss = Objective(model, 0, 0.1).train()(moved)
+        loss = Objective(model, 0.1).train()(moved)
         loss.total.backward()
         model.eval()
         rules = [ForbidTokens([0, 1, 2]), EndAtLimit(3, torch.tensor([5, 5, 5], device=device))]

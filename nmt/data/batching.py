@@ -22,7 +22,12 @@ class Batch:
     source_lengths: Tensor  # (B), on the host
     target_in: Tensor  # (B, T): BOS + y
     target_out: Tensor  # (B, T): y + EOS
-    num_tokens: int  # target tokens that count, EOS included
+    target_lengths: Tensor  # (B), on the host
+
+    @property
+    def num_tokens(self) -> int:
+        """Target tokens that count, EOS included."""
+        return int(self.target_lengths.sum())
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch with its ids on `device`."""
@@ -30,7 +35,7 @@ class Batch:
             (ids.pin_memory() if device.type == "cuda" else ids).to(device, non_blocking=True)
             for ids in (self.source, self.target_in, self.target_out)
         )
-        return Batch(source, self.source_lengths, target_in, target_out, self.num_tokens)
+        return Batch(source, self.source_lengths, target_in, target_out, self.target_lengths)
 
 
 Update = list[Int64Array]  # micro-batches, each the indices of its pairs
@@ -132,7 +137,7 @@ def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
     # In place of EOS, a short row ends in PAD here; position t of target_in is position t - 1 of target_out.
     shifted = target_out[:, :-1]
     shifted = shifted.masked_fill(shifted == tokenizer.target.eos_id, tokenizer.target.pad_id)
-    return Batch(source, source_lengths, torch.cat([bos, shifted], 1), target_out, int(target_lengths.sum()))
+    return Batch(source, source_lengths, torch.cat([bos, shifted], 1), target_out, target_lengths)
 
 
 def pad_with_end(ids: Ids, rows: Int64Array, pad_id: int, eos_id: int) -> tuple[Tensor, Tensor]:

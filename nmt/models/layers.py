@@ -98,19 +98,24 @@ def attend(
 ) -> Tensor:
     """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1).
 
-    `query` (B, H, T, d), `key` and `value` (B, H, S, d), `mask` (B, 1, 1, S) True where there is a token; `causal`
+    `query` (B, H, T, d), `key` and `value` (B, H, S, d); `mask` (B, 1, 1, S) is added to the scores; `causal`
     hides from each position those after it. Returns (B, H, T, d).
     """
-    plain = query.device.type == "cpu" and query.shape[2] * key.shape[2] <= LARGEST_PLAIN_SCORES
+    mask = None if mask is None else mask.to(query.dtype)
+    num_heads, longest = query.shape[1:3]
+    plain = query.device.type == "cpu" and longest * key.shape[2] <= LARGEST_PLAIN_SCORES
     if not plain:
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
-    scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-2, -1)  # (B, H, T, S)
     if causal:
-        hidden = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
-        scores = scores + torch.zeros_like(hidden, dtype=scores.dtype).masked_fill(hidden, -torch.inf)
-    if mask is not None:
-        scores = scores + torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~mask, -torch.inf)
-    return scores.softmax(-1, dtype=scores.dtype) @ value
+        added = query.new_full((1, longest, longest), -torch.inf).triu(1)
+    elif mask is None:
+        added = query.new_zeros(1, 1, 1)
+    else:
+        added = mask.expand(-1, num_heads, -1, -1).flatten(0, 1)
+    scores = torch.baddbmm(
+        added, query.flatten(0, 1), key.flatten(0, 1).transpose(1, 2), alpha=query.shape[-1] ** -0.5
+    )
+    return (scores.softmax(-1, dtype=scores.dtype) @ value.flatten(0, 1)).view(query.shape)
 
 
 def xavier_linear(d_in: int, d_out: int, num_blocks: int = 1, bias: bool = True) -> nn.Linear:

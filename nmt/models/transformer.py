@@ -1,17 +1,20 @@
 """The Transformer (Vaswani et al. 2017)."""
 
 from collections.abc import Callable
-from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from nmt.data.batching import Batch
-from nmt.models.interface import Decoded, DecoderState, Seq2Seq, padding_mask
+from nmt.models.interface import Decoded, DecoderState, Seq2Seq
 from nmt.models.layers import Dropout, Embedding, attend, sinusoids, to_autocast_dtype, xavier_linear
+from nmt.models.packing import Grid, Packing
 
 # The key and value buffers of decoding grow by so many positions at a time.
 CACHE_BLOCK = 32
+
+Layout = Packing | Grid
+Memory = tuple[Tensor, Tensor]  # keys and values of the encoded source
 
 
 class LayerCache:
@@ -38,13 +41,18 @@ class SelfAttention(nn.Module):
         self.output = xavier_linear(d_model, d_model)
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, causal: bool = False, cache: LayerCache | None = None
+        self,
+        x: Tensor,
+        layout: Layout,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        cache: LayerCache | None = None,
     ) -> Tensor:
-        """Return (B, T, D) for x (B, T, D); with a cache x is one position, (N, 1, D)."""
-        query, key, value = split_heads(self.query_key_value(x), 3, self.num_heads)
+        """Return (N, D) for rows x (N, D); with a cache each is the next position of a hypothesis."""
+        query, key, value = layout.to_heads(self.query_key_value(x), 3, self.num_heads).unbind(0)
         if cache is not None:
             key, value = cache.append(key, value)
-        return self.output(join_heads(attend(query, key, value, mask, causal)))
+        return self.output(layout.from_heads(attend(query, key, value, mask, causal)))
 
 
 class CrossAttention(nn.Module):
@@ -57,15 +65,15 @@ class CrossAttention(nn.Module):
         self.key_value = xavier_linear(d_model, 2 * d_model, num_blocks=2, bias=False)
         self.output = xavier_linear(d_model, d_model)
 
-    def project_memory(self, memory: Tensor) -> Tensor:
-        """Return keys and values (B, 2, H, S, d) of the encoded source (B, S, D)."""
-        return torch.stack(split_heads(self.key_value(memory), 2, self.num_heads), 1)
+    def project_memory(self, encoded: Tensor, layout: Layout) -> Memory:
+        """Return keys and values, (B, H, S, d) each, of the rows (N, D) of the encoded source."""
+        key, value = layout.to_heads(self.key_value(encoded), 2, self.num_heads).unbind(0)
+        return key, value
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """Return the shape of x: (B, T, D), or (N, 1, D), whose K hypotheses stand in for T positions."""
-        (query,) = split_heads(self.query(x).view(len(memory), -1, x.shape[-1]), 1, self.num_heads)
-        attended = join_heads(attend(query, memory[:, 0], memory[:, 1], mask))
-        return self.output(attended).view(x.shape)
+    def forward(self, x: Tensor, layout: Layout, memory: Memory, mask: Tensor) -> Tensor:
+        """Return (N, D) for rows x (N, D) of the sentences of the memory."""
+        (query,) = layout.to_heads(self.query(x), 1, self.num_heads).unbind(0)
+        return self.output(layout.from_heads(attend(query, *memory, mask)))
 
 
 class FeedForward(nn.Sequential):
@@ -107,9 +115,9 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(d_model, d_ff, activation, dropout)
         self.residuals = nn.ModuleList(Residual(d_model, norm, dropout) for _ in range(2))
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Return (B, S, D) for x (B, S, D) and mask (B, 1, 1, S)."""
-        x = self.residuals[0](x, lambda h: self.self_attention(h, mask))
+    def forward(self, x: Tensor, layout: Packing) -> Tensor:
+        """Return (N, D) for rows x (N, D)."""
+        x = self.residuals[0](x, lambda h: self.self_attention(h, layout, layout.mask))
         return self.residuals[1](x, self.feed_forward)
 
 
@@ -125,14 +133,21 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(d_model, d_ff, activation, dropout)
         self.residuals = nn.ModuleList(Residual(d_model, norm, dropout) for _ in range(3))
 
-    def project_memory(self, memory: Tensor) -> Tensor:
-        """Return keys and values (B, 2, H, S, d) of the encoded source (B, S, D)."""
-        return self.cross_attention.project_memory(memory)
+    def forward(
+        self,
+        x: Tensor,
+        layouts: tuple[Layout, Layout],
+        memory: Memory,
+        mask: Tensor,
+        cache: LayerCache | None = None,
+    ) -> Tensor:
+        """Return (N, D) for rows x (N, D), laid out in one way as sequences, in another by sentences of the memory.
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor, cache: LayerCache | None = None) -> Tensor:
-        """Return (B, T, D) for x (B, T, D), or with a cache (N, 1, D) for (N, 1, D); memory (B, 2, H, S, d)."""
-        x = self.residuals[0](x, lambda h: self.self_attention(h, causal=cache is None, cache=cache))
-        x = self.residuals[1](x, lambda h: self.cross_attention(h, memory, mask))
+        The two ways differ where a sentence has several hypotheses.
+        """
+        own, shared = layouts
+        x = self.residuals[0](x, lambda h: self.self_attention(h, own, causal=cache is None, cache=cache))
+        x = self.residuals[1](x, lambda h: self.cross_attention(h, shared, memory, mask))
         return self.residuals[2](x, self.feed_forward)
 
 
@@ -161,7 +176,7 @@ class Transformer(Seq2Seq):
         self.output = output
         self.max_positions = max_positions
         self.dropout = Dropout(dropout)
-        self.num_heads = num_heads
+        self.d_model, self.num_heads = d_model, num_heads
         layer = (d_model, d_ff, num_heads, norm, activation, dropout)
         self.encoder = nn.ModuleList(EncoderLayer(*layer) for _ in range(num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(*layer) for _ in range(num_decoder_layers))
@@ -181,66 +196,59 @@ class Transformer(Seq2Seq):
             raise ValueError(
                 "the Transformer predicts all positions at once and cannot sample its own inputs"
             )
-        encoded, mask = self._encode(batch.source, batch.source_lengths)
-        x = self.dropout(self._embed(batch.target_in, self.target_embedding, self.target_positions, first=0))
-        for layer, memory in zip(self.decoder, self._memories(encoded), strict=True):
-            x = layer(x, memory, mask)
-        return Decoded(self.decoder_norm(x))
+        source = Packing(batch.source_lengths, batch.source.shape[1], batch.source.device)
+        target = Packing(batch.target_lengths, batch.target_in.shape[1], batch.source.device)
+        encoded = self._encode(batch.source, source)
+        positions = self._positions(self.target_positions, 0, target.width).index_select(0, target.positions)
+        x = self._embed(target.pack(batch.target_in), self.target_embedding, positions)
+        for layer in self.decoder:
+            memory = layer.cross_attention.project_memory(encoded, source)
+            x = layer(x, (target, target), memory, source.mask)
+        return Decoded(target.unpack(self.decoder_norm(x)))
 
     def start(self, source: Tensor, source_lengths: Tensor, max_length: int) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
-        encoded, mask = self._encode(source, source_lengths)
-        memories = self._memories(encoded)
-        memory = memories[0]
-        cache = memory.new_empty(  # (N, 2·L, H, capacity, d)
-            len(source), 2 * len(self.decoder), self.num_heads, min(CACHE_BLOCK, max_length), memory.shape[-1]
+        packing = Packing(source_lengths, source.shape[1], source.device)
+        encoded = self._encode(source, packing)
+        sentences = {"mask": packing.mask[: len(source)]}
+        for i, layer in enumerate(self.decoder):
+            key, value = layer.cross_attention.project_memory(encoded, packing)
+            sentences |= {f"key_{i}": key[: len(source)], f"value_{i}": value[: len(source)]}
+        cache = key.new_empty(  # (N, 2·L, H, capacity, d)
+            len(source), 2 * len(self.decoder), self.num_heads, min(CACHE_BLOCK, max_length), key.shape[-1]
         )
-        sentences = {f"memory_{i}": memory for i, memory in enumerate(memories)}
-        return DecoderState(sentences | {"mask": mask}, {"cache": cache})
+        return DecoderState(sentences, {"cache": cache})
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
-        cache = state.hypotheses["cache"]
+        cache, mask = state.hypotheses["cache"], state.sentences["mask"]
         if state.length == cache.shape[3]:
             cache = torch.cat([cache, torch.empty_like(cache[:, :, :, :CACHE_BLOCK])], 3)
             state.hypotheses["cache"] = cache
-        x = self._embed(tokens.unsqueeze(1), self.target_embedding, self.target_positions, first=state.length)
-        x = self.dropout(x)  # (N, 1, D)
+        position = self._positions(self.target_positions, state.length, 1)
+        x = self._embed(tokens, self.target_embedding, position)
+        layouts = Grid(len(tokens)), Grid(len(mask))
         for i, layer in enumerate(self.decoder):
-            layer_cache = LayerCache(cache[:, 2 * i : 2 * i + 2], state.length)
-            x = layer(x, state.sentences[f"memory_{i}"], state.sentences["mask"], layer_cache)
+            memory = state.sentences[f"key_{i}"], state.sentences[f"value_{i}"]
+            x = layer(x, layouts, memory, mask, LayerCache(cache[:, 2 * i : 2 * i + 2], state.length))
         state.length += 1
-        return Decoded(self.decoder_norm(x).squeeze(1))
+        return Decoded(self.decoder_norm(x))
 
-    def _memories(self, encoded: Tensor) -> list[Tensor]:
-        """Return keys and values (B, 2, H, S, d) of the encoded source (B, S, D) for each decoder layer."""
-        return [cast(DecoderLayer, layer).project_memory(encoded) for layer in self.decoder]
-
-    def _encode(self, source: Tensor, source_lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the encoded source (B, S, D) and its mask (B, 1, 1, S)."""
-        mask = padding_mask(source_lengths, source.shape[1], source.device)[:, None, None]
-        x = self.dropout(self._embed(source, self.source_embedding, self.source_positions, first=0))
+    def _encode(self, source: Tensor, packing: Packing) -> Tensor:
+        """Return the rows (N, D) of the encoded source (B, S)."""
+        positions = self._positions(self.source_positions, 0, packing.width).index_select(0, packing.positions)
+        x = self._embed(packing.pack(source), self.source_embedding, positions)
         for layer in self.encoder:
-            x = layer(x, mask)
-        return self.encoder_norm(x), mask
+            x = layer(x, packing)
+        return self.encoder_norm(x)
 
-    def _embed(self, ids: Tensor, embedding: Embedding, learned: nn.Embedding | None, first: int) -> Tensor:
-        """Return the sum (…, T, D) of word and position vectors for ids (…, T) from position `first` on."""
-        vectors = embedding(ids)
-        length, width = vectors.shape[-2:]
+    def _positions(self, learned: nn.Embedding | None, first: int, length: int) -> Tensor:
+        """Return the vectors (length, D) of positions from `first` on."""
         if learned is not None:
-            vectors = vectors + learned.weight[first : first + length]
-        else:
-            vectors = vectors + sinusoids(first, length, width, ids.device).to(vectors.dtype)
-        return to_autocast_dtype(vectors)
+            return learned.weight[first : first + length]
+        return sinusoids(first, length, self.d_model, self.output.weight.device)
 
-
-def split_heads(x: Tensor, num_parts: int, num_heads: int) -> tuple[Tensor, ...]:
-    """Split (B, T, parts·H·d) into `num_parts` of (B, H, T, d)."""
-    batch, length, _ = x.shape
-    return x.view(batch, length, num_parts, num_heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
-
-
-def join_heads(x: Tensor) -> Tensor:
-    """Join (B, H, T, d) into (B, T, H·d)."""
-    return x.transpose(1, 2).flatten(2)
+    def _embed(self, ids: Tensor, embedding: Embedding, positions: Tensor) -> Tensor:
+        """Return the sums (N, D) of word and position vectors, with dropout, for ids (N)."""
+        vectors = embedding(ids)
+        return self.dropout(to_autocast_dtype(vectors + positions.to(vectors.dtype)))

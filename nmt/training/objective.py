@@ -7,9 +7,10 @@ from torch import Tensor, nn
 
 from nmt.data.batching import Batch
 from nmt.models.interface import Seq2Seq
+from nmt.models.packing import Packing
 
 # Logits that exist at once: on the CPU they should stay in cache, elsewhere in memory.
-LOGITS_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 27, "mps": 1 << 25}
+LOGITS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27, "mps": 1 << 25}
 
 
 class Loss(NamedTuple):
@@ -22,78 +23,85 @@ class Loss(NamedTuple):
 class Objective(nn.Module):
     """Cross-entropy with label smoothing (Szegedy et al. 2016) of a model's predictions."""
 
-    def __init__(self, model: Seq2Seq, pad_id: int, label_smoothing: float) -> None:
+    def __init__(self, model: Seq2Seq, label_smoothing: float) -> None:
         super().__init__()
         self.model = model
-        self.pad_id = pad_id
         self.label_smoothing = label_smoothing
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Loss:
         """Return the summed loss of a batch; `sample_mask` (B, T) as in `Seq2Seq.forward`."""
-        outputs = self.model(batch, sample_mask).outputs.flatten(0, 1)  # (B·T, D)
-        targets = batch.target_out.flatten()
-        if batch.num_tokens < len(targets):  # no work on padding; the number is known, so nothing waits
-            counted = (targets != self.pad_id).nonzero_static(size=batch.num_tokens).squeeze(1)
-            outputs, targets = outputs[counted], targets[counted]
+        outputs = self.model(batch, sample_mask).outputs  # (B, T, D)
+        packing = Packing(batch.target_lengths, outputs.shape[1], outputs.device)  # no work on padding
         output = self.model.output
         smoothing = self.label_smoothing if self.training else 0.0
-        given = (outputs, output.weight, output.bias, targets, smoothing)
-        return Loss(*_ChunkedCrossEntropy.apply(*given))  # type: ignore[no-untyped-call]
+        given = (packing.pack(outputs), output.weight, output.bias, packing.pack(batch.target_out))
+        return Loss(*_ChunkedCrossEntropy.apply(*given, packing.num_tokens, smoothing))  # type: ignore[no-untyped-call]
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
     """Output layer and cross-entropy in chunks of positions: the logits of all never exist at once.
 
     The gradient is known as soon as a chunk's logits are, softmax minus the smoothed target, so the forward
-    pass computes it and the backward pass only scales it.
+    pass computes it and the backward pass only scales it. What smoothing spreads over all words is the same in
+    every row: it enters as sums over weights and outputs, not as a pass over the logits.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, outputs: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+        ctx: Any, outputs: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, num_tokens: int, smoothing: float
     ) -> tuple[Tensor, Tensor]:
+        """Sum over the first `num_tokens` of outputs (N, D) and targets (N); the others are fillers."""
         device = outputs.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
         wide = torch.promote_types(dtype, torch.float32)
-        vocabulary_size = len(weight)
-        ctx.needs = ctx.needs_input_grad[0]
-        x, w, b = outputs.to(dtype), weight.to(dtype), bias.to(wide)
-        total, nll = (torch.zeros((), dtype=wide, device=outputs.device) for _ in range(2))
-        if ctx.needs:
+        vocabulary_size, needs_gradient = len(weight), ctx.needs_input_grad[0]
+        x, w, b = outputs.to(dtype), weight.to(dtype), bias.to(dtype)
+        true_sum, normaliser_sum = (torch.zeros((), dtype=wide, device=outputs.device) for _ in range(2))
+        if needs_gradient:
             grad_outputs = torch.empty_like(x)
             grad_weight, grad_bias = torch.zeros_like(weight), torch.zeros_like(bias)
-        size = max(1, LOGITS_AT_ONCE[device] // vocabulary_size)
+        size = min(len(x), 1 << max(0, (LOGITS_AT_ONCE[device] // vocabulary_size).bit_length() - 1))
         # The big rectangles are made once: fresh memory costs more than the arithmetic on it.
-        products = torch.empty(min(size, len(x)), vocabulary_size, dtype=dtype, device=outputs.device)
-        rectangle = torch.empty_like(products, dtype=wide)
+        rectangles = torch.empty(2, size, vocabulary_size, dtype=dtype, device=outputs.device)
+        starts = torch.arange(0, size * vocabulary_size, vocabulary_size, device=outputs.device)
         with torch.autocast(device, enabled=False):
-            for first in range(0, len(targets), size):
-                chunk, true = x[first : first + size], targets[first : first + size].unsqueeze(1)
-                product, logits = products[: len(chunk)], rectangle[: len(chunk)]
-                torch.add(torch.mm(chunk, w.t(), out=product), b, out=logits)
-                true_logits = logits.gather(1, true)
-                highest = logits.amax(1, keepdim=True)
-                logit_sum = logits.sum() if smoothing else 0.0
-                exponentials = logits.sub_(highest).exp_()
-                sums = exponentials.sum(1, keepdim=True)
-                normaliser = sums.log() + highest
-                loss = (normaliser - true_logits).sum()
-                nll += loss
-                total += (1 - smoothing) * loss + smoothing * (normaliser.sum() - logit_sum / vocabulary_size)
-                if ctx.needs:
-                    gradient = exponentials.div_(sums).sub_(smoothing / vocabulary_size)
-                    gradient.scatter_add_(1, true, torch.full_like(true_logits, smoothing - 1))
-                    gradient = product.copy_(gradient)
+            for first in range(0, len(x), size):
+                chunk = x[first : first + size]
+                logits, probabilities = rectangles[:, : len(chunk)]
+                true = starts[: len(chunk)] + targets[first : first + size]  # places in the flat rectangles
+                torch.addmm(b, chunk, w.t(), out=logits)
+                torch.softmax(logits, 1, out=probabilities)
+                # Of the most probable word, both logit and probability are known well in any precision.
+                normalisers = logits.amax(1).to(wide) - probabilities.amax(1).to(wide).log()
+                counted = slice(0, max(0, num_tokens - first))
+                normaliser_sum += normalisers[counted].sum()
+                true_sum += logits.view(-1).take(true)[counted].sum(dtype=wide)
+                if needs_gradient:
+                    gradient, flat = probabilities, probabilities.view(-1)
+                    flat.put_(true, flat.take(true) - (1 - smoothing))
+                    gradient[counted.stop :] = 0
                     torch.mm(gradient, w, out=grad_outputs[first : first + size])
                     grad_weight += gradient.t() @ chunk
-                    grad_bias += gradient.sum(0, dtype=wide)
-        if ctx.needs:
+                    grad_bias += gradient.sum(0)
+            total = nll = normaliser_sum - true_sum
+            if smoothing:
+                output_sum = x[:num_tokens].sum(0, dtype=wide)
+                weight_sum = weight.sum(0, dtype=wide)
+                logit_sum = output_sum @ weight_sum + num_tokens * bias.sum(dtype=wide)
+                total = normaliser_sum - (1 - smoothing) * true_sum - smoothing / vocabulary_size * logit_sum
+                if needs_gradient:
+                    share = smoothing / vocabulary_size
+                    grad_outputs[:num_tokens] -= (share * weight_sum).to(dtype)
+                    grad_weight -= share * output_sum
+                    grad_bias -= share * num_tokens
+        if needs_gradient:
             ctx.save_for_backward(grad_outputs.to(outputs.dtype), grad_weight, grad_bias)
+        nll = nll.clone()
         ctx.mark_non_differentiable(nll)
         return total, nll
 
     @staticmethod
-    def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+    def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None, None]:
         grad_outputs, grad_weight, grad_bias = ctx.saved_tensors
         scale = grad_total.to(grad_outputs.dtype)
-        return grad_outputs * scale, grad_weight * grad_total, grad_bias * grad_total, None, None
+        return grad_outputs * scale, grad_weight * grad_total, grad_bias * grad_total, None, None, None

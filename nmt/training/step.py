@@ -51,7 +51,7 @@ class TrainingStep:
         self.model = model.to(device)
         self.dataset, self.pairs = train  # of the data set, those pairs that are trained on
         self.target_lengths = self.dataset.target.lengths[self.pairs] + 1  # EOS
-        self.objective = Objective(self.model, tokenizer.target.pad_id, settings.training.label_smoothing)
+        self.objective = Objective(self.model, settings.training.label_smoothing)
         self.optimizer = build_optimizer(settings.optimizer, self.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
 

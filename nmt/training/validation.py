@@ -60,7 +60,7 @@ def evaluate_model(
     translator = Translator(model, tokenizer, decoding, device, dtype)
     hypotheses = list(translator.translate(text.source))
     translator.warn()
-    objective = Objective(model.to(device), tokenizer.target.pad_id, label_smoothing=0.0)
+    objective = Objective(model.to(device), label_smoothing=0.0)
     loss = mean_loss(objective, load_dataset(text, tokenizer), tokenizer, decoding.max_tokens, device, dtype)
     scores = score(hypotheses, text.target, evaluation)
     return Evaluation(scores, len(hypotheses), loss, math.exp(min(loss, 700)))

@@ -22,7 +22,7 @@ def test_loss_and_gradients_equal_the_plain_computation(
 ):
     monkeypatch.setattr(objective, "LOGITS_AT_ONCE", {"cpu": chunk * 11})
     model, batch = tiny_model("transformer", tied="three_way", dropout=0.0), tiny_batch()
-    loss = Objective(model, PAD, smoothing).train()(batch)
+    loss = Objective(model, smoothing).train()(batch)
     (loss.total * 0.5).backward()
     found = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
     model.zero_grad()
@@ -41,16 +41,16 @@ def test_loss_and_gradients_equal_the_plain_computation(
 
 
 def test_evaluation_smooths_nothing(tiny_model, tiny_batch):
-    module = Objective(tiny_model("rnn"), PAD, 0.1).eval()
+    module = Objective(tiny_model("rnn"), 0.1).eval()
     loss = module(tiny_batch())
     assert_close(loss.total, loss.negative_log_likelihood)
 
 
 def test_bfloat16_agrees_with_float32(tiny_model, tiny_batch):
     model, batch = tiny_model("transformer", width=32, d_ff=64, dropout=0.0).float(), tiny_batch()
-    exact = Objective(model, PAD, 0.1).train()(batch).total
+    exact = Objective(model, 0.1).train()(batch).total
     with torch.autocast("cpu", torch.bfloat16):
-        rough = Objective(model, PAD, 0.1).train()(batch).total
+        rough = Objective(model, 0.1).train()(batch).total
     assert rough.dtype == torch.float32
     assert rough.item() == pytest.approx(exact.item(), rel=0.05)
 

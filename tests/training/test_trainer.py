@@ -80,7 +80,7 @@ def test_an_update_is_adam_on_the_clipped_mean_gradient(make_trainer):
     figures = trainer.step.run(1, update)
     (rows,) = update
     batch = collate(trainer.step.dataset, trainer.step.pairs[rows], trainer.tokenizer)
-    (Objective(reference, 0, 0.1).train()(batch).total / batch.num_tokens).backward()
+    (Objective(reference, 0.1).train()(batch).total / batch.num_tokens).backward()
     norm = torch.sqrt(sum((p.grad**2).sum() for p in reference.parameters()))
     assert figures.gradient_norm == pytest.approx(float(norm))
     assert norm > 0.05
