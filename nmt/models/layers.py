@@ -1,7 +1,6 @@
 """Pieces that several models are built of."""
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,36 +11,19 @@ from torch.nn import functional
 LARGEST_PLAIN_SCORES = 128 * 128
 
 
-class _ByteDropout(torch.autograd.Function):
-    """Dropout whose random bits are drawn eight bytes at a time; each activation is decided by one byte."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, num_dropped: int) -> Tensor:
-        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
-        words.random_(torch.iinfo(torch.int64).min, None)  # all 64 bits; the default range leaves one out
-        random_bytes = words.view(torch.uint8)[: x.numel()].view(x.shape)
-        # As numbers, not bools: the product with a bool takes twice as long.
-        kept = torch.ge(random_bytes, num_dropped, out=torch.empty_like(random_bytes))
-        ctx.save_for_backward(kept)
-        ctx.scale = 256 / (256 - num_dropped)
-        return (kept * x).mul_(ctx.scale)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        (kept,) = ctx.saved_tensors
-        return (kept * gradients[0]).mul_(ctx.scale), None
-
-
 class Dropout(nn.Module):
     """Zero a share `probability` of the activations in training and scale the others up (Srivastava et al. 2014).
 
-    On the CPU, where drawing the mask costs more than many a layer, the share is rounded to 1/256 and the scale
-    is that of the rounded share, so that the mean stays exact.
+    On the CPU, where PyTorch draws the mask one number after the other at many times the cost of using it, each
+    activation is decided by one byte of a 64-bit random number: the share is rounded to 1/256, and the scale is
+    that of the rounded share, so that the mean stays exact.
     """
 
     def __init__(self, probability: float) -> None:
         super().__init__()
         self.probability = probability
+        self.num_dropped = min(255, max(1, round(probability * 256)))
+        self.scale = 256 / (256 - self.num_dropped)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x (…), in evaluation unchanged."""
@@ -49,8 +31,20 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return functional.dropout(x, self.probability)
-        num_dropped = min(255, max(1, round(self.probability * 256)))
-        return _ByteDropout.apply(x, num_dropped)  # type: ignore[no-untyped-call]
+        return (x * self._draw_kept(x)).mul_(self.scale)
+
+    def add_to(self, residual: Tensor, x: Tensor) -> Tensor:
+        """Return the sum of `residual` (…) and x (…), the latter with dropout."""
+        if not self.training or self.probability == 0 or x.device.type != "cpu":
+            return residual + self(x)
+        return torch.addcmul(residual, x, self._draw_kept(x), value=self.scale)
+
+    def _draw_kept(self, x: Tensor) -> Tensor:
+        """Draw what is kept, 1, and what is not, 0: as numbers of x's type, since products with bools are slow."""
+        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
+        words.random_(torch.iinfo(torch.int64).min, None)  # all 64 bits; the default range leaves one out
+        random_bytes = words.view(torch.uint8)[: x.numel()].view(x.shape)
+        return torch.ge(random_bytes, self.num_dropped, out=torch.empty_like(x, requires_grad=False))
 
 
 class Embedding(nn.Embedding):

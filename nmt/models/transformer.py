@@ -82,7 +82,7 @@ class FeedForward(nn.Sequential):
     def __init__(self, d_model: int, d_ff: int, activation: str, dropout: float) -> None:
         super().__init__(
             xavier_linear(d_model, d_ff),
-            nn.ReLU() if activation == "relu" else nn.GELU(),
+            nn.ReLU(inplace=True) if activation == "relu" else nn.GELU(),
             Dropout(dropout),
             xavier_linear(d_ff, d_model),
         )
@@ -100,8 +100,8 @@ class Residual(nn.Module):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Return x with what `sublayer` makes of it, both (…, D)."""
         if self.is_before:
-            return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(x + self.dropout(sublayer(x)))
+            return self.dropout.add_to(x, sublayer(self.norm(x)))
+        return self.norm(self.dropout.add_to(x, sublayer(x)))
 
 
 class EncoderLayer(nn.Module):
