@@ -29,13 +29,14 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.device import choose_device, choose_precision
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
+from nmt.training.compilation import compile_layers
 from nmt.training.step import TrainingStep
 
 import torch  # isort: skip  after nmt, which sets how it takes memory
 
 WARMUP_UPDATES = 5
 BASE = ["tokenizer.vocabulary_size=8000"]
-RANDOM_PAIRS, MEAN_LENGTH = 20_000, 14
+RANDOM_PAIRS = 20_000
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,13 @@ def read_ids(path: Path) -> list[list[int]]:
     return [sentence[:-1] for sentence in json.loads(path.read_text(encoding="utf-8"))]
 
 
-def random_ids(seed: int, vocabulary_size: int) -> list[list[int]]:
+def random_ids(seed: int, vocabulary_size: int, mean_length: int) -> list[list[int]]:
     """Draw sentences whose lengths spread about as those of short captions do; a seed for each side."""
-    lengths = np.random.default_rng(0).gamma(10, MEAN_LENGTH / 10, RANDOM_PAIRS)
+    lengths = np.random.default_rng(0).gamma(10, mean_length / 10, RANDOM_PAIRS)
     generator = np.random.default_rng(seed)
-    return [generator.integers(4, vocabulary_size, max(1, int(n + generator.normal()))).tolist() for n in lengths]
+    return [
+        generator.integers(4, vocabulary_size, max(1, int(n + generator.normal()))).tolist() for n in lengths
+    ]
 
 
 def matmul_peak(device: torch.device, dtype: torch.dtype) -> float:
@@ -102,17 +105,23 @@ def peak_memory(device: torch.device) -> float:
     """Return the most memory that was in use, in GB."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated() / 1e9
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if platform.system() == "Darwin" else 1024) / 1e9
+    return (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        * (1 if platform.system() == "Darwin" else 1024)
+        / 1e9
+    )
 
 
-def measure(ids: Path | None, num_updates: int, num_repeats: int, overrides: list[str]) -> dict[str, Any]:
+def measure(
+    ids: Path | None, num_updates: int, num_repeats: int, overrides: list[str], mean_length: int = 14
+) -> dict[str, Any]:
     """Train on fixed work and return the figures."""
     settings = check(TrainSettings, compose(Command.TRAIN, [*BASE, *overrides], None).values)
     device = choose_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     size = settings.tokenizer.vocabulary_size
     if ids is None:
-        sides = [random_ids(seed, size) for seed in (1, 2)]
+        sides = [random_ids(seed, size, mean_length) for seed in (1, 2)]
     else:
         sides = [read_ids(ids / f"train.{language}.json") for language in ("de", "en")]
     dataset = Dataset(*(Ids.of(side) for side in sides))
@@ -120,15 +129,19 @@ def measure(ids: Path | None, num_updates: int, num_repeats: int, overrides: lis
     vocabulary: Any = FixedVocabulary(size)
     tokenizer = Tokenizer(vocabulary, vocabulary)
     torch.manual_seed(settings.seed)
-    step = TrainingStep(settings, build_model(settings.model, tokenizer), tokenizer, (dataset, pairs), device, dtype)
+    step = TrainingStep(
+        settings, build_model(settings.model, tokenizer), tokenizer, (dataset, pairs), device, dtype
+    )
     source_lengths, target_lengths = (side.lengths[pairs] + 1 for side in (dataset.source, dataset.target))
 
     def plan(epoch: int) -> list[Update]:
         limits = settings.training
+        max_tokens = 4 * limits.update_tokens if limits.max_tokens == "auto" else limits.max_tokens
         return plan_epoch(
-            settings.seed, epoch, source_lengths, target_lengths, limits.update_tokens, limits.max_tokens
+            settings.seed, epoch, source_lengths, target_lengths, limits.update_tokens, max_tokens
         )
 
+    compile_layers(step.model, settings.training.compile, lambda: step.fits(plan(0)[0][0]))
     plans = enumerate(chain.from_iterable(plan(epoch) for epoch in count()), start=1)
     for number, update in islice(plans, WARMUP_UPDATES):
         step.run(number, update)
@@ -151,7 +164,9 @@ def measure(ids: Path | None, num_updates: int, num_repeats: int, overrides: lis
     return {
         "model": settings.model.kind,
         "parameters": sum(parameter.numel() for parameter in step.model.parameters()),
-        "device": torch.cuda.get_device_name() if device.type == "cuda" else f"{torch.get_num_threads()} CPU threads",
+        "device": torch.cuda.get_device_name()
+        if device.type == "cuda"
+        else f"{torch.get_num_threads()} CPU threads",
         "precision": str(dtype).removeprefix("torch."),
         "target_tokens_per_second": statistics.median(rates),
         "spread": (max(rates) - min(rates)) / statistics.median(rates),
@@ -165,7 +180,9 @@ def measure(ids: Path | None, num_updates: int, num_repeats: int, overrides: lis
 
 def main() -> None:
     """Measure, print a table, write JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--ids", type=Path)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--updates", type=int, default=20, help="of each repeat")
@@ -173,7 +190,9 @@ def main() -> None:
     arguments, overrides = parser.parse_known_args()
     figures = measure(arguments.ids, arguments.updates, arguments.repeats, overrides)
     for name, value in figures.items():
-        print(f"{name.replace('_', ' '):32} {value:,.3f}" if isinstance(value, float) else f"{name:32} {value}")
+        print(
+            f"{name.replace('_', ' '):32} {value:,.3f}" if isinstance(value, float) else f"{name:32} {value}"
+        )
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 

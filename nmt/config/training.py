@@ -65,6 +65,9 @@ ScheduleSettings = Annotated[
 ]
 
 
+Compile = Literal["auto", "on", "off"]
+
+
 class TrainingSettings(Settings):
     """See conf/training/default.yaml."""
 
@@ -72,7 +75,8 @@ class TrainingSettings(Settings):
     max_epochs: PositiveInt | None
     max_seconds: PositiveFloat | None
     update_tokens: PositiveInt
-    max_tokens: PositiveInt
+    max_tokens: PositiveInt | Literal["auto"]
+    compile: Compile
     label_smoothing: Share
     max_gradient_norm: PositiveFloat
     teacher_forcing_ratio: Annotated[float, Field(ge=0, le=1)]

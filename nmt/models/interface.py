@@ -81,6 +81,10 @@ class Seq2Seq(nn.Module):
         """Decode the position after `tokens` (N) and advance the state."""
         raise NotImplementedError
 
+    def compiled_regions(self) -> list[nn.Module]:
+        """Return the parts that torch.compile is good for; none, where the time goes into recurrent kernels."""
+        return []
+
     def project(self, outputs: Tensor, vocabulary: Tensor | None = None) -> Tensor:
         """Turn outputs (…, D) into logits (…, V), or into those of the ids `vocabulary` only."""
         weight: Tensor = self.output.weight

@@ -1,6 +1,7 @@
 """The Transformer (Vaswani et al. 2017)."""
 
 from collections.abc import Callable
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -34,9 +35,8 @@ class LayerCache:
 class SelfAttention(nn.Module):
     """Multi-head attention of a sequence to itself, its three projections in one product."""
 
-    def __init__(self, d_model: int, num_heads: int) -> None:
+    def __init__(self, d_model: int) -> None:
         super().__init__()
-        self.num_heads = num_heads
         self.query_key_value = xavier_linear(d_model, 3 * d_model, num_blocks=3, bias=False)
         self.output = xavier_linear(d_model, d_model)
 
@@ -49,7 +49,7 @@ class SelfAttention(nn.Module):
         cache: LayerCache | None = None,
     ) -> Tensor:
         """Return (N, D) for rows x (N, D); with a cache each is the next position of a hypothesis."""
-        query, key, value = layout.to_heads(self.query_key_value(x), 3, self.num_heads).unbind(0)
+        query, key, value = layout.to_heads(self.query_key_value(x), 3).unbind(0)
         if cache is not None:
             key, value = cache.append(key, value)
         return self.output(layout.from_heads(attend(query, key, value, mask, causal)))
@@ -58,21 +58,20 @@ class SelfAttention(nn.Module):
 class CrossAttention(nn.Module):
     """Multi-head attention from target positions to the encoded source."""
 
-    def __init__(self, d_model: int, num_heads: int) -> None:
+    def __init__(self, d_model: int) -> None:
         super().__init__()
-        self.num_heads = num_heads
         self.query = xavier_linear(d_model, d_model, bias=False)
         self.key_value = xavier_linear(d_model, 2 * d_model, num_blocks=2, bias=False)
         self.output = xavier_linear(d_model, d_model)
 
     def project_memory(self, encoded: Tensor, layout: Layout) -> Memory:
         """Return keys and values, (B, H, S, d) each, of the rows (N, D) of the encoded source."""
-        key, value = layout.to_heads(self.key_value(encoded), 2, self.num_heads).unbind(0)
+        key, value = layout.to_heads(self.key_value(encoded), 2).unbind(0)
         return key, value
 
     def forward(self, x: Tensor, layout: Layout, memory: Memory, mask: Tensor) -> Tensor:
         """Return (N, D) for rows x (N, D) of the sentences of the memory."""
-        (query,) = layout.to_heads(self.query(x), 1, self.num_heads).unbind(0)
+        (query,) = layout.to_heads(self.query(x), 1).unbind(0)
         return self.output(layout.from_heads(attend(query, *memory, mask)))
 
 
@@ -107,11 +106,9 @@ class Residual(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward."""
 
-    def __init__(
-        self, d_model: int, d_ff: int, num_heads: int, norm: str, activation: str, dropout: float
-    ) -> None:
+    def __init__(self, d_model: int, d_ff: int, norm: str, activation: str, dropout: float) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(d_model, num_heads)
+        self.self_attention = SelfAttention(d_model)
         self.feed_forward = FeedForward(d_model, d_ff, activation, dropout)
         self.residuals = nn.ModuleList(Residual(d_model, norm, dropout) for _ in range(2))
 
@@ -124,12 +121,10 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention to the positions before, attention to the source, then feed-forward."""
 
-    def __init__(
-        self, d_model: int, d_ff: int, num_heads: int, norm: str, activation: str, dropout: float
-    ) -> None:
+    def __init__(self, d_model: int, d_ff: int, norm: str, activation: str, dropout: float) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(d_model, num_heads)
-        self.cross_attention = CrossAttention(d_model, num_heads)
+        self.self_attention = SelfAttention(d_model)
+        self.cross_attention = CrossAttention(d_model)
         self.feed_forward = FeedForward(d_model, d_ff, activation, dropout)
         self.residuals = nn.ModuleList(Residual(d_model, norm, dropout) for _ in range(3))
 
@@ -177,7 +172,7 @@ class Transformer(Seq2Seq):
         self.max_positions = max_positions
         self.dropout = Dropout(dropout)
         self.d_model, self.num_heads = d_model, num_heads
-        layer = (d_model, d_ff, num_heads, norm, activation, dropout)
+        layer = (d_model, d_ff, norm, activation, dropout)
         self.encoder = nn.ModuleList(EncoderLayer(*layer) for _ in range(num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(*layer) for _ in range(num_decoder_layers))
         is_before = norm == "pre"  # then the last sum of each stack has not been normalised
@@ -196,22 +191,24 @@ class Transformer(Seq2Seq):
             raise ValueError(
                 "the Transformer predicts all positions at once and cannot sample its own inputs"
             )
-        source = Packing(batch.source_lengths, batch.source.shape[1], batch.source.device)
-        target = Packing(batch.target_lengths, batch.target_in.shape[1], batch.source.device)
+        source = Packing(batch.source_lengths, batch.source.shape[1], batch.source.device, self.num_heads)
+        target = Packing(batch.target_lengths, batch.target_in.shape[1], batch.source.device, self.num_heads)
         encoded = self._encode(batch.source, source)
-        positions = self._positions(self.target_positions, 0, target.width).index_select(0, target.positions)
+        positions = self._positions(self.target_positions, 0, target.cells.shape[1]).index_select(
+            0, target.positions
+        )
         x = self._embed(target.pack(batch.target_in), self.target_embedding, positions)
-        for layer in self.decoder:
+        for layer in self._decoder_layers():
             memory = layer.cross_attention.project_memory(encoded, source)
             x = layer(x, (target, target), memory, source.mask)
         return Decoded(target.unpack(self.decoder_norm(x)))
 
     def start(self, source: Tensor, source_lengths: Tensor, max_length: int) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
-        packing = Packing(source_lengths, source.shape[1], source.device)
+        packing = Packing(source_lengths, source.shape[1], source.device, self.num_heads)
         encoded = self._encode(source, packing)
         sentences = {"mask": packing.mask[: len(source)]}
-        for i, layer in enumerate(self.decoder):
+        for i, layer in enumerate(self._decoder_layers()):
             key, value = layer.cross_attention.project_memory(encoded, packing)
             sentences |= {f"key_{i}": key[: len(source)], f"value_{i}": value[: len(source)]}
         cache = key.new_empty(  # (N, 2·L, H, capacity, d)
@@ -227,16 +224,25 @@ class Transformer(Seq2Seq):
             state.hypotheses["cache"] = cache
         position = self._positions(self.target_positions, state.length, 1)
         x = self._embed(tokens, self.target_embedding, position)
-        layouts = Grid(len(tokens)), Grid(len(mask))
+        layouts = Grid(len(tokens), self.num_heads), Grid(len(mask), self.num_heads)
         for i, layer in enumerate(self.decoder):
             memory = state.sentences[f"key_{i}"], state.sentences[f"value_{i}"]
             x = layer(x, layouts, memory, mask, LayerCache(cache[:, 2 * i : 2 * i + 2], state.length))
         state.length += 1
         return Decoded(self.decoder_norm(x))
 
+    def compiled_regions(self) -> list[nn.Module]:
+        """Return the layers: alike, so that what is compiled for one serves all."""
+        return [*self.encoder, *self.decoder]
+
+    def _decoder_layers(self) -> list[DecoderLayer]:
+        return [cast(DecoderLayer, layer) for layer in self.decoder]
+
     def _encode(self, source: Tensor, packing: Packing) -> Tensor:
         """Return the rows (N, D) of the encoded source (B, S)."""
-        positions = self._positions(self.source_positions, 0, packing.width).index_select(0, packing.positions)
+        positions = self._positions(self.source_positions, 0, packing.cells.shape[1]).index_select(
+            0, packing.positions
+        )
         x = self._embed(packing.pack(source), self.source_embedding, positions)
         for layer in self.encoder:
             x = layer(x, packing)

@@ -37,6 +37,7 @@ class Progress:
     best_bleu: float | None = None
     best_step: int | None = None
     validations_without_gain: int = 0
+    max_tokens: int | None = None  # what training.max_tokens=auto found
     loss_scale: dict[str, float] = field(default_factory=dict)  # of float16
 
 

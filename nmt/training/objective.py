@@ -31,7 +31,7 @@ class Objective(nn.Module):
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Loss:
         """Return the summed loss of a batch; `sample_mask` (B, T) as in `Seq2Seq.forward`."""
         outputs = self.model(batch, sample_mask).outputs  # (B, T, D)
-        packing = Packing(batch.target_lengths, outputs.shape[1], outputs.device)  # no work on padding
+        packing = Packing(batch.target_lengths, outputs.shape[1], outputs.device)
         output = self.model.output
         smoothing = self.label_smoothing if self.training else 0.0
         given = (packing.pack(outputs), output.weight, output.bias, packing.pack(batch.target_out))
@@ -48,7 +48,13 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, outputs: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, num_tokens: int, smoothing: float
+        ctx: Any,
+        outputs: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        num_tokens: int,
+        smoothing: float,
     ) -> tuple[Tensor, Tensor]:
         """Sum over the first `num_tokens` of outputs (N, D) and targets (N); the others are fillers."""
         device = outputs.device.type

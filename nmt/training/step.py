@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from nmt.config import TrainSettings
 from nmt.data.batching import Update, collate
@@ -21,13 +22,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class UpdateFigures:
-    """What one update came to; sums are over its target tokens, in nats."""
+    """What one update came to; sums are over its target tokens, in nats.
 
-    total: float  # what was minimised
-    negative_log_likelihood: float
+    Tensors stay on the device: reading one waits for the update, so they are read when a line of the log is due.
+    """
+
+    total: Tensor  # what was minimised
+    negative_log_likelihood: Tensor
+    gradient_norm: Tensor
     num_tokens: int
     learning_rate: float
-    gradient_norm: float
     seconds_collating: float  # waiting for data
 
 
@@ -56,13 +60,61 @@ class TrainingStep:
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
 
     def run(self, number: int, micro_batches: Update) -> UpdateFigures:
-        """Run update `number`, counted from 1, on micro-batches of indices into the pairs."""
+        """Run update `number`, counted from 1, on micro-batches of indices into the pairs.
+
+        An update whose gradient is not finite is not applied; the device decides that, too. Where memory runs out,
+        the update begins again with micro-batches of half the size.
+        """
         limits = self.settings.training
         rate = learning_rate(
             self.settings.schedule, number, self.settings.optimizer.learning_rate, limits.max_updates
         )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        while True:
+            try:
+                total, nll, num_tokens, seconds_collating = self._accumulate(number, micro_batches)
+                break
+            except RuntimeError as error:
+                if not is_out_of_memory(error) or all(len(rows) == 1 for rows in micro_batches):
+                    raise
+            self.forget_gradients()
+            micro_batches = [half for rows in micro_batches for half in np.array_split(rows, 2) if len(half)]
+            logger.warning(
+                "update %d ran out of memory and begins again in %d parts; a lower training.max_tokens saves time",
+                number,
+                len(micro_batches),
+            )
+        self.scaler.unscale_(self.optimizer)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limits.max_gradient_norm)
+        if not self.scaler.is_enabled():  # else it looks at the gradients itself
+            self.optimizer.found_inf = norm.isfinite().logical_not().float()  # type: ignore[attr-defined]
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        self.optimizer.zero_grad(set_to_none=True)
+        return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating)
+
+    def fits(self, rows: Int64Array) -> bool:
+        """Tell whether there is memory to learn from these pairs at once; nothing is learned."""
+        try:
+            self._accumulate(0, [rows])
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            return False
+        finally:
+            self.forget_gradients()
+        return True
+
+    def forget_gradients(self) -> None:
+        """Drop the gradients, and give back the memory that was reserved for them."""
+        self.optimizer.zero_grad(set_to_none=True)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _accumulate(self, number: int, micro_batches: Update) -> tuple[Tensor, Tensor, int, float]:
+        """Add up the gradients of an update; return its two losses, its tokens and the seconds of collating."""
+        ratio = self.settings.training.teacher_forcing_ratio
         self.objective.train()
         num_tokens = sum(int(self.target_lengths[rows].sum()) for rows in micro_batches)
         total = nll = torch.zeros((), device=self.device)
@@ -74,19 +126,15 @@ class TrainingStep:
             batch = collate(self.dataset, self.pairs[rows], self.tokenizer).to(self.device)
             seconds_collating += time.perf_counter() - began
             sample_mask = None
-            if limits.teacher_forcing_ratio < 1:
-                coins = torch.rand(batch.target_in.shape, device=self.device)
-                sample_mask = coins >= limits.teacher_forcing_ratio
+            if ratio < 1:
+                sample_mask = torch.rand(batch.target_in.shape, device=self.device) >= ratio
             with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
                 loss = self.objective(batch, sample_mask)
             self.scaler.scale(loss.total / num_tokens).backward()
             total, nll = total + loss.total.detach(), nll + loss.negative_log_likelihood
-        self.scaler.unscale_(self.optimizer)
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limits.max_gradient_norm)
-        if norm.isfinite():
-            self.scaler.step(self.optimizer)
-        else:
-            logger.warning("update %d skipped: its gradient is not finite", number)
-        self.scaler.update()
-        self.optimizer.zero_grad(set_to_none=True)
-        return UpdateFigures(float(total), float(nll), num_tokens, rate, float(norm), seconds_collating)
+        return total, nll, num_tokens, seconds_collating
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Tell whether an error of PyTorch's says that there is no memory left, on the device or on the host."""
+    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)

@@ -7,11 +7,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from tqdm import tqdm
 
 from nmt.config import TrainSettings
-from nmt.data.batching import Update, plan_epoch
+from nmt.data.batching import Update, plan_by_length, plan_epoch
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, Int64Array
 from nmt.data.tokenizer import Tokenizer
@@ -21,6 +22,7 @@ from nmt.evaluation.scoring import corpus_bleu
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import RunDirectory, write_atomically
 from nmt.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from nmt.training.compilation import compile_layers
 from nmt.training.step import TrainingStep, UpdateFigures
 from nmt.training.validation import mean_loss, validation_search
 
@@ -72,8 +74,46 @@ class Trainer:
             self.source_lengths,
             self.target_lengths,
             limits.update_tokens,
-            limits.max_tokens,
+            self.max_tokens,
         )
+
+    @property
+    def max_tokens(self) -> int:
+        """What fits in memory at once, in padded tokens of the longer side.
+
+        Under `auto`, what was found when it was first asked for; the run keeps it.
+        """
+        given = self.settings.training.max_tokens
+        if given != "auto":
+            return given
+        if self.progress.max_tokens is None:
+            self.progress.max_tokens = self._find_max_tokens()
+        return self.progress.max_tokens
+
+    def _find_max_tokens(self) -> int:
+        """Return the size of the largest update, or the largest half, quarter … of it that fits in memory.
+
+        More would never be used. What is tried are the widest update and the one with the longest sentences.
+        """
+        longer = np.maximum(self.source_lengths, self.target_lengths)
+        update_tokens = self.settings.training.update_tokens
+        plan = plan_epoch(
+            self.settings.seed,
+            0,
+            self.source_lengths,
+            self.target_lengths,
+            update_tokens,
+            len(longer) * int(longer.max()),
+        )
+        sizes = [len(rows) * int(longer[rows].max()) for (rows,) in plan]
+        longest = max(range(len(plan)), key=lambda i: int(longer[plan[i][0]].max()))
+        candidates = [plan[sizes.index(max(sizes))][0], plan[longest][0]]
+        max_tokens = 1 << max(sizes).bit_length()
+        while max_tokens > longer.max():
+            if all(self.step.fits(plan_by_length(longer, max_tokens, rows)[0]) for rows in candidates):
+                break
+            max_tokens //= 2
+        return max_tokens
 
     def reason_to_stop(self) -> str | None:
         """Say why training is over, if it is."""
@@ -91,6 +131,8 @@ class Trainer:
     def train(self) -> None:
         """Run updates until there is a reason to stop; validate and save on the way and at the end."""
         limits, progress = self.settings.training, self.progress
+        sample = self.plan(progress.epoch)[0][0]
+        compile_layers(self.model, limits.compile, lambda: self.step.fits(sample))
         bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=None)
         started, seconds_before = time.monotonic(), progress.seconds
         window = Window()
@@ -100,7 +142,6 @@ class Trainer:
                 progress.update += 1
                 figures = self.step.run(progress.update, update)
                 progress.num_tokens += figures.num_tokens
-                progress.loss_scale = self.step.scaler.state_dict()
                 window.add(figures)
                 progress.seconds = seconds_before + time.monotonic() - started
                 bar.update()
@@ -109,14 +150,18 @@ class Trainer:
                     self._log_training(window, bar)
                     window = Window()
                 if progress.update % limits.validate_every == 0 or reason:
-                    improved = self._validate()
+                    with torch.compiler.set_stance("force_eager"):  # steps of decoding have too many shapes
+                        improved = self._validate()
                     progress.seconds = seconds_before + time.monotonic() - started
                     reason = reason or self.reason_to_stop()
                     window = Window()
                 else:
                     improved = False
                 if progress.update % limits.checkpoint_every == 0 or improved or reason:
-                    save_checkpoint(self.run, self.model, self.step.optimizer, progress, limits.keep_checkpoints)
+                    progress.loss_scale = self.step.scaler.state_dict()
+                    save_checkpoint(
+                        self.run, self.model, self.step.optimizer, progress, limits.keep_checkpoints
+                    )
                     saved_at = progress.update
                 if reason:
                     logger.info("stopped at update %d: %s", saved_at, reason)
@@ -143,6 +188,8 @@ class Trainer:
 
     def _log_training(self, window: "Window", bar: Any) -> None:
         figures = window.figures()
+        if figures["updates_skipped"]:
+            logger.warning("%d updates skipped: their gradient was not finite", figures["updates_skipped"])
         bar.set_postfix_str(
             f"loss {figures['loss']:.3f}, {figures['tokens_per_second']:.0f} tokens/s, "
             f"learning rate {figures['learning_rate']:.2e}"
@@ -167,7 +214,7 @@ class Trainer:
             self.step.objective,
             self.validation_dataset,
             self.tokenizer,
-            self.settings.training.max_tokens,
+            self.max_tokens,
             self.device,
             self.dtype,
         )
@@ -231,12 +278,19 @@ class Window:
     def figures(self) -> dict[str, float]:
         """Return loss per target token, target tokens per second, and the figures of the last update."""
         num_tokens = sum(update.num_tokens for update in self.updates)
+        total, nll = (
+            float(torch.stack([getattr(update, name) for update in self.updates]).sum())
+            for name in ("total", "negative_log_likelihood")
+        )
+        norms = torch.stack([update.gradient_norm for update in self.updates])
         return {
-            "loss": sum(update.total for update in self.updates) / num_tokens,
-            "negative_log_likelihood": sum(u.negative_log_likelihood for u in self.updates) / num_tokens,
+            "loss": total / num_tokens,
+            "negative_log_likelihood": nll / num_tokens,
             "tokens_per_second": num_tokens / (time.monotonic() - self.started),
+            "seconds_waiting_for_data": sum(update.seconds_collating for update in self.updates),
             "learning_rate": self.updates[-1].learning_rate,
-            "gradient_norm": self.updates[-1].gradient_norm,
+            "gradient_norm": float(norms[-1]),
+            "updates_skipped": int((~norms.isfinite()).sum()),
         }
 
 

@@ -1,6 +1,7 @@
 """The loop against a plain computation."""
 
 import copy
+import logging
 
 import numpy as np
 import pytest
@@ -104,7 +105,9 @@ def test_an_update_without_a_finite_gradient_is_not_applied(make_trainer):
 def test_weight_decay_spares_embeddings_and_vectors(make_trainer):
     trainer = make_trainer("optimizer=adamw", "optimizer.weight_decay=0.5")
     names = {id(parameter): name for name, parameter in trainer.model.named_parameters()}
-    decaying, others = ({names[id(p)] for p in group["params"]} for group in trainer.step.optimizer.param_groups)
+    decaying, others = (
+        {names[id(p)] for p in group["params"]} for group in trainer.step.optimizer.param_groups
+    )
     assert trainer.step.optimizer.param_groups[0]["weight_decay"] == 0.5
     assert trainer.step.optimizer.param_groups[1]["weight_decay"] == 0.0
     assert decaying | others == set(names.values())
@@ -131,3 +134,66 @@ def test_vocabulary_of_a_trained_model_round_trips(tokenizer, tmp_path):
     two = Tokenizer(tokenizer.source, Vocabulary(tokenizer.source.model))
     run.write_tokenizer(two)
     assert not run.read_tokenizer(joint=False).joint
+
+
+def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monkeypatch):
+    trainer = make_trainer("training.update_tokens=60")
+    longer = np.maximum(trainer.source_lengths, trainer.target_lengths)
+    whole = trainer.max_tokens
+    assert all(len(update) == 1 for update in trainer.plan(0))
+    tried = []
+
+    def fits(rows):
+        tried.append(len(rows) * int(longer[rows].max()))
+        return tried[-1] <= 20
+
+    limited = make_trainer("training.update_tokens=60")
+    monkeypatch.setattr(limited.step, "fits", fits)
+    assert limited.max_tokens < whole
+    assert tried[0] > 20
+    assert all(
+        len(rows) * longer[rows].max() <= limited.max_tokens for update in limited.plan(0) for rows in update
+    )
+    assert limited.progress.max_tokens == limited.max_tokens
+    assert make_trainer("training.max_tokens=77").max_tokens == 77
+
+
+def test_probing_learns_nothing(make_trainer):
+    trainer = make_trainer()
+    before = [parameter.clone() for parameter in trainer.model.parameters()]
+    assert trainer.step.fits(np.arange(20))
+    assert all(parameter.grad is None for parameter in trainer.model.parameters())
+    assert all(map(torch.equal, before, trainer.model.parameters()))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory."),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+    ],
+)
+def test_running_out_of_memory_splits_the_micro_batch(error, make_trainer, monkeypatch, caplog):
+    whole, split = (make_trainer("training.update_tokens=60") for _ in range(2))
+    update = whole.plan(0)[0]
+    expected = whole.step.run(1, update)
+    forward, sizes = split.step.objective.forward, []
+
+    def limited(batch, sample_mask=None):
+        sizes.append(len(batch.source))
+        loss = forward(batch, sample_mask)
+        if len(batch.source) > 2:
+            raise error
+        return loss
+
+    monkeypatch.setattr(split.step.objective, "forward", limited)
+    with caplog.at_level(logging.WARNING, "nmt"):
+        found = split.step.run(1, update)
+    assert sizes[0] == len(update[0]) > 2
+    assert "ran out of memory" in caplog.text
+    assert_close(found.total, expected.total)
+    for left, right in zip(whole.model.parameters(), split.model.parameters(), strict=True):
+        assert_close(left, right)
+    monkeypatch.setattr(split.step, "_accumulate", lambda *_: (_ for _ in ()).throw(error))
+    with pytest.raises(type(error)):
+        split.step.run(2, [np.array([0])])

@@ -1,0 +1,82 @@
+"""Rows and rectangles against explicit loops; nothing crosses from what is no token."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from nmt.models.packing import Grid, Packing, round_up
+
+LENGTHS = (5, 3, 7)
+
+
+def packing(lengths=LENGTHS, num_heads=2):
+    return Packing(torch.tensor(lengths), max(lengths), torch.device("cpu"), num_heads)
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 63, 64, 300, 1000, 4097, 100_000])
+def test_counts_are_rounded_up_to_few_numbers(count):
+    rounded = round_up(count)
+    assert count <= rounded < count + max(8, count / 8)
+    assert round_up(rounded) == rounded
+    assert len({round_up(i) for i in range(4096, 8192)}) <= 17
+
+
+def test_rows_are_the_tokens_sentence_by_sentence():
+    layout, rectangle = packing(), torch.randn(3, 7, 4)
+    rows = layout.pack(rectangle)
+    expected = torch.cat([rectangle[i, :length] for i, length in enumerate(LENGTHS)])
+    assert torch.equal(rows[: layout.num_tokens], expected)
+    assert len(rows) == round_up(15 + 1)
+    back = layout.unpack(rows)
+    assert back.shape == rectangle.shape
+    for i, length in enumerate(LENGTHS):
+        assert torch.equal(back[i, :length], rectangle[i, :length])
+
+
+def test_heads_are_the_tokens_of_each_part_and_head():
+    layout = packing()
+    rows = torch.randn(len(layout.rows), 3 * 2 * 4)
+    heads = layout.to_heads(rows, 3)
+    first = 0
+    for sentence, length in enumerate(LENGTHS):
+        tokens = rows[first : first + length].view(length, 3, 2, 4)
+        assert torch.equal(heads[:, sentence, :, :length], tokens.permute(1, 2, 0, 3))
+        first += length
+    assert torch.equal(layout.from_heads(heads[0])[:15], rows[:15, :8])
+    grid = Grid(3, 2)
+    assert torch.equal(grid.from_heads(grid.to_heads(rows[:6], 3)[0]), rows[:6, :8])
+
+
+def test_the_mask_shows_the_tokens_of_a_sentence_and_an_empty_sentence_to_itself():
+    visible = packing().mask[:, 0, 0] == 0
+    assert visible[:3].sum(1).tolist() == list(LENGTHS)
+    assert visible[3:].all()
+    assert len(visible) > 3
+
+
+def test_gradients_are_those_of_indexing():
+    layout = packing()
+    rows = torch.randn(len(layout.rows), 2 * 2 * 4, dtype=torch.float64, requires_grad=True)
+    weights = torch.randn(2, 3, 2, 7, 4, dtype=torch.float64)
+    inside = (torch.arange(7) < torch.tensor(LENGTHS).unsqueeze(1))[None, :, None, :, None]
+    (layout.to_heads(rows, 2)[:, :3, :, :7] * weights * inside).sum().backward()
+    expected = torch.cat(
+        [weights[:, i, :, :n].permute(2, 0, 1, 3).reshape(n, -1) for i, n in enumerate(LENGTHS)]
+    )
+    assert_close(rows.grad[:15], expected)
+    assert not rows.grad[15:].any()
+
+
+def test_what_fillers_hold_reaches_no_token(tiny_model, tiny_batch):
+    model, batch = tiny_model("transformer"), tiny_batch()
+    model(batch).outputs[batch.target_out != 0].sum().backward()
+    plain = [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
+    model.zero_grad()
+    # Other fillers: the same sentences twice, of which the second time counts for nothing.
+    twice = type(batch)(
+        *(torch.cat([ids, ids.flip(0)]) for ids in (batch.source, batch.source_lengths)),
+        *(torch.cat([ids, ids.flip(0)]) for ids in (batch.target_in, batch.target_out, batch.target_lengths)),
+    )
+    model(twice).outputs[:3][batch.target_out != 0].sum().backward()
+    for left, right in zip(plain, [p.grad for p in model.parameters() if p.grad is not None], strict=True):
+        assert_close(left, right)

@@ -1,0 +1,48 @@
+"""The benchmarks run, and what they count is right; how fast anything is, no test says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
+TINY = ("model.d_model=16", "model.d_ff=16", "model.num_heads=2", "training.update_tokens=64")
+
+
+@pytest.fixture
+def ids(tmp_path):
+    sentences = [[4 + (i + j) % 90 for j in range(1 + i % 7)] + [3] for i in range(200)]
+    for language in ("de", "en"):
+        (tmp_path / f"train.{language}.json").write_text(json.dumps(sentences))
+    return tmp_path
+
+
+@pytest.mark.parametrize("model", ["transformer", "attention"])
+def test_training_on_fixed_work_gives_its_figures(model, ids):
+    sizes = TINY if model == "transformer" else ("model.d_hidden=8", "training.update_tokens=64")
+    command = [sys.executable, SCRIPTS / "benchmark_training.py", "--ids", ids, "--json", ids / "out.json"]
+    command += ["--updates", "2", "--repeats", "2", f"model={model}", *sizes, "precision=float32"]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    figures = json.loads((ids / "out.json").read_text())
+    assert figures["target_tokens_per_second"] > 0
+    assert figures["precision"] == "float32"
+    assert 0 <= figures["padding"] < 1
+    assert 0 < figures["matmul_peak_share"] < 1
+    assert {"spread", "peak_memory_gb", "share_of_time_waiting_for_data"} <= figures.keys()
+
+
+def test_operations_are_six_for_each_weight_and_token(tiny_model, monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from benchmark_training import operations
+
+    model = tiny_model(
+        "transformer", tied="three_way", width=8, d_ff=16, num_encoder_layers=1, num_decoder_layers=2
+    )
+    attention, feed_forward, vocabulary = 4 * 8 * 8, 2 * 8 * 16, model.output.weight.numel()
+    of_source = attention + feed_forward + 2 * 2 * 8 * 8
+    of_target = 2 * (attention + 2 * 8 * 8 + feed_forward) + vocabulary
+    assert operations(model, 10, 1) == 6 * (10 * of_source + of_target)
+    assert torch.is_grad_enabled()
