@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-# A corner of the corpus and a minute each: enough to tell a model that learns from one that does not.
+# A corner of the corpus and a minute each: enough to tell a model that learns from one that does not. The lowest
+# BLEU is half of what was measured: 26, 52 and 5.
 SHORT = (
     "data.num_train=6000", "data.num_validation=100", "data.num_test=100", "tokenizer.vocabulary_size=2500",
     "training.max_updates=450", "training.validate_every=450", "training.checkpoint_every=450",
@@ -15,7 +16,7 @@ SHORT = (
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    ("experiment", "lowest_bleu"), [("demo", 5), ("grammar_attention", 5), ("grammar_rnn", 2)]
+    ("experiment", "lowest_bleu"), [("demo", 12), ("grammar_attention", 25), ("grammar_rnn", 2.5)]
 )
 def test_each_model_learns(nmt, tmp_path, experiment, lowest_bleu):
     nmt("train", f"experiment={experiment}", "run=run", *SHORT, timeout=800)

@@ -90,3 +90,19 @@ def test_projections_in_one_product_start_as_if_alone():
     limit = math.sqrt(6 / (64 + 64))
     for block in weight.chunk(3):
         assert limit * 0.98 < block.abs().max() <= limit
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_dropout_added_to_a_residual_is_the_sum(dtype):
+    dropout = Dropout(0.3).train()
+    residual, x = torch.randn(2, 40, 9, dtype=dtype).requires_grad_()
+    torch.manual_seed(5)
+    together = dropout.add_to(residual, x)
+    (gradients,) = torch.autograd.grad(together.sum(), [x])
+    torch.manual_seed(5)
+    apart = residual + dropout(x)
+    tolerance = {"rtol": 0.02, "atol": 0.02} if dtype == torch.bfloat16 else {}
+    assert_close(together, apart, **tolerance)
+    (expected,) = torch.autograd.grad(apart.sum(), [x])
+    assert_close(gradients, expected, **tolerance)
+    assert_close(dropout.eval().add_to(residual, x), residual + x)
