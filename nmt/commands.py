@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from nmt.check import check
-from nmt.config import EvaluateSettings, TrainSettings, TranslateSettings
+from nmt.config import EvaluateSettings, RunData, TrainSettings, TranslateSettings
 from nmt.data.corpus import (
     BYTE_ORDER_MARK,
     ParallelText,
@@ -109,10 +109,7 @@ def _evaluate_run(settings: EvaluateSettings, run: RunDirectory) -> Evaluation:
 
 def text_of_run(split: str, run: RunDirectory) -> ParallelText:
     """Load the `test` or `validation` text that a run was made with. Raises UserError if it cannot be had."""
-    config = run.read_config()
-    corpus = load_corpus(
-        check(TrainSettings, {**config, "run": None, "resume": False}, f"run: {run.config_path}: ").data
-    )
+    corpus = load_corpus(check(RunData, run.read_config(), f"run: {run.config_path}: ").data)
     text = corpus.validation if split == "validation" else corpus.test
     if text is None:
         raise RunError(f"split: this run has no {split} text; give source and reference")

@@ -3,6 +3,7 @@
 from nmt.config.commands import (
     EvaluateSettings,
     ModelFiles,
+    RunData,
     TrainSettings,
     TranslateSettings,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "PositiveShare",
     "Precision",
     "RNNSettings",
+    "RunData",
     "ScheduleSettings",
     "SearchSettings",
     "Settings",

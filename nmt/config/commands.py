@@ -27,6 +27,14 @@ class ModelFiles(Settings):
     decoding: DecodingSettings
 
 
+class RunData(Settings):
+    """What a finished run says of its text; old runs stay readable by it."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+
+    data: DataSettings
+
+
 class TrainSettings(Settings):
     """See conf/train.yaml."""
 
