@@ -272,6 +272,18 @@ def test_evaluate_a_run_and_files(nmt, run, tmp_path):
     assert "as many lines as in the reference are needed, 4; got 1" in message
 
 
+def test_runs_of_other_versions_stay_of_use(nmt, run, tmp_path):
+    import shutil
+
+    shutil.copytree(run, tmp_path / "older")
+    config = json.loads((tmp_path / "older" / "config.json").read_text())
+    del config["training"]["compile"]
+    config["training"]["forgotten"] = 1
+    (tmp_path / "older" / "config.json").write_text(json.dumps(config))
+    assert nmt("translate", "run=older", stdin=b"Haus\n").stdout.count(b"\n") == 1
+    assert b"BLEU" in nmt("evaluate", "run=older").stdout
+
+
 def test_settings_of_ones_own(nmt, tmp_path):
     (tmp_path / "mine" / "model").mkdir(parents=True)
     (tmp_path / "mine" / "model" / "huge.yaml").write_text("defaults:\n  - transformer\nd_model: 512\n")
