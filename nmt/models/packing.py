@@ -35,6 +35,11 @@ class _Gather(torch.autograd.Function):
         return gradients[0].index_select(0, inverse), None, None
 
 
+def _send(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return the tensor on `device`, without waiting for it where the device can fetch it by itself."""
+    return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
+
+
 def _gather(x: Tensor, index: Tensor, inverse: Tensor) -> Tensor:
     rows: Tensor = _Gather.apply(x, index, inverse)  # type: ignore[no-untyped-call]
     return rows
@@ -62,13 +67,13 @@ class Packing:
         cells[places] = torch.arange(self.num_tokens)
         rows = torch.full((num_rows,), len(cells) - 1)
         rows[: self.num_tokens] = places
-        self.cells = cells.view(height, width).to(device, non_blocking=True)  # (B', L'): row of each cell
-        self.rows = rows.to(device, non_blocking=True)  # (N): cell of each row
-        self.positions = self.rows % width  # (N): place of each row in its sentence
+        self.cells = _send(cells.view(height, width), device)  # (B', L'): row of each cell
+        self.rows = _send(rows, device)  # (N): cell of each row
+        self.positions = (self.rows % width).clamp(max=longest - 1)  # (N): place of each row in its sentence
         # An empty sentence sees itself: there is no softmax of nothing.
         hidden = torch.zeros(height, 1, 1, width)
         hidden[: self.num_sentences].masked_fill_(~inside[:, None, None], -torch.inf)
-        self.mask = hidden.to(device, non_blocking=True)  # (B', 1, 1, L'): added to scores; 0 or -inf
+        self.mask = _send(hidden, device)  # (B', 1, 1, L'): added to scores; 0 or -inf
         self.num_heads = num_heads
         # All at once: what comes later would have each compiled layer look whether it is there.
         self._head_indices = [self._head_index(num_parts) for num_parts in (1, 2, 3)] if num_heads else []

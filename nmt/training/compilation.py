@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 def compile_layers(
-    model: Seq2Seq, wanted: Compile, try_out: Callable[[], object], backend: str = "inductor"
+    model: Seq2Seq, wanted: Compile, try_out: Callable[[], bool], backend: str = "inductor"
 ) -> bool:
     """Compile a model's layers and run `try_out` once; return whether they run compiled from now on.
 
@@ -46,7 +46,8 @@ def compile_layers(
     for region in regions:
         region.forward = MethodType(compiled[type(region)], region)
     try:
-        try_out()
+        if not try_out():
+            raise MemoryError("not enough memory to try it out")
     except Exception as error:  # whatever a compiler may raise; a mistake of ours comes again without it
         reset_layers(regions)
         reason = " ".join(str(error).split("\n")[:2])

@@ -63,41 +63,44 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         vocabulary_size, needs_gradient = len(weight), ctx.needs_input_grad[0]
         x, w, b = outputs.to(dtype), weight.to(dtype), bias.to(dtype)
         true_sum, normaliser_sum = (torch.zeros((), dtype=wide, device=outputs.device) for _ in range(2))
+        share = smoothing / vocabulary_size
+        weight_sum = weight.sum(0, dtype=wide)  # (D)
+        shift = -(share * weight_sum).to(dtype)
         if needs_gradient:
             grad_outputs = torch.empty_like(x)
             grad_weight, grad_bias = torch.zeros_like(weight), torch.zeros_like(bias)
         size = min(len(x), 1 << max(0, (LOGITS_AT_ONCE[device] // vocabulary_size).bit_length() - 1))
         # The big rectangles are made once: fresh memory costs more than the arithmetic on it.
         rectangles = torch.empty(2, size, vocabulary_size, dtype=dtype, device=outputs.device)
-        starts = torch.arange(0, size * vocabulary_size, vocabulary_size, device=outputs.device)
+        rows = torch.arange(size, device=outputs.device)
         with torch.autocast(device, enabled=False):
             for first in range(0, len(x), size):
                 chunk = x[first : first + size]
                 logits, probabilities = rectangles[:, : len(chunk)]
-                true = starts[: len(chunk)] + targets[first : first + size]  # places in the flat rectangles
+                true = rows[: len(chunk)], targets[first : first + size]  # places in the rectangles
                 torch.addmm(b, chunk, w.t(), out=logits)
-                torch.softmax(logits, 1, out=probabilities)
-                # Of the most probable word, both logit and probability are known well in any precision.
-                normalisers = logits.amax(1).to(wide) - probabilities.amax(1).to(wide).log()
                 counted = slice(0, max(0, num_tokens - first))
-                normaliser_sum += normalisers[counted].sum()
-                true_sum += logits.view(-1).take(true)[counted].sum(dtype=wide)
+                true_sum += logits[true][counted].sum(dtype=wide)
                 if needs_gradient:
-                    gradient, flat = probabilities, probabilities.view(-1)
-                    flat.put_(true, flat.take(true) - (1 - smoothing))
+                    torch.softmax(logits, 1, out=probabilities)
+                    # The most probable word gives the normaliser to 1/500 nat in bfloat16, without another pass.
+                    normalisers = logits.amax(1).to(wide) - probabilities.amax(1).to(wide).log()
+                    gradient = probabilities
+                    gradient[true] -= 1 - smoothing
                     gradient[counted.stop :] = 0
-                    torch.mm(gradient, w, out=grad_outputs[first : first + size])
+                    torch.addmm(shift, gradient, w, out=grad_outputs[first : first + size])
                     grad_weight += gradient.t() @ chunk
                     grad_bias += gradient.sum(0)
+                else:
+                    normalisers = logits.to(wide).logsumexp(1)
+                normaliser_sum += normalisers[counted].sum()
             total = nll = normaliser_sum - true_sum
             if smoothing:
                 output_sum = x[:num_tokens].sum(0, dtype=wide)
-                weight_sum = weight.sum(0, dtype=wide)
                 logit_sum = output_sum @ weight_sum + num_tokens * bias.sum(dtype=wide)
-                total = normaliser_sum - (1 - smoothing) * true_sum - smoothing / vocabulary_size * logit_sum
+                total = normaliser_sum - (1 - smoothing) * true_sum - share * logit_sum
                 if needs_gradient:
-                    share = smoothing / vocabulary_size
-                    grad_outputs[:num_tokens] -= (share * weight_sum).to(dtype)
+                    grad_outputs[num_tokens:] = 0
                     grad_weight -= share * output_sum
                     grad_bias -= share * num_tokens
         if needs_gradient:

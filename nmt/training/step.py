@@ -33,12 +33,13 @@ class UpdateFigures:
     num_tokens: int
     learning_rate: float
     seconds_collating: float  # waiting for data
+    ran_out_of_memory: bool  # and was done in smaller parts
 
 
 class TrainingStep:
     """A model, its objective and its optimizer, moved by one update at a time.
 
-    What an update does depends on the weights, the moments, the settings and its number alone.
+    What an update does depends on the weights, the moments, the settings, its number and its micro-batches alone.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class TrainingStep:
         )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        ran_out_of_memory = False
         while True:
             try:
                 total, nll, num_tokens, seconds_collating = self._accumulate(number, micro_batches)
@@ -79,9 +81,10 @@ class TrainingStep:
                 if not is_out_of_memory(error) or all(len(rows) == 1 for rows in micro_batches):
                     raise
             self.forget_gradients()
+            ran_out_of_memory = True
             micro_batches = [half for rows in micro_batches for half in np.array_split(rows, 2) if len(half)]
             logger.warning(
-                "update %d ran out of memory and begins again in %d parts; a lower training.max_tokens saves time",
+                "update %d ran out of memory and begins again in %d parts",
                 number,
                 len(micro_batches),
             )
@@ -92,12 +95,16 @@ class TrainingStep:
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad(set_to_none=True)
-        return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating)
+        return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating, ran_out_of_memory)
 
     def fits(self, rows: Int64Array) -> bool:
         """Tell whether there is memory to learn from these pairs at once; nothing is learned."""
         try:
+            # In place of the optimizer's moments, which come with the first update.
+            parameters = [] if self.optimizer.state else self.model.parameters()
+            moments = [(torch.empty_like(p), torch.empty_like(p)) for p in parameters]
             self._accumulate(0, [rows])
+            del moments
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
@@ -137,4 +144,5 @@ class TrainingStep:
 
 def is_out_of_memory(error: RuntimeError) -> bool:
     """Tell whether an error of PyTorch's says that there is no memory left, on the device or on the host."""
-    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
+    signs = ("out of memory", "allocate memory", "ALLOC_FAILED")
+    return isinstance(error, torch.OutOfMemoryError) or any(sign in str(error) for sign in signs)

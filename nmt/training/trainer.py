@@ -28,6 +28,8 @@ from nmt.training.validation import mean_loss, validation_search
 
 logger = logging.getLogger(__name__)
 
+MAX_TOKENS_ON_CPU = 16_384
+
 
 class Trainer:
     """Trains one model on one data set and writes one run directory."""
@@ -57,7 +59,8 @@ class Trainer:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
         if self.run.steps():
             self.progress = load_checkpoint(self.run, self.model, self.step.optimizer)
-            self.step.scaler.load_state_dict(self.progress.loss_scale)
+            if self.progress.loss_scale:
+                self.step.scaler.load_state_dict(self.progress.loss_scale)
         metrics = self.run.path / "metrics.jsonl"
         if metrics.exists():  # what was noted after the checkpoint happens again; the last line may be torn
             lines = metrics.read_text(encoding="utf-8").split("\n")[:-1]
@@ -93,7 +96,8 @@ class Trainer:
     def _find_max_tokens(self) -> int:
         """Return the size of the largest update, or the largest half, quarter … of it that fits in memory.
 
-        More would never be used. What is tried are the widest update and the one with the longest sentences.
+        More would never be used. What is tried are the widest update, the one with the longest sentences and the one
+        with the most. On the CPU the system promises more memory than there is, so there is a limit there.
         """
         longer = np.maximum(self.source_lengths, self.target_lengths)
         update_tokens = self.settings.training.update_tokens
@@ -107,12 +111,19 @@ class Trainer:
         )
         sizes = [len(rows) * int(longer[rows].max()) for (rows,) in plan]
         longest = max(range(len(plan)), key=lambda i: int(longer[plan[i][0]].max()))
-        candidates = [plan[sizes.index(max(sizes))][0], plan[longest][0]]
+        candidates = [
+            plan[sizes.index(max(sizes))][0],
+            plan[longest][0],
+            max((rows for (rows,) in plan), key=len),
+        ]
         max_tokens = 1 << max(sizes).bit_length()
+        if self.device.type == "cpu":
+            max_tokens = min(max_tokens, MAX_TOKENS_ON_CPU)
         while max_tokens > longer.max():
             if all(self.step.fits(plan_by_length(longer, max_tokens, rows)[0]) for rows in candidates):
                 break
             max_tokens //= 2
+        logger.info("memory       up to %d padded tokens at once", max_tokens)
         return max_tokens
 
     def reason_to_stop(self) -> str | None:
@@ -131,10 +142,10 @@ class Trainer:
     def train(self) -> None:
         """Run updates until there is a reason to stop; validate and save on the way and at the end."""
         limits, progress = self.settings.training, self.progress
+        started, seconds_before = time.monotonic(), progress.seconds
         sample = self.plan(progress.epoch)[0][0]
         compile_layers(self.model, limits.compile, lambda: self.step.fits(sample))
         bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=None)
-        started, seconds_before = time.monotonic(), progress.seconds
         window = Window()
         saved_at = progress.update
         with bar:
@@ -142,6 +153,8 @@ class Trainer:
                 progress.update += 1
                 figures = self.step.run(progress.update, update)
                 progress.num_tokens += figures.num_tokens
+                if figures.ran_out_of_memory and progress.max_tokens is not None:
+                    progress.max_tokens = max(1, progress.max_tokens // 2)
                 window.add(figures)
                 progress.seconds = seconds_before + time.monotonic() - started
                 bar.update()
@@ -171,13 +184,15 @@ class Trainer:
         """Yield the updates from the present position in the plan on, and move the position."""
         progress = self.progress
         while True:
-            updates = self.plan(progress.epoch)
+            max_tokens, updates = self.max_tokens, self.plan(progress.epoch)
             if progress.position >= len(updates):
                 raise RunError(
                     f"data: the text that the run began with is needed to go on; got {len(updates)} updates an "
                     f"epoch, and the run was at {progress.position}"
                 )
             while progress.position < len(updates):
+                if self.max_tokens != max_tokens:  # the same updates, in smaller parts
+                    max_tokens, updates = self.max_tokens, self.plan(progress.epoch)
                 update = updates[progress.position]
                 progress.position += 1
                 if progress.position == len(updates):
