@@ -1,5 +1,7 @@
 """The same on a GPU; skipped where there is none."""
 
+import json
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -39,3 +41,14 @@ def test_training_on_the_gpu(nmt, tmp_path, tiny_training, precision):
         nmt("translate", "run=run", "device=cpu", "precision=float32", stdin=b"Haus\n").stdout.count(b"\n")
         == 1
     )
+
+
+def test_compiled_training_on_the_gpu(nmt, tmp_path, tiny_training):
+    done = nmt("train", "run=run", "device=cuda", "training.compile=on", *tiny_training())
+    assert b"compiled in" in done.stderr
+    nmt("train", "run=eager", "device=cuda", "training.compile=off", *tiny_training())
+    compiled, eager = (
+        [json.loads(line)["loss"] for line in (tmp_path / run / "metrics.jsonl").read_text().split("\n")[:-1]]
+        for run in ("run", "eager")
+    )
+    assert compiled == pytest.approx(eager, rel=0.02)

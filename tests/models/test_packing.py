@@ -5,6 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from nmt.models.packing import Grid, Packing, round_up
+from nmt.training.objective import Objective
 
 LENGTHS = (5, 3, 7)
 
@@ -67,16 +68,29 @@ def test_gradients_are_those_of_indexing():
     assert not rows.grad[15:].any()
 
 
+def test_a_table_of_positions_need_not_reach_beyond_the_longest(tiny_model, tiny_batch):
+    model = tiny_model("transformer", positions="learned", max_positions=9)
+    model(tiny_batch(source_lengths=(9, 3), target_lengths=(2, 9))).outputs.sum().backward()
+    assert model.source_positions.weight.grad is not None
+
+
 def test_what_fillers_hold_reaches_no_token(tiny_model, tiny_batch):
-    model, batch = tiny_model("transformer"), tiny_batch()
-    model(batch).outputs[batch.target_out != 0].sum().backward()
-    plain = [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
-    model.zero_grad()
-    # Other fillers: the same sentences twice, of which the second time counts for nothing.
-    twice = type(batch)(
-        *(torch.cat([ids, ids.flip(0)]) for ids in (batch.source, batch.source_lengths)),
-        *(torch.cat([ids, ids.flip(0)]) for ids in (batch.target_in, batch.target_out, batch.target_lengths)),
-    )
-    model(twice).outputs[:3][batch.target_out != 0].sum().backward()
-    for left, right in zip(plain, [p.grad for p in model.parameters() if p.grad is not None], strict=True):
-        assert_close(left, right)
+    model, batch = tiny_model("transformer", dropout=0.0), tiny_batch()
+
+    def learn():
+        model.zero_grad()
+        loss = Objective(model, 0.1).train()(batch).total
+        loss.backward()
+        return [loss.detach(), *(parameter.grad.clone() for parameter in model.parameters())]
+
+    plain = learn()
+    num_tokens = {"encoder": int(batch.source_lengths.sum()), "decoder": batch.num_tokens}
+    for side, count in num_tokens.items():
+        for layer in getattr(model, side):
+            layer.register_forward_pre_hook(
+                lambda _, given, count=count: (torch.cat([given[0][:count], given[0][count:] + 1e3]), *given[1:])
+            )
+            layer.register_forward_hook(
+                lambda _, given, rows, count=count: torch.cat([rows[:count], rows[count:] - 1e3])
+            )
+    assert_close(learn(), plain)

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
 TINY = ("model.d_model=16", "model.d_ff=16", "model.num_heads=2", "training.update_tokens=64")
@@ -45,4 +44,3 @@ def test_operations_are_six_for_each_weight_and_token(tiny_model, monkeypatch):
     of_source = attention + feed_forward + 2 * 2 * 8 * 8
     of_target = 2 * (attention + 2 * 8 * 8 + feed_forward) + vocabulary
     assert operations(model, 10, 1) == 6 * (10 * of_source + of_target)
-    assert torch.is_grad_enabled()

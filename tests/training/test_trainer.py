@@ -13,6 +13,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.run_directory import RunDirectory, average
+from nmt.training.checkpoint import save_checkpoint
 from nmt.training.objective import Objective
 from nmt.training.trainer import Trainer
 
@@ -154,7 +155,12 @@ def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monke
     assert all(
         len(rows) * longer[rows].max() <= limited.max_tokens for update in limited.plan(0) for rows in update
     )
-    assert limited.progress.max_tokens == limited.max_tokens
+    found = limited.max_tokens
+    save_checkpoint(limited.run, limited.model, limited.step.optimizer, limited.progress, 5)
+    resumed = make_trainer("training.update_tokens=60")
+    monkeypatch.setattr(resumed.step, "fits", lambda rows: pytest.fail("looked again"))
+    resumed.resume()
+    assert resumed.max_tokens == found
     assert make_trainer("training.max_tokens=77").max_tokens == 77
 
 
@@ -174,22 +180,25 @@ def test_probing_learns_nothing(make_trainer):
     ],
 )
 def test_running_out_of_memory_splits_the_micro_batch(error, make_trainer, monkeypatch, caplog):
-    whole, split = (make_trainer("training.update_tokens=60") for _ in range(2))
+    limits = ("training.update_tokens=60", "training.max_tokens=60")
+    whole, split = make_trainer(*limits), make_trainer(*limits)
     update = whole.plan(0)[0]
-    expected = whole.step.run(1, update)
+    halves = np.array_split(np.concatenate(update), 2)
+    expected = whole.step.run(1, halves)
     forward, sizes = split.step.objective.forward, []
 
     def limited(batch, sample_mask=None):
         sizes.append(len(batch.source))
-        loss = forward(batch, sample_mask)
-        if len(batch.source) > 2:
+        if len(sizes) == 2:  # the first half has left its gradients by then
             raise error
-        return loss
+        return forward(batch, sample_mask)
 
     monkeypatch.setattr(split.step.objective, "forward", limited)
     with caplog.at_level(logging.WARNING, "nmt"):
-        found = split.step.run(1, update)
-    assert sizes[0] == len(update[0]) > 2
+        found = split.step.run(1, halves)
+    assert len(sizes) == 2 + 4
+    assert found.ran_out_of_memory
+    assert not expected.ran_out_of_memory
     assert "ran out of memory" in caplog.text
     assert_close(found.total, expected.total)
     for left, right in zip(whole.model.parameters(), split.model.parameters(), strict=True):
