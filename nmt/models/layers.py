@@ -6,10 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-# On the CPU, PyTorch's fused attention is slower than two plain products while the scores fit in cache:
-# forward and backward of 270 sentences of 16 tokens took 36 ms against 5 ms on two Xeon cores.
-LARGEST_PLAIN_SCORES = 128 * 128
-
 
 class Dropout(nn.Module):
     """Zero a share `probability` of the activations in training and scale the others up (Srivastava et al. 2014).
@@ -85,31 +81,6 @@ def sinusoids(first: int, length: int, width: int, device: torch.device) -> Tens
     rates = torch.exp(torch.arange(width // 2, device=device) * (-math.log(10_000.0) / (width // 2)))
     angles = positions.unsqueeze(1) * rates
     return torch.cat([angles.sin(), angles.cos()], 1)
-
-
-def attend(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, causal: bool = False
-) -> Tensor:
-    """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1).
-
-    `query` (B, H, T, d), `key` and `value` (B, H, S, d); `mask` (B, 1, 1, S) is added to the scores; `causal`
-    hides from each position those after it. Returns (B, H, T, d).
-    """
-    mask = None if mask is None else mask.to(query.dtype)
-    num_heads, longest = query.shape[1:3]
-    plain = query.device.type == "cpu" and longest * key.shape[2] <= LARGEST_PLAIN_SCORES
-    if not plain:
-        return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
-    if causal:
-        added = query.new_full((1, longest, longest), -torch.inf).triu(1)
-    elif mask is None:
-        added = query.new_zeros(1, 1, 1)
-    else:
-        added = mask.expand(-1, num_heads, -1, -1).flatten(0, 1)
-    scores = torch.baddbmm(
-        added, query.flatten(0, 1), key.flatten(0, 1).transpose(1, 2), alpha=query.shape[-1] ** -0.5
-    )
-    return (scores.softmax(-1, dtype=scores.dtype) @ value.flatten(0, 1)).view(query.shape)
 
 
 def xavier_linear(d_in: int, d_out: int, num_blocks: int = 1, bias: bool = True) -> nn.Linear:

@@ -8,14 +8,14 @@ from torch import Tensor, nn
 
 from nmt.data.batching import Batch
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq
-from nmt.models.layers import Dropout, Embedding, attend, sinusoids, to_autocast_dtype, xavier_linear
+from nmt.models.layers import Dropout, Embedding, sinusoids, to_autocast_dtype, xavier_linear
 from nmt.models.packing import Grid, Packing
+from nmt.models.scaled_attention import KeysValues, attend
 
 # The key and value buffers of decoding grow by so many positions at a time.
 CACHE_BLOCK = 32
 
 Layout = Packing | Grid
-Memory = tuple[Tensor, Tensor]  # keys and values of the encoded source
 
 
 class LayerCache:
@@ -26,7 +26,7 @@ class LayerCache:
         self.length = length
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Store key and value (N, H, 1, d) and return all that there are, (N, H, length + 1, d)."""
+        """Store key and value (N, H, 1, d) and return all that there are, (N, H, length + 1, d) each."""
         self.buffer[:, 0, :, self.length] = key[:, :, 0]
         self.buffer[:, 1, :, self.length] = value[:, :, 0]
         return self.buffer[:, 0, :, : self.length + 1], self.buffer[:, 1, :, : self.length + 1]
@@ -49,10 +49,11 @@ class SelfAttention(nn.Module):
         cache: LayerCache | None = None,
     ) -> Tensor:
         """Return (N, D) for rows x (N, D); with a cache each is the next position of a hypothesis."""
-        query, key, value = layout.to_heads(self.query_key_value(x), 3).unbind(0)
+        heads = layout.to_heads(self.query_key_value(x), 3)
+        memory = None
         if cache is not None:
-            key, value = cache.append(key, value)
-        return self.output(layout.from_heads(attend(query, key, value, mask, causal)))
+            heads, memory = heads[:1], cache.append(heads[1], heads[2])
+        return self.output(layout.from_heads(attend(heads, memory, mask, causal)))
 
 
 class CrossAttention(nn.Module):
@@ -64,15 +65,13 @@ class CrossAttention(nn.Module):
         self.key_value = xavier_linear(d_model, 2 * d_model, num_blocks=2, bias=False)
         self.output = xavier_linear(d_model, d_model)
 
-    def project_memory(self, encoded: Tensor, layout: Layout) -> Memory:
-        """Return keys and values, (B, H, S, d) each, of the rows (N, D) of the encoded source."""
-        key, value = layout.to_heads(self.key_value(encoded), 2).unbind(0)
-        return key, value
+    def project_memory(self, encoded: Tensor, layout: Layout) -> Tensor:
+        """Return keys and values (2, B, H, S, d) of the rows (N, D) of the encoded source."""
+        return layout.to_heads(self.key_value(encoded), 2)
 
-    def forward(self, x: Tensor, layout: Layout, memory: Memory, mask: Tensor) -> Tensor:
+    def forward(self, x: Tensor, layout: Layout, memory: KeysValues, mask: Tensor) -> Tensor:
         """Return (N, D) for rows x (N, D) of the sentences of the memory."""
-        (query,) = layout.to_heads(self.query(x), 1).unbind(0)
-        return self.output(layout.from_heads(attend(query, *memory, mask)))
+        return self.output(layout.from_heads(attend(layout.to_heads(self.query(x), 1), memory, mask)))
 
 
 class FeedForward(nn.Sequential):
@@ -132,7 +131,7 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         layouts: tuple[Layout, Layout],
-        memory: Memory,
+        memory: KeysValues,
         mask: Tensor,
         cache: LayerCache | None = None,
     ) -> Tensor:

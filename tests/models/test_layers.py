@@ -4,11 +4,9 @@ import math
 
 import pytest
 import torch
-from torch.nn import functional
 from torch.testing import assert_close
 
-from nmt.models import layers
-from nmt.models.layers import Dropout, attend, sinusoids, xavier_linear
+from nmt.models.layers import Dropout, sinusoids, xavier_linear
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.3, 0.5])
@@ -63,27 +61,6 @@ def test_sinusoids_are_those_of_the_paper():
 
 
 # No model hides both at once, and fused attention refuses it.
-@pytest.mark.parametrize(("causal", "masked"), [(False, False), (True, False), (False, True)])
-def test_plain_attention_equals_fused_attention(causal, masked, monkeypatch):
-    torch.manual_seed(0)
-    query, key, value = torch.randn(3, 2, 2, 5, 4, dtype=torch.float64)
-    mask = (
-        torch.tensor([[[[True, True, True, True, False]]], [[[True, True, False, False, False]]]])
-        if masked
-        else None
-    )
-    added = None if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)
-    plain = attend(query, key, value, added, causal)
-    monkeypatch.setattr(layers, "LARGEST_PLAIN_SCORES", 0)
-    assert_close(attend(query, key, value, added, causal), plain)
-    scores = torch.einsum("bhtd,bhsd->bhts", query, key) / 2
-    if causal:
-        scores = scores.masked_fill(torch.arange(5)[None, :] > torch.arange(5)[:, None], -1e30)
-    if masked:
-        scores = scores.masked_fill(~mask, -1e30)
-    assert_close(torch.einsum("bhts,bhsd->bhtd", functional.softmax(scores, -1), value), plain)
-
-
 def test_projections_in_one_product_start_as_if_alone():
     torch.manual_seed(0)
     weight = xavier_linear(64, 192, num_blocks=3, bias=False).weight

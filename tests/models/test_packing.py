@@ -88,7 +88,10 @@ def test_what_fillers_hold_reaches_no_token(tiny_model, tiny_batch):
     for side, count in num_tokens.items():
         for layer in getattr(model, side):
             layer.register_forward_pre_hook(
-                lambda _, given, count=count: (torch.cat([given[0][:count], given[0][count:] + 1e3]), *given[1:])
+                lambda _, given, count=count: (
+                    torch.cat([given[0][:count], given[0][count:] + 1e3]),
+                    *given[1:],
+                )
             )
             layer.register_forward_hook(
                 lambda _, given, rows, count=count: torch.cat([rows[:count], rows[count:] - 1e3])

@@ -26,7 +26,9 @@ def many(tiny_batch, count, longest):
 
 def test_compiled_layers_equal_eager_ones_on_every_shape(tiny_model, tiny_batch):
     model = tiny_model("transformer", dropout=0.0)
-    batches = [many(tiny_batch, count, longest) for count, longest in ((60, 12), (50, 15), (37, 40), (21, 60))]
+    batches = [
+        many(tiny_batch, count, longest) for count, longest in ((60, 12), (50, 15), (37, 40), (21, 60))
+    ]
     eager = [learn(model, batch) for batch in batches]
     programs = []
 
