@@ -1,8 +1,15 @@
 """Which device computes, and in which precision: what it really does, not what it emulates."""
 
+import ctypes
+import sys
+
 import torch
 
 from nmt.errors import DeviceError
+
+# Parameters of the C library's mallopt: what is free at the top of the heap before it is returned, how many blocks
+# are taken outside the heap.
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -19,9 +26,22 @@ def choose_device(name: str) -> torch.device:
     elif not available[name]:
         there = ", ".join(device for device, is_there in available.items() if is_there)
         raise DeviceError(f"device: one that this machine has is needed ({there}); got {name}")
+    if name == "cpu":
+        _keep_freed_memory()
     if name == "cuda":
         torch.set_float32_matmul_precision("high")  # TF32 for what stays in float32
     return torch.device(name)
+
+
+def _keep_freed_memory() -> None:
+    """Ask the C library not to return freed memory to the system, where it can.
+
+    The next update needs it again, and page faults take longer than the arithmetic on what they bring.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+        mallopt(M_MMAP_MAX, 0)
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:

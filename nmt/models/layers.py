@@ -1,6 +1,7 @@
 """Pieces that several models are built of."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -37,10 +38,54 @@ class Dropout(nn.Module):
 
     def _draw_kept(self, x: Tensor) -> Tensor:
         """Draw what is kept, 1, and what is not, 0: as numbers of x's type, since products with bools are slow."""
+        if x.device.type != "cpu":
+            return torch.empty_like(x, requires_grad=False).bernoulli_(1 / self.scale)
         words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
         words.random_(torch.iinfo(torch.int64).min, None)  # all 64 bits; the default range leaves one out
         random_bytes = words.view(torch.uint8)[: x.numel()].view(x.shape)
         return torch.ge(random_bytes, self.num_dropped, out=torch.empty_like(x, requires_grad=False))
+
+
+class ActivationDropout(Dropout):
+    """ReLU or GELU, then dropout that leaves its scale to the weights of the next layer: `next_scale`.
+
+    On wide inner layers each pass over the activations counts. What ReLU leaves is positive unless it is dropped, so
+    the result alone tells where the gradient passes.
+    """
+
+    def __init__(self, activation: str, probability: float) -> None:
+        super().__init__(probability)
+        self.is_relu = activation == "relu"
+
+    @property
+    def next_scale(self) -> float:
+        """What the weights that meet the result are to be multiplied with."""
+        return self.scale if self.training and self.probability else 1.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the activations of x (…) without those that are dropped; x itself may be overwritten."""
+        kept = self._draw_kept(x) if self.next_scale != 1 else None
+        if self.is_relu:
+            rectified: Tensor = _Rectify.apply(x, kept)  # type: ignore[no-untyped-call]
+            return rectified
+        x = functional.gelu(x)
+        return x if kept is None else x * kept
+
+
+class _Rectify(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, kept: Tensor | None) -> Tensor:
+        x.relu_()
+        if kept is not None:
+            x.mul_(kept)
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (x,) = ctx.saved_tensors
+        return torch.ops.aten.threshold_backward(gradients[0], x, 0), None
 
 
 class Embedding(nn.Embedding):

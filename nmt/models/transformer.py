@@ -5,10 +5,18 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from nmt.data.batching import Batch
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq
-from nmt.models.layers import Dropout, Embedding, sinusoids, to_autocast_dtype, xavier_linear
+from nmt.models.layers import (
+    ActivationDropout,
+    Dropout,
+    Embedding,
+    sinusoids,
+    to_autocast_dtype,
+    xavier_linear,
+)
 from nmt.models.packing import Grid, Packing
 from nmt.models.scaled_attention import KeysValues, attend
 
@@ -74,16 +82,20 @@ class CrossAttention(nn.Module):
         return self.output(layout.from_heads(attend(layout.to_heads(self.query(x), 1), memory, mask)))
 
 
-class FeedForward(nn.Sequential):
+class FeedForward(nn.Module):
     """Two layers, position by position."""
 
     def __init__(self, d_model: int, d_ff: int, activation: str, dropout: float) -> None:
-        super().__init__(
-            xavier_linear(d_model, d_ff),
-            nn.ReLU(inplace=True) if activation == "relu" else nn.GELU(),
-            Dropout(dropout),
-            xavier_linear(d_ff, d_model),
-        )
+        super().__init__()
+        self.inner = xavier_linear(d_model, d_ff)
+        self.activation = ActivationDropout(activation, dropout)
+        self.outer = xavier_linear(d_ff, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (N, D) for rows x (N, D)."""
+        hidden, scale = self.activation(self.inner(x)), self.activation.next_scale
+        weight = self.outer.weight if scale == 1 else self.outer.weight * scale
+        return functional.linear(hidden, weight, self.outer.bias)
 
 
 class Residual(nn.Module):

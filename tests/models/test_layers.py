@@ -4,9 +4,10 @@ import math
 
 import pytest
 import torch
+from torch.nn import functional
 from torch.testing import assert_close
 
-from nmt.models.layers import Dropout, sinusoids, xavier_linear
+from nmt.models.layers import ActivationDropout, Dropout, sinusoids, xavier_linear
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.3, 0.5])
@@ -83,3 +84,20 @@ def test_dropout_added_to_a_residual_is_the_sum(dtype):
     (expected,) = torch.autograd.grad(apart.sum(), [x])
     assert_close(gradients, expected, **tolerance)
     assert_close(dropout.eval().add_to(residual, x), residual + x)
+
+
+@pytest.mark.parametrize(("activation", "plain"), [("relu", functional.relu), ("gelu", functional.gelu)])
+def test_activation_with_dropout_is_both_one_after_the_other(activation, plain):
+    x = torch.randn(40, 9, dtype=torch.float64, requires_grad=True)
+    module, dropout = ActivationDropout(activation, 0.3).train(), Dropout(0.3).train()
+    torch.manual_seed(5)
+    together = module(x * 1) * module.next_scale
+    torch.manual_seed(5)
+    apart = dropout(plain(x))
+    assert_close(together, apart)
+    weights = torch.randn_like(x)
+    found, expected = (torch.autograd.grad((result * weights).sum(), [x]) for result in (together, apart))
+    assert_close(found, expected)
+    module.eval()
+    assert module.next_scale == 1
+    assert_close(module(x * 1), plain(x))
