@@ -2,7 +2,6 @@
 
 import logging
 import time
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -13,27 +12,12 @@ from nmt.data.batching import Update, collate
 from nmt.data.dataset import Dataset, Int64Array
 from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
+from nmt.training.figures import UpdateFigures
 from nmt.training.objective import Objective
 from nmt.training.optimizer import build_optimizer
 from nmt.training.schedule import learning_rate
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class UpdateFigures:
-    """What one update came to; sums are over its target tokens, in nats.
-
-    Tensors stay on the device: reading one waits for the update, so they are read when a line of the log is due.
-    """
-
-    total: Tensor  # what was minimised
-    negative_log_likelihood: Tensor
-    gradient_norm: Tensor
-    num_tokens: int
-    learning_rate: float
-    seconds_collating: float  # waiting for data
-    ran_out_of_memory: bool  # and was done in smaller parts
 
 
 class TrainingStep:

@@ -23,7 +23,8 @@ from nmt.models.interface import Seq2Seq
 from nmt.run_directory import RunDirectory, write_atomically
 from nmt.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from nmt.training.compilation import compile_layers
-from nmt.training.step import TrainingStep, UpdateFigures
+from nmt.training.figures import Window
+from nmt.training.step import TrainingStep
 from nmt.training.validation import mean_loss, validation_search
 
 logger = logging.getLogger(__name__)
@@ -273,40 +274,6 @@ class Trainer:
         }
         with open(self.run.path / "metrics.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
-
-
-class Window:
-    """Figures of the updates since the last line of the log."""
-
-    def __init__(self) -> None:
-        self.started = time.monotonic()
-        self.updates: list[UpdateFigures] = []
-
-    def add(self, figures: UpdateFigures) -> None:
-        """Count one update."""
-        self.updates.append(figures)
-
-    def seconds_per_update(self) -> float:
-        """Return the mean time of an update."""
-        return (time.monotonic() - self.started) / max(1, len(self.updates))
-
-    def figures(self) -> dict[str, float]:
-        """Return loss per target token, target tokens per second, and the figures of the last update."""
-        num_tokens = sum(update.num_tokens for update in self.updates)
-        total, nll = (
-            float(torch.stack([getattr(update, name) for update in self.updates]).sum())
-            for name in ("total", "negative_log_likelihood")
-        )
-        norms = torch.stack([update.gradient_norm for update in self.updates])
-        return {
-            "loss": total / num_tokens,
-            "negative_log_likelihood": nll / num_tokens,
-            "tokens_per_second": num_tokens / (time.monotonic() - self.started),
-            "seconds_waiting_for_data": sum(update.seconds_collating for update in self.updates),
-            "learning_rate": self.updates[-1].learning_rate,
-            "gradient_norm": float(norms[-1]),
-            "updates_skipped": int((~norms.isfinite()).sum()),
-        }
 
 
 def _duration(seconds: float) -> str:
