@@ -99,7 +99,6 @@ def final_test(
 
 def _log_plan(trainer: Trainer, corpus: Corpus, tokenizer: Tokenizer) -> None:
     source, target = trainer.source_lengths, trainer.target_lengths
-    updates = trainer.plan(0)
     num_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     logger.info("run          %s", trainer.run.path)
     logger.info(
@@ -112,6 +111,7 @@ def _log_plan(trainer: Trainer, corpus: Corpus, tokenizer: Tokenizer) -> None:
     )
     logger.info("vocabulary   %d source, %d target pieces", tokenizer.source.size, tokenizer.target.size)
     logger.info("model        %s, %d parameters", trainer.settings.model.kind, num_parameters)
+    updates = trainer.plan(0)
     logger.info(
         "epoch        %d updates of at most %d target tokens, padding %.1f %%",
         len(updates),
