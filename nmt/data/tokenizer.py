@@ -136,4 +136,5 @@ def _explain(message: str, vocabulary_size: int) -> str:
             f"tokenizer.vocabulary_size: at least {smallest[2]} is needed for the characters of this text, "
             f"or a lower tokenizer.character_coverage; got {vocabulary_size}"
         )
-    return f"tokenizer: SentencePiece could not be trained on this text: {message.splitlines()[0]}"
+    reason, _, _ = message.partition("\n")
+    return f"tokenizer: SentencePiece could not be trained on this text: {reason}"

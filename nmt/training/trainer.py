@@ -144,8 +144,7 @@ class Trainer:
         """Run updates until there is a reason to stop; validate and save on the way and at the end."""
         limits, progress = self.settings.training, self.progress
         started, seconds_before = time.monotonic(), progress.seconds
-        sample = self.plan(progress.epoch)[0][0]
-        compile_layers(self.model, limits.compile, lambda: self.step.fits(sample))
+        compile_layers(self.model, limits.compile, lambda: self.step.fits(self.plan(progress.epoch)[0][0]))
         bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=None)
         window = Window()
         saved_at = progress.update
