@@ -1,6 +1,7 @@
 """Speed of training on fixed work: tokens per second, share of the matrix-product peak, padding, waiting, memory.
 
-usage: python scripts/benchmark_training.py [--ids FOLDER] [--json FILE] [--updates N] [--repeats N] [OVERRIDE ...]
+usage: python scripts/benchmark_training.py [--ids FOLDER] [--json FILE] [OVERRIDE ...]
+                                            [--warmup N] [--updates N] [--repeats N]
 
 FOLDER holds train.de.json and train.en.json: lists of sentences, each a list of token ids that ends in EOS
 (0 UNK, 1 PAD, 2 BOS, 3 EOS). Without it, the sentences are random ids. Overrides are those of `nmt train`, such
@@ -29,12 +30,11 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.device import choose_device, choose_precision
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
-from nmt.training.compilation import compile_layers
+from nmt.training.replay import recordable_stream
 from nmt.training.step import TrainingStep
 
 import torch  # isort: skip  after nmt, which sets how it takes memory
 
-WARMUP_UPDATES = 5
 BASE = ["tokenizer.vocabulary_size=8000"]
 RANDOM_PAIRS = 20_000
 
@@ -115,7 +115,12 @@ def peak_memory(device: torch.device) -> float:
 
 
 def measure(
-    ids: Path | None, num_updates: int, num_repeats: int, overrides: list[str], mean_length: int = 14
+    ids: Path | None,
+    num_updates: int,
+    num_repeats: int,
+    overrides: list[str],
+    mean_length: int = 14,
+    num_warmup: int = 5,
 ) -> dict[str, Any]:
     """Train on fixed work and return the figures."""
     settings = check(TrainSettings, compose(Command.TRAIN, [*BASE, *overrides], None).values)
@@ -143,25 +148,26 @@ def measure(
             settings.seed, epoch, source_lengths, target_lengths, limits.update_tokens, max_tokens
         )
 
-    compile_layers(step.model, settings.training.compile, lambda: step.fits(plan(0)[0][0]))
     plans = enumerate(chain.from_iterable(plan(epoch) for epoch in count()), start=1)
-    for number, update in islice(plans, WARMUP_UPDATES):
-        step.run(number, update)
     rates, speeds, waiting, seconds = [], [], 0.0, 0.0
-    for _ in range(num_repeats):
-        updates = list(islice(plans, num_updates))
-        wait_for(device)
-        began, num_tokens = time.perf_counter(), 0
-        for number, update in updates:
-            figures = step.run(number, update)
-            num_tokens += figures.num_tokens
-            waiting += figures.seconds_collating
-        wait_for(device)
-        duration = time.perf_counter() - began
-        rates.append(num_tokens / duration)
-        seconds += duration
-        source_tokens = sum(int(source_lengths[rows].sum()) for _, update in updates for rows in update)
-        speeds.append(operations(step.model, source_tokens, num_tokens) / duration)
+    with recordable_stream(device):
+        step.compile(plan(0)[0][0])
+        for number, update in islice(plans, num_warmup):
+            step.run(number, update)
+        for _ in range(num_repeats):
+            updates = list(islice(plans, num_updates))
+            wait_for(device)
+            began, num_tokens = time.perf_counter(), 0
+            for number, update in updates:
+                figures = step.run(number, update)
+                num_tokens += figures.num_tokens
+                waiting += figures.seconds_collating
+            wait_for(device)
+            duration = time.perf_counter() - began
+            rates.append(num_tokens / duration)
+            seconds += duration
+            source_tokens = sum(int(source_lengths[rows].sum()) for _, update in updates for rows in update)
+            speeds.append(operations(step.model, source_tokens, num_tokens) / duration)
     memory = peak_memory(device)  # before the large matrices below
     peak = matmul_peak(device, dtype)
     return {
@@ -188,10 +194,15 @@ def main() -> None:
     )
     parser.add_argument("--ids", type=Path)
     parser.add_argument("--json", type=Path)
+    parser.add_argument(
+        "--warmup", type=int, default=5, help="updates; on a GPU, two epochs, so that all is recorded"
+    )
     parser.add_argument("--updates", type=int, default=20, help="of each repeat")
     parser.add_argument("--repeats", type=int, default=5)
     arguments, overrides = parser.parse_known_args()
-    figures = measure(arguments.ids, arguments.updates, arguments.repeats, overrides)
+    figures = measure(
+        arguments.ids, arguments.updates, arguments.repeats, overrides, num_warmup=arguments.warmup
+    )
     for name, value in figures.items():
         print(
             f"{name.replace('_', ' '):32} {value:,.3f}" if isinstance(value, float) else f"{name:32} {value}"

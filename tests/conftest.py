@@ -76,6 +76,7 @@ def make_batch(
         pad(target_in, batch_first=True, padding_value=PAD),
         pad(target, batch_first=True, padding_value=PAD),
         torch.tensor(target_lengths),
+        (torch.tensor(source_lengths), torch.tensor(target_lengths)),
     )
 
 

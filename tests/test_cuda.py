@@ -43,10 +43,18 @@ def test_training_on_the_gpu(nmt, tmp_path, tiny_training, precision):
     )
 
 
-def test_compiled_training_on_the_gpu(nmt, tmp_path, tiny_training):
-    done = nmt("train", "run=run", "device=cuda", "training.compile=on", *tiny_training())
+def test_compiled_and_recorded_training_on_the_gpu(nmt, tmp_path, tiny_training):
+    # So many updates that every shape comes again.
+    given = (
+        "device=cuda",
+        *tiny_training(),
+        "model.dropout=0",
+        "training.max_updates=60",
+        "training.validate_every=60",
+    )
+    done = nmt("train", "run=run", "training.compile=on", *given, timeout=600)
     assert b"compiled in" in done.stderr
-    nmt("train", "run=eager", "device=cuda", "training.compile=off", *tiny_training())
+    nmt("train", "run=eager", "training.compile=off", *given)
     compiled, eager = (
         [json.loads(line)["loss"] for line in (tmp_path / run / "metrics.jsonl").read_text().split("\n")[:-1]]
         for run in ("run", "eager")

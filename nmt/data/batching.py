@@ -1,7 +1,8 @@
 """Which sentences go through the model together, and in which order; then their ids as tensors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,10 +11,25 @@ from torch import Tensor
 from nmt.data.dataset import Dataset, Ids, Int64Array
 from nmt.data.tokenizer import Tokenizer
 
+# Room for the longest sentence is a multiple of it: one vector register of bfloat16.
+LANES = 32
+
+
+class Room(NamedTuple):
+    """How much room the sentences of one side are given: a few sizes for all batches.
+
+    Each size that a process meets costs a kernel that is compiled for it (oneDNN on the CPU, torch.compile), a graph
+    (CUDA), and memory of its own.
+    """
+
+    num_rows: int  # N, of sentences laid end to end: more than there are tokens
+    num_sentences: int  # more than there are
+    longest: int  # positions of a sentence
+
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences padded to rectangles; lengths and counts live on the host, so nothing waits for the device.
+    """Sentences padded to rectangles; lengths and counts live on the host, too, so nothing waits for the device.
 
     B sentences, S source length (EOS included), T target length (BOS or EOS included).
     """
@@ -23,19 +39,45 @@ class Batch:
     target_in: Tensor  # (B, T): BOS + y
     target_out: Tensor  # (B, T): y + EOS
     target_lengths: Tensor  # (B), on the host
+    lengths: tuple[Tensor, Tensor]  # of source and target (B each) once more, where the ids are
 
     @property
     def num_tokens(self) -> int:
         """Target tokens that count, EOS included."""
         return int(self.target_lengths.sum())
 
+    @property
+    def room(self) -> tuple[Room, Room]:
+        """What source and target are to be given."""
+        return room_for(self.source_lengths), room_for(self.target_lengths)
+
     def to(self, device: torch.device) -> "Batch":
         """Return the batch with its ids on `device`."""
-        source, target_in, target_out = (
-            (ids.pin_memory() if device.type == "cuda" else ids).to(device, non_blocking=True)
-            for ids in (self.source, self.target_in, self.target_out)
+        return replace(
+            self,
+            source=send(self.source, device),
+            target_in=send(self.target_in, device),
+            target_out=send(self.target_out, device),
+            lengths=(send(self.lengths[0], device), send(self.lengths[1], device)),
         )
-        return Batch(source, self.source_lengths, target_in, target_out, self.target_lengths)
+
+
+def room_for(lengths: Tensor) -> Room:
+    """Return the room for sentences of `lengths` (B, on the host)."""
+    longest = -(-int(lengths.max()) // LANES) * LANES
+    return Room(round_up(int(lengths.sum()) + 1), round_up(len(lengths) + 1), longest)
+
+
+def round_up(count: int) -> int:
+    """Return the next number that is a multiple of 8 and at most a sixteenth larger than a large `count`."""
+    step = max(8, 1 << max(0, count.bit_length() - 5))
+    return -(-count // step) * step
+
+
+def send(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return the tensor on `device`, without waiting for it where the device can fetch it by itself."""
+    comes_from_host = tensor.device.type == "cpu" and device.type == "cuda"
+    return (tensor.pin_memory() if comes_from_host else tensor).to(device, non_blocking=True)
 
 
 Update = list[Int64Array]  # micro-batches, each the indices of its pairs
@@ -126,26 +168,40 @@ def padding_share(updates: Sequence[Update], source_lengths: Int64Array, target_
 
 
 def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
-    """Gather the pairs `rows` of a dataset into a batch, on the host."""
-    source, source_lengths = pad_with_end(
-        dataset.source, rows, tokenizer.source.pad_id, tokenizer.source.eos_id
-    )
-    target_out, target_lengths = pad_with_end(
-        dataset.target, rows, tokenizer.target.pad_id, tokenizer.target.eos_id
-    )
-    bos = torch.full((len(rows), 1), tokenizer.target.bos_id)
+    """Gather the pairs `rows` of a dataset into a batch, where its ids are."""
+    source = pad_with_end(dataset.source, rows, tokenizer.source.pad_id, tokenizer.source.eos_id)
+    target = pad_with_end(dataset.target, rows, tokenizer.target.pad_id, tokenizer.target.eos_id)
+    bos = target.ids.new_full((len(rows), 1), tokenizer.target.bos_id)
     # In place of EOS, a short row ends in PAD here; position t of target_in is position t - 1 of target_out.
-    shifted = target_out[:, :-1]
+    shifted = target.ids[:, :-1]
     shifted = shifted.masked_fill(shifted == tokenizer.target.eos_id, tokenizer.target.pad_id)
-    return Batch(source, source_lengths, torch.cat([bos, shifted], 1), target_out, target_lengths)
+    return Batch(
+        source.ids,
+        source.lengths,
+        torch.cat([bos, shifted], 1),
+        target.ids,
+        target.lengths,
+        (source.lengths_there, target.lengths_there),
+    )
 
 
-def pad_with_end(ids: Ids, rows: Int64Array, pad_id: int, eos_id: int) -> tuple[Tensor, Tensor]:
-    """Return the sentences `rows`, each with EOS, as a rectangle (B, S), and their lengths (B)."""
-    starts, lengths = ids.offsets[rows], ids.offsets[rows + 1] - ids.offsets[rows]
-    columns = np.arange(int(lengths.max()) + 1)
-    inside = columns < lengths[:, None]  # (B, S)
-    positions = np.where(inside, starts[:, None] + columns, 0)
-    padded = np.where(inside, ids.tokens[positions] if len(ids.tokens) else 0, pad_id).astype(np.int64)
-    padded[np.arange(len(rows)), lengths] = eos_id
-    return torch.from_numpy(padded), torch.from_numpy(lengths + 1)
+class Padded(NamedTuple):
+    """Sentences of one side, each with EOS."""
+
+    ids: Tensor  # (B, S)
+    lengths: Tensor  # (B), on the host
+    lengths_there: Tensor  # (B), where the ids are
+
+
+def pad_with_end(ids: Ids, rows: Int64Array, pad_id: int, eos_id: int) -> Padded:
+    """Return the sentences `rows` as a rectangle, made where the ids are."""
+    device = ids.tokens.device
+    starts, ends = (torch.from_numpy(ids.offsets[which]) for which in (rows, rows + 1))
+    lengths = ends - starts
+    there_starts, there_lengths = send(torch.stack([starts, lengths]), device).unsqueeze(2)  # (B, 1) each
+    columns = torch.arange(int(lengths.max()) + 1, device=device)
+    inside = columns < there_lengths  # (B, S)
+    positions = torch.where(inside, there_starts + columns, 0)
+    tokens = ids.tokens[positions].long() if len(ids.tokens) else positions
+    padded = torch.where(inside, tokens, pad_id).masked_fill_(columns == there_lengths, eos_id)
+    return Padded(padded, lengths + 1, there_lengths.squeeze(1) + 1)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from nmt.data.cache import cached_folder, content_key
 from nmt.data.corpus import ParallelText
@@ -14,8 +16,9 @@ from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.errors import DataError
 
 LINES_AT_ONCE = 10_000
+# Of a GPU's free memory: larger text stays on the host, and its batches are gathered there.
+LARGEST_SHARE_OF_MEMORY = 0.25
 
-Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 
 
@@ -23,8 +26,8 @@ Int64Array = npt.NDArray[np.int64]
 class Ids:
     """Sentences of one side: sentence i is tokens[offsets[i] : offsets[i + 1]], without BOS or EOS."""
 
-    tokens: Int32Array
-    offsets: Int64Array
+    tokens: Tensor  # int32, on the device that gathers batches
+    offsets: Int64Array  # on the host
 
     @property
     def lengths(self) -> Int64Array:
@@ -36,9 +39,8 @@ class Ids:
         """Lay sentences one after the other."""
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum([len(sentence) for sentence in sentences], out=offsets[1:])
-        return cls(
-            np.concatenate([np.empty(0, np.int32), *(np.array(s, np.int32) for s in sentences)]), offsets
-        )
+        tokens = np.concatenate([np.empty(0, np.int32), *(np.array(s, np.int32) for s in sentences)])
+        return cls(torch.from_numpy(tokens), offsets)
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,15 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
+
+    def to(self, device: torch.device) -> "Dataset":
+        """Return the pairs with their ids on `device`, unless they would fill more of a GPU than a model leaves."""
+        if device.type == "cuda":
+            free, _ = torch.cuda.mem_get_info(device)
+            if self.source.tokens.nbytes + self.target.tokens.nbytes > LARGEST_SHARE_OF_MEMORY * free:
+                return self
+        source, target = (Ids(ids.tokens.to(device), ids.offsets) for ids in (self.source, self.target))
+        return Dataset(source, target)
 
 
 @dataclass(frozen=True)
@@ -96,12 +107,12 @@ def _save(path: Path, lines: list[str], vocabulary: Vocabulary) -> None:
         # Some white space, such as U+3000, would become pieces.
         chunks.append(Ids.of(vocabulary.encode([line if line.strip() else "" for line in chunk])))
     lengths = np.concatenate([chunk.lengths for chunk in chunks])
-    np.save(f"{path}-tokens.npy", np.concatenate([chunk.tokens for chunk in chunks]))
+    np.save(f"{path}-tokens.npy", torch.cat([chunk.tokens for chunk in chunks]).numpy())
     np.save(f"{path}-offsets.npy", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
 
 def _load(path: Path) -> Ids:
-    return Ids(
-        np.load(f"{path}-tokens.npy", mmap_mode="r", allow_pickle=False),
-        np.load(f"{path}-offsets.npy", mmap_mode="r", allow_pickle=False),
+    tokens, offsets = (  # read when they are asked for; writing would change a copy, and nobody writes
+        np.load(f"{path}-{name}.npy", mmap_mode="c", allow_pickle=False) for name in ("tokens", "offsets")
     )
+    return Ids(torch.from_numpy(tokens), offsets)

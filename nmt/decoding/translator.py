@@ -77,7 +77,9 @@ class Translator:
         """Return the target ids of the sentences `rows` of `source`, found together in one batch."""
         settings, vocabulary = self.settings, self.tokenizer.target
         rows = np.asarray(rows)
-        ids, lengths = pad_with_end(source, rows, self.tokenizer.source.pad_id, self.tokenizer.source.eos_id)
+        ids, lengths, _ = pad_with_end(
+            source, rows, self.tokenizer.source.pad_id, self.tokenizer.source.eos_id
+        )
         limits = ((lengths - 1) * settings.max_length_ratio).long() + settings.max_length_extra
         if self.model.max_positions:
             limits = limits.clamp(max=self.model.max_positions - 1)

@@ -1,9 +1,4 @@
-"""Sentences laid end to end, so that layers which look at one position at a time do no work on padding.
-
-The number of rows is rounded up a little, and so are the sides of the rectangles that attention works on: a
-process then meets few different shapes. Each new one costs a kernel that is compiled for it (oneDNN, on the CPU;
-torch.compile) and memory of a new size.
-"""
+"""Sentences laid end to end, so that layers which look at one position at a time do no work on padding."""
 
 from typing import Any
 
@@ -11,14 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-# Lengths of rectangles are multiples of it: one vector register of bfloat16.
-LANES = 32
-
-
-def round_up(count: int) -> int:
-    """Return the next number that is a multiple of 8 and at most a sixteenth larger than a large `count`."""
-    step = max(8, 1 << max(0, count.bit_length() - 5))
-    return -(-count // step) * step
+from nmt.data.batching import Room
 
 
 class _Gather(torch.autograd.Function):
@@ -35,11 +23,6 @@ class _Gather(torch.autograd.Function):
         return gradients[0].index_select(0, inverse), None, None
 
 
-def _send(tensor: Tensor, device: torch.device) -> Tensor:
-    """Return the tensor on `device`, without waiting for it where the device can fetch it by itself."""
-    return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
-
-
 def _gather(x: Tensor, index: Tensor, inverse: Tensor) -> Tensor:
     rows: Tensor = _Gather.apply(x, index, inverse)  # type: ignore[no-untyped-call]
     return rows
@@ -48,46 +31,55 @@ def _gather(x: Tensor, index: Tensor, inverse: Tensor) -> Tensor:
 class Packing:
     """Where the tokens of B sentences lie: in N rows end to end, and in rectangles (B', L') of cells, a row a sentence.
 
-    Both have room to spare: rows from `num_tokens` on are fillers, at least one; the cells behind a sentence's end
+    Both have room to spare: rows from the last token on are fillers, at least one; the cells behind a sentence's end
     and the sentences from B on are empty, at least one sentence. Empty cells are filled from the last row, fillers
     from the last cell. As no loss depends on a filler, and no token on an empty cell, the gradient of both is zero,
     and what they hold never reaches a token, forward or backward.
     """
 
-    def __init__(self, lengths: Tensor, longest: int, device: torch.device, num_heads: int = 0) -> None:
-        """Lay out sentences of `lengths` (B, on the host, each at least 1), the longest of which is `longest`."""
-        self.num_sentences, self.longest = len(lengths), longest
-        self.num_tokens = int(lengths.sum())
-        num_rows = round_up(self.num_tokens + 1)  # N
-        height = round_up(self.num_sentences + 1)  # B'
-        width = -(-longest // LANES) * LANES  # L'
-        inside = torch.arange(width) < lengths.unsqueeze(1)  # (B, L')
-        places = inside.flatten().nonzero().squeeze(1)  # cell of each token
-        cells = torch.full((height * width,), num_rows - 1)
-        cells[places] = torch.arange(self.num_tokens)
-        rows = torch.full((num_rows,), len(cells) - 1)
-        rows[: self.num_tokens] = places
-        self.cells = _send(cells.view(height, width), device)  # (B', L'): row of each cell
-        self.rows = _send(rows, device)  # (N): cell of each row
-        self.positions = (self.rows % width).clamp(max=longest - 1)  # (N): place of each row in its sentence
+    def __init__(self, lengths: Tensor, room: Room, num_heads: int = 0) -> None:
+        """Lay out sentences of `lengths` (B, on the device), a length of 0 standing for none at all.
+
+        All that is asked of the host are the sizes of the room, so that the device need not be waited for.
+        """
+        num_rows, height, width = room
+        device = lengths.device
+        lengths = functional.pad(lengths, [0, height - len(lengths)])  # (B')
+        ends = lengths.cumsum(0)
+        starts = ends - lengths
+        columns, order = torch.arange(width, device=device), torch.arange(num_rows, device=device)
+        self.num_tokens = ends[-1]  # on the device
+        inside = columns < lengths.unsqueeze(1)  # (B', L')
+        self.cells = torch.where(
+            inside, starts.unsqueeze(1) + columns, num_rows - 1
+        )  # (B', L'): row of each cell
+        sentences = torch.searchsorted(ends, order, right=True).clamp_(max=height - 1)  # (N)
+        self.is_token = order < self.num_tokens  # (N)
+        self.positions = torch.where(
+            self.is_token, order - starts[sentences], 0
+        )  # (N): place in its sentence
+        self.rows = torch.where(
+            self.is_token, sentences * width + self.positions, height * width - 1
+        )  # (N): cell
         # An empty sentence sees itself: there is no softmax of nothing.
-        hidden = torch.zeros(height, 1, 1, width)
-        hidden[: self.num_sentences].masked_fill_(~inside[:, None, None], -torch.inf)
-        self.mask = _send(hidden, device)  # (B', 1, 1, L'): added to scores; 0 or -inf
+        visible = inside | (lengths == 0).unsqueeze(1)
+        hidden = torch.zeros(height, width, device=device).masked_fill_(~visible, -torch.inf)
+        self.mask = hidden[:, None, None]  # (B', 1, 1, L'): added to scores; 0 or -inf
         self.num_heads = num_heads
         # All at once: what comes later would have each compiled layer look whether it is there.
         self._head_indices = [self._head_index(num_parts) for num_parts in (1, 2, 3)] if num_heads else []
 
     def pack(self, rectangle: Tensor) -> Tensor:
-        """Return the rows (N, …) of a rectangle (B, longest, …)."""
+        """Return the rows (N, …) of a rectangle (B, L, …) that fits into the room."""
         height, width = self.cells.shape
-        beyond = [0, 0] * (rectangle.dim() - 2) + [0, width - self.longest, 0, height - self.num_sentences]
-        return _gather(functional.pad(rectangle, beyond).flatten(0, 1), self.rows, self.cells.flatten())
+        beyond = [0, width - rectangle.shape[1], 0, height - len(rectangle)]
+        padded = functional.pad(rectangle, [0, 0] * (rectangle.dim() - 2) + beyond)
+        return _gather(padded.flatten(0, 1), self.rows, self.cells.flatten())
 
-    def unpack(self, rows: Tensor) -> Tensor:
-        """Return the rectangle (B, longest, …) of rows (N, …)."""
+    def unpack(self, rows: Tensor, shape: torch.Size) -> Tensor:
+        """Return the rectangle (*shape, …) of rows (N, …), where shape is (B, L)."""
         cells = _gather(rows, self.cells.flatten(), self.rows).unflatten(0, self.cells.shape)
-        return cells[: self.num_sentences, : self.longest]
+        return cells[: shape[0], : shape[1]]
 
     def to_heads(self, rows: Tensor, num_parts: int) -> Tensor:
         """Return rectangles (parts, B', H, L', d) of rows (N, parts·H·d), for up to three parts."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmt.data.batching import Batch
+from nmt.data.batching import Batch, room_for, send
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq
 from nmt.models.layers import (
     ActivationDropout,
@@ -202,8 +202,10 @@ class Transformer(Seq2Seq):
             raise ValueError(
                 "the Transformer predicts all positions at once and cannot sample its own inputs"
             )
-        source = Packing(batch.source_lengths, batch.source.shape[1], batch.source.device, self.num_heads)
-        target = Packing(batch.target_lengths, batch.target_in.shape[1], batch.source.device, self.num_heads)
+        source, target = (
+            Packing(lengths, room, self.num_heads)
+            for lengths, room in zip(batch.lengths, batch.room, strict=True)
+        )
         encoded = self._encode(batch.source, source)
         positions = self._positions(self.target_positions, 0, target.cells.shape[1]).index_select(
             0, target.positions
@@ -212,11 +214,11 @@ class Transformer(Seq2Seq):
         for layer in self._decoder_layers():
             memory = layer.cross_attention.project_memory(encoded, source)
             x = layer(x, (target, target), memory, source.mask)
-        return Decoded(target.unpack(self.decoder_norm(x)))
+        return Decoded(target.unpack(self.decoder_norm(x), batch.target_in.shape))
 
     def start(self, source: Tensor, source_lengths: Tensor, max_length: int) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
-        packing = Packing(source_lengths, source.shape[1], source.device, self.num_heads)
+        packing = Packing(send(source_lengths, source.device), room_for(source_lengths), self.num_heads)
         encoded = self._encode(source, packing)
         sentences = {"mask": packing.mask[: len(source)]}
         for i, layer in enumerate(self._decoder_layers()):

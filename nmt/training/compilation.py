@@ -38,6 +38,7 @@ def compile_layers(
         return False
     logger.info("compiling %d layers; this takes up to a minute and a half", len(regions))
     began = time.monotonic()
+    torch._dynamo.config.suppress_errors = False
     # One function for all layers of a class, and one program for all shapes: each would be compiled on its own.
     compiled = {
         kind: torch.compile(vars(kind)["forward"], backend=backend, dynamic=True)
@@ -54,6 +55,8 @@ def compile_layers(
         logger.warning("training.compile: going on without; %s: %s", type(error).__name__, reason)
         return False
     logger.info("compiled in %.0f s", time.monotonic() - began)
+    # A program that turns out to be needed later, and cannot be compiled, is run as it is written.
+    torch._dynamo.config.suppress_errors = True
     return True
 
 

@@ -31,11 +31,11 @@ class Objective(nn.Module):
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Loss:
         """Return the summed loss of a batch; `sample_mask` (B, T) as in `Seq2Seq.forward`."""
         outputs = self.model(batch, sample_mask).outputs  # (B, T, D)
-        packing = Packing(batch.target_lengths, outputs.shape[1], outputs.device)
+        packing = Packing(batch.lengths[1], batch.room[1])
         output = self.model.output
         smoothing = self.label_smoothing if self.training else 0.0
         given = (packing.pack(outputs), output.weight, output.bias, packing.pack(batch.target_out))
-        return Loss(*_ChunkedCrossEntropy.apply(*given, packing.num_tokens, smoothing))  # type: ignore[no-untyped-call]
+        return Loss(*_ChunkedCrossEntropy.apply(*given, packing.is_token, smoothing))  # type: ignore[no-untyped-call]
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -53,18 +53,21 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         weight: Tensor,
         bias: Tensor,
         targets: Tensor,
-        num_tokens: int,
+        is_token: Tensor,
         smoothing: float,
     ) -> tuple[Tensor, Tensor]:
-        """Sum over the first `num_tokens` of outputs (N, D) and targets (N); the others are fillers."""
+        """Sum over those of outputs (N, D) and targets (N) that `is_token` (N) says; the others are fillers."""
         device = outputs.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
         wide = torch.promote_types(dtype, torch.float32)
         vocabulary_size, needs_gradient = len(weight), ctx.needs_input_grad[0]
-        x, w, b = outputs.to(dtype), weight.to(dtype), bias.to(dtype)
+        counted, num_tokens = is_token.to(wide), is_token.sum()  # (N): 1 or 0; on the device
+        # Fillers are zero here, so that sums over rows and the gradient of the weights need not know of them.
+        x = outputs.to(dtype).masked_fill(~is_token.unsqueeze(1), 0)
+        w, b = weight.to(dtype), bias.to(dtype)
         true_sum, normaliser_sum = (torch.zeros((), dtype=wide, device=outputs.device) for _ in range(2))
         share = smoothing / vocabulary_size
-        weight_sum = weight.sum(0, dtype=wide)  # (D)
+        weight_sum = weight.sum(0, dtype=wide) if smoothing else weight.new_zeros(weight.shape[1])  # (D)
         shift = -(share * weight_sum).to(dtype)
         if needs_gradient:
             grad_outputs = torch.empty_like(x)
@@ -79,38 +82,36 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
                 logits, probabilities = rectangles[:, : len(chunk)]
                 true = rows[: len(chunk)], targets[first : first + size]  # places in the rectangles
                 torch.addmm(b, chunk, w.t(), out=logits)
-                counted = slice(0, max(0, num_tokens - first))
-                true_sum += logits[true][counted].sum(dtype=wide)
+                counts = counted[first : first + size]
+                true_sum += logits[true].to(wide) @ counts
                 if needs_gradient:
                     torch.softmax(logits, 1, out=probabilities)
                     # The most probable word gives the normaliser to 1/500 nat in bfloat16, without another pass.
                     normalisers = logits.amax(1).to(wide) - probabilities.amax(1).to(wide).log()
                     gradient = probabilities
                     gradient[true] -= 1 - smoothing
-                    gradient[counted.stop :] = 0
                     torch.addmm(shift, gradient, w, out=grad_outputs[first : first + size])
                     grad_weight += gradient.t() @ chunk
-                    grad_bias += gradient.sum(0)
+                    grad_bias += counts.to(dtype) @ gradient
                 else:
                     normalisers = logits.to(wide).logsumexp(1)
-                normaliser_sum += normalisers[counted].sum()
+                normaliser_sum += normalisers @ counts
             total = nll = normaliser_sum - true_sum
             if smoothing:
-                output_sum = x[:num_tokens].sum(0, dtype=wide)
+                output_sum = x.sum(0, dtype=wide)
                 logit_sum = output_sum @ weight_sum + num_tokens * bias.sum(dtype=wide)
                 total = normaliser_sum - (1 - smoothing) * true_sum - share * logit_sum
                 if needs_gradient:
-                    grad_outputs[num_tokens:] = 0
                     grad_weight -= share * output_sum
                     grad_bias -= share * num_tokens
         if needs_gradient:
-            ctx.save_for_backward(grad_outputs.to(outputs.dtype), grad_weight, grad_bias)
+            ctx.save_for_backward(grad_outputs.to(outputs.dtype), grad_weight, grad_bias, is_token)
         nll = nll.clone()
         ctx.mark_non_differentiable(nll)
         return total, nll
 
     @staticmethod
     def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None, None]:
-        grad_outputs, grad_weight, grad_bias = ctx.saved_tensors
-        scale = grad_total.to(grad_outputs.dtype)
-        return grad_outputs * scale, grad_weight * grad_total, grad_bias * grad_total, None, None, None
+        grad_outputs, grad_weight, grad_bias, is_token = ctx.saved_tensors
+        scales = (grad_total * is_token).to(grad_outputs.dtype).unsqueeze(1)  # (N, 1)
+        return grad_outputs * scales, grad_weight * grad_total, grad_bias * grad_total, None, None, None

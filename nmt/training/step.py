@@ -8,13 +8,15 @@ import torch
 from torch import Tensor
 
 from nmt.config import TrainSettings
-from nmt.data.batching import Update, collate
+from nmt.data.batching import Batch, Update, collate
 from nmt.data.dataset import Dataset, Int64Array
 from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
+from nmt.training.compilation import compile_layers
 from nmt.training.figures import UpdateFigures
-from nmt.training.objective import Objective
+from nmt.training.objective import Loss, Objective
 from nmt.training.optimizer import build_optimizer
+from nmt.training.replay import Record, Replay, record_cuda_graph
 from nmt.training.schedule import learning_rate
 
 logger = logging.getLogger(__name__)
@@ -38,11 +40,13 @@ class TrainingStep:
         self.settings, self.tokenizer = settings, tokenizer
         self.device, self.dtype = device, dtype
         self.model = model.to(device)
-        self.dataset, self.pairs = train  # of the data set, those pairs that are trained on
+        dataset, self.pairs = train  # of the data set, those pairs that are trained on
+        self.dataset = dataset.to(device)
         self.target_lengths = self.dataset.target.lengths[self.pairs] + 1  # EOS
         self.objective = Objective(self.model, settings.training.label_smoothing)
         self.optimizer = build_optimizer(settings.optimizer, self.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
+        self.replay: Replay | None = None
 
     def run(self, number: int, micro_batches: Update) -> UpdateFigures:
         """Run update `number`, counted from 1, on micro-batches of indices into the pairs.
@@ -78,7 +82,7 @@ class TrainingStep:
             self.optimizer.found_inf = norm.isfinite().logical_not().float()  # type: ignore[attr-defined]
         self.scaler.step(self.optimizer)
         self.scaler.update()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=self.replay is None)
         return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating, ran_out_of_memory)
 
     def fits(self, rows: Int64Array) -> bool:
@@ -97,17 +101,29 @@ class TrainingStep:
             self.forget_gradients()
         return True
 
+    def compile(self, rows: Int64Array) -> None:
+        """Compile what `training.compile` says, trying it on these pairs; on CUDA, record what repeats."""
+        is_compiled = compile_layers(self.model, self.settings.training.compile, lambda: self.fits(rows))
+        if is_compiled and self.device.type == "cuda":
+            self.record(record_cuda_graph)
+
+    def record(self, record: Record) -> None:
+        """Record forward and backward of each shape from now on, and replay them."""
+        self.replay = Replay(self._learn, record)
+
     def forget_gradients(self) -> None:
-        """Drop the gradients, and give back the memory that was reserved for them."""
+        """Drop the gradients and what was recorded with them, and give back the memory that was reserved for them."""
         self.optimizer.zero_grad(set_to_none=True)
+        if self.replay is not None:
+            self.record(self.replay.record)
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
     def _accumulate(self, number: int, micro_batches: Update) -> tuple[Tensor, Tensor, int, float]:
         """Add up the gradients of an update; return its two losses, its tokens and the seconds of collating."""
-        ratio = self.settings.training.teacher_forcing_ratio
         self.objective.train()
         num_tokens = sum(int(self.target_lengths[rows].sum()) for rows in micro_batches)
+        there = torch.full((), num_tokens, device=self.device)
         total = nll = torch.zeros((), device=self.device)
         seconds_collating = 0.0
         for index, rows in enumerate(micro_batches):
@@ -116,14 +132,20 @@ class TrainingStep:
             began = time.perf_counter()
             batch = collate(self.dataset, self.pairs[rows], self.tokenizer).to(self.device)
             seconds_collating += time.perf_counter() - began
-            sample_mask = None
-            if ratio < 1:
-                sample_mask = torch.rand(batch.target_in.shape, device=self.device) >= ratio
-            with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-                loss = self.objective(batch, sample_mask)
-            self.scaler.scale(loss.total / num_tokens).backward()
-            total, nll = total + loss.total.detach(), nll + loss.negative_log_likelihood
+            loss = (self.replay or self._learn)(batch, there)
+            total, nll = total + loss.total, nll + loss.negative_log_likelihood
         return total, nll, num_tokens, seconds_collating
+
+    def _learn(self, batch: Batch, num_tokens: Tensor) -> Loss:
+        """Run a batch forward and backward; its gradients are those of the mean over `num_tokens`."""
+        ratio = self.settings.training.teacher_forcing_ratio
+        sample_mask = None
+        if ratio < 1:
+            sample_mask = torch.rand(batch.target_in.shape, device=self.device) >= ratio
+        with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+            loss = self.objective(batch, sample_mask)
+        self.scaler.scale(loss.total / num_tokens).backward()
+        return Loss(loss.total.detach(), loss.negative_log_likelihood)
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

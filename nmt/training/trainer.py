@@ -22,8 +22,8 @@ from nmt.evaluation.scoring import corpus_bleu
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import RunDirectory, write_atomically
 from nmt.training.checkpoint import Progress, load_checkpoint, save_checkpoint
-from nmt.training.compilation import compile_layers
 from nmt.training.figures import Window
+from nmt.training.replay import recordable_stream
 from nmt.training.step import TrainingStep
 from nmt.training.validation import mean_loss, validation_search
 
@@ -144,11 +144,11 @@ class Trainer:
         """Run updates until there is a reason to stop; validate and save on the way and at the end."""
         limits, progress = self.settings.training, self.progress
         started, seconds_before = time.monotonic(), progress.seconds
-        compile_layers(self.model, limits.compile, lambda: self.step.fits(self.plan(progress.epoch)[0][0]))
         bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=None)
         window = Window()
         saved_at = progress.update
-        with bar:
+        with bar, recordable_stream(self.device):
+            self.step.compile(self.plan(progress.epoch)[0][0])
             for update in self._updates():
                 progress.update += 1
                 figures = self.step.run(progress.update, update)

@@ -175,7 +175,7 @@ def test_ids_on_disk_are_those_of_the_text():
     text = ParallelText([*GERMAN, ""], [*ENGLISH, "x"])
     tokenizer = obtain_tokenizer(tokenizer_settings(), text)
     dataset = load_dataset(text, tokenizer)
-    assert isinstance(dataset.source.tokens, np.memmap)
+    assert isinstance(dataset.source.offsets, np.memmap)
     for ids, vocabulary, lines in (
         (dataset.source, tokenizer.source, text.source),
         (dataset.target, tokenizer.target, text.target),
@@ -195,11 +195,11 @@ def test_the_cache_tells_texts_and_tokenizers_apart():
     text = ParallelText(GERMAN, ENGLISH)
     tokenizer = obtain_tokenizer(tokenizer_settings(), text)
     first = load_dataset(text, tokenizer)
-    assert load_dataset(text, tokenizer).source.tokens.filename == first.source.tokens.filename
+    assert load_dataset(text, tokenizer).source.offsets.filename == first.source.offsets.filename
     for changed in (ParallelText(GERMAN[::-1], ENGLISH), ParallelText(GERMAN + ENGLISH, GERMAN + ENGLISH)):
-        assert load_dataset(changed, tokenizer).source.tokens.filename != first.source.tokens.filename
+        assert load_dataset(changed, tokenizer).source.offsets.filename != first.source.offsets.filename
     other = obtain_tokenizer(tokenizer_settings(kind="char"), text)
-    assert load_dataset(text, other).source.tokens.filename != first.source.tokens.filename
+    assert load_dataset(text, other).source.offsets.filename != first.source.offsets.filename
     assert content_key(["a", "b"], ["c"]) != content_key(["a"], ["b", "c"])
 
 

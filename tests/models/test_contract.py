@@ -1,5 +1,6 @@
 """What every model promises, for each of its options, on tiny random weights in float64."""
 
+import dataclasses
 import itertools
 
 import pytest
@@ -84,6 +85,7 @@ def test_padded_batch_equals_each_sentence_alone(kind, options, tiny_model, tiny
                 batch.target_in[row : row + 1, :target_length],
                 batch.target_out[row : row + 1, :target_length],
                 batch.target_lengths[row : row + 1],
+                tuple(lengths[row : row + 1] for lengths in batch.lengths),
             )
         ).outputs
         assert_close(together[row, :target_length], alone[0])
@@ -106,9 +108,7 @@ def test_every_word_of_the_source_matters(kind, options, tiny_model, tiny_batch)
     for position in range(3):
         source = batch.source.clone()
         source[:, position] = source[:, position] % 7 + 4
-        changed = type(batch)(
-            source, batch.source_lengths, batch.target_in, batch.target_out, batch.target_lengths
-        )
+        changed = dataclasses.replace(batch, source=source)
         assert not torch.allclose(model(changed).outputs[:, -1], before[:, -1], rtol=1e-12, atol=1e-12)
 
 
@@ -168,7 +168,8 @@ def score_of(model, source, lengths, tokens, is_full):
     """Score one hypothesis as the search defines it, by a full forward pass; the forced end is certain."""
     target = torch.tensor([[*tokens, EOS]])
     batch_in = torch.tensor([[BOS, *tokens]])
-    batch = Batch(source, lengths, batch_in, target, torch.tensor([len(tokens) + 1]))
+    target_lengths = torch.tensor([len(tokens) + 1])
+    batch = Batch(source, lengths, batch_in, target, target_lengths, (lengths, target_lengths))
     logits = model.project(model(batch).outputs)[0]
     logits[:, [PAD, UNK, BOS]] = -torch.inf
     log_probs = logits.log_softmax(-1).gather(1, target[0].unsqueeze(1)).squeeze(1)

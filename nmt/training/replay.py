@@ -1,0 +1,110 @@
+"""CUDA graphs: forward and backward of a shape are recorded once, then started as one."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from nmt.data.batching import Batch, Room
+from nmt.training.objective import Loss
+
+# Each graph holds some megabytes of the device's memory.
+MAX_GRAPHS = 64
+
+Compute = Callable[
+    [Batch, Tensor], Loss
+]  # forward and backward of a batch, of an update of so many target tokens
+Record = Callable[[Callable[[], Loss]], tuple[Loss, Callable[[], None]]]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What was recorded, and the tensors that it reads and writes."""
+
+    batch: Batch
+    num_tokens: Tensor
+    loss: Loss
+    start: Callable[[], None]
+
+
+class Replay:
+    """Runs forward and backward of batches, from the second batch of a shape on from a recording.
+
+    Small updates spend more time starting kernels than a GPU spends running them; a recording starts all at once. It
+    reads a batch of its own, as large as the batch's room, that each batch of the shape is copied into. Nothing
+    that it computes may depend on what the host knows of a batch but for its room. Gradients are added to those that
+    there are, in place.
+    """
+
+    def __init__(self, compute: Compute, record: Record) -> None:
+        self.compute, self.record = compute, record
+        self.recordings: dict[tuple[Room, Room], Recording] = {}
+        self.met: set[tuple[Room, Room]] = set()
+
+    def __call__(self, batch: Batch, num_tokens: Tensor) -> Loss:
+        """Return the loss of a batch; its share in an update of `num_tokens` target tokens goes to the gradients."""
+        room = batch.room
+        if room not in self.recordings:
+            if room not in self.met or len(self.recordings) == MAX_GRAPHS:
+                self.met.add(room)
+                return self.compute(batch, num_tokens)
+            self.recordings[room] = self._record(batch, num_tokens)
+        recording = self.recordings[room]
+        _fill(recording.batch, batch)
+        recording.num_tokens.copy_(num_tokens)
+        recording.start()
+        return Loss(*(part.clone() for part in recording.loss))
+
+    def _record(self, batch: Batch, num_tokens: Tensor) -> Recording:
+        own, number = _with_room(batch), num_tokens.clone()
+        loss, start = self.record(lambda: self.compute(own, number))
+        return Recording(own, number, loss, start)
+
+
+def record_cuda_graph(compute: Callable[[], Loss]) -> tuple[Loss, Callable[[], None]]:
+    """Record what `compute` starts on the current stream; return where its result will be, and what starts it."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
+        loss = compute()
+    return loss, graph.replay
+
+
+@contextmanager
+def recordable_stream(device: torch.device) -> Iterator[None]:
+    """Run what is started meanwhile on a stream that can be recorded; the device's own one cannot be."""
+    if device.type != "cuda":
+        yield
+        return
+    stream = torch.cuda.Stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(stream):
+        yield
+    torch.cuda.current_stream(device).wait_stream(stream)
+
+
+def _with_room(batch: Batch) -> Batch:
+    """Return a batch as large as the room of `batch`, with nothing in it; on the host it says what `batch` says."""
+
+    source, target = batch.room
+    source_lengths, target_lengths = batch.lengths
+    return replace(
+        batch,
+        source=batch.source.new_zeros(source[1:]),
+        target_in=batch.target_in.new_zeros(target[1:]),
+        target_out=batch.target_out.new_zeros(target[1:]),
+        lengths=(
+            source_lengths.new_zeros(source.num_sentences),
+            target_lengths.new_zeros(target.num_sentences),
+        ),
+    )
+
+
+def _fill(own: Batch, batch: Batch) -> None:
+    """Copy a batch into one that is as large as its room; what is left of another batch there has no length."""
+    for name in ("source", "target_in", "target_out"):
+        ids = getattr(batch, name)
+        getattr(own, name)[: ids.shape[0], : ids.shape[1]].copy_(ids)
+    for own_lengths, lengths in zip(own.lengths, batch.lengths, strict=True):
+        own_lengths.zero_()[: len(lengths)].copy_(lengths)
