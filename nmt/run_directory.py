@@ -18,10 +18,10 @@ from nmt.check import check
 from nmt.config import ModelFiles
 from nmt.data.tokenizer import Tokenizer
 from nmt.errors import RunError, SettingsError
+from nmt.migration import FORMAT, migrate
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
 
-FORMAT = 1
 CONFIG = "config.json"
 MODEL_WEIGHTS = "model.safetensors"
 TRAINING_TENSORS = "training.safetensors"
@@ -62,7 +62,7 @@ class RunDirectory:
 
     def read_config(self) -> dict[str, Any]:
         """Return the settings that the run was trained with, not yet checked. Raises RunError if damaged."""
-        config = read_json(self.config_path)
+        config = migrate(read_json(self.config_path))
         if config.get("format") != FORMAT:
             raise RunError(
                 f"run: settings of format {FORMAT} are needed; got {config.get('format')} in {self.config_path}"

@@ -30,6 +30,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.device import choose_device, choose_precision
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
+from nmt.training.pairs import TrainingPairs
 from nmt.training.replay import recordable_stream
 from nmt.training.step import TrainingStep
 
@@ -90,9 +91,8 @@ def operations(model: Seq2Seq, source_tokens: int, target_tokens: int) -> float:
     for name, weight in model.named_parameters():
         if weight.dim() < 2 or id(weight) in embeddings or name.startswith(("bridge", "context")):
             continue
-        is_of_source = name.startswith("encoder") or any(
-            part in name for part in (".key", ".value", ".general")
-        )
+        is_of_memory = any(part in name for part in (".key", ".value", ".general"))
+        is_of_source = name.startswith("encoder") or (is_of_memory and "self_attention" not in name)
         total += 6 * weight.numel() * (source_tokens if is_of_source else target_tokens)
     return total + 6 * model.output.weight.numel() * target_tokens * (id(model.output.weight) in embeddings)
 
@@ -132,14 +132,13 @@ def measure(
     else:
         sides = [read_ids(ids / f"train.{language}.json") for language in ("de", "en")]
     dataset = Dataset(*(Ids.of(side) for side in sides))
-    pairs, _ = select_pairs(dataset, settings.data.max_length)
+    selected, _ = select_pairs(dataset, settings.data.max_length)
     vocabulary: Any = FixedVocabulary(size)
     tokenizer = Tokenizer(vocabulary, vocabulary)
     torch.manual_seed(settings.seed)
-    step = TrainingStep(
-        settings, build_model(settings.model, tokenizer), tokenizer, (dataset, pairs), device, dtype
-    )
-    source_lengths, target_lengths = (side.lengths[pairs] + 1 for side in (dataset.source, dataset.target))
+    pairs = TrainingPairs(dataset, selected, device)
+    step = TrainingStep(settings, build_model(settings.model, tokenizer), tokenizer, pairs, device, dtype)
+    source_lengths, target_lengths = pairs.source_lengths, pairs.target_lengths
 
     def plan(epoch: int) -> list[Update]:
         limits = settings.training

@@ -10,6 +10,7 @@ import sys
 from nmt.check import check
 from nmt.commands import text_of_run
 from nmt.config import EvaluationSettings
+from nmt.data.corpus import ParallelText
 from nmt.decoding.translator import Translator
 from nmt.device import choose_device, choose_precision
 from nmt.evaluation.scoring import corpus_bleu
@@ -31,20 +32,27 @@ def buckets(sources: list[str]) -> dict[str, list[int]]:
     return groups
 
 
-def bleu_by_length(name: str) -> dict[str, tuple[int, float]]:
-    """Return the number of sentences and BLEU for each range of lengths, and for all."""
+def translate_test(name: str, checkpoint: str = "best") -> tuple[ParallelText, list[str]]:
+    """Return the test text of a run's own data, and its translation by the run's own search."""
     run = RunDirectory.existing(name)
     text = text_of_run("test", run)
     device = choose_device("auto")
-    model, tokenizer = run.load_model("best")
+    model, tokenizer = run.load_model(checkpoint)
     search = run.read_model_settings().decoding
     translator = Translator(model, tokenizer, search, device, choose_precision("auto", device))
-    hypotheses = list(translator.translate(text.source))
-    rows = {}
-    for label, indices in {**buckets(text.source), "all": list(range(len(text.source)))}.items():
-        bleu = corpus_bleu([hypotheses[i] for i in indices], [text.target[i] for i in indices], SCORING)
-        rows[label] = (len(indices), bleu)
-    return rows
+    return text, list(translator.translate(text.source))
+
+
+def bleu_of(indices: list[int], text: ParallelText, hypotheses: list[str]) -> float:
+    """Return BLEU of some sentences."""
+    return corpus_bleu([hypotheses[i] for i in indices], [text.target[i] for i in indices], SCORING)
+
+
+def bleu_by_length(name: str) -> dict[str, tuple[int, float]]:
+    """Return the number of sentences and BLEU for each range of lengths, and for all."""
+    text, hypotheses = translate_test(name)
+    groups = {**buckets(text.source), "all": list(range(len(text.source)))}
+    return {label: (len(indices), bleu_of(indices, text, hypotheses)) for label, indices in groups.items()}
 
 
 def main(names: list[str]) -> None:

@@ -13,6 +13,7 @@ LAYERS = [
     ["errors"],
     ["config"],
     ["check"],
+    ["migration"],
     ["device"],
     ["data"],
     ["models"],

@@ -9,10 +9,13 @@ from nmt.config.data import DataSettings, TokenizerSettings
 from nmt.config.kinds import Device, Precision, Settings
 from nmt.config.model import ModelSettings, TransformerSettings
 from nmt.config.training import (
+    ConsistencySettings,
+    DecayingForcing,
     DecodingSettings,
     EvaluationSettings,
     OptimizerSettings,
     ScheduleSettings,
+    TeacherForcingSettings,
     TrainingSettings,
 )
 
@@ -49,23 +52,31 @@ class TrainSettings(Settings):
     optimizer: OptimizerSettings
     schedule: ScheduleSettings
     training: TrainingSettings
+    teacher_forcing: TeacherForcingSettings
+    consistency: ConsistencySettings
     decoding: DecodingSettings
     evaluation: EvaluationSettings
 
     @pydantic.model_validator(mode="after")
     def _check_together(self) -> Self:
-        model, ratio = self.model, self.training.teacher_forcing_ratio
-        if isinstance(model, TransformerSettings):
-            if ratio < 1:
+        model, training = self.model, self.training
+        if isinstance(model, TransformerSettings) and self.data.max_length >= model.max_positions:
+            raise ValueError(
+                f"model.max_positions: more than data.max_length={self.data.max_length} is needed; "
+                f"got {model.max_positions}"
+            )
+        if isinstance(self.teacher_forcing, DecayingForcing):
+            first, final = training.teacher_forcing_ratio, self.teacher_forcing.final_ratio
+            if final >= first:
                 raise ValueError(
-                    "training.teacher_forcing_ratio: 1.0 is needed for model=transformer, which predicts all "
-                    f"positions at once; got {ratio}"
+                    f"teacher_forcing.final_ratio: less than training.teacher_forcing_ratio={first} is needed; "
+                    f"got {final}"
                 )
-            if self.data.max_length >= model.max_positions:
-                raise ValueError(
-                    f"model.max_positions: more than data.max_length={self.data.max_length} is needed; "
-                    f"got {model.max_positions}"
-                )
+        if training.subword_sampling is not None and self.tokenizer.kind in ("word", "char"):
+            raise ValueError(
+                f"training.subword_sampling: null is needed with tokenizer={self.tokenizer.kind}, which has one way "
+                f"to segment a text; got {training.subword_sampling}"
+            )
         if model.tied_embeddings == "three_way" and not self.tokenizer.joint:
             raise ValueError(
                 "model.tied_embeddings: none or two_way is needed with two vocabularies "

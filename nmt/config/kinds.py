@@ -6,6 +6,7 @@ import pydantic
 from pydantic import Field
 
 Share = Annotated[float, Field(ge=0, lt=1)]
+UnitInterval = Annotated[float, Field(ge=0, le=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
 Files = str | list[str]
 Device = Literal["auto", "cpu", "cuda", "mps"]

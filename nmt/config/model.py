@@ -3,7 +3,7 @@
 from typing import Annotated, Literal, Self
 
 import pydantic
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from nmt.config.kinds import Settings, Share
 
@@ -30,9 +30,35 @@ class RNNSettings(Settings):
 class AttentionScoreSettings(Settings):
     """See conf/model/attention.yaml."""
 
-    score: Literal["additive", "dot", "scaled_dot", "general"]
+    score: Literal["additive", "dot", "scaled_dot", "general", "location"]
+    location_positions: PositiveInt
     d_attention: PositiveInt
+    num_heads: PositiveInt
     join: Literal["input", "output", "output_only"]
+    span: Literal["global", "local_m", "local_p"]
+    window: PositiveInt
+    choice: Literal["soft", "straight_through", "score_function"]
+    temperature: PositiveFloat
+    coverage: bool
+
+    @pydantic.model_validator(mode="after")
+    def _check_together(self) -> Self:
+        if rest := self.d_attention % self.num_heads:
+            raise ValueError(
+                f"d_attention: a multiple of num_heads={self.num_heads} is needed; got {self.d_attention}; "
+                f"{self.d_attention - rest + self.num_heads} would do"
+            )
+        if self.coverage and self.score == "location":
+            raise ValueError(
+                "coverage: false is needed with score=location, which has no keys that coverage could enter; "
+                "got true"
+            )
+        if self.coverage and self.join == "output_only":
+            raise ValueError(
+                "coverage: false is needed with join=output_only, which attends from all positions at once, "
+                "while coverage goes from one position to the next; got true"
+            )
+        return self
 
 
 class AttentionSettings(Settings):
@@ -58,11 +84,17 @@ class TransformerSettings(Settings):
     d_model: PositiveInt
     d_ff: PositiveInt
     num_heads: PositiveInt
+    num_key_value_heads: PositiveInt | None
     norm: Literal["pre", "post"]
-    positions: Literal["sinusoidal", "learned"]
+    normalization: Literal["layer", "rms"]
+    positions: Literal["sinusoidal", "learned", "rotary", "relative"]
     max_positions: PositiveInt
-    activation: Literal["relu", "gelu"]
+    max_relative_distance: PositiveInt
+    activation: Literal["relu", "gelu", "swiglu"]
     dropout: Share
+    attention_dropout: Share
+    activation_dropout: Share | None
+    layer_dropout: Share
     tied_embeddings: TiedEmbeddings
 
     @pydantic.model_validator(mode="after")
@@ -74,6 +106,16 @@ class TransformerSettings(Settings):
             )
         if self.d_model % 2:
             raise ValueError(f"d_model: an even number is needed; got {self.d_model}")
+        if self.positions == "rotary" and self.d_model // self.num_heads % 2:
+            raise ValueError(
+                "num_heads: an even width of each head is needed with positions=rotary; "
+                f"got {self.d_model // self.num_heads} with {self.num_heads} heads"
+            )
+        if self.num_key_value_heads is not None and self.num_heads % self.num_key_value_heads:
+            raise ValueError(
+                f"num_key_value_heads: a divisor of num_heads={self.num_heads} is needed; "
+                f"got {self.num_key_value_heads}"
+            )
         return self
 
 

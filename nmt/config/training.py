@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from nmt.config.kinds import Settings, Share
+from nmt.config.kinds import PositiveShare, Settings, Share, UnitInterval
 
 
 class AdamSettings(Settings):
@@ -79,12 +79,59 @@ class TrainingSettings(Settings):
     compile: Compile
     label_smoothing: Share
     max_gradient_norm: PositiveFloat
-    teacher_forcing_ratio: Annotated[float, Field(ge=0, le=1)]
+    teacher_forcing_ratio: UnitInterval
     validate_every: PositiveInt
     checkpoint_every: PositiveInt
     keep_checkpoints: Annotated[int, Field(ge=2)]
     patience: PositiveInt | None
     log_every: PositiveInt
+    subword_sampling: PositiveShare | None
+    ema_decay: Share | None
+    from_run: str | None
+    source_vectors: str | None
+    target_vectors: str | None
+    freeze: list[str]
+
+
+class ConstantForcing(Settings):
+    """See conf/teacher_forcing/constant.yaml."""
+
+    kind: Literal["constant"]
+
+
+class DecayingForcing(Settings):
+    """See conf/teacher_forcing/linear.yaml and those beside it."""
+
+    kind: Literal["linear", "exponential", "inverse_sigmoid"]
+    final_ratio: UnitInterval
+    num_updates: Annotated[int, Field(ge=2)]
+
+
+TeacherForcingSettings = Annotated[ConstantForcing | DecayingForcing, Field(discriminator="kind")]
+
+
+class NoConsistency(Settings):
+    """See conf/consistency/none.yaml."""
+
+    kind: Literal["none"]
+
+
+class RDropSettings(Settings):
+    """See conf/consistency/r_drop.yaml."""
+
+    kind: Literal["r_drop"]
+    weight: PositiveFloat
+
+
+class SimCutSettings(Settings):
+    """See conf/consistency/simcut.yaml."""
+
+    kind: Literal["simcut"]
+    weight: PositiveFloat
+    cutoff: Share
+
+
+ConsistencySettings = Annotated[NoConsistency | RDropSettings | SimCutSettings, Field(discriminator="kind")]
 
 
 class SearchSettings(Settings):

@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import sentencepiece
 
@@ -14,6 +15,10 @@ from nmt.errors import DataError, SettingsError
 
 # A line of training text longer than this many bytes would be passed over by SentencePiece without a word.
 MAX_LINE_BYTES = 1 << 24
+# What marks the start of a word in pieces: U+2581.
+WORD_START = "▁"
+KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # TrainerSpec.ModelType of sentencepiece_model.proto
+NORMAL = 1  # SentencePiece.Type of sentencepiece_model.proto
 
 
 class Vocabulary:
@@ -42,6 +47,38 @@ class Vocabulary:
             return given
         self.size += 1
         return self.size - 1
+
+    @cached_property
+    def kind(self) -> str:
+        """How the model segments: `bpe`, `unigram`, `word` or `char`."""
+        trainer = next((value for number, value in _fields(self.model) if number == 2), b"")
+        assert isinstance(trainer, bytes)
+        types = [value for number, value in _fields(trainer) if number == 3]
+        return KINDS[int(types[-1])] if types else "unigram"  # what protobuf leaves out is the default
+
+    @cached_property
+    def pieces(self) -> list[str]:
+        """The text of each id, special tokens included."""
+        pieces: list[str] = self._processor.id_to_piece(list(range(self.num_pieces)))
+        names = {self.pad_id: "<pad>", self.unk_id: "<unk>", self.bos_id: "<s>", self.eos_id: "</s>"}
+        return pieces + [names[i] for i in range(self.num_pieces, self.size)]
+
+    @cached_property
+    def scores(self) -> list[float]:
+        """The score of each piece: of bpe, the later it merges the lower; else its log probability."""
+        scores: list[float] = self._processor.get_score(list(range(self.num_pieces)))
+        return scores + [0.0] * (self.size - self.num_pieces)
+
+    @cached_property
+    def is_normal(self) -> list[bool]:
+        """Whether each piece is learned from text, and so neither special, nor a byte, nor defined by a user."""
+        messages = [value for number, value in _fields(self.model) if number == 1]
+        assert len(messages) == self.num_pieces
+        normal = []
+        for message in messages:
+            assert isinstance(message, bytes)
+            normal.append(all(value == NORMAL for number, value in _fields(message) if number == 3))
+        return normal + [False] * (self.size - self.num_pieces)
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Turn lines into ids, without BOS or EOS."""
@@ -126,6 +163,36 @@ def _train_sentencepiece(settings: TokenizerSettings, sides: list[list[str]]) ->
 def _lines_with_text(sides: list[list[str]]) -> Iterator[str]:
     # SentencePiece ends a text at NUL.
     return (line.replace("\0", " ") for side in sides for line in side if line.strip())
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yield the numbers and values of the fields of a protobuf message.
+
+    SentencePiece tells neither the kind of a model nor which pieces a user defined, and its own reader of
+    models needs the package protobuf.
+    """
+    position = 0
+
+    def number() -> int:
+        nonlocal position
+        value = shift = 0
+        while True:
+            byte = message[position]
+            position += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while position < len(message):
+        key = number()
+        wire_type = key & 7
+        if wire_type == 0:
+            yield key >> 3, number()
+        else:
+            size = {1: 8, 5: 4}[wire_type] if wire_type != 2 else number()
+            position += size
+            yield key >> 3, message[position - size : position]
 
 
 def _explain(message: str, vocabulary_size: int) -> str:

@@ -15,6 +15,14 @@ from nmt.data.batching import Batch
 
 
 @dataclass(frozen=True)
+class Choices:
+    """What hard attention sampled, as the score-function estimator needs it (Xu et al. 2015); both differentiable."""
+
+    log_probs: Tensor  # (B, T), or (N): log-probability of the positions that were sampled
+    entropies: Tensor  # (B, T), or (N): entropy of the weights that they were sampled from, in nats
+
+
+@dataclass(frozen=True)
 class Decoded:
     """What the decoder made of some target positions."""
 
@@ -22,6 +30,7 @@ class Decoded:
     attention: Tensor | None = (
         None  # (B, T, S), or (N, S): weights of the source positions, where a model has them
     )
+    choices: Choices | None = None  # in training, where positions are sampled
 
 
 @dataclass
@@ -59,11 +68,13 @@ class Seq2Seq(nn.Module):
     """A model that reads a sentence and predicts its translation, position by position.
 
     `output` is the layer from outputs (…, D) to logits (…, V). `max_positions` is the longest sequence that the
-    model can read or write, None where it has no limit.
+    model can read or write, None where it has no limit. `is_recordable` says that a training step depends on the host
+    for nothing but the shape of its batch, so that a GPU can repeat it by itself.
     """
 
     output: nn.Linear
     max_positions: int | None = None
+    is_recordable: bool = False
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once.

@@ -1,6 +1,5 @@
 """Pieces that several models are built of."""
 
-import math
 from typing import Any
 
 import torch
@@ -47,15 +46,16 @@ class Dropout(nn.Module):
 
 
 class ActivationDropout(Dropout):
-    """ReLU or GELU, then dropout that leaves its scale to the weights of the next layer: `next_scale`.
+    """ReLU, GELU or SwiGLU, then dropout that leaves its scale to the weights of the next layer: `next_scale`.
 
     On wide inner layers each pass over the activations counts. What ReLU leaves is positive unless it is dropped, so
-    the result alone tells where the gradient passes.
+    the result alone tells where the gradient passes. SwiGLU (Shazeer 2020) halves the width: SiLU of one half times the
+    other.
     """
 
     def __init__(self, activation: str, probability: float) -> None:
         super().__init__(probability)
-        self.is_relu = activation == "relu"
+        self.activation = activation
 
     @property
     def next_scale(self) -> float:
@@ -64,12 +64,15 @@ class ActivationDropout(Dropout):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the activations of x (…) without those that are dropped; x itself may be overwritten."""
-        kept = self._draw_kept(x) if self.next_scale != 1 else None
-        if self.is_relu:
-            rectified: Tensor = _Rectify.apply(x, kept)  # type: ignore[no-untyped-call]
+        if self.activation == "relu":
+            rectified: Tensor = _Rectify.apply(x, self._draw_kept(x) if self.next_scale != 1 else None)  # type: ignore[no-untyped-call]
             return rectified
-        x = functional.gelu(x)
-        return x if kept is None else x * kept
+        if self.activation == "swiglu":
+            gate, value = x.chunk(2, -1)
+            x = functional.silu(gate) * value
+        else:
+            x = functional.gelu(x)
+        return x if self.next_scale == 1 else x * self._draw_kept(x)
 
 
 class _Rectify(torch.autograd.Function):
@@ -98,11 +101,15 @@ class Embedding(nn.Embedding):
     def __init__(self, vocabulary_size: int, width: int) -> None:
         super().__init__(vocabulary_size, width)
         self.scale = width**0.5
+        self.cutoff = 0.0  # share of the words whose vector is left out
         nn.init.normal_(self.weight, std=1 / self.scale)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Return the vectors (…, width) of ids (…)."""
-        return super().forward(ids) * self.scale
+        vectors = super().forward(ids) * self.scale
+        if self.cutoff:
+            vectors = vectors * (torch.rand(ids.shape, device=ids.device) >= self.cutoff).unsqueeze(-1)
+        return vectors
 
 
 def output_layer(vocabulary_size: int, width: int, tied_to: Embedding | None = None) -> nn.Linear:
@@ -114,18 +121,6 @@ def output_layer(vocabulary_size: int, width: int, tied_to: Embedding | None = N
         output.weight = tied_to.weight
     nn.init.zeros_(output.bias)
     return output
-
-
-def sinusoids(first: int, length: int, width: int, device: torch.device) -> Tensor:
-    """Return positions `first` … `first + length - 1` as (length, width) of Vaswani et al. 2017, section 3.5.
-
-    Sines fill the first half and cosines the second; interleaving them, as the paper does, is the same up to
-    an order of the columns.
-    """
-    positions = torch.arange(first, first + length, dtype=torch.float32, device=device)
-    rates = torch.exp(torch.arange(width // 2, device=device) * (-math.log(10_000.0) / (width // 2)))
-    angles = positions.unsqueeze(1) * rates
-    return torch.cat([angles.sin(), angles.cos()], 1)
 
 
 def xavier_linear(d_in: int, d_out: int, num_blocks: int = 1, bias: bool = True) -> nn.Linear:
@@ -148,3 +143,8 @@ def to_autocast_dtype(x: Tensor) -> Tensor:
     """
     device = x.device.type
     return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
+
+
+def normalisation(kind: str, width: int) -> nn.Module:
+    """Make the normalisation of vectors (…, width): `layer` (Ba et al. 2016) or `rms` (Zhang & Sennrich 2019)."""
+    return nn.LayerNorm(width) if kind == "layer" else nn.RMSNorm(width, eps=1e-6)

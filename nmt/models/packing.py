@@ -1,5 +1,6 @@
 """Sentences laid end to end, so that layers which look at one position at a time do no work on padding."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -37,9 +38,10 @@ class Packing:
     and what they hold never reaches a token, forward or backward.
     """
 
-    def __init__(self, lengths: Tensor, room: Room, num_heads: int = 0) -> None:
+    def __init__(self, lengths: Tensor, room: Room, head_shapes: Iterable[tuple[int, int]] = ()) -> None:
         """Lay out sentences of `lengths` (B, on the device), a length of 0 standing for none at all.
 
+        `head_shapes` are the (parts, H) that rows will be asked for in `to_heads`.
         All that is asked of the host are the sizes of the room, so that the device need not be waited for.
         """
         num_rows, height, width = room
@@ -65,9 +67,8 @@ class Packing:
         visible = inside | (lengths == 0).unsqueeze(1)
         hidden = torch.zeros(height, width, device=device).masked_fill_(~visible, -torch.inf)
         self.mask = hidden[:, None, None]  # (B', 1, 1, L'): added to scores; 0 or -inf
-        self.num_heads = num_heads
         # All at once: what comes later would have each compiled layer look whether it is there.
-        self._head_indices = [self._head_index(num_parts) for num_parts in (1, 2, 3)] if num_heads else []
+        self._head_indices = {shape: self._head_index(*shape) for shape in head_shapes}
 
     def pack(self, rectangle: Tensor) -> Tensor:
         """Return the rows (N, …) of a rectangle (B, L, …) that fits into the room."""
@@ -81,42 +82,42 @@ class Packing:
         cells = _gather(rows, self.cells.flatten(), self.rows).unflatten(0, self.cells.shape)
         return cells[: shape[0], : shape[1]]
 
-    def to_heads(self, rows: Tensor, num_parts: int) -> Tensor:
-        """Return rectangles (parts, B', H, L', d) of rows (N, parts·H·d), for up to three parts."""
-        index, inverse = self._head_indices[num_parts - 1]
-        d_head = rows.shape[1] // (num_parts * self.num_heads)
+    def to_heads(self, rows: Tensor, num_parts: int, num_heads: int) -> Tensor:
+        """Return rectangles (parts, B', H, L', d) of rows (N, parts·H·d)."""
+        index, inverse = self._head_indices[num_parts, num_heads]
+        d_head = rows.shape[1] // (num_parts * num_heads)
         flat = _gather(rows.view(-1, d_head), index, inverse)
         height, width = self.cells.shape
-        return flat.view(num_parts, height, self.num_heads, width, d_head)
+        return flat.view(num_parts, height, num_heads, width, d_head)
 
     def from_heads(self, heads: Tensor) -> Tensor:
         """Return rows (N, H·d) of rectangles (B', H, L', d)."""
-        inverse, index = self._head_indices[0]
-        d_head = heads.shape[-1]
-        return _gather(heads.reshape(-1, d_head), index, inverse).view(-1, self.num_heads * d_head)
+        num_heads, d_head = heads.shape[1], heads.shape[-1]
+        inverse, index = self._head_indices[1, num_heads]
+        return _gather(heads.reshape(-1, d_head), index, inverse).view(-1, num_heads * d_head)
 
-    def _head_index(self, num_parts: int) -> tuple[Tensor, Tensor]:
+    def _head_index(self, num_parts: int, num_heads: int) -> tuple[Tensor, Tensor]:
         """Return where in rows (N, parts, H) each cell (parts, B', H, L') is found, and the inverse, both flat."""
         height, width = self.cells.shape
         parts = torch.arange(num_parts, device=self.cells.device).view(-1, 1, 1, 1)
-        heads = torch.arange(self.num_heads, device=self.cells.device)
-        index = (self.cells.unsqueeze(1) * num_parts + parts) * self.num_heads + heads.view(-1, 1)
+        heads = torch.arange(num_heads, device=self.cells.device)
+        index = (self.cells.unsqueeze(1) * num_parts + parts) * num_heads + heads.view(-1, 1)
         rows = self.rows.view(-1, 1, 1)
-        inverse = (parts.view(-1, 1) * height + rows // width) * self.num_heads + heads  # (N, parts, H)
+        inverse = (parts.view(-1, 1) * height + rows // width) * num_heads + heads  # (N, parts, H)
         # Copies: for a view, a compiled layer would look at the shape of what it is a view of.
         return index.flatten().clone(), (inverse * width + rows % width).flatten().clone()
 
 
 class Grid:
-    """The same for rows that are a rectangle already: B sentences of `length` rows each, as decoding has them."""
+    """The same for rows that are a rectangle already: B sentences of several rows each, as decoding has them."""
 
-    def __init__(self, num_sentences: int, num_heads: int) -> None:
-        self.num_sentences, self.num_heads = num_sentences, num_heads
+    def __init__(self, num_sentences: int) -> None:
+        self.num_sentences = num_sentences
 
-    def to_heads(self, rows: Tensor, num_parts: int) -> Tensor:
+    def to_heads(self, rows: Tensor, num_parts: int, num_heads: int) -> Tensor:
         """Return (parts, B, H, L, d) of rows (B·L, parts·H·d)."""
         length = len(rows) // self.num_sentences
-        return rows.view(self.num_sentences, length, num_parts, self.num_heads, -1).permute(2, 0, 3, 1, 4)
+        return rows.view(self.num_sentences, length, num_parts, num_heads, -1).permute(2, 0, 3, 1, 4)
 
     def from_heads(self, heads: Tensor) -> Tensor:
         """Return rows (B·L, H·d) of rectangles (B, H, L, d)."""

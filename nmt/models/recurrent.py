@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from nmt.data.batching import Batch
-from nmt.models.interface import Decoded, DecoderState, Seq2Seq
+from nmt.models.interface import Choices, Decoded, DecoderState, Seq2Seq
 from nmt.models.layers import Dropout, Embedding, xavier_linear
 
 LAYERS = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
@@ -59,6 +59,14 @@ class RecurrentEncoder(nn.Module):
             hidden.append(last[0].transpose(0, 1).flatten(1))
             cells.extend(state.transpose(0, 1).flatten(1) for state in last[1:])
         return Encoded(outputs, torch.stack(hidden, 1), torch.stack(cells, 1) if cells else None)
+
+    def read(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        """Return encoded positions (B, L, C) for vectors (B, L, D) of `lengths` (B, on the host, each at least 1).
+
+        As `TransformerEncoder.read`, for a head of another kind. In one direction, a position knows only itself and
+        those before it.
+        """
+        return self(vectors, lengths).outputs
 
 
 class Bridge(nn.Module):
@@ -113,19 +121,32 @@ class RecurrentSeq2Seq(Seq2Seq):
             tokens = true
             if steps:
                 with torch.no_grad():
-                    predicted = self.project(steps[-1].outputs).argmax(-1)
+                    predicted = self.project(steps[-1].outputs.squeeze(1)).argmax(-1)
                 tokens = torch.where(is_sampled, predicted, true)
-            steps.append(self.step(tokens, state))
-        attention = [step.attention for step in steps if step.attention is not None]
-        return Decoded(
-            torch.stack([step.outputs for step in steps], 1), torch.stack(attention, 1) if attention else None
-        )
+            steps.append(self.decode(self.target_embedding(tokens).unsqueeze(1), state))
+        return concatenate_positions(steps)
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
         decoded = self.decode(self.target_embedding(tokens).unsqueeze(1), state)
-        attention = None if decoded.attention is None else decoded.attention.squeeze(1)
-        return Decoded(decoded.outputs.squeeze(1), attention)
+        attention, choices = decoded.attention, decoded.choices
+        return Decoded(
+            decoded.outputs.squeeze(1),
+            None if attention is None else attention.squeeze(1),
+            None if choices is None else Choices(choices.log_probs.squeeze(1), choices.entropies.squeeze(1)),
+        )
+
+
+def concatenate_positions(steps: list[Decoded]) -> Decoded:
+    """Return as one what was decoded piece by piece: along T in all of (N, T, …)."""
+    attention = [step.attention for step in steps if step.attention is not None]
+    choices = [step.choices for step in steps if step.choices is not None]
+    joined = None
+    if choices:
+        log_probs = torch.cat([choice.log_probs for choice in choices], 1)
+        joined = Choices(log_probs, torch.cat([choice.entropies for choice in choices], 1))
+    outputs = torch.cat([step.outputs for step in steps], 1)
+    return Decoded(outputs, torch.cat(attention, 1) if attention else None, joined)
 
 
 def initialise_recurrent(module: nn.Module, num_gates: int) -> None:

@@ -2,12 +2,12 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import safetensors.torch
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nmt.errors import RunError
 from nmt.run_directory import (
@@ -23,6 +23,7 @@ from nmt.run_directory import (
     to_json,
     write_atomically,
 )
+from nmt.training.step import TrainingStep
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Progress:
 
 
 def save_checkpoint(
-    run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, keep: int
+    run: RunDirectory, weights: Mapping[str, Tensor], state: Mapping[str, Tensor], progress: Progress, keep: int
 ) -> Path:
     """Write the checkpoint of `progress.update`, point `last.json` and `best.json`, and drop what is no longer kept.
 
@@ -53,10 +54,9 @@ def save_checkpoint(
     temporary = final.with_name(f".{final.name}")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
-    parameters = {name: parameter.detach().cpu() for name, parameter in model.named_parameters()}
     contents = {
-        MODEL_WEIGHTS: safetensors.torch.save(parameters),
-        TRAINING_TENSORS: safetensors.torch.save(_optimizer_tensors(model, optimizer)),
+        MODEL_WEIGHTS: _serialise(weights),
+        TRAINING_TENSORS: _serialise(state),
         STATE: to_json(asdict(progress)),
     }
     for name, content in contents.items():
@@ -72,19 +72,12 @@ def save_checkpoint(
     return final
 
 
-def load_checkpoint(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
+def load_checkpoint(run: RunDirectory, step: TrainingStep) -> Progress:
     """Take up training from the last checkpoint of a run. Raises RunError if it is damaged or does not fit."""
     folder = run.step_path(run.steps()[-1])
-    set_parameters(model, read_tensors(folder / MODEL_WEIGHTS), folder)
-    tensors = read_tensors(folder / TRAINING_TENSORS)
-    for name, parameter in model.named_parameters():
-        state = {
-            key.removeprefix(f"{name}/"): value.to(parameter.device)
-            for key, value in tensors.items()
-            if key.startswith(f"{name}/")
-        }
-        if state:
-            optimizer.state[parameter] = state
+    weights, state = (read_tensors(folder / name) for name in (MODEL_WEIGHTS, TRAINING_TENSORS))
+    set_parameters(step.model, weights, folder)
+    step.load(weights, state)
     try:
         return Progress(**read_json(folder / STATE))
     except TypeError as error:
@@ -93,9 +86,7 @@ def load_checkpoint(run: RunDirectory, model: nn.Module, optimizer: torch.optim.
         ) from None
 
 
-def _optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    return {
-        f"{name}/{key}": value.detach().cpu().contiguous()
-        for name, parameter in model.named_parameters()
-        for key, value in optimizer.state.get(parameter, {}).items()
-    }
+def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
+    return safetensors.torch.save(
+        {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    )

@@ -14,7 +14,7 @@ def build_optimizer(settings: OptimizerSettings, model: nn.Module) -> torch.opti
         if isinstance(module, nn.Embedding)
         for parameter in module.parameters()
     }
-    parameters = list(model.parameters())
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     decaying = [p for p in parameters if p.dim() >= 2 and id(p) not in embeddings]
     others = [p for p in parameters if p.dim() < 2 or id(p) in embeddings]
     decay = settings.weight_decay if isinstance(settings, AdamWSettings) else 0.0

@@ -1,13 +1,15 @@
-"""Learning rates as pure functions of the update."""
+"""Learning rates and shares of true tokens as pure functions of the update."""
 
 import math
 
 from nmt.config import (
     ConstantSettings,
     CosineSettings,
+    DecayingForcing,
     InverseSquareRootSettings,
     NoamSettings,
     ScheduleSettings,
+    TeacherForcingSettings,
 )
 
 
@@ -25,3 +27,29 @@ def learning_rate(settings: ScheduleSettings, update: int, highest: float, max_u
             return highest * (final_share + (1 - final_share) * (1 + math.cos(math.pi * progress)) / 2)
         case ConstantSettings(warmup_updates=warmup):
             return highest * min(1.0, update / warmup) if warmup else highest
+
+
+def teacher_forcing_ratio(settings: TeacherForcingSettings, update: int, first: float) -> float:
+    """Return the share of true tokens among the decoder's inputs in an update, counted from 1 (Bengio et al. 2015).
+
+    It is `first` before the first update.
+    """
+    if not isinstance(settings, DecayingForcing):
+        return first
+    num_updates = settings.num_updates
+    if settings.kind == "linear":
+        left = max(0.0, 1 - update / num_updates)
+    elif settings.kind == "exponential":
+        left = 0.01 ** (update / num_updates)
+    else:
+        k = _solve_k_log_k(num_updates / 2)
+        left = (k + 1) / (k + math.exp(min(update / k, 700)))
+    return settings.final_ratio + (first - settings.final_ratio) * left
+
+
+def _solve_k_log_k(product: float) -> float:
+    """Return the k with k · ln k = product, by Newton's method."""
+    k = 1 + product
+    for _ in range(50):
+        k -= (k * math.log(k) - product) / (math.log(k) + 1)
+    return k

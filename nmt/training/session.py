@@ -7,16 +7,20 @@ from pathlib import Path
 
 import torch
 
-from nmt.config import TrainSettings
+from nmt.config import TrainingSettings, TrainSettings
 from nmt.data.batching import padding_share
 from nmt.data.corpus import Corpus, load_corpus
-from nmt.data.dataset import load_dataset, select_pairs
+from nmt.data.dataset import Dataset, Int64Array, load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
+from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_device, choose_precision
 from nmt.errors import RunError
 from nmt.evaluation.scoring import Evaluation
 from nmt.models.build import build_model
+from nmt.models.interface import Seq2Seq
 from nmt.run_directory import RunDirectory, to_json, write_atomically
+from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
+from nmt.training.pairs import SampledPairs, TrainingPairs
 from nmt.training.trainer import Trainer
 from nmt.training.validation import evaluate_model
 
@@ -46,15 +50,18 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         else obtain_tokenizer(settings.tokenizer, corpus.train)
     )
     dataset = load_dataset(corpus.train, tokenizer)
-    pairs, left_out = select_pairs(dataset, settings.data.max_length)
+    selected, left_out = select_pairs(dataset, settings.data.max_length)
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
+    if not resuming:
+        start_from(settings.training, model, tokenizer)
+    freeze(model, settings.training.freeze)
     trainer = Trainer(
         settings,
         run,
         model,
         tokenizer,
-        (dataset, pairs),
+        _training_pairs(settings, dataset, selected, tokenizer, device),
         (corpus.validation, load_dataset(corpus.validation, tokenizer)),
         device,
         dtype,
@@ -84,6 +91,41 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         return None if corpus.test is None else final_test(settings, run, corpus, device, dtype)
 
 
+def _training_pairs(
+    settings: TrainSettings,
+    dataset: Dataset,
+    selected: Int64Array,
+    tokenizer: Tokenizer,
+    device: torch.device,
+) -> TrainingPairs:
+    alpha = settings.training.subword_sampling
+    if alpha is None:
+        return TrainingPairs(dataset, selected, device)
+    return SampledPairs(
+        dataset, selected, device, tokenizer, alpha, settings.seed, settings.data.max_length
+    )
+
+
+def start_from(settings: TrainingSettings, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    """Replace first weights by those of another run and by word vectors, where the settings name them."""
+    if settings.from_run is not None:
+        other = RunDirectory.existing(settings.from_run)
+        other_model, other_tokenizer = other.load_model("best")
+        copied = copy_matching(
+            model, tokenizer, dict(other_model.named_parameters()), other_tokenizer, other.path
+        )
+        logger.info("start        from %s: %s", other.path, copied)
+    for side in ("source", "target"):
+        path = getattr(settings, f"{side}_vectors")
+        if path is not None:
+            embedding = getattr(model, f"{side}_embedding")
+            vocabulary = getattr(tokenizer, side)
+            key = f"training.{side}_vectors"
+            ids, vectors = read_word_vectors(path, key, vocabulary, embedding.embedding_dim)
+            set_word_vectors(embedding, ids, vectors)
+            logger.info("start        %d %s pieces of %d from %s", len(ids), side, vocabulary.size, path)
+
+
 def final_test(
     settings: TrainSettings, run: RunDirectory, corpus: Corpus, device: torch.device, dtype: torch.dtype
 ) -> Evaluation:
@@ -98,25 +140,27 @@ def final_test(
 
 
 def _log_plan(trainer: Trainer, corpus: Corpus, tokenizer: Tokenizer) -> None:
-    source, target = trainer.source_lengths, trainer.target_lengths
-    num_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    parameters = list(trainer.model.parameters())
+    num_parameters = sum(parameter.numel() for parameter in parameters)
+    num_frozen = sum(parameter.numel() for parameter in parameters if not parameter.requires_grad)
     logger.info("run          %s", trainer.run.path)
     logger.info(
         "data         %d training pairs, %d + %d tokens; %d validation pairs; %s test pairs",
-        len(trainer.step.pairs),
-        source.sum(),
-        target.sum(),
+        len(trainer.pairs),
+        trainer.pairs.source_lengths.sum(),
+        trainer.pairs.target_lengths.sum(),
         len(corpus.validation.source),
         len(corpus.test.source) if corpus.test else "no",
     )
     logger.info("vocabulary   %d source, %d target pieces", tokenizer.source.size, tokenizer.target.size)
-    logger.info("model        %s, %d parameters", trainer.settings.model.kind, num_parameters)
+    frozen = f", {num_frozen} of them frozen" if num_frozen else ""
+    logger.info("model        %s, %d parameters%s", trainer.settings.model.kind, num_parameters, frozen)
     updates = trainer.plan(0)
     logger.info(
         "epoch        %d updates of at most %d target tokens, padding %.1f %%",
         len(updates),
         trainer.settings.training.update_tokens,
-        100 * padding_share(updates, source, target),
+        100 * padding_share(updates, trainer.pairs.source_lengths, trainer.pairs.target_lengths),
     )
     logger.info("device       %s, %s", trainer.device, str(trainer.dtype).removeprefix("torch."))
 

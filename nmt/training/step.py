@@ -2,24 +2,32 @@
 
 import logging
 import time
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from nmt.config import TrainSettings
+from nmt.config import ConstantForcing, TrainSettings
 from nmt.data.batching import Batch, Update, collate
-from nmt.data.dataset import Dataset, Int64Array
+from nmt.data.dataset import Int64Array
 from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
 from nmt.training.compilation import compile_layers
 from nmt.training.figures import UpdateFigures
+from nmt.training.moving_average import MovingAverage
 from nmt.training.objective import Loss, Objective
 from nmt.training.optimizer import build_optimizer
+from nmt.training.pairs import TrainingPairs
 from nmt.training.replay import Record, Replay, record_cuda_graph
-from nmt.training.schedule import learning_rate
+from nmt.training.schedule import learning_rate, teacher_forcing_ratio
 
 logger = logging.getLogger(__name__)
+
+# Names of what is saved: of the optimizer, of weights that an average stands before, of the objective.
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+WEIGHT, BASELINE = "weight_in_training", "objective/baseline"
 
 
 class TrainingStep:
@@ -33,20 +41,22 @@ class TrainingStep:
         settings: TrainSettings,
         model: Seq2Seq,
         tokenizer: Tokenizer,
-        train: tuple[Dataset, Int64Array],
+        pairs: TrainingPairs,
         device: torch.device,
         dtype: torch.dtype,
     ) -> None:
-        self.settings, self.tokenizer = settings, tokenizer
+        self.settings, self.tokenizer, self.pairs = settings, tokenizer, pairs
         self.device, self.dtype = device, dtype
         self.model = model.to(device)
-        dataset, self.pairs = train  # of the data set, those pairs that are trained on
-        self.dataset = dataset.to(device)
-        self.target_lengths = self.dataset.target.lengths[self.pairs] + 1  # EOS
-        self.objective = Objective(self.model, settings.training.label_smoothing)
+        self.objective = Objective(self.model, settings.training.label_smoothing, settings.consistency)
         self.optimizer = build_optimizer(settings.optimizer, self.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
         self.replay: Replay | None = None
+        decay = settings.training.ema_decay
+        self.moving_average = None if decay is None else MovingAverage(self.model, decay)
+        ratio = settings.training.teacher_forcing_ratio
+        self.is_sampling = ratio < 1 or not isinstance(settings.teacher_forcing, ConstantForcing)
+        self.teacher_forcing_ratio = torch.ones((), device=device)
 
     def run(self, number: int, micro_batches: Update) -> UpdateFigures:
         """Run update `number`, counted from 1, on micro-batches of indices into the pairs.
@@ -60,6 +70,9 @@ class TrainingStep:
         )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        self.teacher_forcing_ratio.fill_(
+            teacher_forcing_ratio(self.settings.teacher_forcing, number, limits.teacher_forcing_ratio)
+        )
         ran_out_of_memory = False
         while True:
             try:
@@ -83,10 +96,13 @@ class TrainingStep:
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad(set_to_none=self.replay is None)
+        if self.moving_average is not None:
+            self.moving_average.update(number)
         return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating, ran_out_of_memory)
 
     def fits(self, rows: Int64Array) -> bool:
         """Tell whether there is memory to learn from these pairs at once; nothing is learned."""
+        baseline = self.objective.baseline.clone()
         try:
             # In place of the optimizer's moments, which come with the first update.
             parameters = [] if self.optimizer.state else self.model.parameters()
@@ -99,12 +115,49 @@ class TrainingStep:
             return False
         finally:
             self.forget_gradients()
+            self.objective.baseline.copy_(baseline)
         return True
+
+    def averaged_weights(self) -> AbstractContextManager[None]:
+        """Have the model compute with the weights that are saved for translating meanwhile."""
+        return nullcontext() if self.moving_average is None else self.moving_average.in_place()
+
+    def weights(self) -> dict[str, Tensor]:
+        """Return the weights that translate."""
+        with self.averaged_weights():
+            return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
+
+    def state(self) -> dict[str, Tensor]:
+        """Return what training needs beside `weights` to go on."""
+        state = {
+            f"{name}/{key}": value
+            for name, parameter in self.model.named_parameters()
+            for key, value in self.optimizer.state.get(parameter, {}).items()
+        }
+        if self.moving_average is not None:
+            state |= {f"{name}/{WEIGHT}": parameter for name, parameter in self.model.named_parameters()}
+        return state | {BASELINE: self.objective.baseline}
+
+    def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
+        """Go on from `weights` and `state` of the same model, which were saved together."""
+        with torch.no_grad():
+            for name, parameter in self.model.named_parameters():
+                parameter.copy_(state.get(f"{name}/{WEIGHT}", weights[name]))
+                moments = {
+                    key: state[f"{name}/{key}"].to(parameter.device)
+                    for key in MOMENTS
+                    if f"{name}/{key}" in state
+                }
+                if moments:
+                    self.optimizer.state[parameter] = moments
+            if self.moving_average is not None:
+                self.moving_average.load(weights)
+            self.objective.baseline.copy_(state[BASELINE])
 
     def compile(self, rows: Int64Array) -> None:
         """Compile what `training.compile` says, trying it on these pairs; on CUDA, record what repeats."""
         is_compiled = compile_layers(self.model, self.settings.training.compile, lambda: self.fits(rows))
-        if is_compiled and self.device.type == "cuda":
+        if is_compiled and self.device.type == "cuda" and self.model.is_recordable:
             self.record(record_cuda_graph)
 
     def record(self, record: Record) -> None:
@@ -122,7 +175,7 @@ class TrainingStep:
     def _accumulate(self, number: int, micro_batches: Update) -> tuple[Tensor, Tensor, int, float]:
         """Add up the gradients of an update; return its two losses, its tokens and the seconds of collating."""
         self.objective.train()
-        num_tokens = sum(int(self.target_lengths[rows].sum()) for rows in micro_batches)
+        num_tokens = sum(int(self.pairs.target_lengths[rows].sum()) for rows in micro_batches)
         there = torch.full((), num_tokens, device=self.device)
         total = nll = torch.zeros((), device=self.device)
         seconds_collating = 0.0
@@ -130,7 +183,7 @@ class TrainingStep:
             seed = np.random.SeedSequence([self.settings.seed, number, index, 0]).generate_state(1)
             torch.manual_seed(int(seed[0]))  # of dropout, and of which tokens are sampled
             began = time.perf_counter()
-            batch = collate(self.dataset, self.pairs[rows], self.tokenizer).to(self.device)
+            batch = collate(self.pairs.dataset, self.pairs.selected[rows], self.tokenizer).to(self.device)
             seconds_collating += time.perf_counter() - began
             loss = (self.replay or self._learn)(batch, there)
             total, nll = total + loss.total, nll + loss.negative_log_likelihood
@@ -138,10 +191,9 @@ class TrainingStep:
 
     def _learn(self, batch: Batch, num_tokens: Tensor) -> Loss:
         """Run a batch forward and backward; its gradients are those of the mean over `num_tokens`."""
-        ratio = self.settings.training.teacher_forcing_ratio
         sample_mask = None
-        if ratio < 1:
-            sample_mask = torch.rand(batch.target_in.shape, device=self.device) >= ratio
+        if self.is_sampling:
+            sample_mask = torch.rand(batch.target_in.shape, device=self.device) >= self.teacher_forcing_ratio
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
             loss = self.objective(batch, sample_mask)
         self.scaler.scale(loss.total / num_tokens).backward()

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from nmt.config import TrainSettings
 from nmt.data.batching import Update, plan_by_length, plan_epoch
 from nmt.data.corpus import ParallelText
-from nmt.data.dataset import Dataset, Int64Array
+from nmt.data.dataset import Dataset
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.translator import Translator
 from nmt.errors import RunError
@@ -23,6 +23,7 @@ from nmt.models.interface import Seq2Seq
 from nmt.run_directory import RunDirectory, write_atomically
 from nmt.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from nmt.training.figures import Window
+from nmt.training.pairs import TrainingPairs
 from nmt.training.replay import recordable_stream
 from nmt.training.step import TrainingStep
 from nmt.training.validation import mean_loss, validation_search
@@ -41,25 +42,23 @@ class Trainer:
         run: RunDirectory,
         model: Seq2Seq,
         tokenizer: Tokenizer,
-        train: tuple[Dataset, Int64Array],
+        pairs: TrainingPairs,
         validation: tuple[ParallelText, Dataset],
         device: torch.device,
         dtype: torch.dtype,
     ) -> None:
         self.settings, self.run, self.tokenizer = settings, run, tokenizer
         self.device, self.dtype = device, dtype
-        self.step = TrainingStep(settings, model, tokenizer, train, device, dtype)
+        self.pairs = pairs
+        self.step = TrainingStep(settings, model, tokenizer, pairs, device, dtype)
         self.model = self.step.model
-        dataset, pairs = train  # of the data set, those pairs that are trained on
-        self.source_lengths = dataset.source.lengths[pairs] + 1  # EOS
-        self.target_lengths = dataset.target.lengths[pairs] + 1
         self.validation_text, self.validation_dataset = validation
         self.progress = Progress()
 
     def resume(self) -> None:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
         if self.run.steps():
-            self.progress = load_checkpoint(self.run, self.model, self.step.optimizer)
+            self.progress = load_checkpoint(self.run, self.step)
             if self.progress.loss_scale:
                 self.step.scaler.load_state_dict(self.progress.loss_scale)
         metrics = self.run.path / "metrics.jsonl"
@@ -72,11 +71,12 @@ class Trainer:
     def plan(self, epoch: int) -> list[Update]:
         """Return the updates of an epoch."""
         limits = self.settings.training
+        self.pairs.enter(epoch)
         return plan_epoch(
             self.settings.seed,
             epoch,
-            self.source_lengths,
-            self.target_lengths,
+            self.pairs.source_lengths,
+            self.pairs.target_lengths,
             limits.update_tokens,
             self.max_tokens,
         )
@@ -100,13 +100,13 @@ class Trainer:
         More would never be used. What is tried are the widest update, the one with the longest sentences and the one
         with the most. On the CPU the system promises more memory than there is, so there is a limit there.
         """
-        longer = np.maximum(self.source_lengths, self.target_lengths)
+        longer = np.maximum(self.pairs.source_lengths, self.pairs.target_lengths)
         update_tokens = self.settings.training.update_tokens
         plan = plan_epoch(
             self.settings.seed,
             0,
-            self.source_lengths,
-            self.target_lengths,
+            self.pairs.source_lengths,
+            self.pairs.target_lengths,
             update_tokens,
             len(longer) * int(longer.max()),
         )
@@ -163,7 +163,8 @@ class Trainer:
                     self._log_training(window, bar)
                     window = Window()
                 if progress.update % limits.validate_every == 0 or reason:
-                    with torch.compiler.set_stance("force_eager"):  # steps of decoding have too many shapes
+                    # Steps of decoding have too many shapes to compile.
+                    with torch.compiler.set_stance("force_eager"), self.step.averaged_weights():
                         improved = self._validate()
                     progress.seconds = seconds_before + time.monotonic() - started
                     reason = reason or self.reason_to_stop()
@@ -173,7 +174,7 @@ class Trainer:
                 if progress.update % limits.checkpoint_every == 0 or improved or reason:
                     progress.loss_scale = self.step.scaler.state_dict()
                     save_checkpoint(
-                        self.run, self.model, self.step.optimizer, progress, limits.keep_checkpoints
+                        self.run, self.step.weights(), self.step.state(), progress, limits.keep_checkpoints
                     )
                     saved_at = progress.update
                 if reason:

@@ -7,9 +7,12 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from nmt.check import check
+from nmt.config import AttentionSettings
 from nmt.data.batching import Batch
 from nmt.decoding.rules import EndAtLimit, ForbidTokens
 from nmt.decoding.search import beam_search, greedy_search, power_penalty
+from nmt.errors import SettingsError
 from nmt.models.interface import Seq2Seq
 from nmt.training.objective import Objective
 
@@ -20,8 +23,53 @@ RNN_WAYS = itertools.product(
     CELLS, ("last", "mean"), ("initial", "every_step", "both"), ("concatenate", "add")
 )
 ATTENTION_WAYS = itertools.product(
-    ("additive", "dot", "scaled_dot", "general"), ("input", "output", "output_only")
+    ("additive", "dot", "scaled_dot", "general", "location"), ("input", "output", "output_only")
 )
+ATTENTION_OPTIONS = {
+    "score": ("additive", "dot", "scaled_dot", "general", "location"),
+    "num_heads": (1, 2),
+    "span": ("global", "local_m", "local_p"),
+    "choice": ("soft", "straight_through", "score_function"),
+    "coverage": (False, True),
+    "join": ("output", "input", "output_only"),
+    "cell": CELLS,
+    "num_layers": (1, 2),
+}
+# Pairs of values that cannot meet, and why.
+REFUSED = {
+    frozenset({("coverage", True), ("score", "location")}): "no keys",
+    frozenset({("coverage", True), ("join", "output_only")}): "all positions at once",
+}
+# Small enough for the sentences here to reach beyond them.
+ATTENTION_SIZES = {"d_attention": 6, "window": 2, "location_positions": 4, "temperature": 0.7}
+
+
+def pairs_of(options):
+    """Return all pairs of (option, value), each as a set."""
+    return {frozenset(pair) for pair in itertools.combinations(options.items(), 2)}
+
+
+def pairwise(table, refused):
+    """Combine options so that each pair of values that can meet does, in few combinations, found greedily."""
+    choices = [{a: x, b: y} for a, b in itertools.combinations(table, 2) for x in table[a] for y in table[b]]
+    missing = {pair for options in choices for pair in pairs_of(options)} - set(refused)
+    combinations = []
+    for first in choices:
+        if not pairs_of(first) <= missing:
+            continue
+        options = dict(first)
+        for name in table:
+            if name not in options:
+                ways = [{**options, name: value} for value in table[name]]
+                allowed = [way for way in ways if not pairs_of(way) & set(refused)]
+                options = max(allowed, key=lambda way: len(pairs_of(way) & missing))
+        missing -= pairs_of(options)
+        combinations.append({name: options[name] for name in table})
+    assert not missing
+    return combinations
+
+
+ATTENTION_PAIRS = pairwise(ATTENTION_OPTIONS, REFUSED)
 TRANSFORMER_WAYS = itertools.product(("pre", "post"), ("sinusoidal", "learned"), ("relu", "gelu"))
 VARIANTS = [
     *[
@@ -33,6 +81,12 @@ VARIANTS = [
     *[("attention", {"score": score, "join": join}) for score, join in ATTENTION_WAYS],
     ("attention", {"cell": "gru", "num_layers": 2, "bidirectional": False, "tied": "two_way"}),
     ("attention", {"cell": "tanh", "num_layers": 2, "join": "input", "tied": "three_way"}),
+    *[
+        ("attention", {name: value, **ATTENTION_SIZES})
+        for name in ("num_heads", "span", "choice", "coverage")
+        for value in ATTENTION_OPTIONS[name][1:]
+    ],
+    *[("attention", {**options, **ATTENTION_SIZES}) for options in ATTENTION_PAIRS],
     *[
         ("transformer", {"norm": norm, "positions": positions, "activation": activation})
         for norm, positions, activation in TRANSFORMER_WAYS
@@ -204,18 +258,42 @@ def test_state_follows_its_hypotheses(kind, options, tiny_model, tiny_batch):
 def test_sampling_nowhere_is_plain_training_and_everywhere_is_greedy(kind, options, tiny_model, tiny_batch):
     model, batch = tiny_model(kind, **options), tiny_batch()
     nowhere = torch.zeros(batch.target_in.shape, dtype=torch.bool)
-    if kind == "transformer":
-        with pytest.raises(ValueError, match="all positions at once"):
-            model(batch, nowhere)
-        return
     assert_close(model(batch, nowhere).outputs, model(batch).outputs)
     sampled = model(batch, ~nowhere).outputs
+    if (
+        kind == "transformer"
+    ):  # two passes: what the first predicts of the true words is what the second reads
+        predicted = model.project(model(batch).outputs).argmax(-1)
+        given = torch.cat([batch.target_in[:, :1], predicted[:, :-1]], 1)
+        assert_close(sampled, model(dataclasses.replace(batch, target_in=given)).outputs)
+        half = torch.zeros_like(nowhere)
+        half[:, ::2] = True
+        given = torch.where(half, given, batch.target_in)
+        assert_close(model(batch, half).outputs, model(dataclasses.replace(batch, target_in=given)).outputs)
+        return
     state = model.start(batch.source, batch.source_lengths, max_length=8)
     tokens = batch.target_in[:, 0]
     for position in range(batch.target_in.shape[1]):
         outputs = model.step(tokens, state).outputs
         assert_close(sampled[:, position], outputs)
         tokens = model.project(outputs).argmax(-1)
+
+
+def attention_settings(options):
+    """Check settings of the model `attention`, with what `options` do not say as it is by default."""
+    defaults = {name: values[0] for name, values in ATTENTION_OPTIONS.items()} | ATTENTION_SIZES
+    model = {"kind": "attention", "d_embedding": 8, "d_hidden": 6, "dropout": 0.1, "bidirectional": True}
+    attention = {**defaults, **options}
+    own = {name: attention.pop(name) for name in ("cell", "num_layers")}
+    return check(AttentionSettings, {**model, **own, "tied_embeddings": "none", "attention": attention})
+
+
+def test_settings_refuse_the_pairs_that_cannot_meet_and_no_others():
+    for options in ATTENTION_PAIRS:
+        attention_settings(options)
+    for pair, reason in REFUSED.items():
+        with pytest.raises(SettingsError, match=reason):
+            attention_settings(dict(pair))
 
 
 def test_projecting_some_words_gives_their_logits(tiny_model):

@@ -12,7 +12,8 @@ LENGTHS = (5, 3, 7)
 
 
 def packing(lengths=LENGTHS, num_heads=2):
-    return Packing(torch.tensor(lengths), room_for(torch.tensor(lengths)), num_heads)
+    shapes = [(num_parts, num_heads) for num_parts in (1, 2, 3)]
+    return Packing(torch.tensor(lengths), room_for(torch.tensor(lengths)), shapes)
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 63, 64, 300, 1000, 4097, 100_000])
@@ -38,15 +39,15 @@ def test_rows_are_the_tokens_sentence_by_sentence():
 def test_heads_are_the_tokens_of_each_part_and_head():
     layout = packing()
     rows = torch.randn(len(layout.rows), 3 * 2 * 4)
-    heads = layout.to_heads(rows, 3)
+    heads = layout.to_heads(rows, 3, 2)
     first = 0
     for sentence, length in enumerate(LENGTHS):
         tokens = rows[first : first + length].view(length, 3, 2, 4)
         assert torch.equal(heads[:, sentence, :, :length], tokens.permute(1, 2, 0, 3))
         first += length
     assert torch.equal(layout.from_heads(heads[0])[:15], rows[:15, :8])
-    grid = Grid(3, 2)
-    assert torch.equal(grid.from_heads(grid.to_heads(rows[:6], 3)[0]), rows[:6, :8])
+    grid = Grid(3)
+    assert torch.equal(grid.from_heads(grid.to_heads(rows[:6], 3, 2)[0]), rows[:6, :8])
 
 
 def test_the_mask_shows_the_tokens_of_a_sentence_and_an_empty_sentence_to_itself():
@@ -61,7 +62,7 @@ def test_gradients_are_those_of_indexing():
     rows = torch.randn(len(layout.rows), 2 * 2 * 4, dtype=torch.float64, requires_grad=True)
     weights = torch.randn(2, 3, 2, 7, 4, dtype=torch.float64)
     inside = (torch.arange(7) < torch.tensor(LENGTHS).unsqueeze(1))[None, :, None, :, None]
-    (layout.to_heads(rows, 2)[:, :3, :, :7] * weights * inside).sum().backward()
+    (layout.to_heads(rows, 2, 2)[:, :3, :, :7] * weights * inside).sum().backward()
     expected = torch.cat(
         [weights[:, i, :, :n].permute(2, 0, 1, 3).reshape(n, -1) for i, n in enumerate(LENGTHS)]
     )
@@ -72,7 +73,7 @@ def test_gradients_are_those_of_indexing():
 def test_a_table_of_positions_need_not_reach_beyond_the_longest(tiny_model, tiny_batch):
     model = tiny_model("transformer", positions="learned", max_positions=9)
     model(tiny_batch(source_lengths=(9, 3), target_lengths=(2, 9))).outputs.sum().backward()
-    assert model.source_positions.weight.grad is not None
+    assert model.encoder.positions.table.weight.grad is not None
 
 
 def test_what_fillers_hold_reaches_no_token(tiny_model, tiny_batch):
@@ -87,7 +88,7 @@ def test_what_fillers_hold_reaches_no_token(tiny_model, tiny_batch):
     plain = learn()
     num_tokens = {"encoder": int(batch.source_lengths.sum()), "decoder": batch.num_tokens}
     for side, count in num_tokens.items():
-        for layer in getattr(model, side):
+        for layer in getattr(model, side).layers:
             layer.register_forward_pre_hook(
                 lambda _, given, count=count: (
                     torch.cat([given[0][:count], given[0][count:] + 1e3]),

@@ -11,6 +11,7 @@ from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.models.build import build_model
 from nmt.run_directory import RunDirectory
+from nmt.training.pairs import SampledPairs, TrainingPairs
 from nmt.training.trainer import Trainer
 
 SOURCE = ["a b c", "d e", "f g h i j", "k", "a c e g"] * 4
@@ -42,9 +43,16 @@ def make_trainer(tokenizer, tmp_path):
         dataset = load_dataset(text, tokenizer)
         torch.manual_seed(0)
         model = build_model(settings.model, tokenizer).double()
-        pairs, _ = select_pairs(dataset, 100)
+        selected, _ = select_pairs(dataset, 100)
+        if settings.training.subword_sampling is None:
+            pairs = TrainingPairs(dataset, selected, torch.device("cpu"))
+        else:
+            pairs = SampledPairs(
+                dataset, selected, torch.device("cpu"), tokenizer,
+                settings.training.subword_sampling, settings.seed, 100,
+            )  # fmt: skip
         return Trainer(
-            settings, RunDirectory(tmp_path), model, tokenizer, (dataset, pairs), (text, dataset),
+            settings, RunDirectory(tmp_path), model, tokenizer, pairs, (text, dataset),
             torch.device("cpu"), torch.float32,
         )  # fmt: skip
 

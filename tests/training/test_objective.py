@@ -1,16 +1,15 @@
-"""The loss against PyTorch's own, the schedules against their formulas."""
+"""The loss against PyTorch's own, and what teaches hard attention against its definition."""
 
-import math
+import dataclasses
 
 import pytest
 import torch
 from torch.nn import functional
 from torch.testing import assert_close
 
-from nmt.config import ConstantSettings, CosineSettings, InverseSquareRootSettings, NoamSettings
-from nmt.training import objective
-from nmt.training.objective import Objective
-from nmt.training.schedule import learning_rate
+from nmt.models.interface import Choices, Decoded
+from nmt.training import cross_entropy
+from nmt.training.objective import ENTROPY_WEIGHT, Objective
 
 PAD = 0
 
@@ -20,7 +19,7 @@ PAD = 0
 def test_loss_and_gradients_equal_the_plain_computation(
     smoothing, chunk, tiny_model, tiny_batch, monkeypatch
 ):
-    monkeypatch.setattr(objective, "LOGITS_AT_ONCE", {"cpu": chunk * 11})
+    monkeypatch.setattr(cross_entropy, "LOGITS_AT_ONCE", {"cpu": chunk * 11})
     model, batch = tiny_model("transformer", tied="three_way", dropout=0.0), tiny_batch()
     loss = Objective(model, smoothing).train()(batch)
     (loss.total * 0.5).backward()
@@ -55,26 +54,47 @@ def test_bfloat16_agrees_with_float32(tiny_model, tiny_batch):
     assert rough.item() == pytest.approx(exact.item(), rel=0.05)
 
 
-def test_inverse_square_root_rises_to_the_highest_and_falls():
-    settings = InverseSquareRootSettings(kind="inverse_square_root", warmup_updates=100)
-    rates = [learning_rate(settings, update, 0.01, 1000) for update in (1, 50, 100, 400)]
-    assert rates == pytest.approx([0.0001, 0.005, 0.01, 0.005])
+def test_with_all_but_the_output_layer_frozen_it_still_learns(tiny_model, tiny_batch):
+    model, batch = tiny_model("transformer", dropout=0.0), tiny_batch()
+    Objective(model, 0.1).train()(batch).total.backward()
+    expected = model.output.weight.grad.clone()
+    model.zero_grad()
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name.startswith("output."))
+    Objective(model, 0.1).train()(batch).total.backward()
+    assert_close(model.output.weight.grad, expected)
 
 
-def test_noam_is_the_formula_of_the_paper():
-    settings = NoamSettings(kind="noam", factor=2.0, d_model=512, warmup_updates=4000)
-    for update in (1, 3999, 4000, 10_000):
-        expected = 2.0 / math.sqrt(512) * min(1 / math.sqrt(update), update / 4000**1.5)
-        assert learning_rate(settings, update, 123.0, 1) == pytest.approx(expected)
-
-
-def test_cosine_ends_at_its_final_share():
-    settings = CosineSettings(kind="cosine", warmup_updates=10, final_share=0.1)
-    rates = [learning_rate(settings, update, 1.0, 110) for update in (5, 10, 60, 110, 200)]
-    assert rates == pytest.approx([0.5, 1.0, 0.55, 0.1, 0.1])
-
-
-def test_constant_stays():
-    settings = ConstantSettings(kind="constant", warmup_updates=4)
-    assert [learning_rate(settings, update, 2.0, 9) for update in (2, 4, 9)] == pytest.approx([1.0, 2.0, 2.0])
-    assert learning_rate(ConstantSettings(kind="constant", warmup_updates=0), 1, 2.0, 9) == 2.0
+def test_choices_are_taught_by_the_score_function(tiny_model, tiny_batch, monkeypatch):
+    model, batch = tiny_model("rnn", dropout=0.0).train(), tiny_batch()
+    decoded, shape = model(batch), batch.target_out.shape
+    torch.manual_seed(0)
+    log_probs = (-torch.rand(shape, dtype=torch.float64)).requires_grad_()
+    entropies = torch.rand(shape, dtype=torch.float64).requires_grad_()
+    chosen = Decoded(decoded.outputs, choices=Choices(log_probs, entropies))
+    monkeypatch.setattr(model, "forward", lambda *_: chosen)
+    objective = Objective(model, 0.0).train()
+    first, second = objective(batch), objective(batch)
+    losses = functional.cross_entropy(
+        model.project(decoded.outputs).transpose(1, 2), batch.target_out, reduction="none"
+    ).detach()
+    counted = batch.target_out != PAD
+    # The baseline is a running mean of the loss per token; here both batches are the same.
+    mean = losses[counted].mean()
+    expected = torch.zeros((), dtype=torch.float64)
+    for row, length in enumerate(batch.target_lengths.tolist()):
+        for position in range(length):
+            excess = (losses[row, position:length] - mean).sum()
+            expected += excess * log_probs[row, position] - ENTROPY_WEIGHT * entropies[row, position]
+    for loss in (first, second):
+        assert_close(loss.total - loss.negative_log_likelihood, expected)
+        assert not loss.negative_log_likelihood.requires_grad
+    first.total.backward()
+    gradient = log_probs.grad.clone()
+    assert not gradient[~counted].any()
+    assert not entropies.grad[~counted].any()
+    shifted = dataclasses.replace(batch, target_out=torch.where(counted, 5, batch.target_out))
+    baseline = objective.baseline.clone()
+    other = objective(shifted)
+    assert_close(objective.baseline[0], 0.9 * baseline[0] + other.negative_log_likelihood)
+    assert_close(objective.baseline[1], 0.9 * baseline[1] + batch.num_tokens)

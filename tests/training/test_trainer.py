@@ -35,7 +35,7 @@ def test_an_update_is_adam_on_the_clipped_mean_gradient(make_trainer):
     update = trainer.plan(0)[0]
     figures = trainer.step.run(1, update)
     (rows,) = update
-    batch = collate(trainer.step.dataset, trainer.step.pairs[rows], trainer.tokenizer)
+    batch = collate(trainer.pairs.dataset, trainer.pairs.selected[rows], trainer.tokenizer)
     (Objective(reference, 0.1).train()(batch).total / batch.num_tokens).backward()
     norm = torch.sqrt(sum((p.grad**2).sum() for p in reference.parameters()))
     assert figures.gradient_norm == pytest.approx(float(norm))
@@ -93,7 +93,7 @@ def test_vocabulary_of_a_trained_model_round_trips(tokenizer, tmp_path):
 
 def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monkeypatch):
     trainer = make_trainer("training.update_tokens=60")
-    longer = np.maximum(trainer.source_lengths, trainer.target_lengths)
+    longer = np.maximum(trainer.pairs.source_lengths, trainer.pairs.target_lengths)
     whole = trainer.max_tokens
     assert all(len(update) == 1 for update in trainer.plan(0))
     tried = []
@@ -110,7 +110,7 @@ def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monke
         len(rows) * longer[rows].max() <= limited.max_tokens for update in limited.plan(0) for rows in update
     )
     found = limited.max_tokens
-    save_checkpoint(limited.run, limited.model, limited.step.optimizer, limited.progress, 5)
+    save_checkpoint(limited.run, limited.step.weights(), limited.step.state(), limited.progress, 5)
     resumed = make_trainer("training.update_tokens=60")
     monkeypatch.setattr(resumed.step, "fits", lambda rows: pytest.fail("looked again"))
     resumed.resume()

@@ -1,0 +1,48 @@
+"""Settings of runs that an older version wrote, as this version would have written them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+FORMAT = 2
+# What came with format 2, at the values that do what format 1 did.
+ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
+    "transformer": {
+        "num_key_value_heads": None,
+        "normalization": "layer",
+        "max_relative_distance": 16,
+        "attention_dropout": 0.0,
+        "activation_dropout": None,
+        "layer_dropout": 0.0,
+    },
+}
+ADDED_TO_ATTENTION: dict[str, Any] = {
+    "num_heads": 1,
+    "location_positions": 128,
+    "span": "global",
+    "window": 10,
+    "choice": "soft",
+    "temperature": 1.0,
+    "coverage": False,
+}
+ADDED_TO_TRAINING: dict[str, Any] = {
+    "max_tokens": "auto",
+    "compile": "auto",
+    "subword_sampling": None,
+    "ema_decay": None,
+    "from_run": None,
+    "source_vectors": None,
+    "target_vectors": None,
+    "freeze": [],
+}
+ADDED: dict[str, Any] = {"teacher_forcing": {"kind": "constant"}, "consistency": {"kind": "none"}}
+
+
+def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run in this version's format; those of an unknown one come back as they are."""
+    if config.get("format") != 1:
+        return dict(config)
+    model, training = config.get("model", {}), config.get("training", {})
+    model = ADDED_TO_MODEL.get(model.get("kind"), {}) | model
+    if "attention" in model:
+        model["attention"] = ADDED_TO_ATTENTION | model["attention"]
+    return ADDED | dict(config) | {"model": model, "training": ADDED_TO_TRAINING | training, "format": FORMAT}

@@ -1,0 +1,118 @@
+"""Losses of two passes over the same sentences, which should predict the same."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nmt.config import ConsistencySettings, RDropSettings, SimCutSettings
+from nmt.models.layers import Embedding
+from nmt.training.cross_entropy import positions_at_once
+
+
+class Agreement(NamedTuple):
+    """How the two passes, of log-probabilities p and q, make one loss for each token.
+
+    own_p · CE(p) + own_q · CE(q) + forth · KL(p ‖ q) + back · KL(q ‖ p). Both passes learn from both divergences.
+    """
+
+    own_p: float
+    own_q: float
+    forth: float
+    back: float
+
+
+def agreement(settings: ConsistencySettings) -> Agreement | None:
+    """Return the weights of what the settings name; None for a single pass.
+
+    R-Drop (Liang et al. 2021) adds up both cross-entropies and alpha times the mean of both divergences; here all of it is
+    halved, so that a token weighs as much as in a single pass. SimCut (Gao et al. 2022) adds alpha times the
+    divergence from the whole pass to the cut one.
+    """
+    match settings:
+        case RDropSettings(weight=weight):
+            return Agreement(0.5, 0.5, weight / 4, weight / 4)
+        case SimCutSettings(weight=weight):
+            return Agreement(1.0, 0.0, weight, 0.0)
+    return None
+
+
+@contextmanager
+def cut_words(model: nn.Module, settings: ConsistencySettings) -> Iterator[None]:
+    """Leave out word vectors of both sides meanwhile, as the settings say (token cutoff, Shen et al. 2020)."""
+    share = settings.cutoff if isinstance(settings, SimCutSettings) else 0.0
+    embeddings = [module for module in model.modules() if isinstance(module, Embedding)]
+    for embedding in embeddings:
+        embedding.cutoff = share
+    try:
+        yield
+    finally:
+        for embedding in embeddings:
+            embedding.cutoff = 0.0
+
+
+class ChunkedAgreement(torch.autograd.Function):
+    """Output layer and loss of two passes, in chunks of positions, whose gradients are known in the forward pass."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        first: Tensor,
+        second: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        is_token: Tensor,
+        smoothing: float,
+        agreement: Agreement,
+    ) -> tuple[Tensor, Tensor]:
+        """Return the loss of outputs (N, D), summed over what `is_token` (N) says, and of the first pass each one's own."""
+        device = first.device.type
+        size = positions_at_once(len(weight), device)
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+        total = torch.zeros((), dtype=torch.promote_types(dtype, torch.float32), device=first.device)
+        losses = total.new_zeros(len(first))
+        gradients = [torch.zeros_like(part) for part in (first, second, weight, bias)]
+        leaves = [part.detach().to(dtype).requires_grad_() for part in (first, second, weight, bias)]
+        for begin in range(0, len(first), size):
+            here = slice(begin, begin + size)
+            with torch.enable_grad(), torch.autocast(device, enabled=False):
+                log_probs = [
+                    functional.linear(outputs[here], *leaves[2:]).to(total.dtype).log_softmax(-1)
+                    for outputs in leaves[:2]
+                ]
+                chunk = _losses(log_probs[0], log_probs[1], targets[here], smoothing, agreement)
+                loss = chunk.masked_fill(~is_token[here], 0).sum()
+                for gradient, found in zip(gradients, torch.autograd.grad(loss, leaves), strict=True):
+                    gradient += found
+            total += loss.detach()
+            own = -log_probs[0].detach().gather(1, targets[here].unsqueeze(1)).squeeze(1)
+            losses[here] = own.masked_fill(~is_token[here], 0)
+        ctx.save_for_backward(*gradients)
+        ctx.mark_non_differentiable(losses)
+        return total, losses
+
+    @staticmethod
+    def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        return (*((grad * grad_total).to(grad.dtype) for grad in ctx.saved_tensors), None, None, None, None)
+
+
+def _losses(p: Tensor, q: Tensor, targets: Tensor, smoothing: float, agreement: Agreement) -> Tensor:
+    """Return the loss (N) of each token for log-probabilities p and q (N, V)."""
+    losses = agreement.forth * divergence(p, q)
+    if agreement.back:
+        losses = losses + agreement.back * divergence(q, p)
+    for share, log_probs in ((agreement.own_p, p), (agreement.own_q, q)):
+        if share:
+            losses = losses + share * functional.cross_entropy(
+                log_probs, targets, reduction="none", label_smoothing=smoothing
+            )
+    return losses
+
+
+def divergence(p: Tensor, q: Tensor) -> Tensor:
+    """Return KL(p ‖ q) (N), in nats, of log-probabilities p and q (N, V)."""
+    return (p.exp() * (p - q)).sum(-1)

@@ -1,0 +1,95 @@
+"""Cross-entropy over a vocabulary, in chunks of positions: the logits of all never exist at once."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Logits that exist at once: on the CPU they should stay in cache, elsewhere in memory.
+LOGITS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27, "mps": 1 << 25}
+
+
+def positions_at_once(vocabulary_size: int, device: str) -> int:
+    """Return the size of a chunk."""
+    return 1 << max(0, (LOGITS_AT_ONCE[device] // vocabulary_size).bit_length() - 1)
+
+
+class ChunkedCrossEntropy(torch.autograd.Function):
+    """Output layer and cross-entropy with label smoothing (Szegedy et al. 2016).
+
+    The gradient is known as soon as a chunk's logits are, softmax minus the smoothed target, so the forward
+    pass computes it and the backward pass only scales it. What smoothing spreads over all words is the same in
+    every row: it enters as sums over weights and outputs, not as a pass over the logits.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        outputs: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        is_token: Tensor,
+        smoothing: float,
+    ) -> tuple[Tensor, Tensor]:
+        """Return the loss, summed over what `is_token` (N) says of outputs (N, D) and targets (N), and each one's own.
+
+        The loss (N) of each is without smoothing and carries no gradient.
+        """
+        device = outputs.device.type
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+        wide = torch.promote_types(dtype, torch.float32)
+        vocabulary_size, needs_gradient = len(weight), any(ctx.needs_input_grad)
+        counted, num_tokens = is_token.to(wide), is_token.sum()  # (N): 1 or 0; on the device
+        # Fillers are zero here, so that sums over rows and the gradient of the weights need not know of them.
+        x = outputs.to(dtype).masked_fill(~is_token.unsqueeze(1), 0)
+        w, b = weight.to(dtype), bias.to(dtype)
+        true_logits, normalisers = torch.empty(2, len(x), dtype=wide, device=outputs.device)
+        share = smoothing / vocabulary_size
+        weight_sum = weight.sum(0, dtype=wide) if smoothing else weight.new_zeros(weight.shape[1])  # (D)
+        shift = -(share * weight_sum).to(dtype)
+        if needs_gradient:
+            grad_outputs = torch.empty_like(x)
+            grad_weight, grad_bias = torch.zeros_like(weight), torch.zeros_like(bias)
+        size = min(len(x), positions_at_once(vocabulary_size, device))
+        # The big rectangles are made once: fresh memory costs more than the arithmetic on it.
+        rectangles = torch.empty(2, size, vocabulary_size, dtype=dtype, device=outputs.device)
+        rows = torch.arange(size, device=outputs.device)
+        with torch.autocast(device, enabled=False):
+            for first in range(0, len(x), size):
+                chunk = x[first : first + size]
+                logits, probabilities = rectangles[:, : len(chunk)]
+                true = rows[: len(chunk)], targets[first : first + size]  # places in the rectangles
+                torch.addmm(b, chunk, w.t(), out=logits)
+                here = slice(first, first + size)
+                true_logits[here] = logits[true]
+                if needs_gradient:
+                    torch.softmax(logits, 1, out=probabilities)
+                    # The most probable word gives the normaliser to 1/500 nat in bfloat16, without another pass.
+                    normalisers[here] = logits.amax(1) - probabilities.amax(1).to(wide).log()
+                    gradient = probabilities
+                    gradient[true] -= 1 - smoothing
+                    torch.addmm(shift, gradient, w, out=grad_outputs[here])
+                    grad_weight += gradient.t() @ chunk
+                    grad_bias += counted[here].to(dtype) @ gradient
+                else:
+                    normalisers[here] = logits.to(wide).logsumexp(1)
+            losses = (normalisers - true_logits) * counted
+            total = losses.sum()
+            if smoothing:
+                output_sum = x.sum(0, dtype=wide)
+                logit_sum = output_sum @ weight_sum + num_tokens * bias.sum(dtype=wide)
+                total = total + smoothing * (true_logits @ counted) - share * logit_sum
+                if needs_gradient:
+                    grad_weight -= share * output_sum
+                    grad_bias -= share * num_tokens
+        if needs_gradient:
+            ctx.save_for_backward(grad_outputs.to(outputs.dtype), grad_weight, grad_bias, is_token)
+        ctx.mark_non_differentiable(losses)
+        return total, losses
+
+    @staticmethod
+    def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None, None]:
+        grad_outputs, grad_weight, grad_bias, is_token = ctx.saved_tensors
+        scales = (grad_total * is_token).to(grad_outputs.dtype).unsqueeze(1)  # (N, 1)
+        return grad_outputs * scales, grad_weight * grad_total, grad_bias * grad_total, None, None, None

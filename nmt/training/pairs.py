@@ -1,0 +1,54 @@
+"""The pairs that are learned from, as they are segmented in an epoch."""
+
+import torch
+
+from nmt.data.dataset import Dataset, Int64Array
+from nmt.data.subword_sampling import sample_dataset
+from nmt.data.tokenizer import Tokenizer
+
+
+class TrainingPairs:
+    """Those pairs of a data set that are trained on; lengths count EOS."""
+
+    def __init__(self, dataset: Dataset, selected: Int64Array, device: torch.device) -> None:
+        self.selected, self.device = selected, device
+        self._set(dataset)
+
+    def __len__(self) -> int:
+        return len(self.selected)
+
+    def enter(self, epoch: int) -> None:
+        """Become the pairs of an epoch."""
+
+    def _set(self, dataset: Dataset) -> None:
+        self.dataset = dataset.to(self.device)
+        self.source_lengths = dataset.source.lengths[self.selected] + 1
+        self.target_lengths = dataset.target.lengths[self.selected] + 1
+
+
+class SampledPairs(TrainingPairs):
+    """The same, segmented anew in each epoch (Kudo 2018; Provilkov et al. 2020)."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        selected: Int64Array,
+        device: torch.device,
+        tokenizer: Tokenizer,
+        alpha: float,
+        seed: int,
+        max_length: int,
+    ) -> None:
+        super().__init__(dataset, selected, device)
+        self.plain, self.tokenizer = dataset, tokenizer
+        self.alpha, self.seed, self.max_length = alpha, seed, max_length
+        self.epoch: int | None = None
+
+    def enter(self, epoch: int) -> None:
+        """Draw the segmentation of an epoch; what is drawn depends on seed and epoch alone."""
+        if epoch != self.epoch:
+            self.epoch = epoch
+            drawn = sample_dataset(
+                self.plain, self.tokenizer, self.alpha, self.seed, epoch, self.max_length
+            )
+            self._set(drawn)

@@ -1,0 +1,139 @@
+"""Train models that differ in one thing each, and tabulate BLEU, BLEU on long sentences, parameters and speed.
+
+usage: python scripts/compare.py TABLE FOLDER [--only NAME] [OVERRIDE ...]
+
+TABLE is one of those below. The runs go to FOLDER; those that are there already are not trained again. Overrides
+are those of `nmt train` and hold for every row, such as training.max_updates=20 or data.directory=FOLDER.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+from bleu_by_length import bleu_of, translate_test
+from safetensors import safe_open
+
+BUILT_IN_ATTENTION = ["experiment=grammar_attention", "schedule=cosine", "schedule.warmup_updates=100"]
+BUILT_IN_TRANSFORMER = ["experiment=demo", "schedule.warmup_updates=100"]
+FORCED = "model.attention."
+# A table is what all rows share, and what each row adds to it.
+TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
+    "attention": (
+        [*BUILT_IN_ATTENTION, "training.max_updates=750", "training.validate_every=250"],
+        {
+            "additive": [],
+            "dot": [FORCED + "score=dot"],
+            "scaled dot": [FORCED + "score=scaled_dot"],
+            "general": [FORCED + "score=general"],
+            "location": [FORCED + "score=location"],
+            "four heads": [FORCED + "num_heads=4"],
+            "input": [FORCED + "join=input"],
+            "output only": [FORCED + "join=output_only"],
+            "local-m": [FORCED + "span=local_m"],
+            "local-p": [FORCED + "span=local_p"],
+            "straight-through": [FORCED + "choice=straight_through"],
+            "score function": [FORCED + "choice=score_function"],
+            "coverage": [FORCED + "coverage=true"],
+        },
+    ),
+    "attention-multi30k": (
+        ["experiment=multi30k_attention", "training.max_updates=860", "training.validate_every=215"],
+        {
+            "additive": [],
+            "local-p": [FORCED + "span=local_p"],
+            "straight-through": [FORCED + "choice=straight_through"],
+        },
+    ),
+    "transformer": (
+        [*BUILT_IN_TRANSFORMER, "training.max_updates=1000", "training.validate_every=500"],
+        {
+            "plain": [],
+            "normalisation after": ["model.norm=post"],
+            "RMSNorm": ["model.normalization=rms"],
+            "learned positions": ["model.positions=learned"],
+            "rotary positions": ["model.positions=rotary"],
+            "relative positions": ["model.positions=relative"],
+            "GELU": ["model.activation=gelu"],
+            "SwiGLU": ["model.activation=swiglu"],
+            "one head of keys and values": ["model.num_key_value_heads=1"],
+            "attention dropout 0.1": ["model.attention_dropout=0.1"],
+            "activation dropout 0.1": ["model.activation_dropout=0.1"],
+            "layer dropout 0.1": ["model.layer_dropout=0.1"],
+            "3 encoder layers, 1 decoder layer": ["model.num_encoder_layers=3", "model.num_decoder_layers=1"],
+        },
+    ),
+    "training": (
+        [
+            "experiment=multi30k_transformer",
+            "training.update_tokens=2048",
+            "training.max_updates=1500",
+            "training.validate_every=300",
+            "training.checkpoint_every=100",
+        ],
+        {
+            "plain": [],
+            "scheduled sampling": ["teacher_forcing=inverse_sigmoid", "teacher_forcing.final_ratio=0.5"],
+            "BPE-dropout": ["training.subword_sampling=0.1"],
+            "R-Drop": ["consistency=r_drop"],
+            "SimCut": ["consistency=simcut"],
+            "moving average": ["training.ema_decay=0.99"],
+        },
+    ),
+}
+
+
+def train(folder: Path, overrides: list[str]) -> None:
+    """Train a run, unless it is there, with the real command line."""
+    command = [sys.executable, "-m", "nmt", "train", f"run={folder}", "resume=true", *overrides]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def count_parameters(folder: Path) -> int:
+    """Return how many numbers the best checkpoint holds."""
+    step = json.loads((folder / "best.json").read_text(encoding="utf-8"))["step"]
+    path = folder / "checkpoints" / f"step-{step:06d}" / "model.safetensors"
+    with safe_open(path, "pt") as file:
+        return sum(file.get_tensor(name).numel() for name in file.keys())  # noqa: SIM118
+
+
+def row(folder: Path, checkpoint: str = "best") -> list[str]:
+    """Return BLEU, BLEU on the quarter with the longest sources, millions of parameters, and tokens per second."""
+    text, hypotheses = translate_test(str(folder), checkpoint)
+    order = sorted(range(len(text.source)), key=lambda i: len(text.source[i].split()))
+    longest = order[-(len(order) // 4) :]
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    speeds = [figures["tokens_per_second"] for figures in map(json.loads, lines) if figures["kind"] == "training"]
+    return [
+        f"{bleu_of(order, text, hypotheses):.2f}",
+        f"{bleu_of(longest, text, hypotheses):.2f}",
+        f"{count_parameters(folder) / 1e6:.2f} M",
+        f"{statistics.median(speeds):,.0f}",
+    ]
+
+
+def main() -> None:
+    """Train what is missing and print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("table", choices=TABLES)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", action="append", metavar="NAME", help="a row; may be given several times")
+    arguments, overrides = parser.parse_known_args()
+    shared, rows = TABLES[arguments.table]
+    print("| | BLEU | BLEU, longest quarter | parameters | target tokens/s |\n|---|---|---|---|---|")
+    for name, own in rows.items():
+        if arguments.only and name not in arguments.only:
+            continue
+        folder = arguments.folder / arguments.table / name.replace(" ", "-")
+        train(folder, [*shared, *own, *overrides])
+        print(f"| {name} | {' | '.join(row(folder))} |", flush=True)
+        if arguments.table == "training" and name == "plain":
+            print(f"| average of checkpoints | {' | '.join(row(folder, 'average'))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

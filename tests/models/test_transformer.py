@@ -1,0 +1,216 @@
+"""The Transformer's options against their definitions."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.testing import assert_close
+
+from nmt.data.batching import room_for
+from nmt.models import scaled_attention
+from nmt.models.layers import ActivationDropout, normalisation
+from nmt.models.packing import Grid, Packing
+from nmt.models.positions import Positions, RelativePositions, rotate
+from nmt.models.scaled_attention import attend
+from nmt.models.transformer_layers import FeedForward, LayerOptions, SelfAttention, TransformerEncoder
+
+
+def options(**changes):
+    return LayerOptions(**{"d_model": 8, "d_ff": 12, "num_heads": 2, "dropout": 0.0, **changes})
+
+
+def test_a_product_of_rotated_vectors_depends_on_their_distance_alone():
+    torch.manual_seed(0)
+    positions = Positions("rotary", 8, 6, 64)
+    query, key = torch.randn(2, 1, 1, 6)
+
+    def product(i, j):
+        turned = (
+            rotate(x, positions.rotation(torch.tensor([place]))) for x, place in ((query, i), (key, j))
+        )
+        return torch.stack(list(turned)).prod(0).sum()
+
+    for distance in (0, 1, 5, 17):
+        assert_close(product(distance, 0), product(distance + 23, 23))
+        assert not torch.isclose(product(distance, 0), product(distance + 1, 0))
+    # The first pair turns by one radian a position.
+    turned = rotate(query, positions.rotation(torch.tensor([2])))[0, 0]
+    first, second = query[0, 0, 0], query[0, 0, 3]
+    assert_close(turned[0], first * math.cos(2) - second * math.sin(2))
+    assert_close(turned[3], first * math.sin(2) + second * math.cos(2))
+    assert_close(turned.norm(), query.norm())
+
+
+@pytest.mark.parametrize("num_parts", [1, 2, 3])
+def test_queries_and_keys_are_turned_and_values_are_not(num_parts):
+    attention = SelfAttention(options(positions="rotary")).double()
+    rotation = Positions("rotary", 8, 4, 64).rotation(torch.tensor([0, 3, 9]))
+    rows = torch.randn(3, num_parts * 8, dtype=torch.float64)
+    parts = rows.view(3, num_parts, 2, 4)
+    found = attention._turn(rows, rotation, num_parts).view(3, num_parts, 2, 4)
+    is_turned = [True, True, False] if num_parts == 3 else [num_parts != 3, False][:num_parts]
+    for part in range(num_parts):
+        expected = rotate(parts[:, part], rotation) if is_turned[part] else parts[:, part]
+        assert_close(found[:, part], expected)
+
+
+@pytest.mark.parametrize(("causal", "num_queries"), [(False, 5), (True, 5), (False, 1)])
+def test_relative_positions_equal_an_explicit_loop(causal, num_queries):
+    torch.manual_seed(0)
+    relative = RelativePositions(2, 3).double()
+    query = torch.randn(1, 2, 2, num_queries, 3, dtype=torch.float64)
+    memory = torch.randn(2, 2, 2, 5, 3, dtype=torch.float64)
+    found = attend(query, memory, causal=causal, relative=relative)
+    for b in range(2):
+        for h in range(2):
+            for place in range(num_queries):
+                i = place + 5 - num_queries
+                visible = range(i + 1) if causal else range(5)
+                distances = [min(2, max(-2, j - i)) + 2 for j in visible]
+                scores = torch.stack(
+                    [
+                        query[0, b, h, place] @ (memory[0, b, h, j] + relative.keys[r])
+                        for j, r in zip(visible, distances, strict=True)
+                    ]
+                )
+                weights = (scores / 3**0.5).softmax(0)
+                values = [
+                    memory[1, b, h, j] + relative.values[r] for j, r in zip(visible, distances, strict=True)
+                ]
+                expected = sum(w * v for w, v in zip(weights, values, strict=True))
+                assert_close(found[b, h, place], expected)
+
+
+@pytest.mark.parametrize("largest", [0, 128 * 128])
+@pytest.mark.parametrize(("causal", "masked"), [(False, False), (True, False), (False, True)])
+def test_shared_heads_equal_heads_of_their_own_that_are_alike(causal, masked, largest, monkeypatch):
+    monkeypatch.setattr(scaled_attention, "LARGEST_PLAIN_SCORES", largest)
+    torch.manual_seed(0)
+    query = torch.randn(1, 2, 4, 5, 3, dtype=torch.float64, requires_grad=True)
+    memory = torch.randn(2, 2, 2, 5, 3, dtype=torch.float64, requires_grad=True)
+    mask = None
+    if masked:
+        mask = torch.zeros(2, 1, 1, 5, dtype=torch.float64)
+        mask[1, ..., 3:] = -torch.inf
+    shared = attend(query, memory, mask, causal)
+    alike = attend(query, memory.repeat_interleave(2, 2), mask, causal)
+    assert_close(shared, alike)
+    weights = torch.randn_like(shared)
+    gradients = [torch.autograd.grad((found * weights).sum(), [query, memory]) for found in (shared, alike)]
+    assert_close(gradients[0], gradients[1])
+
+
+def test_as_many_shared_heads_as_heads_are_plain_attention():
+    torch.manual_seed(0)
+    plain, grouped = (
+        SelfAttention(options(num_heads=4, num_key_value_heads=n)).double() for n in (None, 1)
+    )
+    assert SelfAttention(options(num_heads=4, num_key_value_heads=4)).is_grouped is False
+    query, key, value = (torch.randn(n, 8, dtype=torch.float64) for n in (8, 2, 2))
+    with torch.no_grad():
+        plain.query_key_value.weight.copy_(torch.cat([query, key.repeat(4, 1), value.repeat(4, 1)]))
+        grouped.query.weight.copy_(query)
+        grouped.key_value.weight.copy_(torch.cat([key, value]))
+        grouped.output.load_state_dict(plain.output.state_dict())
+    rows = torch.randn(6, 8, dtype=torch.float64)
+    for causal in (False, True):
+        assert_close(grouped(rows, Grid(2), None, causal=causal), plain(rows, Grid(2), None, causal=causal))
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_attention_dropout_drops_weights_and_scales_the_others(is_large, monkeypatch):
+    if is_large:
+        monkeypatch.setattr(scaled_attention, "LARGEST_PLAIN_SCORES", 0)
+    torch.manual_seed(0)
+    query = torch.zeros(1, 1, 300, 50, 50)
+    identity = torch.eye(50).expand(2, 1, 300, 50, 50)  # so that what is found are the weights
+    weights = attend(query, identity, dropout=0.25) * 50
+    assert (weights == 0).float().mean().item() == pytest.approx(0.25, abs=0.003)
+    assert_close(weights[weights != 0], torch.full_like(weights[weights != 0], 1 / 0.75))
+    attention = SelfAttention(options(attention_dropout=0.5)).double()
+    rows = torch.randn(20, 8, dtype=torch.float64)
+    trained, evaluated = attention.train()(rows, Grid(4), None), attention.eval()(rows, Grid(4), None)
+    assert not torch.allclose(trained, evaluated)
+    assert_close(evaluated, attention(rows, Grid(4), None))
+
+
+def test_swiglu_and_rms_normalisation_are_their_formulas():
+    torch.manual_seed(0)
+    x = torch.randn(7, 6, dtype=torch.float64)
+    gate, value = x[:, :3], x[:, 3:]
+    assert_close(ActivationDropout("swiglu", 0.0)(x), gate / (1 + torch.exp(-gate)) * value)
+    norm = normalisation("rms", 6).double()
+    nn.init.normal_(norm.weight)
+    assert_close(norm(x), x / (x.square().mean(1, keepdim=True) + 1e-6).sqrt() * norm.weight)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
+def test_activation_dropout_is_its_own(activation):
+    torch.manual_seed(0)
+    x = torch.randn(400, 8, dtype=torch.float64)
+    quiet = FeedForward(options(activation=activation, dropout=0.9, activation_dropout=0.0)).double().train()
+    assert_close(quiet(x), quiet.eval()(x))
+    as_dropout = FeedForward(options(activation=activation, dropout=0.5)).double().train()
+    assert not torch.allclose(as_dropout(x), as_dropout.eval()(x))
+    torch.manual_seed(1)
+    mean = torch.stack([as_dropout.train()(x) for _ in range(400)]).mean(0)
+    assert (mean - as_dropout.eval()(x)).abs().mean() < 0.05
+
+
+def test_layers_are_left_out_in_training_only_and_as_often_as_asked(monkeypatch):
+    torch.manual_seed(0)
+    encoder = TransformerEncoder(10, options(layer_dropout=0.3), 64).double()
+    vectors, lengths = torch.randn(2, 4, 8, dtype=torch.float64), torch.tensor([4, 2])
+    whole = encoder.eval().read(vectors, lengths)
+    assert_close(encoder.read(vectors, lengths), whole)
+    ran = []
+    for layer in encoder.layers:
+        layer.register_forward_hook(lambda *_: ran.append(1))
+    encoder.train()
+    for _ in range(200):
+        encoder.read(vectors, lengths)
+    assert len(ran) / 2000 == pytest.approx(0.7, abs=0.04)
+    encoder = TransformerEncoder(2, options(layer_dropout=0.999), 64).double().train()
+    layout = encoder.layout(lengths, vectors.device)
+    left = encoder.norm(encoder.enter(layout.pack(vectors), layout.positions, 4))
+    assert_close(encoder.read(vectors, lengths), layout.unpack(left, (2, 4)))
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "relative"])
+def test_an_encoder_reads_sentences_one_by_one_and_causally_where_asked(positions):
+    torch.manual_seed(0)
+    encoder = TransformerEncoder(2, options(positions=positions, max_relative_distance=2), 64).double().eval()
+    for parameter in encoder.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    vectors, lengths = torch.randn(3, 6, 8, dtype=torch.float64), torch.tensor([6, 2, 4])
+    for causal in (False, True):
+        together = encoder.read(vectors, lengths, causal)
+        for row, length in enumerate(lengths.tolist()):
+            alone = encoder.read(vectors[row : row + 1, :length], lengths[row : row + 1], causal)
+            assert_close(together[row, :length], alone[0])
+        changed = vectors.clone()
+        changed[0, 4, 0] += 1
+        differs = (encoder.read(changed, lengths, causal) - together)[0].abs().amax(1) > 1e-9
+        assert differs.tolist() == [not causal] * 4 + [True, True]
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "relative"])
+def test_order_matters(positions):
+    torch.manual_seed(0)
+    encoder = TransformerEncoder(1, options(positions=positions), 64).double().eval()
+    vectors, lengths = torch.randn(1, 5, 8, dtype=torch.float64), torch.tensor([5])
+    swapped = vectors[:, [0, 2, 1, 3, 4]]
+    found, of_swapped = encoder.read(vectors, lengths), encoder.read(swapped, lengths)
+    assert not torch.allclose(found[0, 0], of_swapped[0, 0])
+
+
+def test_a_padded_layout_turns_each_token_by_its_own_position():
+    positions = Positions("rotary", 8, 4, 64)
+    lengths = torch.tensor([3, 1, 2])
+    layout = Packing(lengths, room_for(lengths))
+    assert layout.positions[:6].tolist() == [0, 1, 2, 0, 0, 1]
+    cosines = positions.rotation(layout.positions)[0, :6, 0, 0]
+    assert_close(cosines, torch.tensor([0.0, 1, 2, 0, 0, 1]).cos())
+    assert functional.pad(layout.positions, [0, 1])[-1] == 0
