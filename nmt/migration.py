@@ -1,5 +1,6 @@
-"""Settings of runs that an older version wrote, as this version would have written them."""
+"""Settings and names of weights of runs that an older version wrote, as this version would have written them."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,3 +47,11 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
     if "attention" in model:
         model["attention"] = ADDED_TO_ATTENTION | model["attention"]
     return ADDED | dict(config) | {"model": model, "training": ADDED_TO_TRAINING | training, "format": FORMAT}
+
+
+def current_name(name: str) -> str:
+    """Return what a parameter that format 1 called `name` is called now; names of this version stay."""
+    name = re.sub(r"^(encoder|decoder)_norm\.", r"\1.norm.", name)
+    name = re.sub(r"^(encoder|decoder)\.(\d+)\.(?=self_|cross_|feed_|residuals)", r"\1.layers.\2.", name)
+    name = re.sub(r"^source_positions\.", "encoder.positions.table.", name)
+    return re.sub(r"^target_positions\.", "decoder.positions.table.", name)

@@ -18,7 +18,7 @@ from nmt.check import check
 from nmt.config import ModelFiles
 from nmt.data.tokenizer import Tokenizer
 from nmt.errors import RunError, SettingsError
-from nmt.migration import FORMAT, migrate
+from nmt.migration import FORMAT, current_name, migrate
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
 
@@ -37,17 +37,17 @@ class RunDirectory:
         self.path = Path(path)
 
     @classmethod
-    def existing(cls, name: str) -> "RunDirectory":
-        """Return the run at the path `name`, or for `last` the newest one. Raises RunError if there is none."""
+    def existing(cls, name: str, key: str = "run") -> "RunDirectory":
+        """Return the run at the path `name`, or for `last` the newest one. Raises RunError, of `key`, if there is none."""
         if name == "last" and not Path(name).exists():
             configs = sorted(OUTPUTS.glob(f"**/{CONFIG}"), key=lambda path: path.stat().st_mtime)
             if not configs:
-                raise RunError(f"run: a run under {OUTPUTS}/ is needed for `last`; got none")
+                raise RunError(f"{key}: a run under {OUTPUTS}/ is needed for `last`; got none")
             return cls(configs[-1].parent)
         run = cls(name)
         if not run.config_path.is_file():
             what = "a folder without " + CONFIG if run.path.is_dir() else "no such folder"
-            raise RunError(f"run: the folder of a run is needed; got {name}: {what}")
+            raise RunError(f"{key}: the folder of a run is needed; got {name}: {what}")
         return run
 
     @property
@@ -137,9 +137,8 @@ class RunDirectory:
         tokenizer = self.read_tokenizer(settings.tokenizer.joint)
         model = build_model(settings.model, tokenizer)
         folders = self.find_checkpoints(checkpoint)
-        set_parameters(
-            model, average([read_tensors(folder / MODEL_WEIGHTS) for folder in folders]), folders[-1]
-        )
+        weights = average([read_tensors(folder / MODEL_WEIGHTS) for folder in folders])
+        set_parameters(model, {current_name(name): tensor for name, tensor in weights.items()}, folders[-1])
         return model, tokenizer
 
 

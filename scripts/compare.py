@@ -22,7 +22,7 @@ FORCED = "model.attention."
 # A table is what all rows share, and what each row adds to it.
 TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
     "attention": (
-        [*BUILT_IN_ATTENTION, "training.max_updates=750", "training.validate_every=250"],
+        [*BUILT_IN_ATTENTION, "training.max_updates=500", "training.validate_every=250"],
         {
             "additive": [],
             "dot": [FORCED + "score=dot"],
@@ -40,7 +40,7 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
         },
     ),
     "attention-multi30k": (
-        ["experiment=multi30k_attention", "training.max_updates=860", "training.validate_every=215"],
+        ["experiment=multi30k_attention", "training.max_updates=430", "training.validate_every=215"],
         {
             "additive": [],
             "local-p": [FORCED + "span=local_p"],
@@ -68,6 +68,9 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
     "training": (
         [
             "experiment=multi30k_transformer",
+            "model=transformer_tiny",
+            "model.dropout=0.1",
+            "schedule.warmup_updates=300",
             "training.update_tokens=2048",
             "training.max_updates=1500",
             "training.validate_every=300",
@@ -105,7 +108,9 @@ def row(folder: Path, checkpoint: str = "best") -> list[str]:
     order = sorted(range(len(text.source)), key=lambda i: len(text.source[i].split()))
     longest = order[-(len(order) // 4) :]
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-    speeds = [figures["tokens_per_second"] for figures in map(json.loads, lines) if figures["kind"] == "training"]
+    speeds = [
+        figures["tokens_per_second"] for figures in map(json.loads, lines) if figures["kind"] == "training"
+    ]
     return [
         f"{bleu_of(order, text, hypotheses):.2f}",
         f"{bleu_of(longest, text, hypotheses):.2f}",

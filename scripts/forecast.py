@@ -128,7 +128,7 @@ def load_pyplot() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise UserError("--plot: matplotlib is needed; got none; pip install 'nmt[plots]'") from None
+        raise UserError("--plot: matplotlib is needed; got none; pip install '.[plots]'") from None
     matplotlib.use("Agg")
     import matplotlib.pyplot
 

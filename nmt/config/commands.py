@@ -7,12 +7,13 @@ from pydantic import Field, NonNegativeInt
 
 from nmt.config.data import DataSettings, TokenizerSettings
 from nmt.config.kinds import Device, Precision, Settings
-from nmt.config.model import ModelSettings, TransformerSettings
+from nmt.config.model import AttentionSettings, ModelSettings, TransformerSettings
 from nmt.config.training import (
     ConsistencySettings,
     DecayingForcing,
     DecodingSettings,
     EvaluationSettings,
+    NoConsistency,
     OptimizerSettings,
     ScheduleSettings,
     TeacherForcingSettings,
@@ -71,6 +72,12 @@ class TrainSettings(Settings):
                 raise ValueError(
                     f"teacher_forcing.final_ratio: less than training.teacher_forcing_ratio={first} is needed; "
                     f"got {final}"
+                )
+        if isinstance(model, AttentionSettings) and model.attention.choice == "score_function":
+            if not isinstance(self.consistency, NoConsistency):
+                raise ValueError(
+                    "consistency: none is needed with model.attention.choice=score_function, whose two passes would "
+                    f"read different positions; got {self.consistency.kind}"
                 )
         if training.subword_sampling is not None and self.tokenizer.kind in ("word", "char"):
             raise ValueError(

@@ -63,7 +63,11 @@ def attend(
 
 
 def _attend_step_by_step(
-    heads: Tensor, memory: KeysValues | None, added: Tensor, dropout: float, relative: RelativePositions | None
+    heads: Tensor,
+    memory: KeysValues | None,
+    added: Tensor,
+    dropout: float,
+    relative: RelativePositions | None,
 ) -> Tensor:
     """Return what `attend` does, written out; `added` (B or 1, 1, T or 1, S) goes to the scores."""
     query = heads[0] * _scale(heads[0])

@@ -56,9 +56,7 @@ class Transformer(Seq2Seq):
             for lengths, room in zip(batch.lengths, batch.room, strict=True)
         )
         encoded = self.encoder(self.source_embedding(source.pack(batch.source)), source)
-        memories = [
-            layer.cross_attention.project_memory(encoded, source) for layer in self._decoder_layers()
-        ]
+        memories = [layer.cross_attention.project_memory(encoded, source) for layer in self._decoder_layers()]
         target_in = batch.target_in
         if sample_mask is not None:
             with torch.no_grad():

@@ -133,9 +133,15 @@ class CrossAttention(nn.Module):
 
     def __init__(self, options: LayerOptions) -> None:
         super().__init__()
-        width, self.num_heads, self.num_shared_heads = options.d_model, options.num_heads, options.num_shared_heads
+        width, self.num_heads, self.num_shared_heads = (
+            options.d_model,
+            options.num_heads,
+            options.num_shared_heads,
+        )
         self.query = xavier_linear(width, width, bias=False)
-        self.key_value = xavier_linear(width, 2 * self.num_shared_heads * options.d_head, num_blocks=2, bias=False)
+        self.key_value = xavier_linear(
+            width, 2 * self.num_shared_heads * options.d_head, num_blocks=2, bias=False
+        )
         self.output = xavier_linear(width, width)
         self.dropout = options.attention_dropout
 

@@ -43,7 +43,11 @@ class Progress:
 
 
 def save_checkpoint(
-    run: RunDirectory, weights: Mapping[str, Tensor], state: Mapping[str, Tensor], progress: Progress, keep: int
+    run: RunDirectory,
+    weights: Mapping[str, Tensor],
+    state: Mapping[str, Tensor],
+    progress: Progress,
+    keep: int,
 ) -> Path:
     """Write the checkpoint of `progress.update`, point `last.json` and `best.json`, and drop what is no longer kept.
 

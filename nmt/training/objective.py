@@ -72,6 +72,8 @@ class Objective(nn.Module):
         """
         self.baseline.mul_(BASELINE_DECAY).add_(torch.stack([losses.sum(), is_token.sum().to(losses.dtype)]))
         mean = self.baseline[0] / self.baseline[1]
-        excess = ((losses - mean) * is_token).flip(1).cumsum(1).flip(1)  # (B, T): of a position and all after it
+        excess = (
+            ((losses - mean) * is_token).flip(1).cumsum(1).flip(1)
+        )  # (B, T): of a position and all after it
         taught = excess * choices.log_probs - ENTROPY_WEIGHT * choices.entropies
         return (taught * is_token).sum()

@@ -48,7 +48,5 @@ class SampledPairs(TrainingPairs):
         """Draw the segmentation of an epoch; what is drawn depends on seed and epoch alone."""
         if epoch != self.epoch:
             self.epoch = epoch
-            drawn = sample_dataset(
-                self.plain, self.tokenizer, self.alpha, self.seed, epoch, self.max_length
-            )
+            drawn = sample_dataset(self.plain, self.tokenizer, self.alpha, self.seed, epoch, self.max_length)
             self._set(drawn)

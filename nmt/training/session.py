@@ -101,15 +101,13 @@ def _training_pairs(
     alpha = settings.training.subword_sampling
     if alpha is None:
         return TrainingPairs(dataset, selected, device)
-    return SampledPairs(
-        dataset, selected, device, tokenizer, alpha, settings.seed, settings.data.max_length
-    )
+    return SampledPairs(dataset, selected, device, tokenizer, alpha, settings.seed, settings.data.max_length)
 
 
 def start_from(settings: TrainingSettings, model: Seq2Seq, tokenizer: Tokenizer) -> None:
     """Replace first weights by those of another run and by word vectors, where the settings name them."""
     if settings.from_run is not None:
-        other = RunDirectory.existing(settings.from_run)
+        other = RunDirectory.existing(settings.from_run, "training.from_run")
         other_model, other_tokenizer = other.load_model("best")
         copied = copy_matching(
             model, tokenizer, dict(other_model.named_parameters()), other_tokenizer, other.path

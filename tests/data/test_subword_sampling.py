@@ -144,7 +144,7 @@ def test_what_has_one_segmentation_keeps_it(kind, byte_fallback):
         kind, vocab_size=360, byte_fallback=byte_fallback, user_defined_symbols=["<sep>", "Haus"]
     )
     tokenizer = Tokenizer.of_models(model)
-    lines = ["das Haus<sep> 🙂🙂lesen 日本", "<sep>", " ", "kleine  Hunde"] * 50
+    lines = ["das Haus<sep> 日本 🙂🙂lesen", "<sep>", " ", "kleine  Hunde"] * 50
     plain = segment(tokenizer, lines, lines)
     for side, ids in zip(draw(tokenizer, alpha=0.5, plain=plain), (plain.source, plain.target), strict=True):
         assert side != sentences(ids)

@@ -15,6 +15,7 @@ from nmt.decoding.search import beam_search, greedy_search, power_penalty
 from nmt.errors import SettingsError
 from nmt.models.interface import Seq2Seq
 from nmt.training.objective import Objective
+from pairwise import pairs_of, pairwise
 
 PAD, UNK, BOS, EOS = range(4)
 
@@ -44,33 +45,21 @@ REFUSED = {
 ATTENTION_SIZES = {"d_attention": 6, "window": 2, "location_positions": 4, "temperature": 0.7}
 
 
-def pairs_of(options):
-    """Return all pairs of (option, value), each as a set."""
-    return {frozenset(pair) for pair in itertools.combinations(options.items(), 2)}
-
-
-def pairwise(table, refused):
-    """Combine options so that each pair of values that can meet does, in few combinations, found greedily."""
-    choices = [{a: x, b: y} for a, b in itertools.combinations(table, 2) for x in table[a] for y in table[b]]
-    missing = {pair for options in choices for pair in pairs_of(options)} - set(refused)
-    combinations = []
-    for first in choices:
-        if not pairs_of(first) <= missing:
-            continue
-        options = dict(first)
-        for name in table:
-            if name not in options:
-                ways = [{**options, name: value} for value in table[name]]
-                allowed = [way for way in ways if not pairs_of(way) & set(refused)]
-                options = max(allowed, key=lambda way: len(pairs_of(way) & missing))
-        missing -= pairs_of(options)
-        combinations.append({name: options[name] for name in table})
-    assert not missing
-    return combinations
-
-
 ATTENTION_PAIRS = pairwise(ATTENTION_OPTIONS, REFUSED)
-TRANSFORMER_WAYS = itertools.product(("pre", "post"), ("sinusoidal", "learned"), ("relu", "gelu"))
+TRANSFORMER_OPTIONS = {
+    "norm": ("pre", "post"),
+    "normalization": ("layer", "rms"),
+    "positions": ("sinusoidal", "learned", "rotary", "relative"),
+    "activation": ("relu", "gelu", "swiglu"),
+    "num_key_value_heads": (None, 1, 2),
+    "num_heads": (4, 2),
+    "num_encoder_layers": (2, 1),
+    "tied": ("none", "two_way", "three_way"),
+    "attention_dropout": (0.0, 0.2),
+    "activation_dropout": (None, 0.2),
+    "layer_dropout": (0.0, 0.2),
+}
+TRANSFORMER_PAIRS = pairwise(TRANSFORMER_OPTIONS)
 VARIANTS = [
     *[
         ("rnn", {"cell": cell, "context": context, "context_use": use, "context_join": join})
@@ -88,11 +77,12 @@ VARIANTS = [
     ],
     *[("attention", {**options, **ATTENTION_SIZES}) for options in ATTENTION_PAIRS],
     *[
-        ("transformer", {"norm": norm, "positions": positions, "activation": activation})
-        for norm, positions, activation in TRANSFORMER_WAYS
+        ("transformer", {name: value, "max_relative_distance": 2})
+        for name, values in TRANSFORMER_OPTIONS.items()
+        for value in values[1:]
     ],
-    ("transformer", {"num_encoder_layers": 1, "num_decoder_layers": 3, "tied": "two_way"}),
-    ("transformer", {"num_heads": 1, "tied": "three_way"}),
+    *[("transformer", {**options, "max_relative_distance": 2}) for options in TRANSFORMER_PAIRS],
+    ("transformer", {"num_encoder_layers": 1, "num_decoder_layers": 3}),
 ]
 every_model = pytest.mark.parametrize(
     ("kind", "options"),

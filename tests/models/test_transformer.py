@@ -27,9 +27,7 @@ def test_a_product_of_rotated_vectors_depends_on_their_distance_alone():
     query, key = torch.randn(2, 1, 1, 6)
 
     def product(i, j):
-        turned = (
-            rotate(x, positions.rotation(torch.tensor([place]))) for x, place in ((query, i), (key, j))
-        )
+        turned = (rotate(x, positions.rotation(torch.tensor([place]))) for x, place in ((query, i), (key, j)))
         return torch.stack(list(turned)).prod(0).sum()
 
     for distance in (0, 1, 5, 17):
@@ -104,9 +102,7 @@ def test_shared_heads_equal_heads_of_their_own_that_are_alike(causal, masked, la
 
 def test_as_many_shared_heads_as_heads_are_plain_attention():
     torch.manual_seed(0)
-    plain, grouped = (
-        SelfAttention(options(num_heads=4, num_key_value_heads=n)).double() for n in (None, 1)
-    )
+    plain, grouped = (SelfAttention(options(num_heads=4, num_key_value_heads=n)).double() for n in (None, 1))
     assert SelfAttention(options(num_heads=4, num_key_value_heads=4)).is_grouped is False
     query, key, value = (torch.randn(n, 8, dtype=torch.float64) for n in (8, 2, 2))
     with torch.no_grad():

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
-FILLERS = "the old man saw a small dog and some birds near our house".split()
+FILLERS = ["the", "old", "man", "saw", "a", "small", "dog", "and", "some", "birds", "near", "our", "house"]
 
 
 def run(folder, *arguments, code=0):

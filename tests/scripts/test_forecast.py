@@ -122,4 +122,4 @@ def test_a_plot_needs_matplotlib_and_nothing_else_does(tmp_path):
     options = ("in.csv", "--column", "price", "--window", "8", "--epochs", "1")
     run(tmp_path, *options, PYTHONPATH=str(tmp_path))
     error = run(tmp_path, *options, "--plot", "out.png", code=2, PYTHONPATH=str(tmp_path)).stderr
-    assert error == "nmt: --plot: matplotlib is needed; got none; pip install 'nmt[plots]'\n"
+    assert error == "nmt: --plot: matplotlib is needed; got none; pip install '.[plots]'\n"

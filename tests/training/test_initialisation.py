@@ -27,7 +27,7 @@ def make_vocabulary_model(text, **options):
 
 
 SPECIAL_FIRST = {"pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3}
-ENGLISH = make_vocabulary_model("one two two three three three four", **SPECIAL_FIRST)
+ENGLISH = make_vocabulary_model("one two two three three three four eight", **SPECIAL_FIRST)
 MORE = make_vocabulary_model(
     "five one one three three three three zero two two two six four seven", **SPECIAL_FIRST
 )
@@ -84,6 +84,20 @@ def test_rows_go_with_their_pieces(their_model):
     assert torch.equal(model.output.weight, other.output.weight)  # German, as before
 
 
+def test_special_tokens_go_with_what_they_stand_for_however_they_are_written():
+    special = Tokenizer.of_models(make_vocabulary_model("one two", unk_piece="<sep>"))
+    plain = Tokenizer.of_models(make_vocabulary_model("one two", user_defined_symbols=["<sep>"]))
+    for tokenizer, theirs in ((special, plain), (plain, special)):
+        model, other = make_model(tokenizer), make_model(theirs, seed=1)
+        before = weights(model)["source_embedding.weight"]
+        copy_matching(model, tokenizer, weights(other), theirs, ORIGIN)
+        ours, of = model.source_embedding.weight, other.source_embedding.weight
+        for name in ("pad_id", "unk_id", "bos_id", "eos_id"):
+            assert torch.equal(ours[getattr(tokenizer.source, name)], of[getattr(theirs.source, name)])
+    index = plain.source.pieces.index("<sep>")
+    assert torch.equal(ours[index], before[index])
+
+
 def test_every_layer_of_the_target_goes_with_its_pieces():
     tokenizer, theirs = Tokenizer.of_models(GERMAN, ENGLISH), Tokenizer.of_models(GERMAN, MORE)
     model, other = make_model(tokenizer), make_model(theirs, seed=1)
@@ -96,7 +110,7 @@ def test_every_layer_of_the_target_goes_with_its_pieces():
 
 
 def test_vocabularies_of_one_size_are_not_taken_for_the_same():
-    swapped = make_vocabulary_model("one one two two two three four four four four", **SPECIAL_FIRST)
+    swapped = make_vocabulary_model("one one two two two three four four four four eight", **SPECIAL_FIRST)
     tokenizer, theirs = Tokenizer.of_models(ENGLISH), Tokenizer.of_models(swapped)
     assert tokenizer.source.size == theirs.source.size
     assert tokenizer.source.pieces != theirs.source.pieces

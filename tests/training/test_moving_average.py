@@ -57,7 +57,9 @@ def test_it_is_the_averages_that_are_validated(make_trainer, monkeypatch):
     seen = []
 
     def validate():
-        seen.append({name: parameter.detach().clone() for name, parameter in trainer.model.named_parameters()})
+        seen.append(
+            {name: parameter.detach().clone() for name, parameter in trainer.model.named_parameters()}
+        )
         return False
 
     monkeypatch.setattr(trainer, "_validate", validate)

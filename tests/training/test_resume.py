@@ -22,10 +22,19 @@ def tensors(run, step):
         ("attention", ["training.teacher_forcing_ratio=0.5"]),
         (
             "transformer",
-            ["consistency=r_drop", "training.subword_sampling=0.1", "training.ema_decay=0.9", "teacher_forcing=linear",
-             "model.layer_dropout=0.2", "model.attention_dropout=0.1"],
+            [
+                "consistency=r_drop",
+                "training.subword_sampling=0.1",
+                "training.ema_decay=0.9",
+                "teacher_forcing=linear",
+                "model.layer_dropout=0.2",
+                "model.attention_dropout=0.1",
+            ],
         ),
-        ("attention", ["model.attention.choice=score_function", "consistency=none", "training.ema_decay=0.9"]),
+        (
+            "attention",
+            ["model.attention.choice=score_function", "consistency=none", "training.ema_decay=0.9"],
+        ),
     ],
 )
 def test_resumed_run_is_bit_identical(nmt, tmp_path, tiny_training, kind, options):

@@ -1,0 +1,127 @@
+"""Ways of training together: every pair of them trains, and goes on after a stop as if there had been none."""
+
+import math
+
+import pytest
+import torch
+
+from nmt.check import check
+from nmt.composition import Command, compose
+from nmt.config import TrainSettings
+from nmt.data.corpus import load_corpus
+from nmt.data.dataset import load_dataset, select_pairs
+from nmt.data.tokenizer import obtain_tokenizer
+from nmt.models.build import build_model
+from nmt.run_directory import RunDirectory
+from nmt.training.checkpoint import load_checkpoint, save_checkpoint
+from nmt.training.initialisation import freeze
+from nmt.training.pairs import SampledPairs, TrainingPairs
+from nmt.training.trainer import Trainer
+from pairwise import pairs_of, pairwise
+
+MODELS = {
+    "rnn": ("model=rnn", "model.d_embedding=8", "model.d_hidden=8"),
+    "soft": ("model=attention", "model.d_embedding=8", "model.d_hidden=8", "model.attention.d_attention=8"),
+    "hard": (
+        "model=attention", "model.d_embedding=8", "model.d_hidden=8", "model.attention.d_attention=8",
+        "model.attention.choice=score_function",
+    ),
+    "transformer": (
+        "model=transformer", "model.d_model=8", "model.d_ff=8", "model.num_heads=2", "model.layer_dropout=0.2",
+        "model.num_encoder_layers=2", "model.num_decoder_layers=2", "model.attention_dropout=0.1",
+    ),
+}  # fmt: skip
+WAYS = {
+    "model": tuple(MODELS),
+    "teacher_forcing": ("constant", "linear", "exponential", "inverse_sigmoid"),
+    "consistency": ("none", "r_drop", "simcut"),
+    "training.subword_sampling": ("null", "0.1"),
+    "tokenizer": ("bpe", "unigram"),
+    "training.ema_decay": ("null", "0.9"),
+    "training.freeze": ("[]", "[encoder]"),
+    "training.max_tokens": ("1000", "60"),
+    "training.label_smoothing": ("0", "0.1"),
+}
+REFUSED = {
+    frozenset({("model", "hard"), ("consistency", way)}): "two passes would read different positions"
+    for way in ("r_drop", "simcut")
+}
+
+
+def make_trainer(ways, folder):
+    overrides = [*MODELS[ways["model"]], *(f"{key}={value}" for key, value in ways.items() if key != "model")]
+    small = [
+        "data.num_train=40", "data.num_validation=5", "data.num_test=5", "tokenizer.vocabulary_size=100",
+        "training.update_tokens=400", "schedule=constant",
+    ]  # fmt: skip
+    settings = check(TrainSettings, compose(Command.TRAIN, [*small, *overrides], None).values)
+    corpus = load_corpus(settings.data)
+    tokenizer = obtain_tokenizer(settings.tokenizer, corpus.train)
+    dataset, device = load_dataset(corpus.train, tokenizer), torch.device("cpu")
+    selected, _ = select_pairs(dataset, 100)
+    torch.manual_seed(0)
+    model = build_model(settings.model, tokenizer)
+    freeze(model, settings.training.freeze)
+    alpha = settings.training.subword_sampling
+    pairs = (
+        TrainingPairs(dataset, selected, device)
+        if alpha is None
+        else SampledPairs(dataset, selected, device, tokenizer, alpha, settings.seed, 100)
+    )
+    validation = (corpus.validation, load_dataset(corpus.validation, tokenizer))
+    return Trainer(settings, RunDirectory(folder), model, tokenizer, pairs, validation, device, torch.float32)
+
+
+def weights(trainer):
+    return {name: parameter.detach().clone() for name, parameter in trainer.model.named_parameters()}
+
+
+@pytest.mark.parametrize("ways", pairwise(WAYS, REFUSED), ids=lambda ways: "-".join(ways.values()))
+def test_every_pair_of_ways_learns_and_goes_on_as_if_never_stopped(ways, tmp_path):
+    trainer = make_trainer(ways, tmp_path)
+    first, updates = weights(trainer), iter(trainer._updates())
+    for number in (1, 2, 3):
+        figures = trainer.step.run(number, next(updates))
+        assert math.isfinite(figures.total)
+        assert 0 < figures.gradient_norm < math.inf
+    trainer.progress.update = 3
+    now = weights(trainer)
+    is_frozen = {name: name.startswith("encoder.") and ways["training.freeze"] != "[]" for name in now}
+    moved = [name for name in now if not torch.equal(now[name], first[name])]
+    assert not any(is_frozen[name] for name in moved)
+    assert len(moved) > 0.7 * (len(now) - sum(is_frozen.values()))  # layers may have been left out
+    save_checkpoint(trainer.run, trainer.step.weights(), trainer.step.state(), trainer.progress, keep=2)
+    again = make_trainer(ways, tmp_path)
+    again.progress = load_checkpoint(again.run, again.step)
+    others = iter(again._updates())
+    for number in range(4, 8):  # beyond the end of an epoch
+        figures, of_again = (
+            each.step.run(number, next(rest)) for each, rest in ((trainer, updates), (again, others))
+        )
+        assert torch.equal(figures.total, of_again.total)
+    assert again.progress.epoch > 0
+    expected, found = ({**each.step.weights(), **each.step.state()} for each in (trainer, again))
+    assert [key for key in expected if not torch.equal(expected[key], found[key])] == []
+
+
+@pytest.mark.parametrize("pair", REFUSED, ids=str)
+def test_what_cannot_meet_is_refused(pair, tmp_path):
+    from nmt.errors import SettingsError
+
+    ways = {name: values[0] for name, values in WAYS.items()} | dict(pair)
+    with pytest.raises(SettingsError, match="consistency: none is needed"):
+        make_trainer(ways, tmp_path)
+    assert pairs_of(ways) >= {pair}
+
+
+def test_options_that_are_off_draw_and_change_nothing(tmp_path):
+    """Plain training is the same whether an option is absent or at the value that stands for absent."""
+    plain = {name: values[0] for name, values in WAYS.items()} | {"model": "soft"}
+    forced = plain | {"training.teacher_forcing_ratio": "1.0", "model.attention.coverage": "false"}
+    trained = []
+    for ways in (plain, forced):
+        trainer = make_trainer(ways, tmp_path)
+        for number, update in enumerate(trainer.plan(0), start=1):
+            trainer.step.run(number, update)
+        trained.append(weights(trainer))
+    assert all(torch.equal(trained[0][name], trained[1][name]) for name in trained[0])
