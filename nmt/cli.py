@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from nmt.composition import Command, Composed, compose, help_text, multirun
-from nmt.errors import SettingsError, UserError
+from nmt.errors import ExportError, SettingsError, UserError
 
 USAGE = """\
 nmt: train machine-translation models, translate with them, and measure them
@@ -18,12 +18,14 @@ nmt: train machine-translation models, translate with them, and measure them
   nmt train [KEY=VALUE ...]       from parallel text to a trained model in a run directory
   nmt translate [KEY=VALUE ...]   lines in, as many lines out, in order
   nmt evaluate [KEY=VALUE ...]    BLEU, chrF and TER of a run or of a finished translation
+  nmt export [KEY=VALUE ...]      a run as a model of CTranslate2, after a check that it translates the same
 
   nmt train experiment=demo                    the built-in corpus, a few minutes on a laptop
   nmt train model=attention run=outputs/mine   another model, in a folder of your choice
   nmt train -m model=rnn,attention,transformer one after the other
   nmt translate run=outputs/mine < in.de > out.en
   nmt evaluate run=outputs/mine
+  nmt export run=outputs/mine output=outputs/mine-ctranslate2 quantization=int8
 
 options of each command
   --help            every key with its meaning and its default
@@ -36,7 +38,7 @@ options of nmt alone: --help, --version
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return the exit code: 0, or 2 for a mistake of the user's, 130 or 143 when stopped."""
+    """Run one command; return the exit code: 0, or 2 for a mistake of the user's, 1 for an export that fails its check, 130 or 143 when stopped."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
@@ -46,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except UserError as error:
         print(f"nmt: {error}", file=sys.stderr)
-        return 2
+        return 1 if isinstance(error, ExportError) else 2
     except BrokenPipeError:  # whoever read the output has gone; nobody is left to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
@@ -139,6 +141,8 @@ def _job(command: Command) -> Callable[[Composed], None]:
                 commands.run_translate(settings)
             case Command.EVALUATE:
                 commands.run_evaluate(settings)
+            case Command.EXPORT:
+                commands.run_export(settings)
 
     return run
 

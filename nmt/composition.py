@@ -24,7 +24,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from nmt.check import check, flatten, nearest
-from nmt.config import EvaluateSettings, Settings, TrainSettings, TranslateSettings
+from nmt.config import EvaluateSettings, ExportSettings, Settings, TrainSettings, TranslateSettings
 from nmt.errors import RunError, SettingsError, UserError
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Command(enum.Enum):
     TRAIN = "train"
     TRANSLATE = "translate"
     EVALUATE = "evaluate"
+    EXPORT = "export"
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -60,6 +61,7 @@ class Command(enum.Enum):
             Command.TRAIN: TrainSettings,
             Command.TRANSLATE: TranslateSettings,
             Command.EVALUATE: EvaluateSettings,
+            Command.EXPORT: ExportSettings,
         }
         return classes[self]
 

@@ -1,4 +1,4 @@
-"""What a user can act on: each error is one line, and the command ends with exit code 2."""
+"""What a user can act on: each error is one line, and the command ends with exit code 2, or 1 where said."""
 
 
 class UserError(Exception):
@@ -19,6 +19,10 @@ class DataError(UserError):
 
 class RunError(UserError):
     """A run directory is missing, taken, or holds no model that fits."""
+
+
+class ExportError(UserError):
+    """An exported model does not translate as the run does; the command ends with exit code 1."""
 
 
 class DeviceError(UserError):

@@ -38,7 +38,7 @@ class RunDirectory:
 
     @classmethod
     def existing(cls, name: str, key: str = "run") -> "RunDirectory":
-        """Return the run at the path `name`, or for `last` the newest one. Raises RunError, of `key`, if there is none."""
+        """Return the run at the path `name`, or for `last` the newest one; RunError, of `key`, if there is none."""
         if name == "last" and not Path(name).exists():
             configs = sorted(OUTPUTS.glob(f"**/{CONFIG}"), key=lambda path: path.stat().st_mtime)
             if not configs:

@@ -21,6 +21,7 @@ LAYERS = [
     ["decoding"],
     ["evaluation"],
     ["training"],
+    ["export"],
     ["commands"],
     ["composition"],
     ["cli"],
@@ -75,6 +76,11 @@ def test_models_know_of_data_only_what_a_batch_is():
 def test_only_one_module_imports_hydra():
     with_hydra = [path.name for path in MODULES if any(name.startswith("hydra") for name in imports_of(path))]
     assert with_hydra == ["composition.py"]
+
+
+def test_only_export_imports_what_it_exports_to():
+    for path in MODULES:
+        assert layer_of(path) == "export" or not any("ctranslate2" in name for name in imports_of(path)), path
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -2,6 +2,7 @@
 
 from nmt.config.commands import (
     EvaluateSettings,
+    ExportSettings,
     ModelFiles,
     RunData,
     TrainSettings,
@@ -22,6 +23,7 @@ from nmt.config.kinds import (
     Files,
     PositiveShare,
     Precision,
+    Quantization,
     Settings,
     Share,
 )
@@ -77,6 +79,7 @@ __all__ = [
     "Device",
     "EvaluateSettings",
     "EvaluationSettings",
+    "ExportSettings",
     "Files",
     "FilesData",
     "GrammarData",
@@ -92,6 +95,7 @@ __all__ = [
     "OptionalTextPair",
     "PositiveShare",
     "Precision",
+    "Quantization",
     "RDropSettings",
     "RNNSettings",
     "RunData",

@@ -1,4 +1,4 @@
-"""Settings of the three commands, and what of them a trained model needs."""
+"""Settings of the commands, and what of them a trained model needs."""
 
 from typing import Literal, Self
 
@@ -6,7 +6,7 @@ import pydantic
 from pydantic import Field, NonNegativeInt
 
 from nmt.config.data import DataSettings, TokenizerSettings
-from nmt.config.kinds import Device, Precision, Settings
+from nmt.config.kinds import Device, Precision, Quantization, Settings
 from nmt.config.model import AttentionSettings, ModelSettings, TransformerSettings
 from nmt.config.training import (
     ConsistencySettings,
@@ -73,12 +73,12 @@ class TrainSettings(Settings):
                     f"teacher_forcing.final_ratio: less than training.teacher_forcing_ratio={first} is needed; "
                     f"got {final}"
                 )
-        if isinstance(model, AttentionSettings) and model.attention.choice == "score_function":
-            if not isinstance(self.consistency, NoConsistency):
-                raise ValueError(
-                    "consistency: none is needed with model.attention.choice=score_function, whose two passes would "
-                    f"read different positions; got {self.consistency.kind}"
-                )
+        chooses = isinstance(model, AttentionSettings) and model.attention.choice == "score_function"
+        if chooses and not isinstance(self.consistency, NoConsistency):
+            raise ValueError(
+                "consistency: none is needed with model.attention.choice=score_function, whose two passes would "
+                f"read different positions; got {self.consistency.kind}"
+            )
         if training.subword_sampling is not None and self.tokenizer.kind in ("word", "char"):
             raise ValueError(
                 f"training.subword_sampling: null is needed with tokenizer={self.tokenizer.kind}, which has one way "
@@ -136,3 +136,17 @@ class EvaluateSettings(Settings):
         if self.run is not None and (self.source is None) != (self.reference is None):
             raise ValueError("source, reference: both are needed, or neither; got one of them")
         return self
+
+
+class ExportSettings(Settings):
+    """See conf/export.yaml."""
+
+    run: str
+    checkpoint: str
+    format: Literal["ctranslate2"]
+    output: str
+    overwrite: bool
+    quantization: Quantization
+    device: Literal["cpu", "cuda"]
+    decoding: DecodingSettings
+    evaluation: EvaluationSettings

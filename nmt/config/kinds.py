@@ -10,6 +10,7 @@ UnitInterval = Annotated[float, Field(ge=0, le=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
 Files = str | list[str]
 Device = Literal["auto", "cpu", "cuda", "mps"]
+Quantization = Literal["float32", "float16", "int8"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.batching import pad_with_end, plan_by_length
@@ -72,6 +73,13 @@ class Translator:
                 translations[indices[row]] = self.tokenizer.target.decode(tokens)
         return translations
 
+    def limits(self, lengths: Tensor) -> Tensor:
+        """Return the most tokens (B), EOS not counted, of translations of sources of `lengths` (B), EOS counted."""
+        limits = ((lengths - 1) * self.settings.max_length_ratio).long() + self.settings.max_length_extra
+        if self.model.max_positions:
+            limits = limits.clamp(max=self.model.max_positions - 1)
+        return limits.clamp(min=1)
+
     @torch.inference_mode()
     def search(self, source: Ids, rows: Sequence[int] | np.ndarray) -> list[list[int]]:
         """Return the target ids of the sentences `rows` of `source`, found together in one batch."""
@@ -80,10 +88,7 @@ class Translator:
         ids, lengths, _ = pad_with_end(
             source, rows, self.tokenizer.source.pad_id, self.tokenizer.source.eos_id
         )
-        limits = ((lengths - 1) * settings.max_length_ratio).long() + settings.max_length_extra
-        if self.model.max_positions:
-            limits = limits.clamp(max=self.model.max_positions - 1)
-        limits = limits.clamp(min=1)
+        limits = self.limits(lengths)
         rules = [
             ForbidTokens([vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id]),
             MinimumLength(vocabulary.eos_id, settings.min_length),

@@ -27,8 +27,8 @@ def attend(
 
     `heads` is (3, B, H, T, d), queries, keys and values of one sequence, or (1, B, H, T, d), the queries to a
     `memory`, whose heads may be fewer: then neighbouring heads share one. `mask` (B, 1, 1, S) is added to the scores;
-    `causal` hides from each position those after it. `dropout` is the share of weights that are dropped, `relative` what
-    distances add to keys and values.
+    `causal` hides from each position those after it. `dropout` is the share of weights that are dropped, `relative`
+    what distances add to keys and values.
     """
     query = heads[0]
     mask = None if mask is None else mask.to(query.dtype)

@@ -28,8 +28,8 @@ class Agreement(NamedTuple):
 def agreement(settings: ConsistencySettings) -> Agreement | None:
     """Return the weights of what the settings name; None for a single pass.
 
-    R-Drop (Liang et al. 2021) adds up both cross-entropies and alpha times the mean of both divergences; here all of it is
-    halved, so that a token weighs as much as in a single pass. SimCut (Gao et al. 2022) adds alpha times the
+    R-Drop (Liang et al. 2021) adds up both cross-entropies and alpha times the mean of both divergences; here all of
+    it is halved, so that a token weighs as much as in a single pass. SimCut (Gao et al. 2022) adds alpha times the
     divergence from the whole pass to the cut one.
     """
     match settings:
@@ -69,7 +69,10 @@ class ChunkedAgreement(torch.autograd.Function):
         smoothing: float,
         agreement: Agreement,
     ) -> tuple[Tensor, Tensor]:
-        """Return the loss of outputs (N, D), summed over what `is_token` (N) says, and of the first pass each one's own."""
+        """Return the loss of outputs (N, D), summed over what `is_token` (N) says, and each one's own, (N).
+
+        Its own is that of the first pass, without smoothing; it carries no gradient.
+        """
         device = first.device.type
         size = positions_at_once(len(weight), device)
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype

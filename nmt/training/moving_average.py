@@ -1,4 +1,4 @@
-"""An exponential moving average of weights, which translates better than the last weights do (Polyak & Juditsky 1992)."""
+"""An exponential moving average of weights, which often translates better than the last ones."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

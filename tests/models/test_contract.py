@@ -5,6 +5,7 @@ import itertools
 
 import pytest
 import torch
+from pairwise import pairwise
 from torch.testing import assert_close
 
 from nmt.check import check
@@ -15,7 +16,6 @@ from nmt.decoding.search import beam_search, greedy_search, power_penalty
 from nmt.errors import SettingsError
 from nmt.models.interface import Seq2Seq
 from nmt.training.objective import Objective
-from pairwise import pairs_of, pairwise
 
 PAD, UNK, BOS, EOS = range(4)
 

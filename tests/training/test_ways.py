@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from pairwise import pairs_of, pairwise
 
 from nmt.check import check
 from nmt.composition import Command, compose
@@ -17,7 +18,6 @@ from nmt.training.checkpoint import load_checkpoint, save_checkpoint
 from nmt.training.initialisation import freeze
 from nmt.training.pairs import SampledPairs, TrainingPairs
 from nmt.training.trainer import Trainer
-from pairwise import pairs_of, pairwise
 
 MODELS = {
     "rnn": ("model=rnn", "model.d_embedding=8", "model.d_hidden=8"),

@@ -1,0 +1,44 @@
+"""The script of the tables trains each row by the real command line and reads its figures."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nmt.check import check
+from nmt.composition import Command, compose
+from nmt.config import TrainSettings
+
+SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    import compare
+
+    return compare.TABLES
+
+
+def test_every_row_of_every_table_is_a_valid_training_that_differs(tables):
+    for shared, rows in tables.values():
+        settings = [
+            check(TrainSettings, compose(Command.TRAIN, [*shared, *own], None).values)
+            for own in rows.values()
+        ]
+        assert len({each.model_dump_json() for each in settings}) == len(rows)
+
+
+def test_a_table_is_trained_and_printed_and_not_trained_again(tmp_path, tiny_training):
+    small = [option for option in tiny_training("attention") if not option.startswith("model=")]
+    command = [sys.executable, SCRIPTS / "compare.py", "attention", tmp_path, "--only", "dot", *small]
+    first, second = (subprocess.run(command, check=True, capture_output=True, timeout=200) for _ in range(2))
+    lines = first.stdout.decode().splitlines()
+    assert lines[0].startswith("| | BLEU |")
+    (row,) = lines[2:]
+    assert row.startswith("| dot | ")
+    assert row.count("|") == 6
+    assert b"update 4 " in first.stderr
+    assert b"update 4 epoch" not in second.stderr
+    assert second.stdout.decode().splitlines()[2] == row

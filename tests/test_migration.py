@@ -1,0 +1,78 @@
+"""Runs that an older version wrote stay of use."""
+
+import json
+
+import safetensors.torch
+
+from nmt.migration import FORMAT, current_name, migrate
+from nmt.run_directory import MANIFEST, MODEL_WEIGHTS, file_facts
+
+# What format 1 did not know.
+NEW_OF_MODEL = (
+    "num_key_value_heads", "normalization", "max_relative_distance", "attention_dropout", "activation_dropout",
+    "layer_dropout",
+)  # fmt: skip
+NEW_OF_ATTENTION = (
+    "location_positions", "num_heads", "span", "window", "choice", "temperature", "coverage",
+)  # fmt: skip
+NEW_OF_TRAINING = ("subword_sampling", "ema_decay", "from_run", "source_vectors", "target_vectors", "freeze")
+
+
+def old_name(name):
+    """Return what format 1 called a parameter."""
+    for side, positions in (("encoder", "source"), ("decoder", "target")):
+        name = name.replace(f"{side}.positions.table.", f"{positions}_positions.")
+        name = name.replace(f"{side}.layers.", f"{side}.").replace(f"{side}.norm.", f"{side}_norm.")
+    return name
+
+
+def make_old(run):
+    """Turn a run into what format 1 would have written."""
+    config = json.loads((run / "config.json").read_text())
+    for key in ("teacher_forcing", "consistency"):
+        del config[key]
+    for key in NEW_OF_MODEL:
+        config["model"].pop(key, None)
+    for key in NEW_OF_ATTENTION:
+        config["model"].get("attention", {}).pop(key, None)
+    for key in NEW_OF_TRAINING:
+        del config["training"][key]
+    (run / "config.json").write_text(json.dumps(config | {"format": 1}))
+    for folder in (run / "checkpoints").iterdir():
+        weights = safetensors.torch.load_file(folder / MODEL_WEIGHTS)
+        if config["model"]["kind"] == "transformer":
+            weights = {old_name(name): tensor for name, tensor in weights.items()}
+        safetensors.torch.save_file(weights, folder / MODEL_WEIGHTS)
+        manifest = json.loads((folder / MANIFEST).read_text())
+        manifest[MODEL_WEIGHTS] = file_facts(folder / MODEL_WEIGHTS)
+        (folder / MANIFEST).write_text(json.dumps(manifest))
+    return weights
+
+
+def test_an_older_transformer_translates_as_before(nmt, tmp_path, tiny_training):
+    nmt("train", "run=run", *tiny_training(), "model.positions=learned")
+    before = nmt("translate", "run=run", stdin="Der Hund schläft.\n".encode()).stdout
+    weights = make_old(tmp_path / "run")
+    assert {"encoder.0.self_attention.query_key_value.weight", "decoder_norm.weight"} <= weights.keys()
+    assert "source_positions.weight" in weights
+    assert nmt("translate", "run=run", stdin="Der Hund schläft.\n".encode()).stdout == before
+    assert b"BLEU" in nmt("evaluate", "run=run").stdout
+
+
+def test_an_older_attention_run_translates_as_before(nmt, tmp_path, tiny_training):
+    nmt("train", "run=run", *tiny_training("attention"))
+    before = nmt("translate", "run=run", stdin=b"Hund\n").stdout
+    make_old(tmp_path / "run")
+    assert nmt("translate", "run=run", stdin=b"Hund\n").stdout == before
+
+
+def test_settings_of_this_format_and_names_of_this_version_stay():
+    config = {"format": FORMAT, "model": {"kind": "transformer"}}
+    assert migrate(config) == config
+    assert migrate({"format": 99}) == {"format": 99}
+    for name in (
+        "encoder.layers.0.self_attention.output.weight",
+        "decoder.norm.weight",
+        "encoder.0.weight_ih_l0",
+    ):
+        assert current_name(name) == name
