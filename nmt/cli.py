@@ -38,7 +38,10 @@ options of nmt alone: --help, --version
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return the exit code: 0, or 2 for a mistake of the user's, 1 for an export that fails its check, 130 or 143 when stopped."""
+    """Run one command; return the exit code.
+
+    0; 1 for an export that fails its check; 2 for a mistake of the user's; 130 or 143 when stopped.
+    """
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))

@@ -1,4 +1,4 @@
-"""What the three commands do, once their settings are checked."""
+"""What the commands do, once their settings are checked."""
 
 import contextlib
 import logging
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from nmt.check import check
-from nmt.config import EvaluateSettings, RunData, TrainSettings, TranslateSettings
+from nmt.config import EvaluateSettings, ExportSettings, RunData, TrainSettings, TranslateSettings
 from nmt.data.corpus import (
     BYTE_ORDER_MARK,
     ParallelText,
@@ -22,6 +22,10 @@ from nmt.decoding.translator import Translator
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError, RunError
 from nmt.evaluation.scoring import Evaluation, score
+from nmt.export.comparison import compare
+from nmt.export.folder import check_output, new_folder, write_model
+from nmt.export.readme import readme
+from nmt.export.specification import load_ctranslate2
 from nmt.run_directory import RunDirectory, to_json, write_atomically
 from nmt.training.session import train
 from nmt.training.validation import evaluate_model
@@ -78,6 +82,42 @@ def run_evaluate(settings: EvaluateSettings) -> None:
     print_evaluation(evaluation)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(evaluation.as_dict()))
+
+
+def run_export(settings: ExportSettings) -> None:
+    """Write a run as a model of another program, and print how well its translations agree with the run's.
+
+    Raises ExportError, and writes nothing, where they do not.
+    """
+    run, output = RunDirectory.existing(settings.run), Path(settings.output)
+    load_ctranslate2()
+    check_output(output, settings.overwrite)
+    model, tokenizer = run.load_model(settings.checkpoint)
+    with new_folder(output) as folder:
+        write_model(folder, model, tokenizer, settings.quantization)
+        comparison = compare(
+            folder,
+            model,
+            tokenizer,
+            text_of_run("validation", run),
+            settings.decoding,
+            settings.evaluation,
+            settings.quantization,
+            settings.device,
+        )
+        print(comparison.report(), flush=True)
+        comparison.require()
+        assert model.max_positions is not None
+        page = readme(
+            run.path.resolve().name,
+            settings.checkpoint,
+            tokenizer,
+            settings.decoding,
+            comparison,
+            model.max_positions,
+        )
+        write_atomically(folder / "README.md", page.encode())
+    print(f"to translate: the lines of Python in {output / 'README.md'}")
 
 
 def print_evaluation(evaluation: Evaluation) -> None:

@@ -47,8 +47,9 @@ def specification(model: Seq2Seq, target: Vocabulary) -> Any:
     if not isinstance(model, Transformer):
         raise RunError(
             "run: model=transformer is needed, since CTranslate2 has no recurrent layers and no attention but the "
-            f"Transformer's; got {type(model).__name__}"
+            f"Transformer's; got {type(model).__name__.removesuffix('Seq2Seq').lower()}"
         )
+    assert model.max_positions is not None
     specs = load_ctranslate2().specs
     encoder, decoder = (
         side(len(stack.layers), **_options(specs, model.options))
@@ -66,7 +67,7 @@ def specification(model: Seq2Seq, target: Vocabulary) -> Any:
     return specs.TransformerSpec(encoder, decoder)
 
 
-def norm_epsilon(model: Transformer) -> float:
+def norm_epsilon(model: Seq2Seq) -> float:
     """Return what the normalisations add to the variance, the same everywhere."""
     norms = [module for module in model.modules() if isinstance(module, nn.LayerNorm | nn.RMSNorm)]
     (epsilon,) = {norm.eps for norm in norms}

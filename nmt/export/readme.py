@@ -1,0 +1,95 @@
+"""The page beside an exported model: the lines of Python that translate as the run does."""
+
+from nmt.config import BeamSettings, DecodingSettings
+from nmt.data.tokenizer import Tokenizer
+from nmt.export.comparison import Comparison
+from nmt.export.folder import TokenNames
+
+PAGE = """\
+# A translation model for CTranslate2
+
+Exported by nmt from checkpoint `{checkpoint}` of the run `{run}`. It was compared with the run before it was written:
+
+{report}
+
+To translate with it: `pip install 'ctranslate2>=4.8.1' sentencepiece`, then
+
+```python
+import ctranslate2
+import sentencepiece
+
+FOLDER = "."  # where this page is
+
+model = ctranslate2.Translator(FOLDER, device="cpu")
+source = sentencepiece.SentencePieceProcessor(model_file=f"{{FOLDER}}/{source_model}")
+target = sentencepiece.SentencePieceProcessor(model_file=f"{{FOLDER}}/{target_model}")
+
+
+def translate(lines):
+    ids = [source.encode(line)[:{max_source_tokens}] if line.strip() else [] for line in lines]
+    limits = [max(1, min({max_target_tokens}, int({max_length_ratio} * len(row)) + {max_length_extra})) for row in ids]
+    results = model.translate_batch(
+        [source.id_to_piece(row) for row in ids],
+        beam_size={beam_size},
+        length_penalty={length_penalty},
+        disable_unk=True,
+        return_end_token=True,
+        min_decoding_length=min({min_length}, max(limits)),
+        max_decoding_length=max(limits),
+        max_input_length=0,
+        max_batch_size={max_batch_size},
+        batch_type="tokens",
+    )
+    translations = []
+    for result, limit in zip(results, limits):
+        tokens = [token for token in result.hypotheses[0] if token != {eos!r}]
+        translations.append(target.decode(tokens[:limit]).replace("\\n", " "))
+    return translations
+```
+
+What these options are for, and what differs from `nmt translate`:
+
+- PAD and BOS never come, because of their output bias. UNK does not come because of `disable_unk`.
+- With `return_end_token` the length that a score is divided by counts the end of the sentence, as it does in nmt.
+- Greedy search (`beam_size=1`) finds the same, and so does a beam with `length_penalty=0`. With another length penalty
+  CTranslate2 stops as soon as `beam_size` hypotheses have ended, while nmt goes on as long as one that has not ended is
+  ahead: the scores are the same, but now and then nmt finds a better one.
+- CTranslate2 has one `max_decoding_length` for all lines of a call, while nmt gives each line its own.
+"""
+WU = "- nmt divides scores by ((5 + length) / 6)^{length_penalty} in this run; CTranslate2 has only length^p.\n"
+
+
+def readme(
+    run: str,
+    checkpoint: str,
+    tokenizer: Tokenizer,
+    decoding: DecodingSettings,
+    comparison: Comparison,
+    max_positions: int,
+) -> str:
+    """Return the page, in Markdown, for a model that was found to translate as `comparison` says."""
+    beam_size, length_penalty, differences = 1, 1.0, ""
+    if isinstance(decoding, BeamSettings):
+        beam_size, length_penalty = decoding.beam_size, decoding.length_penalty
+        if decoding.length_penalty_kind == "wu":
+            differences = WU.format(length_penalty=length_penalty)
+    names = (
+        ("tokenizer.model",) * 2 if tokenizer.joint else ("tokenizer.source.model", "tokenizer.target.model")
+    )
+    page = PAGE.format(
+        run=run,
+        checkpoint=checkpoint,
+        report="\n".join(f"    {line}" for line in comparison.report().split("\n")),
+        source_model=names[0],
+        target_model=names[1],
+        max_source_tokens=min(decoding.max_source_tokens, max_positions - 1),
+        max_target_tokens=max_positions - 1,
+        max_length_ratio=decoding.max_length_ratio,
+        max_length_extra=decoding.max_length_extra,
+        beam_size=beam_size,
+        length_penalty=length_penalty,
+        min_length=decoding.min_length,
+        max_batch_size=decoding.max_tokens // beam_size,
+        eos=TokenNames.of(tokenizer).eos,
+    )
+    return page + differences
