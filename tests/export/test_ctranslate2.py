@@ -6,21 +6,23 @@ import sys
 
 import pytest
 import torch
+from pairwise import pairwise
 
 from nmt import cli
-from nmt.config import TokenizerSettings
+from nmt.config import BeamSettings, EvaluationSettings, GreedySettings, TokenizerSettings
 from nmt.data.batching import Batch
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
-from nmt.decoding.rules import EndAtLimit, ForbidTokens
+from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty
+from nmt.decoding.translator import Translator
 from nmt.errors import ExportError, RunError, UserError
 from nmt.export import specification
-from nmt.export.comparison import Comparison
+from nmt.export.comparison import Comparison, compare
 from nmt.export.folder import TokenNames, write_model
+from nmt.export.readme import readme
 from nmt.models.layers import Embedding, output_layer
 from nmt.models.transformer import Transformer
-from pairwise import pairwise
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -40,6 +42,8 @@ every_model = pytest.mark.parametrize(
     "options", VARIANTS, ids=["-".join(map(str, options.values())) for options in VARIANTS]
 )
 LIMIT = 12
+# Three of them are blank, one has letters that no vocabulary knows, one is longer than models here allow.
+LINES = ["abc", "", "  ", "\u3000", "fedcba", "axbyz", "abcdef" * 30, "a", "bb cc dd ee ff aa bb cc"]
 
 
 def char_tokenizer(source="abcdef", target=None):
@@ -70,12 +74,12 @@ def exported(tmp_path, tokenizer):
     return export
 
 
-def make_strange(tiny_model, **options):
-    """Make a model that would like nothing better than PAD and BOS, and that ends now and then."""
+def make_strange(tiny_model, end=1.0, **options):
+    """Make a model that would like nothing better than PAD and BOS, and that ends the sooner the higher `end` is."""
     model = tiny_model("transformer", max_relative_distance=2, **options)
     with torch.no_grad():
         model.output.bias[[PAD, BOS]] = 20.0
-        model.output.bias[EOS] += 1
+        model.output.bias[EOS] += end
     return model
 
 
@@ -87,9 +91,9 @@ def names_of(rows, lengths, names):
     ]
 
 
-def given(model, batch):
+def given(model, batch, min_length=0):
     limits = torch.full((len(batch.source),), LIMIT)
-    rules = [ForbidTokens([PAD, BOS, UNK]), EndAtLimit(EOS, limits)]
+    rules = [ForbidTokens([PAD, BOS, UNK]), MinimumLength(EOS, min_length), EndAtLimit(EOS, limits)]
     return (model, batch.source, batch.source_lengths, LIMIT, BOS, EOS), rules
 
 
@@ -98,7 +102,7 @@ def translate(translator, batch, tokenizer, **options):
     names = TokenNames.of(tokenizer)
     results = translator.translate_batch(
         names_of(batch.source, batch.source_lengths, names.source),
-        disable_unk=True, min_decoding_length=0, return_scores=True, **{"max_decoding_length": LIMIT, **options},
+        disable_unk=True, max_decoding_length=LIMIT, return_scores=True, **{"min_decoding_length": 0, **options},
     )  # fmt: skip
     ids = {name: i for i, name in enumerate(names.target)}
     return [[ids[name] for name in result.hypotheses[0]] for result in results], [
@@ -106,10 +110,11 @@ def translate(translator, batch, tokenizer, **options):
     ]
 
 
-def log_probs(model, batch, forbidden=(PAD, BOS)):
+def log_probs(model, batch, forbidden=(PAD, BOS), min_length=0):
     with torch.no_grad():
         logits = model.project(model(batch).outputs)
     logits[..., list(forbidden)] = -torch.inf
+    logits[:, :min_length, EOS] = -torch.inf
     return logits.log_softmax(-1).gather(2, batch.target_out.unsqueeze(2)).squeeze(2)  # (B, T)
 
 
@@ -141,45 +146,46 @@ def test_float32_is_the_same(options, tiny_model, tiny_batch, tokenizer, exporte
 
 
 @every_model
-def test_a_beam_without_length_penalty_finds_the_same(
-    options, tiny_model, tiny_batch, tokenizer, exported, record_property
-):
-    model = make_strange(tiny_model, **options)
-    with torch.no_grad():
-        model.output.bias[EOS] += 2  # the two sides treat a limit differently
+def test_a_beam_without_length_penalty_finds_the_same(options, tiny_model, tiny_batch, tokenizer, exported):
+    model = make_strange(
+        tiny_model, end=3.0, **options
+    )  # soon, since the two sides treat a limit differently
     batch = tiny_batch(source_lengths=(5, 3, 9, 2), target_lengths=(2,) * 4)
-    arguments, rules = given(model, batch)
+    arguments, rules = given(model, batch, min_length=3)
     ours = beam_search(*arguments, 4, power_penalty(0.0), rules)
-    found, _ = translate(exported(model), batch, tokenizer, beam_size=4, length_penalty=0)
+    found, _ = translate(
+        exported(model), batch, tokenizer, beam_size=4, length_penalty=0, min_decoding_length=3
+    )
     assert found == ours
+    assert all(3 <= len(tokens) < LIMIT for tokens in ours)
 
 
 @pytest.mark.parametrize("power", [0.6, 1.0])
 def test_the_length_of_a_score_counts_the_end_on_both_sides(
     power, tiny_model, tiny_batch, tokenizer, exported
 ):
-    model = make_strange(tiny_model)
+    model = make_strange(tiny_model, end=2.0)
     batch = tiny_batch(source_lengths=(5, 3, 9, 2), target_lengths=(2,) * 4)
-    options = {"beam_size": 4, "length_penalty": power, "return_end_token": True}
+    options = {"beam_size": 4, "length_penalty": power, "return_end_token": True, "min_decoding_length": 3}
     found, scores = translate(exported(model), batch, tokenizer, **options)
-    arguments, rules = given(model, batch)
+    arguments, rules = given(model, batch, min_length=3)
     ours = beam_search(*arguments, 4, power_penalty(power), rules)
-    assert any(tokens[-1] == EOS and len(tokens) > 2 for tokens in found)
+    assert sum(tokens[-1] == EOS for tokens in found) > 1
     for i, (theirs, score, own) in enumerate(zip(found, scores, ours, strict=True)):
         if theirs[-1] == EOS:
-            assert score_of(model, batch, i, theirs, power) == pytest.approx(score, abs=1e-5)
+            assert score_of(model, batch, i, theirs, 3, power) == pytest.approx(score, abs=1e-5)
             if len(own) < LIMIT:  # nmt goes on while something better is in sight
-                assert score_of(model, batch, i, [*own, EOS], power) >= score - 1e-5
+                assert score_of(model, batch, i, [*own, EOS], 3, power) >= score - 1e-5
 
 
-def score_of(model, batch, row, tokens, power):
+def score_of(model, batch, row, tokens, min_length, power):
     """Return the score of a hypothesis, EOS included, of one sentence of a batch."""
     length, num_tokens = batch.source_lengths[row : row + 1], torch.tensor([len(tokens)])
     one = Batch(
         batch.source[row : row + 1, : int(length)], length, torch.tensor([[BOS, *tokens[:-1]]]),
         torch.tensor([tokens]), num_tokens, (length, num_tokens),
     )  # fmt: skip
-    return float(log_probs(model, one, (PAD, BOS, UNK)).sum()) / len(tokens) ** power
+    return float(log_probs(model, one, (PAD, BOS, UNK), min_length).sum()) / len(tokens) ** power
 
 
 @pytest.mark.parametrize(("quantization", "tolerance"), [("int8", 0.5), ("float16", 0.02)])
@@ -187,7 +193,7 @@ def score_of(model, batch, row, tokens, power):
 def test_fewer_bits_are_nearly_the_same(
     quantization, tolerance, options, tiny_model, tiny_batch, tokenizer, exported
 ):
-    model = make_strange(tiny_model, **options)
+    model = make_strange(tiny_model, end=-3.0, **options)
     translator = exported(model, quantization)
     batch = tiny_batch(source_lengths=(5, 3, 9, 2), target_lengths=(4, 6, 1, 30))
     assert 0 < distance(translator, model, batch, tokenizer) < tolerance
@@ -235,6 +241,48 @@ def test_special_tokens_behind_the_pieces_and_names_that_are_taken(tmp_path):
     assert names.source[vocabulary.eos_id] == names.eos == "</s>"
     assert len(set(names.source)) == vocabulary.size
     assert names.source == names.target
+
+
+def make_page(folder, model, tokenizer, decoding):
+    """Export a model as the command does; return how it compares, and the function that the page defines."""
+    folder.mkdir()
+    write_model(folder, model, tokenizer)
+    text = ParallelText(LINES, ["abc"] * len(LINES))
+    evaluation = EvaluationSettings(lowercase=False, tokenize="13a")
+    comparison = compare(folder, model, tokenizer, text, decoding, evaluation, "float32")
+    page = readme("mine", "best", tokenizer, decoding, comparison, model.max_positions)
+    return comparison, page
+
+
+def function_of(page):
+    """Return the function that a page defines, in the current folder."""
+    namespace = {}
+    exec(page.split("```python\n")[1].split("```")[0], namespace)
+    return namespace["translate"]
+
+
+@pytest.mark.parametrize("kind", ["greedy", "beam"])
+def test_comparison_and_page_translate_as_nmt_does(kind, tiny_model, tokenizer, tmp_path, monkeypatch):
+    model = make_strange(tiny_model, end=3.0).float()
+    with torch.no_grad():
+        model.output.bias[UNK] = 20.0
+    limits = {"max_length_ratio": 0.5, "max_length_extra": 4, "min_length": 3}
+    sizes = {"max_source_tokens": 512, "max_tokens": 100}
+    if kind == "greedy":
+        decoding = GreedySettings(kind=kind, **limits, **sizes)
+    else:
+        penalty = {"length_penalty": 0.0, "length_penalty_kind": "wu"}
+        decoding = BeamSettings(kind=kind, beam_size=3, **penalty, **limits, **sizes)
+    comparison, page = make_page(tmp_path / "model", model, tokenizer, decoding)
+    assert (comparison.num_lines, comparison.num_identical) == (len(LINES) - 3, len(LINES) - 3)
+    assert comparison.bleu == comparison.exported_bleu
+    assert ("CTranslate2 has only length^p" in page) == (kind == "beam")
+    monkeypatch.chdir(tmp_path / "model")
+    translator = Translator(model, tokenizer, decoding, torch.device("cpu"), torch.float32)
+    expected = list(translator.translate(LINES))
+    assert len(set(expected)) > 3
+    assert translator.num_cut == 1
+    assert function_of(page)(LINES) == expected
 
 
 @pytest.mark.parametrize("kind", ["rnn", "attention"])
@@ -299,10 +347,8 @@ def test_the_command_writes_what_its_page_says(nmt, run, tmp_path, monkeypatch, 
     assert "`mine`" in page
     assert str(run) not in page
     monkeypatch.chdir(folder)
-    namespace = {}
-    exec(page.split("```python\n")[1].split("```")[0], namespace)
     lines = ["Der Hund schläft.", "", "  ", "🙂 Haus", " ".join(["Haus"] * 600)]
-    translations = namespace["translate"](lines)
+    translations = function_of(page)(lines)
     assert translations[1:3] == ["", ""]
     if quantization == "float32":
         given = "".join(f"{line}\n" for line in lines).encode()
@@ -311,14 +357,15 @@ def test_the_command_writes_what_its_page_says(nmt, run, tmp_path, monkeypatch, 
         assert translations == expected.split("\n")[:-1]
 
 
-def test_existing_folders_are_replaced_only_where_asked(nmt, run, tmp_path):
+def test_existing_folders_are_replaced_only_where_asked(run, tmp_path, monkeypatch, capsys):
     def refused(*options):
-        done = nmt("export", f"run={run}", *options, code=2)
-        assert done.stdout == b""
-        message = done.stderr.decode()
-        assert message.count("\n") == 1
-        return message
+        assert cli.main(["export", f"run={run}", *options]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.count("\n") == 1
+        return printed.err
 
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
     assert "overwrite=true; got mine, which exists" in refused("output=mine")
@@ -330,7 +377,7 @@ def test_existing_folders_are_replaced_only_where_asked(nmt, run, tmp_path):
     assert "one of float32, float16, int8 is needed; got int4" in refused("output=new", "quantization=int4")
     (tmp_path / "earlier").mkdir()
     (tmp_path / "earlier" / "model.bin").write_text("old")
-    nmt("export", f"run={run}", "output=earlier", "overwrite=true")
+    assert cli.main(["export", f"run={run}", "output=earlier", "overwrite=true"]) == 0
     assert (tmp_path / "earlier" / "model.bin").stat().st_size > 1000
     assert {path.name for path in tmp_path.iterdir()} == {"mine", "earlier"}
 
