@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 CONFIG_MODULE = "nmt.conf"
 HYDRA_VERSION = "1.3"
 EXPERIMENT = "experiment"
-# What the model and the plan of its batches are made of: a run that goes on cannot change it.
-FIXED = ("seed", "data", "tokenizer", "model", "training.update_tokens")
+# What the model, its first weights and the plan of its batches are made of: a run that goes on cannot change it.
+FIXED = (
+    "seed", "data", "tokenizer", "model", "training.update_tokens", "training.subword_sampling", "training.from_run",
+    "training.source_vectors", "training.target_vectors",
+)  # fmt: skip
 FIXED_KEYS = re.compile(rf"({'|'.join(map(re.escape, FIXED))})($|\.)")
 
 

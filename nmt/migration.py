@@ -50,7 +50,7 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def current_name(name: str) -> str:
-    """Return what a parameter that format 1 called `name` is called now; names of this version stay."""
+    """Return what a tensor that format 1 called `name`, or `name/…`, is called now; names of this version stay."""
     name = re.sub(r"^(encoder|decoder)_norm\.", r"\1.norm.", name)
     name = re.sub(r"^(encoder|decoder)\.(\d+)\.(?=self_|cross_|feed_|residuals)", r"\1.layers.\2.", name)
     name = re.sub(r"^source_positions\.", "encoder.positions.table.", name)

@@ -138,7 +138,7 @@ class RunDirectory:
         model = build_model(settings.model, tokenizer)
         folders = self.find_checkpoints(checkpoint)
         weights = average([read_tensors(folder / MODEL_WEIGHTS) for folder in folders])
-        set_parameters(model, {current_name(name): tensor for name, tensor in weights.items()}, folders[-1])
+        set_parameters(model, weights, folders[-1])
         return model, tokenizer
 
 
@@ -176,7 +176,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
             raise RunError(
                 f"run: undamaged weights are needed; got {path}, which its manifest does not describe"
             )
-        return safetensors.torch.load_file(path)
+        return {current_name(name): tensor for name, tensor in safetensors.torch.load_file(path).items()}
     except (OSError, safetensors.SafetensorError) as error:
         raise RunError(f"run: undamaged weights are needed; got {path}: {error}") from None
 

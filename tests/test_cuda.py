@@ -8,7 +8,8 @@ from torch.testing import assert_close
 
 from nmt.decoding.rules import EndAtLimit, ForbidTokens
 from nmt.decoding.search import beam_search, power_penalty
-from nmt.training.objective import Objective
+from nmt.training.objective import Loss, Objective
+from nmt.training.replay import CudaGraphs, Replay, recordable_stream
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU at hand")
 
@@ -60,3 +61,27 @@ def test_compiled_and_recorded_training_on_the_gpu(nmt, tmp_path, tiny_training)
         for run in ("run", "eager")
     )
     assert compiled == pytest.approx(eager, rel=0.02)
+
+
+def test_recorded_batches_teach_what_eager_ones_teach(tiny_model, tiny_batch):
+    device = torch.device("cuda")
+    model = tiny_model("transformer", dropout=0.2, attention_dropout=0.1).float().to(device)
+    objective = Objective(model, 0.1).train()
+
+    def learn(batch, num_tokens):
+        loss = objective(batch)
+        (loss.total / num_tokens).backward()
+        return Loss(loss.total.detach(), loss.negative_log_likelihood)
+
+    with recordable_stream(device):
+        replay = Replay(learn, CudaGraphs())
+        for number, lengths in enumerate([(5, 3, 7), (6, 6, 1), (5, 3, 7), (2, 9, 4)]):
+            batch = tiny_batch(number, lengths, (4, 6, 2)).to(device)
+            found = []
+            for run in (learn, replay):
+                model.zero_grad(set_to_none=False)
+                torch.manual_seed(number)
+                loss = run(batch, torch.tensor(12, device=device))
+                found.append([*loss, *(parameter.grad.clone() for parameter in model.parameters())])
+            assert_close(found[1], found[0])
+        assert len(replay.recordings) == 1

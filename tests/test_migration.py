@@ -5,7 +5,7 @@ import json
 import safetensors.torch
 
 from nmt.migration import FORMAT, current_name, migrate
-from nmt.run_directory import MANIFEST, MODEL_WEIGHTS, file_facts
+from nmt.run_directory import MANIFEST, MODEL_WEIGHTS, TRAINING_TENSORS, file_facts
 
 # What format 1 did not know.
 NEW_OF_MODEL = (
@@ -43,10 +43,23 @@ def make_old(run):
         if config["model"]["kind"] == "transformer":
             weights = {old_name(name): tensor for name, tensor in weights.items()}
         safetensors.torch.save_file(weights, folder / MODEL_WEIGHTS)
+        state = safetensors.torch.load_file(folder / TRAINING_TENSORS)
+        del state["objective/baseline"]
+        if config["model"]["kind"] == "transformer":
+            state = {old_name(name): tensor for name, tensor in state.items()}
+        safetensors.torch.save_file(state, folder / TRAINING_TENSORS)
         manifest = json.loads((folder / MANIFEST).read_text())
-        manifest[MODEL_WEIGHTS] = file_facts(folder / MODEL_WEIGHTS)
+        manifest |= {name: file_facts(folder / name) for name in (MODEL_WEIGHTS, TRAINING_TENSORS)}
         (folder / MANIFEST).write_text(json.dumps(manifest))
     return weights
+
+
+def goes_on_and_averages(nmt, run):
+    """Train on, so that checkpoints of both formats are there."""
+    nmt("train", "run=run", "resume=true", "training.max_updates=6")
+    state = safetensors.torch.load_file(run / "checkpoints" / "step-000006" / TRAINING_TENSORS)
+    assert {float(value) for name, value in state.items() if name.endswith("/step")} == {6.0}
+    assert nmt("translate", "run=run", "checkpoint=average", stdin=b"Hund\n").stdout.count(b"\n") == 1
 
 
 def test_an_older_transformer_translates_as_before(nmt, tmp_path, tiny_training):
@@ -57,6 +70,7 @@ def test_an_older_transformer_translates_as_before(nmt, tmp_path, tiny_training)
     assert "source_positions.weight" in weights
     assert nmt("translate", "run=run", stdin="Der Hund schläft.\n".encode()).stdout == before
     assert b"BLEU" in nmt("evaluate", "run=run").stdout
+    goes_on_and_averages(nmt, tmp_path / "run")
 
 
 def test_an_older_attention_run_translates_as_before(nmt, tmp_path, tiny_training):
@@ -64,6 +78,7 @@ def test_an_older_attention_run_translates_as_before(nmt, tmp_path, tiny_trainin
     before = nmt("translate", "run=run", stdin=b"Hund\n").stdout
     make_old(tmp_path / "run")
     assert nmt("translate", "run=run", stdin=b"Hund\n").stdout == before
+    goes_on_and_averages(nmt, tmp_path / "run")
 
 
 def test_settings_of_this_format_and_names_of_this_version_stay():

@@ -76,8 +76,8 @@ class TrainSettings(Settings):
         chooses = isinstance(model, AttentionSettings) and model.attention.choice == "score_function"
         if chooses and not isinstance(self.consistency, NoConsistency):
             raise ValueError(
-                "consistency: none is needed with model.attention.choice=score_function, whose two passes would "
-                f"read different positions; got {self.consistency.kind}"
+                "consistency: none is needed with model.attention.choice=score_function, which would not learn from "
+                f"the choices of the second pass; got {self.consistency.kind}"
             )
         if training.subword_sampling is not None and self.tokenizer.kind in ("word", "char"):
             raise ValueError(

@@ -128,7 +128,7 @@ class SimCutSettings(Settings):
 
     kind: Literal["simcut"]
     weight: PositiveFloat
-    cutoff: Share
+    cutoff: Annotated[float, Field(gt=0, lt=1)]
 
 
 ConsistencySettings = Annotated[NoConsistency | RDropSettings | SimCutSettings, Field(discriminator="kind")]

@@ -62,9 +62,9 @@ class Batch:
         )
 
 
-def room_for(lengths: Tensor) -> Room:
-    """Return the room for sentences of `lengths` (B, on the host)."""
-    longest = -(-int(lengths.max()) // LANES) * LANES
+def room_for(lengths: Tensor, longest: int = 0) -> Room:
+    """Return the room for sentences of `lengths` (B, on the host), in a rectangle that is at least `longest` wide."""
+    longest = -(-max(longest, int(lengths.max())) // LANES) * LANES
     return Room(round_up(int(lengths.sum()) + 1), round_up(len(lengths) + 1), longest)
 
 

@@ -16,8 +16,6 @@ from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.errors import DataError
 
 LINES_AT_ONCE = 10_000
-# Of a GPU's free memory: larger text stays on the host, and its batches are gathered there.
-LARGEST_SHARE_OF_MEMORY = 0.25
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -54,11 +52,7 @@ class Dataset:
         return len(self.source.offsets) - 1
 
     def to(self, device: torch.device) -> "Dataset":
-        """Return the pairs with their ids on `device`, unless they would fill more of a GPU than a model leaves."""
-        if device.type == "cuda":
-            free, _ = torch.cuda.mem_get_info(device)
-            if self.source.tokens.nbytes + self.target.tokens.nbytes > LARGEST_SHARE_OF_MEMORY * free:
-                return self
+        """Return the pairs with their ids on `device`."""
         source, target = (Ids(ids.tokens.to(device), ids.offsets) for ids in (self.source, self.target))
         return Dataset(source, target)
 

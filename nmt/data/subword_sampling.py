@@ -40,12 +40,25 @@ def sample_dataset(
     gives the plain segmentation. A side that would be longer than `max_length` tokens stays plain, as do characters
     that the vocabulary lacks, and pieces that a user defined. Raises SettingsError for other kinds of models.
     """
+    refuse_unsampled(tokenizer)
     sides = [(plain.source, tokenizer.source), (plain.target, tokenizer.target)]
     source, target = (
         _Side(vocabulary, alpha).sample(ids, [seed, epoch, side], max_length)
         for side, (ids, vocabulary) in enumerate(sides)
     )
     return Dataset(source, target)
+
+
+def refuse_unsampled(tokenizer: Tokenizer) -> None:
+    """Raise SettingsError if a vocabulary knows only one way to segment a text."""
+    for vocabulary in (tokenizer.source, tokenizer.target):
+        if vocabulary.kind not in ("bpe", "unigram"):
+            raise SettingsError(
+                [
+                    "training.subword_sampling: a tokenizer of kind bpe or unigram is needed, to segment in several "
+                    f"ways; got one of kind {vocabulary.kind}"
+                ]
+            )
 
 
 class _Side:
@@ -63,16 +76,9 @@ class _Side:
         self.draw: Draw
         if vocabulary.kind == "bpe":
             self.draw = partial(_draw_merges, -scores, alpha)
-        elif vocabulary.kind == "unigram":
+        else:
             scores[:-1] *= alpha
             self.draw = partial(_draw_paths, scores)
-        else:
-            raise SettingsError(
-                [
-                    "training.subword_sampling: a tokenizer of kind bpe or unigram is needed, to segment in several "
-                    f"ways; got one of kind {vocabulary.kind}"
-                ]
-            )
 
     def sample(self, ids: Ids, seeds: list[int], max_length: int) -> Ids:
         """Draw sentences, a chunk at a time."""

@@ -147,4 +147,15 @@ def to_autocast_dtype(x: Tensor) -> Tensor:
 
 def normalisation(kind: str, width: int) -> nn.Module:
     """Make the normalisation of vectors (…, width): `layer` (Ba et al. 2016) or `rms` (Zhang & Sennrich 2019)."""
-    return nn.LayerNorm(width) if kind == "layer" else nn.RMSNorm(width, eps=1e-6)
+    return nn.LayerNorm(width) if kind == "layer" else RMSNorm(width)
+
+
+class RMSNorm(nn.RMSNorm):
+    """PyTorch's, whose fast kernel wants weights of the type of what they scale."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, eps=1e-6)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x (…, width), each vector scaled to a mean square of one, times the weights."""
+        return functional.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)

@@ -50,13 +50,12 @@ class Packing:
         ends = lengths.cumsum(0)
         starts = ends - lengths
         columns, order = torch.arange(width, device=device), torch.arange(num_rows, device=device)
-        self.num_tokens = ends[-1]  # on the device
         inside = columns < lengths.unsqueeze(1)  # (B', L')
         self.cells = torch.where(
             inside, starts.unsqueeze(1) + columns, num_rows - 1
         )  # (B', L'): row of each cell
         sentences = torch.searchsorted(ends, order, right=True).clamp_(max=height - 1)  # (N)
-        self.is_token = order < self.num_tokens  # (N)
+        self.is_token = order < ends[-1]  # (N)
         self.positions = torch.where(
             self.is_token, order - starts[sentences], 0
         )  # (N): place in its sentence

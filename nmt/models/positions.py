@@ -4,6 +4,7 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 
 class Positions(nn.Module):
@@ -58,7 +59,8 @@ class RelativePositions(nn.Module):
         queries = torch.arange(first, num_keys, device=self.keys.device)
         distances = torch.arange(num_keys, device=self.keys.device) - queries.unsqueeze(1)
         index = distances.clamp(-self.max_distance, self.max_distance) + self.max_distance
-        return self.keys[index], self.values[index]
+        # Not by indexing, whose gradient several threads would add up in an order of their own.
+        return functional.embedding(index, self.keys), functional.embedding(index, self.values)
 
 
 def rotate(heads: Tensor, rotation: Tensor) -> Tensor:

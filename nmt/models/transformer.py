@@ -56,16 +56,15 @@ class Transformer(Seq2Seq):
             for lengths, room in zip(batch.lengths, batch.room, strict=True)
         )
         encoded = self.encoder(self.source_embedding(source.pack(batch.source)), source)
-        memories = [layer.cross_attention.project_memory(encoded, source) for layer in self._decoder_layers()]
         target_in = batch.target_in
         if sample_mask is not None:
             with torch.no_grad():
-                first = target.unpack(self._decode(target_in, target, memories, source.mask), target_in.shape)
+                first = target.unpack(self._decode(target_in, target, encoded, source), target_in.shape)
                 predicted = self.project(first).argmax(-1)  # (B, T): of the token after each
             # The first token is BOS, which nobody predicts.
             sampled = torch.where(sample_mask[:, 1:], predicted[:, :-1], target_in[:, 1:])
             target_in = torch.cat([target_in[:, :1], sampled], 1)
-        outputs = self._decode(target_in, target, memories, source.mask)
+        outputs = self._decode(target_in, target, encoded, source)
         return Decoded(target.unpack(outputs, target_in.shape))
 
     def start(self, source: Tensor, source_lengths: Tensor, max_length: int) -> DecoderState:
@@ -103,16 +102,15 @@ class Transformer(Seq2Seq):
         """Return the layers: alike, so that what is compiled for one serves all."""
         return [*self.encoder.layers, *self.decoder.layers]
 
-    def _decode(
-        self, target_in: Tensor, target: Packing, memories: list[Tensor], source_mask: Tensor
-    ) -> Tensor:
-        """Return the rows (N, D) of what follows `target_in` (B, T)."""
+    def _decode(self, target_in: Tensor, target: Packing, encoded: Tensor, source: Packing) -> Tensor:
+        """Return the rows (N, D) of what follows `target_in` (B, T), for the rows of the encoded source."""
         embedded = self.target_embedding(target.pack(target_in))
         x = self.decoder.enter(embedded, target.positions, target.cells.shape[1])
         rotation = self.decoder.positions.rotation(target.positions)
-        for layer, memory in zip(self.decoder.layers, memories, strict=True):
+        for layer in self._decoder_layers():
             if not self.decoder.is_left_out():
-                x = layer(x, (target, target), rotation, memory, source_mask)
+                memory = layer.cross_attention.project_memory(encoded, source)
+                x = layer(x, (target, target), rotation, memory, source.mask)
         return cast(Tensor, self.decoder.norm(x))
 
     def _decoder_layers(self) -> list[DecoderLayer]:

@@ -282,9 +282,9 @@ class TransformerEncoder(Stack):
         What is behind a sentence's end is neither read nor of any meaning in the result. With `causal`, a position
         sees itself and those before it.
         """
-        layout = self.layout(lengths, vectors.device)
+        layout = self.layout(lengths, vectors.device, vectors.shape[1])
         return layout.unpack(self(layout.pack(vectors), layout, causal), vectors.shape[:2])
 
-    def layout(self, lengths: Tensor, device: torch.device) -> Packing:
-        """Lay out sentences of `lengths` (B, on the host)."""
-        return Packing(send(lengths, device), room_for(lengths), self.options.head_shapes)
+    def layout(self, lengths: Tensor, device: torch.device, longest: int = 0) -> Packing:
+        """Lay out sentences of `lengths` (B, on the host), at least `longest` positions wide."""
+        return Packing(send(lengths, device), room_for(lengths, longest), self.options.head_shapes)

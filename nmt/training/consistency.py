@@ -74,23 +74,28 @@ class ChunkedAgreement(torch.autograd.Function):
         Its own is that of the first pass, without smoothing; it carries no gradient.
         """
         device = first.device.type
-        size = positions_at_once(len(weight), device)
+        # Several rectangles of 32 bits exist at once, where a single pass needs two of 16.
+        size = max(1, positions_at_once(len(weight), device) // 8)
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
         total = torch.zeros((), dtype=torch.promote_types(dtype, torch.float32), device=first.device)
         losses = total.new_zeros(len(first))
         gradients = [torch.zeros_like(part) for part in (first, second, weight, bias)]
-        leaves = [part.detach().to(dtype).requires_grad_() for part in (first, second, weight, bias)]
+        output_layer = [part.detach().to(dtype).requires_grad_() for part in (weight, bias)]
         for begin in range(0, len(first), size):
             here = slice(begin, begin + size)
+            passes = [outputs[here].detach().to(dtype).requires_grad_() for outputs in (first, second)]
             with torch.enable_grad(), torch.autocast(device, enabled=False):
                 log_probs = [
-                    functional.linear(outputs[here], *leaves[2:]).to(total.dtype).log_softmax(-1)
-                    for outputs in leaves[:2]
+                    functional.linear(outputs, *output_layer).to(total.dtype).log_softmax(-1)
+                    for outputs in passes
                 ]
                 chunk = _losses(log_probs[0], log_probs[1], targets[here], smoothing, agreement)
                 loss = chunk.masked_fill(~is_token[here], 0).sum()
-                for gradient, found in zip(gradients, torch.autograd.grad(loss, leaves), strict=True):
-                    gradient += found
+                found = torch.autograd.grad(loss, [*passes, *output_layer])
+            for gradient, part in zip(gradients[:2], found[:2], strict=True):
+                gradient[here] = part
+            for gradient, part in zip(gradients[2:], found[2:], strict=True):
+                gradient += part
             total += loss.detach()
             own = -log_probs[0].detach().gather(1, targets[here].unsqueeze(1)).squeeze(1)
             losses[here] = own.masked_fill(~is_token[here], 0)
@@ -110,9 +115,8 @@ def _losses(p: Tensor, q: Tensor, targets: Tensor, smoothing: float, agreement: 
         losses = losses + agreement.back * divergence(q, p)
     for share, log_probs in ((agreement.own_p, p), (agreement.own_q, q)):
         if share:
-            losses = losses + share * functional.cross_entropy(
-                log_probs, targets, reduction="none", label_smoothing=smoothing
-            )
+            true = log_probs.gather(1, targets.unsqueeze(1)).squeeze(1)
+            losses = losses - share * ((1 - smoothing) * true + smoothing * log_probs.mean(-1))
     return losses
 
 

@@ -70,7 +70,9 @@ class Objective(nn.Module):
         A choice is followed by its own and all later tokens of the sentence; how much worse these are than a running
         mean says how much less likely the choice should become. Entropy is rewarded a little.
         """
-        self.baseline.mul_(BASELINE_DECAY).add_(torch.stack([losses.sum(), is_token.sum().to(losses.dtype)]))
+        new = BASELINE_DECAY * self.baseline + torch.stack([losses.sum(), is_token.sum().to(losses.dtype)])
+        # An update that is not finite is not applied, and leaves no trace here either.
+        self.baseline.copy_(torch.where(new.isfinite().all(), new, self.baseline))
         mean = self.baseline[0] / self.baseline[1]
         excess = (
             ((losses - mean) * is_token).flip(1).cumsum(1).flip(1)

@@ -1,10 +1,17 @@
 """The pairs that are learned from, as they are segmented in an epoch."""
 
+import logging
+
 import torch
 
 from nmt.data.dataset import Dataset, Int64Array
-from nmt.data.subword_sampling import sample_dataset
+from nmt.data.subword_sampling import refuse_unsampled, sample_dataset
 from nmt.data.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
+
+# Of a GPU's free memory: larger text stays on the host, and its batches are gathered there.
+LARGEST_SHARE_OF_MEMORY = 0.25
 
 
 class TrainingPairs:
@@ -12,6 +19,12 @@ class TrainingPairs:
 
     def __init__(self, dataset: Dataset, selected: Int64Array, device: torch.device) -> None:
         self.selected, self.device = selected, device
+        if device.type == "cuda":
+            num_bytes = dataset.source.tokens.nbytes + dataset.target.tokens.nbytes
+            free, _ = torch.cuda.mem_get_info(device)
+            if num_bytes > LARGEST_SHARE_OF_MEMORY * free:
+                logger.info("data         stays on the host: %.1f GB", num_bytes / 1e9)
+                self.device = torch.device("cpu")
         self._set(dataset)
 
     def __len__(self) -> int:
@@ -39,6 +52,7 @@ class SampledPairs(TrainingPairs):
         seed: int,
         max_length: int,
     ) -> None:
+        refuse_unsampled(tokenizer)
         super().__init__(dataset, selected, device)
         self.plain, self.tokenizer = dataset, tokenizer
         self.alpha, self.seed, self.max_length = alpha, seed, max_length

@@ -1,5 +1,6 @@
 """CUDA graphs: forward and backward of a shape are recorded once, then started as one."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,8 +11,10 @@ from torch import Tensor
 from nmt.data.batching import Batch, Room
 from nmt.training.objective import Loss
 
-# Each graph holds some megabytes of the device's memory.
-MAX_GRAPHS = 64
+logger = logging.getLogger(__name__)
+
+# Each graph takes some memory of its own, beside what all share.
+MAX_GRAPHS = 256
 
 Compute = Callable[
     [Batch, Tensor], Loss
@@ -42,15 +45,23 @@ class Replay:
         self.compute, self.record = compute, record
         self.recordings: dict[tuple[Room, Room], Recording] = {}
         self.met: set[tuple[Room, Room]] = set()
+        self.has_failed = False
 
     def __call__(self, batch: Batch, num_tokens: Tensor) -> Loss:
         """Return the loss of a batch; its share in an update of `num_tokens` target tokens goes to the gradients."""
         room = batch.room
         if room not in self.recordings:
-            if room not in self.met or len(self.recordings) == MAX_GRAPHS:
+            if room not in self.met or len(self.recordings) == MAX_GRAPHS or self.has_failed:
                 self.met.add(room)
                 return self.compute(batch, num_tokens)
-            self.recordings[room] = self._record(batch, num_tokens)
+            try:
+                self.recordings[room] = self._record(batch, num_tokens)
+            except RuntimeError as error:
+                if is_out_of_memory(error):
+                    raise
+                self.has_failed = True
+                logger.warning("training.compile: going on without more CUDA graphs; %s", error)
+                return self.compute(batch, num_tokens)
         recording = self.recordings[room]
         _fill(recording.batch, batch)
         recording.num_tokens.copy_(num_tokens)
@@ -63,12 +74,18 @@ class Replay:
         return Recording(own, number, loss, start)
 
 
-def record_cuda_graph(compute: Callable[[], Loss]) -> tuple[Loss, Callable[[], None]]:
-    """Record what `compute` starts on the current stream; return where its result will be, and what starts it."""
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
-        loss = compute()
-    return loss, graph.replay
+class CudaGraphs:
+    """Records what is started on the current stream as graphs, which run one after the other and share their memory."""
+
+    def __init__(self) -> None:
+        self.pool = torch.cuda.graph_pool_handle()
+
+    def __call__(self, compute: Callable[[], Loss]) -> tuple[Loss, Callable[[], None]]:
+        """Record what `compute` starts; return where its result will be, and what starts it."""
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self.pool, stream=torch.cuda.current_stream()):
+            loss = compute()
+        return loss, graph.replay
 
 
 @contextmanager
@@ -108,3 +125,9 @@ def _fill(own: Batch, batch: Batch) -> None:
         getattr(own, name)[: ids.shape[0], : ids.shape[1]].copy_(ids)
     for own_lengths, lengths in zip(own.lengths, batch.lengths, strict=True):
         own_lengths.zero_()[: len(lengths)].copy_(lengths)
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Tell whether an error of PyTorch's says that there is no memory left, on the device or on the host."""
+    signs = ("out of memory", "allocate memory", "ALLOC_FAILED")
+    return isinstance(error, torch.OutOfMemoryError) or any(sign in str(error) for sign in signs)

@@ -53,7 +53,7 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
     selected, left_out = select_pairs(dataset, settings.data.max_length)
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
-    if not resuming:
+    if not run.steps():  # also where a run goes on that stopped before its first checkpoint
         start_from(settings.training, model, tokenizer)
     freeze(model, settings.training.freeze)
     trainer = Trainer(
@@ -108,7 +108,10 @@ def start_from(settings: TrainingSettings, model: Seq2Seq, tokenizer: Tokenizer)
     """Replace first weights by those of another run and by word vectors, where the settings name them."""
     if settings.from_run is not None:
         other = RunDirectory.existing(settings.from_run, "training.from_run")
-        other_model, other_tokenizer = other.load_model("best")
+        try:
+            other_model, other_tokenizer = other.load_model("best")
+        except RunError as error:
+            raise RunError(f"training.from_run: {str(error).removeprefix('run: ')}") from None
         copied = copy_matching(
             model, tokenizer, dict(other_model.named_parameters()), other_tokenizer, other.path
         )

@@ -20,7 +20,7 @@ from nmt.training.moving_average import MovingAverage
 from nmt.training.objective import Loss, Objective
 from nmt.training.optimizer import build_optimizer
 from nmt.training.pairs import TrainingPairs
-from nmt.training.replay import Record, Replay, record_cuda_graph
+from nmt.training.replay import CudaGraphs, Record, Replay, is_out_of_memory
 from nmt.training.schedule import learning_rate, teacher_forcing_ratio
 
 logger = logging.getLogger(__name__)
@@ -152,13 +152,15 @@ class TrainingStep:
                     self.optimizer.state[parameter] = moments
             if self.moving_average is not None:
                 self.moving_average.load(weights)
-            self.objective.baseline.copy_(state[BASELINE])
+            if BASELINE in state:  # runs of format 1 have none
+                self.objective.baseline.copy_(state[BASELINE])
 
     def compile(self, rows: Int64Array) -> None:
-        """Compile what `training.compile` says, trying it on these pairs; on CUDA, record what repeats."""
-        is_compiled = compile_layers(self.model, self.settings.training.compile, lambda: self.fits(rows))
-        if is_compiled and self.device.type == "cuda" and self.model.is_recordable:
-            self.record(record_cuda_graph)
+        """Compile what `training.compile` says, trying it on these pairs; with `on`, CUDA graphs as well."""
+        wanted = self.settings.training.compile
+        is_compiled = compile_layers(self.model, wanted, lambda: self.fits(rows))
+        if is_compiled and wanted == "on" and self.device.type == "cuda" and self.model.is_recordable:
+            self.record(CudaGraphs())
 
     def record(self, record: Record) -> None:
         """Record forward and backward of each shape from now on, and replay them."""
@@ -193,14 +195,12 @@ class TrainingStep:
         """Run a batch forward and backward; its gradients are those of the mean over `num_tokens`."""
         sample_mask = None
         if self.is_sampling:
-            sample_mask = torch.rand(batch.target_in.shape, device=self.device) >= self.teacher_forcing_ratio
+            # As large as the room, so that a batch meets the same numbers whether it is replayed or not.
+            _, height, width = batch.room[1]
+            num_sentences, longest = batch.target_in.shape
+            drawn = torch.rand(height, width, device=self.device)[:num_sentences, :longest]
+            sample_mask = drawn >= self.teacher_forcing_ratio
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
             loss = self.objective(batch, sample_mask)
         self.scaler.scale(loss.total / num_tokens).backward()
         return Loss(loss.total.detach(), loss.negative_log_likelihood)
-
-
-def is_out_of_memory(error: RuntimeError) -> bool:
-    """Tell whether an error of PyTorch's says that there is no memory left, on the device or on the host."""
-    signs = ("out of memory", "allocate memory", "ALLOC_FAILED")
-    return isinstance(error, torch.OutOfMemoryError) or any(sign in str(error) for sign in signs)

@@ -263,10 +263,11 @@ def function_of(page):
 
 @pytest.mark.parametrize("kind", ["greedy", "beam"])
 def test_comparison_and_page_translate_as_nmt_does(kind, tiny_model, tokenizer, tmp_path, monkeypatch):
-    model = make_strange(tiny_model, end=3.0).float()
+    # Greedy search goes on to the limits of the lines; a beam ends before, since the two sides treat a limit differently.
+    model = make_strange(tiny_model, end=1.0 if kind == "greedy" else 3.0, seed=3, width=16).float()
     with torch.no_grad():
         model.output.bias[UNK] = 20.0
-    limits = {"max_length_ratio": 0.5, "max_length_extra": 4, "min_length": 3}
+    limits = {"max_length_ratio": 1.0, "max_length_extra": 9, "min_length": 3}
     sizes = {"max_source_tokens": 512, "max_tokens": 100}
     if kind == "greedy":
         decoding = GreedySettings(kind=kind, **limits, **sizes)
@@ -280,7 +281,7 @@ def test_comparison_and_page_translate_as_nmt_does(kind, tiny_model, tokenizer, 
     monkeypatch.chdir(tmp_path / "model")
     translator = Translator(model, tokenizer, decoding, torch.device("cpu"), torch.float32)
     expected = list(translator.translate(LINES))
-    assert len(set(expected)) > 3
+    assert len(set(expected)) > (6 if kind == "greedy" else 1)
     assert translator.num_cut == 1
     assert function_of(page)(LINES) == expected
 

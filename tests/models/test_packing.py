@@ -28,7 +28,7 @@ def test_rows_are_the_tokens_sentence_by_sentence():
     layout, rectangle = packing(), torch.randn(3, 7, 4)
     rows = layout.pack(rectangle)
     expected = torch.cat([rectangle[i, :length] for i, length in enumerate(LENGTHS)])
-    assert torch.equal(rows[: int(layout.num_tokens)], expected)
+    assert torch.equal(rows[layout.is_token], expected)
     assert len(rows) == round_up(15 + 1)
     back = layout.unpack(rows, rectangle.shape[:2])
     assert back.shape == rectangle.shape

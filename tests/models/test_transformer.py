@@ -1,6 +1,9 @@
 """The Transformer's options against their definitions."""
 
 import math
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -15,6 +18,7 @@ from nmt.models.packing import Grid, Packing
 from nmt.models.positions import Positions, RelativePositions, rotate
 from nmt.models.scaled_attention import attend
 from nmt.models.transformer_layers import FeedForward, LayerOptions, SelfAttention, TransformerEncoder
+from nmt.training.objective import Objective
 
 
 def options(**changes):
@@ -181,6 +185,9 @@ def test_an_encoder_reads_sentences_one_by_one_and_causally_where_asked(position
     for parameter in encoder.parameters():
         nn.init.normal_(parameter, std=0.5)
     vectors, lengths = torch.randn(3, 6, 8, dtype=torch.float64), torch.tensor([6, 2, 4])
+    wide = torch.nn.functional.pad(vectors, [0, 0, 0, 60])
+    assert encoder.read(wide, lengths).shape == wide.shape
+    assert_close(encoder.read(wide, lengths)[0, :6], encoder.read(vectors, lengths)[0])
     for causal in (False, True):
         together = encoder.read(vectors, lengths, causal)
         for row, length in enumerate(lengths.tolist()):
@@ -210,3 +217,38 @@ def test_a_padded_layout_turns_each_token_by_its_own_position():
     cosines = positions.rotation(layout.positions)[0, :6, 0, 0]
     assert_close(cosines, torch.tensor([0.0, 1, 2, 0, 0, 1]).cos())
     assert functional.pad(layout.positions, [0, 1])[-1] == 0
+
+
+def test_gradients_of_relative_positions_do_not_depend_on_the_order_of_threads():
+    code = (
+        "import torch; from nmt.models.positions import RelativePositions; torch.manual_seed(0);"
+        "relative = RelativePositions(4, 64); weights = torch.randn(128, 128, 64);"
+        "keys, _ = relative.look_up(128, 128); (keys * weights).sum().backward();"
+        "print(relative.keys.grad.double().sum(1).tolist())"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            check=True,
+            env={**os.environ, "OMP_NUM_THREADS": "2"},
+        ).stdout
+        for _ in range(4)
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("normalization", ["layer", "rms"])
+def test_bfloat16_agrees_with_float32_with_and_without_sampling(normalization, tiny_model, tiny_batch):
+    options = {"width": 32, "d_ff": 64, "dropout": 0.0, "normalization": normalization}
+    model, batch = tiny_model("transformer", **options).float(), tiny_batch()
+    nowhere = torch.zeros(batch.target_in.shape, dtype=torch.bool)
+    found = []
+    for enabled, mask in ((False, None), (True, None), (True, nowhere)):
+        model.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            loss = Objective(model, 0.1).train()(batch, mask).total
+        loss.backward()
+        found.append([loss.detach(), *(parameter.grad.clone() for parameter in model.parameters())])
+    assert found[1][0].item() == pytest.approx(found[0][0].item(), rel=0.05)
+    assert_close(found[2], found[1])  # the first pass, without gradients, takes none from the second

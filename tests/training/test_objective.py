@@ -93,6 +93,12 @@ def test_choices_are_taught_by_the_score_function(tiny_model, tiny_batch, monkey
     gradient = log_probs.grad.clone()
     assert not gradient[~counted].any()
     assert not entropies.grad[~counted].any()
+    baseline = objective.baseline.clone()
+    with torch.no_grad():
+        decoded.outputs[0, 0] = torch.nan
+    objective(batch)
+    assert_close(objective.baseline, baseline)  # one bad batch is not remembered
+    decoded.outputs[0, 0] = 0
     shifted = dataclasses.replace(batch, target_out=torch.where(counted, 5, batch.target_out))
     baseline = objective.baseline.clone()
     other = objective(shifted)

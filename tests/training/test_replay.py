@@ -1,6 +1,7 @@
 """What is recorded for one batch serves every batch of its shape."""
 
 import dataclasses
+import logging
 
 import pytest
 import torch
@@ -75,11 +76,21 @@ def test_a_shape_is_recorded_when_it_comes_again_and_only_so_many_are(tiny_model
     assert counts == [0, 0, 0, 1, 2, 2, 2, 2]
 
 
-@pytest.mark.parametrize("max_tokens", [4096, 100])
-def test_training_with_recordings_is_training_without(make_trainer, max_tokens):
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("training.max_tokens=4096",),
+        ("training.max_tokens=100",),
+        ("training.teacher_forcing_ratio=0.5",),
+        ("model.dropout=0.2", "model.attention_dropout=0.1", "consistency=r_drop"),
+        ("consistency=simcut", "consistency.cutoff=0.3", "model.positions=relative"),
+    ],
+    ids=" ".join,
+)
+def test_training_with_recordings_is_training_without(make_trainer, options):
     trained = []
     for recorder in (None, Recorder()):
-        trainer = make_trainer("training.max_tokens=" + str(max_tokens), "model.dropout=0")
+        trainer = make_trainer(*options)
         if recorder is not None:
             trainer.step.record(recorder)
         updates = [*trainer.plan(0), *trainer.plan(1)]
@@ -109,3 +120,24 @@ def test_a_batch_says_its_room_from_lengths_alone(tiny_batch):
     batch = tiny_batch()
     wider = dataclasses.replace(batch, source=torch.nn.functional.pad(batch.source, [0, 9, 0, 2]))
     assert wider.room == batch.room
+
+
+def test_where_nothing_can_be_recorded_training_goes_on_without(tiny_model, tiny_batch, caplog):
+    model, batch = tiny_model("transformer", dropout=0.0), tiny_batch()
+
+    def broken(compute):
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    replay = Replay(learner(model), broken)
+    with caplog.at_level(logging.WARNING, "nmt"):
+        losses = [replay(batch, torch.tensor(6)).total for _ in range(4)]
+    assert_close(losses, [losses[0]] * 4)
+    assert caplog.text.count("going on without more CUDA graphs") == 1
+
+    def full(compute):
+        raise torch.OutOfMemoryError("out of memory")
+
+    replay = Replay(learner(model), full)
+    replay(batch, torch.tensor(6))
+    with pytest.raises(torch.OutOfMemoryError):
+        replay(batch, torch.tensor(6))

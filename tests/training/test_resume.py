@@ -1,6 +1,7 @@
 """A run that stopped and went on ends where one that never stopped does."""
 
 import json
+import shutil
 
 import pytest
 from safetensors.torch import load_file
@@ -91,3 +92,18 @@ def test_training_stops_for_want_of_patience_or_time(nmt, tmp_path, tiny_trainin
     rows = [json.loads(line) for line in (tmp_path / "epoch" / "metrics.jsonl").read_text().split("\n")[:-1]]
     assert rows[-1]["epoch"] == 1
     assert b"training.max_epochs=1" in done.stderr
+
+
+def test_a_run_from_another_starts_from_it_again_where_it_stopped_before_its_first_checkpoint(
+    nmt, tmp_path, tiny_training
+):
+    nmt("train", "run=parent", *tiny_training())
+    nmt("train", "run=child", *tiny_training(), "training.from_run=parent")
+    rows = (tmp_path / "child" / "metrics.jsonl").read_text().split("\n")
+    shutil.rmtree(tmp_path / "child" / "checkpoints")
+    nmt("train", "run=child", "resume=true")
+    assert (tmp_path / "child" / "metrics.jsonl").read_text().split("\n")[0].split('"loss"')[1].split(",")[
+        0
+    ] == (rows[0].split('"loss"')[1].split(",")[0])
+    message = nmt("train", "run=child", "resume=true", "training.from_run=null", code=2).stderr
+    assert b"training.from_run: parent, the run's own value, is needed to go on; got None" in message

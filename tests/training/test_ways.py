@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from pairwise import pairs_of, pairwise
+from pairwise import pairwise
 
 from nmt.check import check
 from nmt.composition import Command, compose
@@ -12,6 +12,7 @@ from nmt.config import TrainSettings
 from nmt.data.corpus import load_corpus
 from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import obtain_tokenizer
+from nmt.errors import SettingsError
 from nmt.models.build import build_model
 from nmt.run_directory import RunDirectory
 from nmt.training.checkpoint import load_checkpoint, save_checkpoint
@@ -43,9 +44,10 @@ WAYS = {
     "training.label_smoothing": ("0", "0.1"),
 }
 REFUSED = {
-    frozenset({("model", "hard"), ("consistency", way)}): "two passes would read different positions"
+    frozenset({("model", "hard"), ("consistency", way)}): "no learning from the second pass's choices"
     for way in ("r_drop", "simcut")
 }
+SAMPLES_SOON = "teacher_forcing.num_updates=4"
 
 
 def make_trainer(ways, folder):
@@ -53,6 +55,7 @@ def make_trainer(ways, folder):
     small = [
         "data.num_train=40", "data.num_validation=5", "data.num_test=5", "tokenizer.vocabulary_size=100",
         "training.update_tokens=400", "schedule=constant",
+        *([] if ways["teacher_forcing"] == "constant" else [SAMPLES_SOON]),
     ]  # fmt: skip
     settings = check(TrainSettings, compose(Command.TRAIN, [*small, *overrides], None).values)
     corpus = load_corpus(settings.data)
@@ -106,22 +109,29 @@ def test_every_pair_of_ways_learns_and_goes_on_as_if_never_stopped(ways, tmp_pat
 
 @pytest.mark.parametrize("pair", REFUSED, ids=str)
 def test_what_cannot_meet_is_refused(pair, tmp_path):
-    from nmt.errors import SettingsError
-
     ways = {name: values[0] for name, values in WAYS.items()} | dict(pair)
     with pytest.raises(SettingsError, match="consistency: none is needed"):
         make_trainer(ways, tmp_path)
-    assert pairs_of(ways) >= {pair}
 
 
-def test_options_that_are_off_draw_and_change_nothing(tmp_path):
-    """Plain training is the same whether an option is absent or at the value that stands for absent."""
+def test_what_only_watches_the_weights_does_not_change_them(tmp_path):
     plain = {name: values[0] for name, values in WAYS.items()} | {"model": "soft"}
-    forced = plain | {"training.teacher_forcing_ratio": "1.0", "model.attention.coverage": "false"}
     trained = []
-    for ways in (plain, forced):
+    for ways in (plain, plain | {"training.ema_decay": "0.9"}):
         trainer = make_trainer(ways, tmp_path)
         for number, update in enumerate(trainer.plan(0), start=1):
             trainer.step.run(number, update)
         trained.append(weights(trainer))
     assert all(torch.equal(trained[0][name], trained[1][name]) for name in trained[0])
+
+
+def test_a_model_of_words_is_not_segmented_anew_even_if_its_file_is_given(tmp_path):
+    words = make_trainer({name: values[0] for name, values in WAYS.items()} | {"tokenizer": "word"}, tmp_path)
+    (tmp_path / "word.model").write_bytes(words.tokenizer.source.model)
+    ways = {name: values[0] for name, values in WAYS.items()} | {
+        "training.subword_sampling": "0.1",
+        "tokenizer.model": str(tmp_path / "word.model"),
+        "tokenizer.joint": "true",
+    }
+    with pytest.raises(SettingsError, match="a tokenizer of kind bpe or unigram is needed"):
+        make_trainer(ways, tmp_path)
