@@ -40,7 +40,14 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
         },
     ),
     "attention-multi30k": (
-        ["experiment=multi30k_attention", "training.max_updates=430", "training.validate_every=215"],
+        [
+            "experiment=multi30k_attention",
+            "model.d_embedding=128",
+            "model.d_hidden=128",
+            "model.attention.d_attention=128",
+            "training.max_updates=430",
+            "training.validate_every=215",
+        ],
         {
             "additive": [],
             "local-p": [FORCED + "span=local_p"],

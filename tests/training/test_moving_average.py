@@ -64,4 +64,4 @@ def test_it_is_the_averages_that_are_validated(make_trainer, monkeypatch):
     trainer.train()
     (validated,) = seen
     assert_close(validated, trainer.step.moving_average.averages)
-    assert not torch.equal(validated["target_embedding.weight"], trainer.model.target_embedding.weight)
+    assert not torch.equal(validated["decoder.norm.weight"], trainer.model.decoder.norm.weight)

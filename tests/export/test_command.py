@@ -1,0 +1,188 @@
+"""The command `nmt export`: what it compares, writes, explains and refuses."""
+
+import json
+import logging
+import signal
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from nmt import cli
+from nmt.config import BeamSettings, EvaluationSettings, GreedySettings
+from nmt.data.corpus import ParallelText
+from nmt.decoding.translator import Translator
+from nmt.errors import ExportError
+from nmt.export import specification
+from nmt.export.comparison import Comparison, compare
+from nmt.export.folder import write_model
+from nmt.export.readme import readme
+
+pytest.importorskip("ctranslate2")
+
+UNK = 1
+# Three of them are blank, one has letters that no vocabulary knows, one is longer than models here allow.
+LINES = ["abc", "", "  ", "\u3000", "fedcba", "axbyz", "abcdef" * 30, "a", "bb cc dd ee ff aa bb cc"]
+
+
+def make_page(folder, model, tokenizer, decoding):
+    """Export a model as the command does; return how it compares, and the function that the page defines."""
+    folder.mkdir()
+    write_model(folder, model, tokenizer)
+    text = ParallelText(LINES, ["abc"] * len(LINES))
+    evaluation = EvaluationSettings(lowercase=False, tokenize="13a")
+    comparison = compare(folder, model, tokenizer, text, decoding, evaluation, "float32")
+    page = readme("mine", "best", tokenizer, decoding, comparison, model.max_positions)
+    return comparison, page
+
+
+def function_of(page):
+    """Return the function that a page defines, in the current folder."""
+    namespace = {}
+    exec(page.split("```python\n")[1].split("```")[0], namespace)
+    return namespace["translate"]
+
+
+@pytest.mark.parametrize("kind", ["greedy", "beam"])
+def test_comparison_and_page_translate_as_nmt_does(kind, strange_model, tokenizer, tmp_path, monkeypatch):
+    # Greedy search goes on to the limits of the lines; a beam ends before, since the two sides treat a limit differently.
+    model = strange_model(end=1.0 if kind == "greedy" else 3.0, seed=3, width=16).float()
+    with torch.no_grad():
+        model.output.bias[UNK] = 20.0
+    limits = {"max_length_ratio": 1.0, "max_length_extra": 9, "min_length": 3}
+    sizes = {"max_source_tokens": 512, "max_tokens": 100}
+    if kind == "greedy":
+        decoding = GreedySettings(kind=kind, **limits, **sizes)
+    else:
+        penalty = {"length_penalty": 0.0, "length_penalty_kind": "wu"}
+        decoding = BeamSettings(kind=kind, beam_size=3, **penalty, **limits, **sizes)
+    comparison, page = make_page(tmp_path / "model", model, tokenizer, decoding)
+    assert (comparison.num_lines, comparison.num_identical) == (len(LINES) - 3, len(LINES) - 3)
+    assert comparison.bleu == comparison.exported_bleu
+    assert ("CTranslate2 has only length^p" in page) == (kind == "beam")
+    monkeypatch.chdir(tmp_path / "model")
+    translator = Translator(model, tokenizer, decoding, torch.device("cpu"), torch.float32)
+    expected = list(translator.translate(LINES))
+    assert len(set(expected)) > (6 if kind == "greedy" else 1)
+    assert translator.num_cut == 1
+    assert function_of(page)(LINES) == expected
+
+
+@pytest.mark.parametrize(
+    ("quantization", "num_lines", "num_identical", "exported_bleu", "passes"),
+    [
+        ("float32", 200, 198, 10.0, True),
+        ("float32", 200, 197, 30.0, False),
+        ("float32", 100, 99, 30.0, True),
+        ("float32", 20, 19, 30.0, False),
+        ("int8", 200, 100, 29.71, True),
+        ("int8", 200, 200, 29.69, False),
+        ("float16", 200, 100, 35.0, True),
+    ],
+)
+def test_what_passes(quantization, num_lines, num_identical, exported_bleu, passes):
+    comparison = Comparison(quantization, "float32", num_lines, num_identical, 30.0, exported_bleu)
+    if passes:
+        comparison.require()
+    else:
+        with pytest.raises(ExportError, match=rf"^quantization={quantization}: .*; got .*; nothing was"):
+            comparison.require()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, tiny_training):
+    """Train a tiny model by the real command line."""
+    folder = tmp_path_factory.mktemp("trained")
+    command = [sys.executable, "-m", "nmt", "train", "run=mine", *tiny_training("transformer")]
+    done = subprocess.run(command, capture_output=True, cwd=folder, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return folder / "mine"
+
+
+@pytest.fixture
+def main(capsys):
+    """Return a function that runs the command line in this process; it leaves logging and signals as they were."""
+    logger, handler = logging.getLogger("nmt"), signal.getsignal(signal.SIGTERM)
+    before = (list(logger.handlers), logger.level, logger.propagate)
+
+    def run(*arguments):
+        code = cli.main(arguments)
+        return code, *capsys.readouterr()
+
+    yield run
+    logger.handlers[:], logger.level, logger.propagate = before
+    signal.signal(signal.SIGTERM, handler)
+
+
+@pytest.mark.parametrize("quantization", ["float32", "int8", "float16"])
+def test_the_command_writes_what_its_page_says(nmt, run, tmp_path, monkeypatch, quantization):
+    done = nmt("export", f"run={run}", "output=model", f"quantization={quantization}", "decoding=greedy")
+    out = done.stdout.decode()
+    assert "lines          20  of validation text" in out
+    assert "BLEU" in out
+    if quantization == "float32":
+        assert "identical      20  token by token, at least 20 are needed" in out
+    folder = tmp_path / "model"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert {path.name for path in folder.iterdir()} == {
+        "README.md", "config.json", "model.bin", "shared_vocabulary.json", "tokenizer.model",
+    }  # fmt: skip
+    assert json.loads((folder / "config.json").read_text())["add_source_eos"] is True
+    page = (folder / "README.md").read_text()
+    assert "`mine`" in page
+    assert str(run) not in page
+    monkeypatch.chdir(folder)
+    lines = ["Der Hund schläft.", "", "  ", "🙂 Haus", " ".join(["Haus"] * 600)]
+    translations = function_of(page)(lines)
+    assert translations[1:3] == ["", ""]
+    if quantization == "float32":
+        given = "".join(f"{line}\n" for line in lines).encode()
+        options = ("decoding=greedy", "precision=float32", "device=cpu")
+        expected = nmt("translate", f"run={run}", *options, stdin=given).stdout.decode()
+        assert translations == expected.split("\n")[:-1]
+
+
+def test_existing_folders_are_replaced_only_where_asked(run, main, tmp_path, monkeypatch):
+    def refused(*options):
+        code, out, message = main("export", f"run={run}", *options)
+        assert (code, out) == (2, "")
+        assert message.count("\n") == 1
+        return message
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("precious")
+    assert "overwrite=true; got mine, which exists" in refused("output=mine")
+    assert "an earlier export is needed" in refused("output=mine", "overwrite=true")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+    assert "in an existing one" in refused("output=nowhere/mine")
+    assert "output: a value is needed" in refused()
+    assert "did you mean ctranslate2?" in refused("output=new", "format=ctranslate")
+    assert "one of float32, float16, int8 is needed; got int4" in refused("output=new", "quantization=int4")
+    (tmp_path / "earlier").mkdir()
+    (tmp_path / "earlier" / "model.bin").write_text("old")
+    assert main("export", f"run={run}", "output=earlier", "overwrite=true")[0] == 0
+    assert (tmp_path / "earlier" / "model.bin").stat().st_size > 1000
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "earlier"}
+
+
+def test_an_export_that_translates_otherwise_leaves_nothing(run, main, tmp_path, monkeypatch):
+    monkeypatch.setattr(specification, "FORBIDDEN", 1e4)  # PAD and BOS at every step
+    (tmp_path / "earlier").mkdir()
+    (tmp_path / "earlier" / "model.bin").write_text("old")
+    for output, options in (("new", ()), ("earlier", ("overwrite=true",))):
+        code, out, message = main("export", f"run={run}", f"output={tmp_path / output}", *options)
+        assert code == 1
+        assert "identical       0" in out
+        assert message == "nmt: quantization=float32: at least 20 are needed; got 0; nothing was written\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["earlier"]
+    assert (tmp_path / "earlier" / "model.bin").read_text() == "old"
+
+
+def test_a_recurrent_run_is_refused_in_one_line(nmt, tmp_path, tiny_training):
+    nmt("train", "run=mine", *tiny_training("rnn"), "training.max_updates=2")
+    done = nmt("export", "run=mine", "output=model", code=2)
+    assert done.stderr.decode().startswith("nmt: run: model=transformer is needed")
+    assert done.stderr.count(b"\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
