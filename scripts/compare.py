@@ -8,6 +8,7 @@ are those of `nmt train` and hold for every row, such as training.max_updates=20
 
 import argparse
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -140,7 +141,7 @@ def main() -> None:
     for name, own in rows.items():
         if arguments.only and name not in arguments.only:
             continue
-        folder = arguments.folder / arguments.table / name.replace(" ", "-")
+        folder = arguments.folder / arguments.table / re.sub(r"[ ,]+", "-", name)
         train(folder, [*shared, *own, *overrides])
         print(f"| {name} | {' | '.join(row(folder))} |", flush=True)
         if arguments.table == "training" and name == "plain":

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmt.models.attention_choice import ScoreFunction, StraightThrough
+from nmt.models.attention_choice import EXPECTED_SHARE, ScoreFunction, StraightThrough
 from nmt.models.attention_span import MonotonicSpan, PredictiveSpan
 from nmt.models.interface import Choices
 from nmt.models.layers import xavier_linear
@@ -83,7 +83,7 @@ class Attention(nn.Module):
         if choice == "straight_through":
             self.choice = StraightThrough(temperature)
         elif choice == "score_function":
-            self.choice = ScoreFunction()
+            self.choice = ScoreFunction(EXPECTED_SHARE)
         self.coverage = Coverage(d_memory, d_attention) if coverage else None
 
     def project_memory(self, memory: Tensor, mask: Tensor) -> dict[str, Tensor]:

@@ -181,7 +181,7 @@ def test_straight_through_is_one_hot_with_the_gradient_of_a_softmax():
     assert plain.grad.abs().max() > 0.01
 
 
-@pytest.mark.parametrize("choice", [StraightThrough(0.3), ScoreFunction()], ids=["straight", "score"])
+@pytest.mark.parametrize("choice", [StraightThrough(0.3), ScoreFunction(0.0)], ids=["straight", "score"])
 def test_choices_are_samples_in_training_and_the_best_in_evaluation(choice):
     logits, num_draws = one_logit_row(), 40_000
     rows = logits.expand(1, 1, num_draws, -1)
@@ -211,7 +211,7 @@ def test_what_the_score_function_needs_against_a_plain_computation():
     torch.manual_seed(7)
     logits = torch.randn(2, 3, 4, 5, dtype=torch.float64, requires_grad=True)  # (B, H, Q, S)
     hidden = torch.arange(5) >= torch.tensor([3, 5]).view(2, 1, 1, 1)
-    weights, choices = ScoreFunction().train()(logits.masked_fill(hidden, -torch.inf))
+    weights, choices = ScoreFunction(0.0).train()(logits.masked_fill(hidden, -torch.inf))
     assert not weights.requires_grad
     log_probs, entropies = [[[0.0] * 4 for _ in range(2)] for _ in range(2)]
     for row, length in enumerate((3, 5)):
@@ -233,6 +233,19 @@ def test_what_the_score_function_needs_against_a_plain_computation():
         assert gradients[0].abs().max() > 0.01
 
 
+def test_a_share_of_the_queries_gets_the_expected_value_and_chooses_nothing():
+    torch.manual_seed(3)
+    logits = torch.randn(2, 3, 2000, 5, dtype=torch.float64, requires_grad=True)
+    weights, choices = ScoreFunction(0.3).train()(logits)
+    is_expected = choices.log_probs == 0  # (B, Q)
+    assert is_expected.double().mean().item() == pytest.approx(0.3, abs=0.03)
+    by_query = weights.transpose(1, 2)  # (B, Q, H, S)
+    assert_close(by_query[is_expected], logits.softmax(-1).transpose(1, 2)[is_expected])
+    assert (by_query[~is_expected].amax(-1) == 1).all()
+    evaluated, _ = ScoreFunction(0.3).eval()(logits)
+    assert (evaluated.amax(-1) == 1).all()
+
+
 @pytest.mark.parametrize("choice", ["straight_through", "score_function"])
 def test_hard_choice_under_a_gaussian_follows_the_renormalised_product(choice):
     options = {"span": "local_p", "window": 3, "choice": choice}
@@ -246,7 +259,9 @@ def test_hard_choice_under_a_gaussian_follows_the_renormalised_product(choice):
     expected = product / product.sum()
     assert expected.max() < 0.7
     assert product.sum() < 0.9
-    attention.choice = {"straight_through": StraightThrough(1.0), "score_function": ScoreFunction()}[choice]
+    attention.choice = {"straight_through": StraightThrough(1.0), "score_function": ScoreFunction(0.0)}[
+        choice
+    ]
     torch.manual_seed(8)
     found = attention(query.expand(1, 20_000, -1), given)  # the new part is in training
     assert_close(found.weights.mean((0, 1)), expected, atol=0.015, rtol=0)
@@ -327,7 +342,8 @@ def test_choices_of_the_model(join, tiny_model, tiny_batch):
     torch.manual_seed(9)
     found = model(batch)
     assert found.choices.log_probs.shape == found.choices.entropies.shape == batch.target_in.shape
-    assert (found.choices.log_probs < 0).all()
+    assert (found.choices.log_probs <= 0).all()
+    assert (found.choices.log_probs < 0).any()
     most = batch.source_lengths.log().double().unsqueeze(1) + 1e-9
     assert (found.choices.entropies > 0).all()
     assert (found.choices.entropies <= most).all()
