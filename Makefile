@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-all check build clean
+.PHONY: help setup demo test test-slow test-all check build clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -25,6 +25,9 @@ demo: setup ## Train a Transformer on the built-in corpus, evaluate it, translat
 
 test: setup ## Run the tests (under ten minutes on two cores)
 	$(BIN)/python -m pytest -q -n auto -m 'not slow'
+
+test-slow: setup ## Run the tests that make test leaves out: trainings that must learn something
+	$(BIN)/python -m pytest -q -n auto -m slow
 
 test-all: setup ## Run all tests, trainings that must learn something among them
 	$(BIN)/python -m pytest -q -n auto
