@@ -119,8 +119,8 @@ def _fill_self_attention(theirs: Any, ours: SelfAttention, residual: Residual) -
     theirs.linear[0].weight = _numbers(projection)  # queries, keys and values
     _fill_linear(theirs.linear[1], ours.output)
     if ours.relative is not None:
-        theirs.relative_position_keys = _numbers(ours.relative.keys)
-        theirs.relative_position_values = _numbers(ours.relative.values)
+        theirs.relative_position_keys = _numbers(ours.relative.keys.weight)
+        theirs.relative_position_values = _numbers(ours.relative.values.weight)
 
 
 def _fill_cross_attention(theirs: Any, ours: CrossAttention, residual: Residual) -> None:

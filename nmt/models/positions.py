@@ -4,7 +4,6 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 
 class Positions(nn.Module):
@@ -49,18 +48,17 @@ class RelativePositions(nn.Module):
     def __init__(self, max_distance: int, d_head: int) -> None:
         super().__init__()
         self.max_distance = max_distance
-        self.keys, self.values = (nn.Parameter(torch.empty(2 * max_distance + 1, d_head)) for _ in range(2))
+        self.keys, self.values = (nn.Embedding(2 * max_distance + 1, d_head) for _ in range(2))
         for table in (self.keys, self.values):
-            nn.init.xavier_uniform_(table)
+            nn.init.xavier_uniform_(table.weight)
 
     def look_up(self, num_queries: int, num_keys: int) -> tuple[Tensor, Tensor]:
         """Return the vectors (T, S, d) of keys and of values for T queries, the last of which is at the last key."""
         first = num_keys - num_queries
-        queries = torch.arange(first, num_keys, device=self.keys.device)
-        distances = torch.arange(num_keys, device=self.keys.device) - queries.unsqueeze(1)
+        queries = torch.arange(first, num_keys, device=self.keys.weight.device)
+        distances = torch.arange(num_keys, device=queries.device) - queries.unsqueeze(1)
         index = distances.clamp(-self.max_distance, self.max_distance) + self.max_distance
-        # Not by indexing, whose gradient several threads would add up in an order of their own.
-        return functional.embedding(index, self.keys), functional.embedding(index, self.values)
+        return self.keys(index), self.values(index)
 
 
 def rotate(heads: Tensor, rotation: Tensor) -> Tensor:

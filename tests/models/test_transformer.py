@@ -73,13 +73,14 @@ def test_relative_positions_equal_an_explicit_loop(causal, num_queries):
                 distances = [min(2, max(-2, j - i)) + 2 for j in visible]
                 scores = torch.stack(
                     [
-                        query[0, b, h, place] @ (memory[0, b, h, j] + relative.keys[r])
+                        query[0, b, h, place] @ (memory[0, b, h, j] + relative.keys.weight[r])
                         for j, r in zip(visible, distances, strict=True)
                     ]
                 )
                 weights = (scores / 3**0.5).softmax(0)
                 values = [
-                    memory[1, b, h, j] + relative.values[r] for j, r in zip(visible, distances, strict=True)
+                    memory[1, b, h, j] + relative.values.weight[r]
+                    for j, r in zip(visible, distances, strict=True)
                 ]
                 expected = sum(w * v for w, v in zip(weights, values, strict=True))
                 assert_close(found[b, h, place], expected)
@@ -224,7 +225,7 @@ def test_gradients_of_relative_positions_do_not_depend_on_the_order_of_threads()
         "import torch; from nmt.models.positions import RelativePositions; torch.manual_seed(0);"
         "relative = RelativePositions(4, 64); weights = torch.randn(128, 128, 64);"
         "keys, _ = relative.look_up(128, 128); (keys * weights).sum().backward();"
-        "print(relative.keys.grad.double().sum(1).tolist())"
+        "print(relative.keys.weight.grad.double().sum(1).tolist())"
     )
     found = {
         subprocess.run(

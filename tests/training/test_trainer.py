@@ -69,7 +69,7 @@ def test_weight_decay_spares_embeddings_and_vectors(make_trainer):
     assert all(
         name.endswith("weight") and "norm" not in name and "embedding" not in name for name in decaying
     )
-    assert "encoder.0.feed_forward.inner.weight" in decaying
+    assert "encoder.layers.0.feed_forward.inner.weight" in decaying
     assert "source_embedding.weight" in others
 
 
