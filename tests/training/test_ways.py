@@ -107,7 +107,7 @@ def test_every_pair_of_ways_learns_and_goes_on_as_if_never_stopped(ways, tmp_pat
     assert [key for key in expected if not torch.equal(expected[key], found[key])] == []
 
 
-@pytest.mark.parametrize("pair", REFUSED, ids=str)
+@pytest.mark.parametrize("pair", REFUSED, ids=lambda pair: str(sorted(pair)))
 def test_what_cannot_meet_is_refused(pair, tmp_path):
     ways = {name: values[0] for name, values in WAYS.items()} | dict(pair)
     with pytest.raises(SettingsError, match="consistency: none is needed"):
