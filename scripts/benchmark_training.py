@@ -150,7 +150,7 @@ def measure(
     plans = enumerate(chain.from_iterable(plan(epoch) for epoch in count()), start=1)
     rates, speeds, waiting, seconds = [], [], 0.0, 0.0
     with recordable_stream(device):
-        step.compile(plan(0)[0][0])
+        step.compile(lambda: plan(0)[0][0])
         for number, update in islice(plans, num_warmup):
             step.run(number, update)
         for _ in range(num_repeats):

@@ -14,10 +14,10 @@ import json
 import sys
 from collections import Counter
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import torch
+from arguments import file_to_write, positive
 from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import tqdm
@@ -173,20 +173,6 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     majority = max(Counter(test_labels).values()) / len(test_labels)
     print(f"always the most frequent class: accuracy {majority:.4f}")
     return {"accuracy": accuracies, "majority": majority, "num_cut": num_cut, "num_test_cut": num_test_cut}
-
-
-def positive(text: str) -> int:
-    """Read a number that is at least 1."""
-    if (number := int(text)) < 1:
-        raise ValueError
-    return number
-
-
-def file_to_write(text: str) -> Path:
-    """Read a file's name; a folder that is not there is better found before training than after it."""
-    if not Path(text).parent.is_dir():
-        raise argparse.ArgumentTypeError(f"an existing folder is needed; got {Path(text).parent}")
-    return Path(text)
 
 
 def main() -> None:

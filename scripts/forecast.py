@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from arguments import file_to_write, positive
 from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import tqdm
@@ -178,20 +179,6 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     if pyplot:
         plot(pyplot, arguments.plot, actual, forecasts, arguments.column)
     return {**figures, "actual": actual.tolist(), "forecasts": forecasts.tolist()}
-
-
-def positive(text: str) -> int:
-    """Read a number that is at least 1."""
-    if (number := int(text)) < 1:
-        raise ValueError
-    return number
-
-
-def file_to_write(text: str) -> Path:
-    """Read a file's name; a folder that is not there is better found before training than after it."""
-    if not Path(text).parent.is_dir():
-        raise argparse.ArgumentTypeError(f"an existing folder is needed; got {Path(text).parent}")
-    return Path(text)
 
 
 def main() -> None:

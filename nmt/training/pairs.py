@@ -4,6 +4,7 @@ import logging
 
 import torch
 
+from nmt.config import TrainSettings
 from nmt.data.dataset import Dataset, Int64Array
 from nmt.data.subword_sampling import refuse_unsampled, sample_dataset
 from nmt.data.tokenizer import Tokenizer
@@ -64,3 +65,17 @@ class SampledPairs(TrainingPairs):
             self.epoch = epoch
             drawn = sample_dataset(self.plain, self.tokenizer, self.alpha, self.seed, epoch, self.max_length)
             self._set(drawn)
+
+
+def training_pairs(
+    settings: TrainSettings,
+    dataset: Dataset,
+    selected: Int64Array,
+    tokenizer: Tokenizer,
+    device: torch.device,
+) -> TrainingPairs:
+    """Return the `selected` pairs of a data set, segmented once or anew in each epoch, as the settings say."""
+    alpha = settings.training.subword_sampling
+    if alpha is None:
+        return TrainingPairs(dataset, selected, device)
+    return SampledPairs(dataset, selected, device, tokenizer, alpha, settings.seed, settings.data.max_length)

@@ -10,7 +10,7 @@ import torch
 from nmt.config import TrainingSettings, TrainSettings
 from nmt.data.batching import padding_share
 from nmt.data.corpus import Corpus, load_corpus
-from nmt.data.dataset import Dataset, Int64Array, load_dataset, select_pairs
+from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_device, choose_precision
@@ -20,7 +20,7 @@ from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import RunDirectory, to_json, write_atomically
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
-from nmt.training.pairs import SampledPairs, TrainingPairs
+from nmt.training.pairs import training_pairs
 from nmt.training.trainer import Trainer
 from nmt.training.validation import evaluate_model
 
@@ -61,7 +61,7 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         run,
         model,
         tokenizer,
-        _training_pairs(settings, dataset, selected, tokenizer, device),
+        training_pairs(settings, dataset, selected, tokenizer, device),
         (corpus.validation, load_dataset(corpus.validation, tokenizer)),
         device,
         dtype,
@@ -89,19 +89,6 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         _log_plan(trainer, corpus, tokenizer)
         trainer.train()
         return None if corpus.test is None else final_test(settings, run, corpus, device, dtype)
-
-
-def _training_pairs(
-    settings: TrainSettings,
-    dataset: Dataset,
-    selected: Int64Array,
-    tokenizer: Tokenizer,
-    device: torch.device,
-) -> TrainingPairs:
-    alpha = settings.training.subword_sampling
-    if alpha is None:
-        return TrainingPairs(dataset, selected, device)
-    return SampledPairs(dataset, selected, device, tokenizer, alpha, settings.seed, settings.data.max_length)
 
 
 def start_from(settings: TrainingSettings, model: Seq2Seq, tokenizer: Tokenizer) -> None:
@@ -156,7 +143,7 @@ def _log_plan(trainer: Trainer, corpus: Corpus, tokenizer: Tokenizer) -> None:
     logger.info("vocabulary   %d source, %d target pieces", tokenizer.source.size, tokenizer.target.size)
     frozen = f", {num_frozen} of them frozen" if num_frozen else ""
     logger.info("model        %s, %d parameters%s", trainer.settings.model.kind, num_parameters, frozen)
-    updates = trainer.plan(0)
+    updates = trainer.plan(trainer.progress.epoch)  # the one that training begins with
     logger.info(
         "epoch        %d updates of at most %d target tokens, padding %.1f %%",
         len(updates),

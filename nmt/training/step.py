@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
@@ -155,10 +155,13 @@ class TrainingStep:
             if BASELINE in state:  # runs of format 1 have none
                 self.objective.baseline.copy_(state[BASELINE])
 
-    def compile(self, rows: Int64Array) -> None:
-        """Compile what `training.compile` says, trying it on these pairs; with `on`, CUDA graphs as well."""
+    def compile(self, first_rows: Callable[[], Int64Array]) -> None:
+        """Compile what `training.compile` says, with `on` CUDA graphs as well.
+
+        It is tried on the pairs `first_rows`, which are asked for only where something is compiled.
+        """
         wanted = self.settings.training.compile
-        is_compiled = compile_layers(self.model, wanted, lambda: self.fits(rows))
+        is_compiled = compile_layers(self.model, wanted, lambda: self.fits(first_rows()))
         if is_compiled and wanted == "on" and self.device.type == "cuda" and self.model.is_recordable:
             self.record(CudaGraphs())
 

@@ -148,7 +148,7 @@ class Trainer:
         window = Window()
         saved_at = progress.update
         with bar, recordable_stream(self.device):
-            self.step.compile(self.plan(progress.epoch)[0][0])
+            self.step.compile(lambda: self.plan(progress.epoch)[0][0])
             for update in self._updates():
                 progress.update += 1
                 figures = self.step.run(progress.update, update)

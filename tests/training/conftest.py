@@ -11,7 +11,7 @@ from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.models.build import build_model
 from nmt.run_directory import RunDirectory
-from nmt.training.pairs import SampledPairs, TrainingPairs
+from nmt.training.pairs import training_pairs
 from nmt.training.trainer import Trainer
 
 SOURCE = ["a b c", "d e", "f g h i j", "k", "a c e g"] * 4
@@ -44,13 +44,7 @@ def make_trainer(tokenizer, tmp_path):
         torch.manual_seed(0)
         model = build_model(settings.model, tokenizer).double()
         selected, _ = select_pairs(dataset, 100)
-        if settings.training.subword_sampling is None:
-            pairs = TrainingPairs(dataset, selected, torch.device("cpu"))
-        else:
-            pairs = SampledPairs(
-                dataset, selected, torch.device("cpu"), tokenizer,
-                settings.training.subword_sampling, settings.seed, 100,
-            )  # fmt: skip
+        pairs = training_pairs(settings, dataset, selected, tokenizer, torch.device("cpu"))
         return Trainer(
             settings, RunDirectory(tmp_path), model, tokenizer, pairs, (text, dataset),
             torch.device("cpu"), torch.float32,

@@ -17,7 +17,7 @@ from nmt.models.build import build_model
 from nmt.run_directory import RunDirectory
 from nmt.training.checkpoint import load_checkpoint, save_checkpoint
 from nmt.training.initialisation import freeze
-from nmt.training.pairs import SampledPairs, TrainingPairs
+from nmt.training.pairs import training_pairs
 from nmt.training.trainer import Trainer
 
 MODELS = {
@@ -65,12 +65,7 @@ def make_trainer(ways, folder):
     torch.manual_seed(0)
     model = build_model(settings.model, tokenizer)
     freeze(model, settings.training.freeze)
-    alpha = settings.training.subword_sampling
-    pairs = (
-        TrainingPairs(dataset, selected, device)
-        if alpha is None
-        else SampledPairs(dataset, selected, device, tokenizer, alpha, settings.seed, 100)
-    )
+    pairs = training_pairs(settings, dataset, selected, tokenizer, device)
     validation = (corpus.validation, load_dataset(corpus.validation, tokenizer))
     return Trainer(settings, RunDirectory(folder), model, tokenizer, pairs, validation, device, torch.float32)
 
