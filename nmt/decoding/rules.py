@@ -45,9 +45,12 @@ class EndAtLimit(Rule):
     def __init__(self, eos_id: int, limits: Tensor) -> None:
         self.eos_id = eos_id
         self.limits = limits
+        self.lowest = int(limits.min())  # known to the host: before it there is nothing to do
 
     def apply(self, logits: Tensor, position: int) -> None:
         """Rule out all but EOS for the sentences that are at their limit."""
+        if position < self.lowest:
+            return
         at_limit = (self.limits <= position).repeat_interleave(len(logits) // len(self.limits))
         logits.masked_fill_(at_limit.unsqueeze(1), -torch.inf)
         logits[:, self.eos_id].masked_fill_(at_limit, 0.0)

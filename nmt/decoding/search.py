@@ -6,11 +6,15 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from nmt.decoding.candidates import best_candidates, best_token
 from nmt.decoding.rules import Rule
+from nmt.decoding.trellis import Trellis
 from nmt.models.interface import Decoded, DecoderState
 
 # Finished sentences leave the batch when they are at least this share of it: leaving costs a copy of the rest.
-LEAVING_SHARE = 0.25
+LEAVING_SHARE = 1 / 16
+# Whether all have finished is asked every so many positions: a GPU has to be waited for.
+POSITIONS_BETWEEN_QUESTIONS = {"cpu": 1, "cuda": 8, "mps": 8}
 
 
 class Decoder(Protocol):
@@ -59,13 +63,16 @@ def greedy_search(
     remaining = torch.arange(len(source), device=device)  # which sentence each row is
     ended = torch.zeros(len(source), dtype=torch.bool, device=device)
     tokens = torch.full((len(source),), bos_id, device=device)
+    interval = POSITIONS_BETWEEN_QUESTIONS[device.type]
     for position in range(max_length + 1):
-        logits = decoder.project(decoder.step(tokens, state).outputs).float()
+        logits = decoder.project(decoder.step(tokens, state).outputs)
         for rule in rules:
             rule.apply(logits, position)
-        tokens = logits.argmax(-1).masked_fill(ended, eos_id)
+        tokens = best_token(logits).masked_fill(ended, eos_id)
         history[remaining, position] = tokens
         ended = tokens == eos_id
+        if (position + 1) % interval and position < max_length:
+            continue
         num_ended = int(ended.sum())
         if num_ended == len(remaining):
             break
@@ -99,68 +106,56 @@ def beam_search(
     device, num_sentences = source.device, len(source)
     state = decoder.start(source, source_lengths, max_length + 1)
     state.expand(beam_size)
-    results: list[list[int]] = [[] for _ in range(num_sentences)]
+    trellis = Trellis(num_sentences, beam_size, device)
     remaining = torch.arange(num_sentences, device=device)  # which sentence each row of (B, …) is
     first_rows = remaining.unsqueeze(1) * beam_size  # (B, 1)
     scores = torch.full((num_sentences, beam_size), -torch.inf, device=device)
     scores[:, 0] = 0  # all hypotheses are equal before the first step: only one of them may be extended
-    history = torch.full((num_sentences, beam_size, max_length + 1), eos_id, device=device)  # (B, K, T)
     tokens = torch.full((num_sentences * beam_size,), bos_id, device=device)  # (N)
-    finished_scores = torch.full_like(scores, -torch.inf)  # (B, K), best first
-    finished = history.clone()  # (B, K, T)
+    best_finished = torch.full((num_sentences,), -torch.inf, device=device)
     num_finished = torch.zeros(num_sentences, dtype=torch.long, device=device)
+    done = torch.zeros(num_sentences, dtype=torch.bool, device=device)
+    interval = POSITIONS_BETWEEN_QUESTIONS[device.type]
     for position in range(max_length + 1):
-        logits = decoder.project(decoder.step(tokens, state).outputs).float()
+        logits = decoder.project(decoder.step(tokens, state).outputs)
         for rule in rules:
             rule.apply(logits, position)
-        vocabulary_size = logits.shape[-1]
-        log_probs = logits.log_softmax(-1).view(-1, beam_size, vocabulary_size)
-        totals = (scores.unsqueeze(2) + log_probs).flatten(1)  # (B, K·V)
-        best, places = totals.topk(min(2 * beam_size, totals.shape[1]), 1)  # (B, 2K)
-        parents, words = places // vocabulary_size, places % vocabulary_size
+        best, parents, words = best_candidates(scores, logits, 2 * beam_size)  # (B, 2K)
         is_end = (words == eos_id) & (best > -torch.inf)
 
-        ending = is_end.clone()
-        ending[:, beam_size:] = False  # what is not among the best K is no result yet
-        normalised = (best / length_penalty(position + 1)).masked_fill(~ending, -torch.inf)
-        finished_scores, chosen = torch.cat([finished_scores, normalised], 1).topk(beam_size, 1)
-        candidates = torch.cat([finished, _take(history, parents)], 1)  # (B, 3K, T)
-        finished = _take(candidates, chosen)
+        # What is not among the best K is no result yet.
+        ending = is_end[:, :beam_size] & ~done.unsqueeze(1)
+        normalised = (best[:, :beam_size] / length_penalty(position + 1)).masked_fill(~ending, -torch.inf)
+        highest, place = normalised.max(1)
+        is_better = highest > best_finished
+        trellis.finish(remaining, is_better, parents.gather(1, place.unsqueeze(1)).squeeze(1))
+        best_finished = torch.where(is_better, highest, best_finished)
         num_finished += ending.sum(1)
 
         scores, chosen = best.masked_fill(is_end, -torch.inf).topk(beam_size, 1)  # (B, K)
         parents, words = parents.gather(1, chosen), words.gather(1, chosen)
-        history = _take(history, parents)
-        history[:, :, position] = words
+        trellis.extend(parents, words)
         state.reorder((first_rows + parents).flatten())
         tokens = words.flatten()
 
-        is_behind = scores[:, 0] / length_penalty(position + 1) <= finished_scores[:, 0]
-        done = (num_finished >= beam_size) & is_behind | (scores[:, 0] == -torch.inf)
+        is_behind = scores[:, 0] / length_penalty(position + 1) <= best_finished
+        done |= (num_finished >= beam_size) & is_behind | (scores[:, 0] == -torch.inf)
+        if (position + 1) % interval and position < max_length:
+            continue
         num_done = int(done.sum())
-        if num_done == len(remaining) or num_done >= LEAVING_SHARE * len(remaining):
-            for sentence, row in zip(remaining[done].tolist(), finished[done, 0].tolist(), strict=True):
-                results[sentence] = _until_end(row, eos_id)
-            if num_done == len(remaining):
-                break
+        if num_done == len(remaining):
+            break
+        if num_done >= LEAVING_SHARE * len(remaining):
             alive = (~done).nonzero().squeeze(1)
             state.keep(alive)
+            trellis.keep(alive)
             for rule in rules:
                 rule.keep(alive)
-            remaining, scores, history = remaining[alive], scores[alive], history[alive]
+            remaining, scores, best_finished = remaining[alive], scores[alive], best_finished[alive]
+            num_finished, done = num_finished[alive], done[alive]
             tokens = tokens.view(-1, beam_size)[alive].flatten()
-            finished_scores, finished, num_finished = (
-                finished_scores[alive],
-                finished[alive],
-                num_finished[alive],
-            )
             first_rows = first_rows[: len(alive)]
-    return results
-
-
-def _take(rows: Tensor, indices: Tensor) -> Tensor:
-    """Return (B, J, T): of the hypotheses (B, K, T), those with `indices` (B, J)."""
-    return rows.gather(1, indices.unsqueeze(2).expand(-1, -1, rows.shape[2]))
+    return trellis.results()
 
 
 def _until_end(tokens: list[int], eos_id: int) -> list[int]:

@@ -2,20 +2,22 @@
 
 import copy
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain, islice
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.batching import pad_with_end, plan_by_length
-from nmt.data.dataset import Ids
+from nmt.data.dataset import Ids, Int64Array
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, wu_penalty
+from nmt.decoding.workers import side_by_side
 from nmt.models.interface import Seq2Seq
+from nmt.models.prepared_linear import prepare_linears
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +41,7 @@ class Translator:
     ) -> None:
         # A copy: its weights change their type once, and the model that is in training stays as it is.
         self.model = copy.deepcopy(model).to(device, dtype).eval()
+        prepare_linears(self.model)
         self.tokenizer = tokenizer
         self.settings = settings
         self.device = device
@@ -67,10 +70,8 @@ class Translator:
             return translations
         self.num_cut += sum(len(encoded[i]) > self.max_source_tokens for i in indices)
         source = Ids.of([encoded[i][: self.max_source_tokens] for i in indices])
-        beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
-        for rows in plan_by_length(source.lengths + 1, self.settings.max_tokens // beam_size):
-            for row, tokens in zip(rows, self.search(source, rows), strict=True):
-                translations[indices[row]] = self.tokenizer.target.decode(tokens)
+        for i, tokens in zip(indices, self.search(source), strict=True):
+            translations[i] = self.tokenizer.target.decode(tokens)
         return translations
 
     def limits(self, lengths: Tensor) -> Tensor:
@@ -80,11 +81,20 @@ class Translator:
             limits = limits.clamp(max=self.model.max_positions - 1)
         return limits.clamp(min=1)
 
+    def search(self, source: Ids) -> list[list[int]]:
+        """Return the target ids of all sentences of `source`, found in batches of about equal length."""
+        beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
+        batches = plan_by_length(source.lengths + 1, self.settings.max_tokens // beam_size)
+        work = partial(self._search_batch, source)
+        on_cpu = self.device.type == "cpu"
+        results = side_by_side(work, batches) if on_cpu else [work(rows) for rows in batches]
+        found = dict(zip(chain.from_iterable(batches), chain.from_iterable(results), strict=True))
+        return [found[row] for row in range(len(found))]
+
     @torch.inference_mode()
-    def search(self, source: Ids, rows: Sequence[int] | np.ndarray) -> list[list[int]]:
+    def _search_batch(self, source: Ids, rows: Int64Array) -> list[list[int]]:
         """Return the target ids of the sentences `rows` of `source`, found together in one batch."""
         settings, vocabulary = self.settings, self.tokenizer.target
-        rows = np.asarray(rows)
         ids, lengths, _ = pad_with_end(
             source, rows, self.tokenizer.source.pad_id, self.tokenizer.source.eos_id
         )

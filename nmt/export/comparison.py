@@ -7,7 +7,6 @@ from pathlib import Path
 import torch
 
 from nmt.config import DecodingSettings, EvaluationSettings, Quantization
-from nmt.data.batching import plan_by_length
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Tokenizer
@@ -93,10 +92,7 @@ def compare(
     references = [text.target[i] for i in kept]
     translator = Translator(model, tokenizer, validation_search(decoding), torch.device("cpu"), torch.float32)
     source = Ids.of([encoded[i][: translator.max_source_tokens] for i in kept])
-    own: TokenLists = [[] for _ in kept]
-    for rows in plan_by_length(source.lengths + 1, decoding.max_tokens):
-        for row, tokens in zip(rows, translator.search(source, rows), strict=True):
-            own[row] = tokens
+    own = translator.search(source)
     compute_type, exported = _search_exported(folder, source, translator, device, quantization)
     bleus = [
         corpus_bleu([tokenizer.target.decode(tokens) for tokens in side], references, evaluation)

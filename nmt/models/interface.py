@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.data.batching import Batch
+from nmt.models.attention_cache import AttentionCache
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,12 @@ class DecoderState:
     """All that a decoder keeps between two positions; `step` advances it.
 
     What belongs to the sentence is shared by its hypotheses: `expand` does not copy it and `reorder` does not
-    move it.
+    move it. Nor is anything in the cache ever moved.
     """
 
     sentences: dict[str, Tensor]  # each (B, …)
     hypotheses: dict[str, Tensor]  # each (N, …)
+    cache: AttentionCache | None = None
     beam_size: int = 1
     length: int = 0  # positions decoded so far
 
@@ -98,11 +100,10 @@ class Seq2Seq(nn.Module):
 
     def project(self, outputs: Tensor, vocabulary: Tensor | None = None) -> Tensor:
         """Turn outputs (…, D) into logits (…, V), or into those of the ids `vocabulary` only."""
-        weight: Tensor = self.output.weight
-        bias: Tensor = self.output.bias
         if vocabulary is not None:
-            weight, bias = weight[vocabulary], bias[vocabulary]
-        return functional.linear(outputs, weight, bias)
+            return functional.linear(outputs, self.output.weight[vocabulary], self.output.bias[vocabulary])
+        logits: Tensor = self.output(outputs)
+        return logits
 
 
 def padding_mask(lengths: Tensor, longest: int, device: torch.device) -> Tensor:

@@ -26,7 +26,7 @@ def attend(
     """Return what the queries find, (B, H, T, d).
 
     `heads` is (3, B, H, T, d), queries, keys and values of one sequence, or (1, B, H, T, d), the queries to a
-    `memory`, whose heads may be fewer: then neighbouring heads share one. `mask` (B, 1, 1, S) is added to the scores;
+    `memory`, whose heads may be fewer: then neighbouring heads share one. `mask` (B or 1, 1, 1, S) is added to scores;
     `causal` hides from each position those after it. `dropout` is the share of weights that are dropped, `relative`
     what distances add to keys and values.
     """
@@ -53,9 +53,9 @@ def attend(
         if causal:
             added = added.repeat(1, 1, num_sharing, 1)
         elif mask is not None:
-            added = added.expand(-1, num_shared, -1, -1)
+            added = added.expand(len(query), num_shared, -1, -1)
         added = added.flatten(0, 1)
-        if isinstance(memory, tuple):  # in decoding
+        if isinstance(memory, tuple) or not torch.is_grad_enabled():  # in decoding
             attended = _products(folded, memory, added)[0]
         else:
             attended = _PlainAttention.apply(folded, memory, added)  # type: ignore[no-untyped-call]

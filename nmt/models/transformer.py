@@ -6,19 +6,16 @@ import torch
 from torch import Tensor, nn
 
 from nmt.data.batching import Batch
+from nmt.models.attention_cache import POSITIONS_AT_ONCE, AttentionCache
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq
 from nmt.models.layers import Embedding
 from nmt.models.packing import Grid, Packing
 from nmt.models.transformer_layers import (
     DecoderLayer,
-    LayerCache,
     LayerOptions,
     Stack,
     TransformerEncoder,
 )
-
-# The key and value buffers of decoding grow by so many positions at a time.
-CACHE_BLOCK = 32
 
 
 class Transformer(Seq2Seq):
@@ -75,25 +72,23 @@ class Transformer(Seq2Seq):
         for i, layer in enumerate(self._decoder_layers()):
             key, value = layer.cross_attention.project_memory(encoded, packing)
             sentences |= {f"key_{i}": key[: len(source)], f"value_{i}": value[: len(source)]}
-        _, num_heads, _, d_head = key.shape
-        cache = key.new_empty(  # (N, 2·L, H, capacity, d)
-            len(source), 2 * len(self.decoder.layers), num_heads, min(CACHE_BLOCK, max_length), d_head
-        )
-        return DecoderState(sentences, {"cache": cache})
+        # Vectors of distances are looked up for the positions that there are.
+        block = 1 if self.options.positions == "relative" else POSITIONS_AT_ONCE[source.device.type]
+        cache = AttentionCache(len(self.decoder.layers), key.shape[1], key, block)
+        places = torch.empty(len(source), 0, dtype=torch.long, device=source.device)
+        return DecoderState(sentences, {"places": places}, cache)
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
-        cache, mask = state.hypotheses["cache"], state.sentences["mask"]
-        if state.length == cache.shape[3]:
-            cache = torch.cat([cache, torch.empty_like(cache[:, :, :, :CACHE_BLOCK])], 3)
-            state.hypotheses["cache"] = cache
+        assert state.cache is not None
+        state.hypotheses["places"], caches = state.cache.advance(state.hypotheses["places"], state.length)
         position = torch.full((1,), state.length, device=tokens.device)
         x = self.decoder.enter(self.target_embedding(tokens), position, state.length + 1)
         rotation = self.decoder.positions.rotation(position)
+        mask = state.sentences["mask"]
         layouts = Grid(len(tokens)), Grid(len(mask))
-        for i, layer in enumerate(self.decoder.layers):
+        for i, (layer, own) in enumerate(zip(self._decoder_layers(), caches, strict=True)):
             memory = state.sentences[f"key_{i}"], state.sentences[f"value_{i}"]
-            own = LayerCache(cache[:, 2 * i : 2 * i + 2], state.length)
             x = layer(x, layouts, rotation, memory, mask, own)
         state.length += 1
         return Decoded(self.decoder.norm(x))

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.data.batching import room_for, send
+from nmt.models.attention_cache import LayerCache
 from nmt.models.layers import ActivationDropout, Dropout, normalisation, to_autocast_dtype, xavier_linear
 from nmt.models.packing import Grid, Packing
 from nmt.models.positions import Positions, RelativePositions, rotate
@@ -58,20 +59,6 @@ class LayerOptions:
         return normalisation(self.normalization, self.d_model) if self.norm == "pre" else nn.Identity()
 
 
-class LayerCache:
-    """Keys and values of one decoder layer, and the position that the next ones go to."""
-
-    def __init__(self, buffer: Tensor, length: int) -> None:
-        self.buffer = buffer  # (N, 2, H, capacity, d)
-        self.length = length
-
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Store key and value (N, H, 1, d) and return all that there are, (N, H, length + 1, d) each."""
-        self.buffer[:, 0, :, self.length] = key[:, :, 0]
-        self.buffer[:, 1, :, self.length] = value[:, :, 0]
-        return self.buffer[:, 0, :, : self.length + 1], self.buffer[:, 1, :, : self.length + 1]
-
-
 class SelfAttention(nn.Module):
     """Multi-head attention of a sequence to itself.
 
@@ -103,21 +90,24 @@ class SelfAttention(nn.Module):
         cache: LayerCache | None = None,
     ) -> Tensor:
         """Return (N, D) for rows x (N, D); with a cache each is the next position of a hypothesis."""
-        memory: KeysValues | None = None
         if self.is_grouped:
             query, key_value = self.query(x), self.key_value(x)
             if rotation is not None:
                 query, key_value = self._turn(query, rotation, 1), self._turn(key_value, rotation, 2)
-            heads = layout.to_heads(query, 1, self.num_heads)
-            memory = layout.to_heads(key_value, 2, self.num_shared_heads)
         else:
             rows = self.query_key_value(x)
             if rotation is not None:
                 rows = self._turn(rows, rotation, 3)
-            heads = layout.to_heads(rows, 3, self.num_heads)
+            query, key_value = rows.split([x.shape[1], rows.shape[1] - x.shape[1]], 1)
+        memory: KeysValues | None = None
         if cache is not None:
-            key, value = heads[1:] if memory is None else memory
-            heads, memory = heads[:1], cache.append(key, value)
+            memory, mask = cache.append(key_value), cache.mask
+        elif self.is_grouped:
+            memory = layout.to_heads(key_value, 2, self.num_shared_heads)
+        if memory is None:
+            heads = layout.to_heads(rows, 3, self.num_heads)
+        else:
+            heads = layout.to_heads(query, 1, self.num_heads)
         dropout = self.dropout if self.training else 0.0
         return self.output(layout.from_heads(attend(heads, memory, mask, causal, dropout, self.relative)))
 
@@ -170,8 +160,9 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return (N, D) for rows x (N, D)."""
         hidden, scale = self.activation(self.inner(x)), self.activation.next_scale
-        weight = self.outer.weight if scale == 1 else self.outer.weight * scale
-        return functional.linear(hidden, weight, self.outer.bias)
+        if scale == 1:
+            return self.outer(hidden)
+        return functional.linear(hidden, self.outer.weight * scale, self.outer.bias)
 
 
 class Residual(nn.Module):

@@ -12,8 +12,9 @@ from nmt.check import check
 from nmt.config import AttentionSettings
 from nmt.data.batching import Batch
 from nmt.decoding.rules import EndAtLimit, ForbidTokens
-from nmt.decoding.search import beam_search, greedy_search, power_penalty
+from nmt.decoding.search import POSITIONS_BETWEEN_QUESTIONS, beam_search, greedy_search, power_penalty
 from nmt.errors import SettingsError
+from nmt.models.attention_cache import POSITIONS_AT_ONCE
 from nmt.models.interface import Seq2Seq
 from nmt.training.objective import Objective
 
@@ -191,6 +192,17 @@ def test_batched_search_equals_one_by_one(kind, options, beam_size, tiny_model, 
     model, batch = tiny_model(kind, **options), tiny_batch()
     together = search(model, batch, beam_size)
     assert together == [search(model, batch, beam_size, rows=slice(i, i + 1))[0] for i in range(3)]
+
+
+@every_model
+@pytest.mark.parametrize("beam_size", [None, 3])
+def test_searching_as_on_a_gpu_finds_the_same(kind, options, beam_size, tiny_model, tiny_batch, monkeypatch):
+    model, batch = tiny_model(kind, **options), tiny_batch()
+    before = search(model, batch, beam_size)
+    # Shapes that stay the same for some positions, and finished sentences that go on for some.
+    monkeypatch.setitem(POSITIONS_AT_ONCE, "cpu", 4)
+    monkeypatch.setitem(POSITIONS_BETWEEN_QUESTIONS, "cpu", 5)
+    assert search(model, batch, beam_size) == before
 
 
 @every_model

@@ -1,0 +1,38 @@
+"""Linear layers prepared for translating."""
+
+import pytest
+import torch
+from torch import nn
+
+from nmt.models.prepared_linear import PreparedLinear, prepare_linears
+
+pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="oneDNN is needed")
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(1, 24), (37, 24), (3, 5, 24)])
+@torch.inference_mode()
+def test_a_prepared_layer_computes_the_same(shape, dtype, bias):
+    torch.manual_seed(1)
+    linear = nn.Linear(24, 40, bias=bias).to(dtype)
+    x = torch.randn(shape).to(dtype)
+    assert torch.allclose(
+        PreparedLinear(linear)(x).float(),
+        linear.float()(x.float()),
+        rtol=2 * torch.finfo(dtype).eps,
+        atol=0.02,
+    )
+
+
+def test_all_linear_layers_are_replaced_where_there_is_a_kernel():
+    model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.ReLU(), nn.Linear(4, 2)))
+    prepare_linears(model)
+    assert [type(module) for module in model.modules() if not list(module.children())] == [
+        PreparedLinear,
+        nn.ReLU,
+        PreparedLinear,
+    ]
+    wide = nn.Sequential(nn.Linear(4, 4)).double()
+    prepare_linears(wide)
+    assert type(wide[0]) is nn.Linear
