@@ -17,7 +17,6 @@ from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, wu_penalty
 from nmt.decoding.workers import side_by_side
 from nmt.models.interface import Seq2Seq
-from nmt.models.prepared_linear import prepare_linears
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +40,7 @@ class Translator:
     ) -> None:
         # A copy: its weights change their type once, and the model that is in training stays as it is.
         self.model = copy.deepcopy(model).to(device, dtype).eval()
-        prepare_linears(self.model)
+        self.model.prepare_for_translating()
         self.tokenizer = tokenizer
         self.settings = settings
         self.device = device

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from nmt.data.batching import Batch
 from nmt.models.attention_cache import AttentionCache
+from nmt.models.prepared_linear import prepare_linears
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,10 @@ class Seq2Seq(nn.Module):
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
         raise NotImplementedError
+
+    def prepare_for_translating(self) -> None:
+        """Lay out the weights for speed, once for all; they can no longer be trained or saved."""
+        prepare_linears(self)
 
     def compiled_regions(self) -> list[nn.Module]:
         """Return the parts that torch.compile is good for; none, where the time goes into recurrent kernels."""
