@@ -1,23 +1,13 @@
 """What the commands do, once their settings are checked."""
 
-import contextlib
 import logging
 import os
-import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from nmt.check import check
 from nmt.config import EvaluateSettings, ExportSettings, RunData, TrainSettings, TranslateSettings
-from nmt.data.corpus import (
-    BYTE_ORDER_MARK,
-    ParallelText,
-    load_corpus,
-    read_lines,
-    read_raw_lines,
-    strip_line_end,
-)
+from nmt.data.corpus import ParallelText, load_corpus
+from nmt.data.lines import Decoder, follow_lines, in_chunks, read_lines
 from nmt.decoding.translator import Translator
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError, RunError
@@ -27,6 +17,7 @@ from nmt.export.folder import check_output, new_folder, write_model
 from nmt.export.readme import readme
 from nmt.export.specification import load_ctranslate2
 from nmt.run_directory import RunDirectory, to_json, write_atomically
+from nmt.streams import choose_input, choose_output, open_output
 from nmt.training.session import train
 from nmt.training.validation import evaluate_model
 
@@ -46,20 +37,28 @@ def run_translate(settings: TranslateSettings) -> None:
     device = choose_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     run = RunDirectory.existing(settings.run)
-    lines = Utf8Lines(_raw_lines(settings.input))
-    if settings.output is not None and not settings.overwrite and os.path.exists(settings.output):
-        raise DataError(
-            f"output: a new file is needed, or overwrite=true; got {settings.output}, which exists"
-        )
+    source = choose_input(settings)
+    target = choose_output(settings, source)
     model, tokenizer = run.load_model(settings.checkpoint)
     translator = Translator(model, tokenizer, settings.decoding, device, dtype)
-    with _output(settings.output) as file:
-        for translation in translator.translate(lines):
-            file.write(translation.encode("utf-8") + b"\n")
-    if lines.num_replaced:
-        logger.warning(
-            "%d lines were not UTF-8; what could not be read was replaced by U+FFFD", lines.num_replaced
-        )
+    decoder = Decoder()
+    with open_output(target, settings.resume) as output:
+        num_there = num_kept = output.num_lines
+        if num_there:
+            logger.info("going on after %d lines of %s", num_there, target)
+        # A chunk of which some lines are there is translated again: what is translated together may make a
+        # difference in the last digit, and the file is to be that of a translation without interruption.
+        for chunk in in_chunks(follow_lines(source, "input")):
+            if num_kept < len(chunk):
+                lines = [decoder.decode(raw) for raw in chunk]
+                output.write(translator.translate_chunk(lines)[num_kept:])
+            num_kept -= min(num_kept, len(chunk))
+        if num_kept:
+            raise DataError(
+                f"output: at most as many lines as in the input are needed, {num_there - num_kept}; "
+                f"got {num_there} in {target}"
+            )
+    decoder.warn()
     translator.warn()
 
 
@@ -154,51 +153,3 @@ def text_of_run(split: str, run: RunDirectory) -> ParallelText:
     if text is None:
         raise RunError(f"split: this run has no {split} text; give source and reference")
     return text
-
-
-class Utf8Lines:
-    """Lines of text from lines of bytes, in which what is not UTF-8 is replaced, and counted."""
-
-    def __init__(self, raw_lines: Iterable[bytes]) -> None:
-        self.raw_lines = raw_lines
-        self.num_replaced = 0
-
-    def __iter__(self) -> Iterator[str]:
-        for raw in self.raw_lines:
-            try:
-                yield raw.decode("utf-8")
-            except UnicodeDecodeError:
-                self.num_replaced += 1
-                yield raw.decode("utf-8", "replace")
-
-
-def _raw_lines(path: str | None) -> Iterable[bytes]:
-    if path is None:
-        return _standard_input()
-    # Complain before anything is written; not by opening it, since a pipe can be opened only once.
-    if not os.path.exists(path):
-        raise DataError(f"input: no such file: {path}")
-    if os.path.isdir(path):
-        raise DataError(f"input: a file is needed; got the folder {path}")
-    return read_raw_lines(path, "input")
-
-
-def _standard_input() -> Iterator[bytes]:
-    for number, line in enumerate(sys.stdin.buffer):
-        yield strip_line_end(line.removeprefix(BYTE_ORDER_MARK) if number == 0 else line)
-
-
-@contextlib.contextmanager
-def _output(path: str | None) -> Iterator[BinaryIO]:
-    if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    # Under another name until it is whole: the output may be the input, and what was there stays until then.
-    temporary = Path(f"{path}.part")
-    try:
-        with open(temporary, "wb") as file:
-            yield file
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -22,6 +22,7 @@ LAYERS = [
     ["evaluation"],
     ["training"],
     ["export"],
+    ["streams"],
     ["commands"],
     ["composition"],
     ["cli"],

@@ -3,7 +3,6 @@
 import copy
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
 import numpy as np
 import torch
@@ -12,15 +11,13 @@ from torch import Tensor
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.batching import pad_with_end, plan_by_length
 from nmt.data.dataset import Ids
+from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, wu_penalty
 from nmt.models.interface import Seq2Seq
 
 logger = logging.getLogger(__name__)
-
-# Lines are sorted by length within so many of them: what is read ahead, and held, at most.
-LINES_AT_ONCE = 4096
 
 
 class Translator:
@@ -55,18 +52,20 @@ class Translator:
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the translation of each line; a blank line stays blank."""
-        rest = iter(lines)
-        while chunk := list(islice(rest, LINES_AT_ONCE)):
-            yield from self._translate_chunk(chunk)
+        for chunk in in_chunks(lines):
+            yield from self.translate_chunk(chunk)
 
-    def _translate_chunk(self, lines: list[str]) -> list[str]:
+    def translate_chunk(self, lines: Sequence[str]) -> list[str]:
+        """Return the translations of lines that are sorted by length, and held, together."""
         translations = [""] * len(lines)
-        encoded = self.tokenizer.source.encode(lines)
-        indices = [i for i, ids in enumerate(encoded) if ids and lines[i].strip()]
-        if not indices:
+        with_text = [i for i, line in enumerate(lines) if line.strip()]
+        encoded = self.tokenizer.source.encode([lines[i] for i in with_text])
+        sentences = {i: ids for i, ids in zip(with_text, encoded, strict=True) if ids}
+        if not sentences:
             return translations
-        self.num_cut += sum(len(encoded[i]) > self.max_source_tokens for i in indices)
-        source = Ids.of([encoded[i][: self.max_source_tokens] for i in indices])
+        self.num_cut += sum(len(ids) > self.max_source_tokens for ids in sentences.values())
+        source = Ids.of([ids[: self.max_source_tokens] for ids in sentences.values()])
+        indices = list(sentences)
         beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
         for rows in plan_by_length(source.lengths + 1, self.settings.max_tokens // beam_size):
             for row, tokens in zip(rows, self.search(source, rows), strict=True):
