@@ -7,7 +7,7 @@ from pathlib import Path
 from nmt.check import check
 from nmt.config import EvaluateSettings, ExportSettings, RunData, TrainSettings, TranslateSettings
 from nmt.data.corpus import ParallelText, load_corpus
-from nmt.data.lines import Decoder, follow_lines, in_chunks, read_lines
+from nmt.data.lines import read_lines
 from nmt.decoding.translator import Translator
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError, RunError
@@ -17,7 +17,7 @@ from nmt.export.folder import check_output, new_folder, write_model
 from nmt.export.readme import readme
 from nmt.export.specification import load_ctranslate2
 from nmt.run_directory import RunDirectory, to_json, write_atomically
-from nmt.streams import choose_input, choose_output, open_output
+from nmt.streams import choose_input, choose_output, translate_stream
 from nmt.training.session import train
 from nmt.training.validation import evaluate_model
 
@@ -41,24 +41,7 @@ def run_translate(settings: TranslateSettings) -> None:
     target = choose_output(settings, source)
     model, tokenizer = run.load_model(settings.checkpoint)
     translator = Translator(model, tokenizer, settings.decoding, device, dtype)
-    decoder = Decoder()
-    with open_output(target, settings.resume) as output:
-        num_there = num_kept = output.num_lines
-        if num_there:
-            logger.info("going on after %d lines of %s", num_there, target)
-        # A chunk of which some lines are there is translated again: what is translated together may make a
-        # difference in the last digit, and the file is to be that of a translation without interruption.
-        for chunk in in_chunks(follow_lines(source, "input")):
-            if num_kept < len(chunk):
-                lines = [decoder.decode(raw) for raw in chunk]
-                output.write(translator.translate_chunk(lines)[num_kept:])
-            num_kept -= min(num_kept, len(chunk))
-        if num_kept:
-            raise DataError(
-                f"output: at most as many lines as in the input are needed, {num_there - num_kept}; "
-                f"got {num_there} in {target}"
-            )
-    decoder.warn()
+    translate_stream(translator.translate_chunk, source, target, settings.resume)
     translator.warn()
 
 

@@ -3,11 +3,11 @@
 import contextlib
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from io import FileIO
 
 from nmt.config import TranslateSettings
-from nmt.data.lines import BLOCK_SIZE, STANDARD_INPUT
+from nmt.data.lines import BLOCK_SIZE, STANDARD_INPUT, Decoder, follow_lines, in_chunks
 from nmt.errors import DataError
 
 logger = logging.getLogger(__name__)
@@ -44,6 +44,32 @@ def choose_output(settings: TranslateSettings, source: str | int) -> str | int:
             f"output: a new file is needed, or overwrite=true, or resume=true to go on; got {path}, which exists"
         )
     return target
+
+
+def translate_stream(
+    translate: Callable[[list[str]], list[str]], source: str | int, target: str | int, resume: bool
+) -> None:
+    """Translate what `choose_input` chose to what `choose_output` chose, by chunks of what is there.
+
+    With `resume`, lines that `target` has are kept. Raises DataError where it has more than `source`.
+    """
+    decoder = Decoder()
+    with open_output(target, resume) as output:
+        num_there = num_kept = output.num_lines
+        if num_there:
+            logger.info("going on after %d lines of %s", num_there, target)
+        # A chunk of which some lines are there is translated again: what is translated together may make a
+        # difference in the last digit, and the file is to be that of a translation without interruption.
+        for chunk in in_chunks(follow_lines(source, "input")):
+            if num_kept < len(chunk):
+                output.write(translate([decoder.decode(raw) for raw in chunk])[num_kept:])
+            num_kept -= min(num_kept, len(chunk))
+        if num_kept:
+            raise DataError(
+                f"output: at most as many lines as in the input are needed, {num_there - num_kept}; "
+                f"got {num_there} in {target}"
+            )
+    decoder.warn()
 
 
 class Output:
@@ -86,19 +112,25 @@ def open_output(target: str | int, resume: bool) -> Iterator[Output]:
     Raises DataError where nothing can be written, or nothing more.
     """
     can_go_on = _is_file(target)
-    advice = "; the same command with resume=true goes on" if can_go_on else ""
+    advice = (
+        "; the same command with resume=true goes on"
+        if can_go_on
+        else "; only output=FILE can be gone on with"
+    )
     output = None
     try:
         mode = "r+b" if resume and os.path.exists(target) else "wb"
         with FileIO(target, mode, closefd=target != STANDARD_OUTPUT) as file:
             output = Output(file)
+            if resume:
+                output.skip_lines()
             try:
-                if resume:
-                    output.skip_lines()
                 yield output
             except BaseException:
                 if can_go_on:
                     output.drop_rest()
+                if can_go_on and not output.size:
+                    os.unlink(target)
                 raise
     except BrokenPipeError:
         raise

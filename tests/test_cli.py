@@ -13,21 +13,10 @@ ABSENT = "mps" if torch.cuda.is_available() else "cuda"
 ENGLISH = ["This is a house.", "The dog sleeps.", "We read a book.", "She buys bread."]
 
 
-@pytest.fixture(scope="session")
-def run(tmp_path_factory, tiny_training):
-    """Train a tiny model once, by the real command line, for all tests that only read it."""
-    import subprocess
-    import sys
-
-    folder = tmp_path_factory.mktemp("trained")
-    done = subprocess.run(
-        [sys.executable, "-m", "nmt", "train", f"run={folder / 'run'}", *tiny_training("transformer")],
-        capture_output=True,
-        cwd=folder,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return folder / "run"
+@pytest.fixture
+def run(trained_run):
+    """Return the folder of a run that is only read."""
+    return trained_run
 
 
 @pytest.fixture
