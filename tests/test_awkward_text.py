@@ -3,6 +3,8 @@
 import gzip
 import json
 import os
+import subprocess
+import sys
 import threading
 from typing import NamedTuple
 
@@ -45,20 +47,8 @@ LINES = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Make a folder for the module."""
-    return tmp_path_factory.mktemp("awkward")
-
-
-@pytest.fixture(scope="module")
-def translated(trained_run, folder):
+def translated(trained_run):
     """Translate all awkward lines at once; return the lines that came out, and what was said."""
-    import subprocess
-    import sys
-
-    (folder / "in").write_bytes(
-        b"".join(line + b"\n" for awkward, _, _ in LINES.values() for line in (awkward, *AFTER))
-    )
     done = subprocess.run(
         [
             sys.executable,
@@ -69,7 +59,7 @@ def translated(trained_run, folder):
             "precision=float32",
             "decoding.min_length=1",
         ],
-        stdin=open(folder / "in", "rb"),
+        input=b"".join(line + b"\n" for awkward, _, _ in LINES.values() for line in (awkward, *AFTER)),
         capture_output=True,
         check=True,
     )
