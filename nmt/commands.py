@@ -1,14 +1,13 @@
-"""What the commands do, once their settings are checked."""
+"""What the commands do, once their settings are checked; what translating does is in nmt/translation.py."""
 
 import logging
 import os
 from pathlib import Path
 
 from nmt.check import check
-from nmt.config import EvaluateSettings, ExportSettings, RunData, TrainSettings, TranslateSettings
+from nmt.config import EvaluateSettings, ExportSettings, RunData, TrainSettings
 from nmt.data.corpus import ParallelText, load_corpus
 from nmt.data.lines import read_lines
-from nmt.decoding.translator import Translator
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError, RunError
 from nmt.evaluation.scoring import Evaluation, score
@@ -17,7 +16,6 @@ from nmt.export.folder import check_output, new_folder, write_model
 from nmt.export.readme import readme
 from nmt.export.specification import load_ctranslate2
 from nmt.run_directory import RunDirectory, to_json, write_atomically
-from nmt.streams import choose_input, choose_output, translate_stream
 from nmt.training.session import train
 from nmt.training.validation import evaluate_model
 
@@ -30,19 +28,6 @@ def run_train(settings: TrainSettings, run: RunDirectory) -> None:
     if evaluation is not None:
         print_evaluation(evaluation)
     print(f"to translate: nmt translate run={run.path} input=FILE output=FILE")
-
-
-def run_translate(settings: TranslateSettings) -> None:
-    """Translate a file or standard input, line by line, to a file or standard output."""
-    device = choose_device(settings.device)
-    dtype = choose_precision(settings.precision, device)
-    run = RunDirectory.existing(settings.run)
-    source = choose_input(settings)
-    target = choose_output(settings, source)
-    model, tokenizer = run.load_model(settings.checkpoint)
-    translator = Translator(model, tokenizer, settings.decoding, device, dtype)
-    translate_stream(translator.translate_chunk, source, target, settings.resume)
-    translator.warn()
 
 
 def run_evaluate(settings: EvaluateSettings) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import DataSettings, Files, FilesData, GrammarData, HubData, Multi30kData
-from nmt.data import grammar
 from nmt.data.lines import read_lines
 from nmt.errors import DataError
 
@@ -44,6 +43,8 @@ def load_corpus(settings: DataSettings) -> Corpus:
     """Load the text that the settings name. Raises DataError when it cannot be had."""
     match settings:
         case GrammarData():
+            from nmt.data import grammar  # its words take time, and few commands need them
+
             splits = grammar.generate(
                 settings.seed, settings.num_train, settings.num_validation, settings.num_test
             )

@@ -1,4 +1,4 @@
-"""Lines in and out of a translation: what was asked for is checked first, what is done goes out at once."""
+"""Translating a stream: what was asked for is checked first, and what is done goes out at once."""
 
 import contextlib
 import logging
@@ -8,11 +8,27 @@ from io import FileIO
 
 from nmt.config import TranslateSettings
 from nmt.data.lines import BLOCK_SIZE, STANDARD_INPUT, Decoder, follow_lines, in_chunks
+from nmt.decoding.translator import Translator
+from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError
+from nmt.run_directory import RunDirectory
 
 logger = logging.getLogger(__name__)
 
 STANDARD_OUTPUT = 1
+
+
+def run_translate(settings: TranslateSettings) -> None:
+    """Translate a file or standard input, line by line, to a file or standard output."""
+    device = choose_device(settings.device)
+    dtype = choose_precision(settings.precision, device)
+    run = RunDirectory.existing(settings.run)
+    source = choose_input(settings)
+    target = choose_output(settings, source)
+    model, tokenizer = run.load_model(settings.checkpoint)
+    translator = Translator(model, tokenizer, settings.decoding, device, dtype)
+    translate_stream(translator.translate_chunk, source, target, settings.resume)
+    translator.warn()
 
 
 def choose_input(settings: TranslateSettings) -> str | int:
@@ -127,10 +143,10 @@ def open_output(target: str | int, resume: bool) -> Iterator[Output]:
             try:
                 yield output
             except BaseException:
-                if can_go_on:
+                if isinstance(target, str) and can_go_on:
                     output.drop_rest()
-                if can_go_on and not output.size:
-                    os.unlink(target)
+                    if not output.size:
+                        os.unlink(target)
                 raise
     except BrokenPipeError:
         raise

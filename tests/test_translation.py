@@ -19,7 +19,7 @@ from nmt.data import lines as lines_module
 from nmt.decoding.translator import Translator
 from nmt.errors import DataError
 from nmt.run_directory import RunDirectory
-from nmt.streams import translate_stream
+from nmt.translation import translate_stream
 
 SENTENCES = [b"Das ist ein Haus.", b"", b"Wir lesen ein Buch, und der Hund liest mit.", b"Brot.", b"\xff"] * 3
 
