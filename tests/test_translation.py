@@ -85,7 +85,7 @@ def test_memory_does_not_grow_with_the_input(start):
     process.stdin.flush()
     process.stdout.readline()
     before = peak()
-    for _ in range(100):  # megabytes of blank lines
+    for _ in range(60):  # megabytes of blank lines
         process.stdin.write((b" " * 999 + b"\n") * 1000)
         process.stdin.flush()
         assert process.stdout.read(1000) == b"\n" * 1000
@@ -167,10 +167,8 @@ def make_lines(tmp_path):
     [
         (["output=precious"], "output: a new file is needed, or overwrite=true, or resume=true to go on; got precious, which exists"),
         (["output=precious", "resume=true"], "output: at most as many lines as in the input are needed, 2; got 3 in precious"),
-        (["output=precious", "resume=true", "overwrite=true"], "overwrite: false is needed with resume=true; got true"),
         (["resume=true"], "output: the file to go on with is needed with resume=true; got null"),
         (["output=pipe", "resume=true"], "output: a file is needed with resume=true; got pipe"),
-        (["output=/dev/stdout", "resume=true"], "output: a file is needed with resume=true; got /dev/stdout"),
         (["output=in.de", "overwrite=true"], "output: another file than the input is needed; got in.de"),
         (["output=link", "resume=true"], "output: another file than the input is needed; got link"),
         (["output=out.en.gz"], "output: a name without .gz is needed, since it is not compressed (| gzip does it); got out.en.gz"),
@@ -246,7 +244,8 @@ def test_any_bytes_can_be_gone_on_with_from_anywhere(tmp_path, content, lines_at
         written = Path(whole).read_bytes()
         numbers = [int(line.split()[1]) for line in written.split(b"\n")[:-1]]
         assert numbers == [number % lines_at_once for number in range(len(lines_of(content)))]
-        Path(part).write_bytes(written[: data.draw(st.integers(0, len(written)))])
+        half_line = data.draw(st.sampled_from([b"", b"half a line"]))
+        Path(part).write_bytes(written[: data.draw(st.integers(0, len(written)))] + half_line)
         translate_stream(translate, source, part, resume=True)
         assert Path(part).read_bytes() == written
         Path(part).write_bytes(written + b"one more\n")
