@@ -133,15 +133,18 @@ def _job(command: Command) -> Callable[[Composed], None]:
     def run(composed: Composed) -> None:
         _log_to_stderr()
         settings: Any = composed.settings()
-        # These import torch: seconds that a mistyped key should not cost.
+        # These import torch: seconds that a mistyped key should not cost, nor translating what it does not need.
+        if command is Command.TRANSLATE:
+            from nmt.translation import run_translate
+
+            run_translate(settings)
+            return
         from nmt import commands
         from nmt.run_directory import RunDirectory
 
         match command:
             case Command.TRAIN:
                 commands.run_train(settings, RunDirectory(composed.run_path))
-            case Command.TRANSLATE:
-                commands.run_translate(settings)
             case Command.EVALUATE:
                 commands.run_evaluate(settings)
             case Command.EXPORT:

@@ -1,24 +1,13 @@
-"""What the commands do, once their settings are checked."""
+"""What the commands do, once their settings are checked; what translating does is in nmt/translation.py."""
 
-import contextlib
 import logging
 import os
-import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from nmt.check import check
-from nmt.config import EvaluateSettings, ExportSettings, RunData, TrainSettings, TranslateSettings
-from nmt.data.corpus import (
-    BYTE_ORDER_MARK,
-    ParallelText,
-    load_corpus,
-    read_lines,
-    read_raw_lines,
-    strip_line_end,
-)
-from nmt.decoding.translator import Translator
+from nmt.config import EvaluateSettings, ExportSettings, RunData, TrainSettings
+from nmt.data.corpus import ParallelText, load_corpus
+from nmt.data.lines import read_lines
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError, RunError
 from nmt.evaluation.scoring import Evaluation, score
@@ -39,28 +28,6 @@ def run_train(settings: TrainSettings, run: RunDirectory) -> None:
     if evaluation is not None:
         print_evaluation(evaluation)
     print(f"to translate: nmt translate run={run.path} input=FILE output=FILE")
-
-
-def run_translate(settings: TranslateSettings) -> None:
-    """Translate a file or standard input, line by line, to a file or standard output."""
-    device = choose_device(settings.device)
-    dtype = choose_precision(settings.precision, device)
-    run = RunDirectory.existing(settings.run)
-    lines = Utf8Lines(_raw_lines(settings.input))
-    if settings.output is not None and not settings.overwrite and os.path.exists(settings.output):
-        raise DataError(
-            f"output: a new file is needed, or overwrite=true; got {settings.output}, which exists"
-        )
-    model, tokenizer = run.load_model(settings.checkpoint)
-    translator = Translator(model, tokenizer, settings.decoding, device, dtype)
-    with _output(settings.output) as file:
-        for translation in translator.translate(lines):
-            file.write(translation.encode("utf-8") + b"\n")
-    if lines.num_replaced:
-        logger.warning(
-            "%d lines were not UTF-8; what could not be read was replaced by U+FFFD", lines.num_replaced
-        )
-    translator.warn()
 
 
 def run_evaluate(settings: EvaluateSettings) -> None:
@@ -154,51 +121,3 @@ def text_of_run(split: str, run: RunDirectory) -> ParallelText:
     if text is None:
         raise RunError(f"split: this run has no {split} text; give source and reference")
     return text
-
-
-class Utf8Lines:
-    """Lines of text from lines of bytes, in which what is not UTF-8 is replaced, and counted."""
-
-    def __init__(self, raw_lines: Iterable[bytes]) -> None:
-        self.raw_lines = raw_lines
-        self.num_replaced = 0
-
-    def __iter__(self) -> Iterator[str]:
-        for raw in self.raw_lines:
-            try:
-                yield raw.decode("utf-8")
-            except UnicodeDecodeError:
-                self.num_replaced += 1
-                yield raw.decode("utf-8", "replace")
-
-
-def _raw_lines(path: str | None) -> Iterable[bytes]:
-    if path is None:
-        return _standard_input()
-    # Complain before anything is written; not by opening it, since a pipe can be opened only once.
-    if not os.path.exists(path):
-        raise DataError(f"input: no such file: {path}")
-    if os.path.isdir(path):
-        raise DataError(f"input: a file is needed; got the folder {path}")
-    return read_raw_lines(path, "input")
-
-
-def _standard_input() -> Iterator[bytes]:
-    for number, line in enumerate(sys.stdin.buffer):
-        yield strip_line_end(line.removeprefix(BYTE_ORDER_MARK) if number == 0 else line)
-
-
-@contextlib.contextmanager
-def _output(path: str | None) -> Iterator[BinaryIO]:
-    if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    # Under another name until it is whole: the output may be the input, and what was there stays until then.
-    temporary = Path(f"{path}.part")
-    try:
-        with open(temporary, "wb") as file:
-            yield file
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

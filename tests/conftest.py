@@ -150,3 +150,19 @@ TINY_SIZES = {
 def tiny_training() -> Callable[[str], tuple[str, ...]]:
     """Return a function that gives the overrides of a run of seconds for a kind of model."""
     return lambda kind="transformer": (f"model={kind}", *TINY_SIZES[kind], *TINY_TRAINING)
+
+
+@pytest.fixture(scope="session")
+def trained_run(
+    tmp_path_factory: pytest.TempPathFactory, tiny_training: Callable[[str], tuple[str, ...]]
+) -> Path:
+    """Train a tiny model once, by the real command line, for all tests that only read its folder."""
+    folder = tmp_path_factory.mktemp("trained")
+    done = subprocess.run(
+        [sys.executable, "-m", "nmt", "train", f"run={folder / 'run'}", *tiny_training("transformer")],
+        capture_output=True,
+        cwd=folder,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return folder / "run"

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ LAYERS = [
     ["models"],
     ["run_directory"],
     ["decoding"],
+    ["translation"],
     ["evaluation"],
     ["training"],
     ["export"],
@@ -82,6 +85,21 @@ def test_only_export_imports_what_it_exports_to():
     for path in MODULES:
         roots = {name.split(".")[0] for name in imports_of(path)}
         assert layer_of(path) == "export" or "ctranslate2" not in roots, path
+
+
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        ("nmt.cli", ["torch", "sacrebleu"]),
+        (
+            "nmt.translation",
+            ["hydra", "sacrebleu", "datasets", "nmt.training", "nmt.export", "nmt.data.grammar"],
+        ),
+    ],
+)
+def test_what_takes_time_to_import_is_imported_where_it_is_needed(module, absent):
+    command = f"import sys, {module}; print([name for name in {absent} if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", command]) == b"[]\n"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -102,9 +102,23 @@ class TranslateSettings(Settings):
     input: str | None
     output: str | None
     overwrite: bool
+    resume: bool
     device: Device
     precision: Precision
     decoding: DecodingSettings
+
+    @pydantic.model_validator(mode="after")
+    def _check_output(self) -> Self:
+        if self.output is not None and self.output.endswith(".gz"):
+            raise ValueError(
+                "output: a name without .gz is needed, since it is not compressed (| gzip does it); "
+                f"got {self.output}"
+            )
+        if self.resume and self.output is None:
+            raise ValueError("output: the file to go on with is needed with resume=true; got null")
+        if self.resume and self.overwrite:
+            raise ValueError("overwrite: false is needed with resume=true; got true")
+        return self
 
 
 class EvaluateSettings(Settings):

@@ -1,17 +1,12 @@
 """Parallel text: lines of two sides, from files, from a data set, or from the built-in grammar."""
 
-import gzip
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nmt.config import DataSettings, Files, FilesData, GrammarData, HubData, Multi30kData
-from nmt.data import grammar
+from nmt.data.lines import read_lines
 from nmt.errors import DataError
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -31,46 +26,6 @@ class Corpus:
     test: ParallelText | None
 
 
-def read_raw_lines(path: str | Path, key: str) -> Iterator[bytes]:
-    """Yield the lines of a file, `.gz` or not, without their line ends.
-
-    A line ends at `\\n` and nowhere else; one `\\r` before it and a byte order mark at the start are dropped.
-    Raises DataError, beginning with `key`, when the file cannot be read.
-    """
-    try:
-        with gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb") as file:
-            for number, line in enumerate(file):
-                if number == 0:
-                    line = line.removeprefix(BYTE_ORDER_MARK)
-                yield strip_line_end(line)
-    except FileNotFoundError:
-        raise DataError(f"{key}: no such file: {path}") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{key}: a readable file is needed; got {path}: {error}") from None
-
-
-def strip_line_end(line: bytes) -> bytes:
-    """Drop the `\\n` at the end of a line, with one `\\r` before it."""
-    return line[:-1].removesuffix(b"\r") if line.endswith(b"\n") else line
-
-
-def read_lines(files: Files, key: str) -> list[str]:
-    """Read all lines of one file or several, one after the other.
-
-    Raises DataError, naming file and line, for text that is not UTF-8.
-    """
-    lines = []
-    for path in [files] if isinstance(files, str) else files:
-        for number, raw in enumerate(read_raw_lines(path, key), start=1):
-            try:
-                lines.append(raw.decode("utf-8"))
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{key}: UTF-8 text is needed; got byte 0x{raw[error.start]:02x} in {path}, line {number}"
-                ) from None
-    return lines
-
-
 def read_parallel_files(source: Files, target: Files, key: str) -> ParallelText:
     """Read the two sides of parallel text. Raises DataError if one has more lines than the other, or none."""
     text = ParallelText(read_lines(source, f"{key}.source"), read_lines(target, f"{key}.target"))
@@ -88,6 +43,8 @@ def load_corpus(settings: DataSettings) -> Corpus:
     """Load the text that the settings name. Raises DataError when it cannot be had."""
     match settings:
         case GrammarData():
+            from nmt.data import grammar  # its words take time, and few commands need them
+
             splits = grammar.generate(
                 settings.seed, settings.num_train, settings.num_validation, settings.num_test
             )

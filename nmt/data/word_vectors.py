@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from nmt.data.corpus import read_raw_lines
+from nmt.data.lines import read_raw_lines
 from nmt.data.tokenizer import WORD_START, Vocabulary
 from nmt.errors import DataError
 

@@ -2,9 +2,9 @@
 
 import copy
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch import Tensor
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.batching import pad_with_end, plan_by_length
 from nmt.data.dataset import Ids, Int64Array
+from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, wu_penalty
@@ -19,9 +20,6 @@ from nmt.decoding.workers import side_by_side
 from nmt.models.interface import Seq2Seq
 
 logger = logging.getLogger(__name__)
-
-# Lines are sorted by length within so many of them: what is read ahead, and held, at most.
-LINES_AT_ONCE = 4096
 
 
 class Translator:
@@ -57,19 +55,20 @@ class Translator:
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the translation of each line; a blank line stays blank."""
-        rest = iter(lines)
-        while chunk := list(islice(rest, LINES_AT_ONCE)):
-            yield from self._translate_chunk(chunk)
+        for chunk in in_chunks(lines):
+            yield from self.translate_chunk(chunk)
 
-    def _translate_chunk(self, lines: list[str]) -> list[str]:
+    def translate_chunk(self, lines: Sequence[str]) -> list[str]:
+        """Return the translations of lines that are sorted by length, and held, together."""
         translations = [""] * len(lines)
-        encoded = self.tokenizer.source.encode(lines)
-        indices = [i for i, ids in enumerate(encoded) if ids and lines[i].strip()]
-        if not indices:
+        with_text = [i for i, line in enumerate(lines) if line.strip()]
+        encoded = self.tokenizer.source.encode([lines[i] for i in with_text])
+        sentences = {i: ids for i, ids in zip(with_text, encoded, strict=True) if ids}
+        if not sentences:
             return translations
-        self.num_cut += sum(len(encoded[i]) > self.max_source_tokens for i in indices)
-        source = Ids.of([encoded[i][: self.max_source_tokens] for i in indices])
-        for i, tokens in zip(indices, self.search(source), strict=True):
+        self.num_cut += sum(len(ids) > self.max_source_tokens for ids in sentences.values())
+        source = Ids.of([ids[: self.max_source_tokens] for ids in sentences.values()])
+        for i, tokens in zip(sentences, self.search(source), strict=True):
             translations[i] = self.tokenizer.target.decode(tokens)
         return translations
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from nmt.config import FilesData, HubData, Multi30kData, TokenizerSettings
 from nmt.data.cache import cached_folder, content_key
-from nmt.data.corpus import ParallelText, load_corpus, read_lines, read_parallel_files, read_raw_lines
+from nmt.data.corpus import ParallelText, load_corpus, read_parallel_files
 from nmt.data.dataset import load_dataset, select_pairs
+from nmt.data.lines import read_lines, read_raw_lines
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
 from nmt.errors import DataError, SettingsError
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.config import BeamSettings, GreedySettings, TokenizerSettings
+from nmt.data import lines as module
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
-from nmt.decoding import translator as module
 from nmt.decoding.translator import Translator
 from nmt.models.layers import Embedding, output_layer
 from nmt.models.transformer import Transformer

@@ -1,0 +1,171 @@
+"""Translating a stream: what was asked for is checked first, and what is done goes out at once."""
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from io import FileIO
+
+from nmt.config import TranslateSettings
+from nmt.data.lines import BLOCK_SIZE, STANDARD_INPUT, Decoder, follow_lines, in_chunks
+from nmt.decoding.translator import Translator
+from nmt.device import choose_device, choose_precision
+from nmt.errors import DataError
+from nmt.run_directory import RunDirectory
+
+logger = logging.getLogger(__name__)
+
+STANDARD_OUTPUT = 1
+
+
+def run_translate(settings: TranslateSettings) -> None:
+    """Translate a file or standard input, line by line, to a file or standard output."""
+    device = choose_device(settings.device)
+    dtype = choose_precision(settings.precision, device)
+    run = RunDirectory.existing(settings.run)
+    source = choose_input(settings)
+    target = choose_output(settings, source)
+    model, tokenizer = run.load_model(settings.checkpoint)
+    translator = Translator(model, tokenizer, settings.decoding, device, dtype)
+    translate_stream(translator.translate_chunk, source, target, settings.resume)
+    translator.warn()
+
+
+def choose_input(settings: TranslateSettings) -> str | int:
+    """Return the file to read, or the descriptor of standard input. Raises DataError if there is none.
+
+    It is not opened for that: a pipe can be opened only once.
+    """
+    if settings.input is None:
+        return STANDARD_INPUT
+    if not os.path.exists(settings.input):
+        raise DataError(f"input: no such file: {settings.input}")
+    if os.path.isdir(settings.input):
+        raise DataError(f"input: a file is needed; got the folder {settings.input}")
+    return settings.input
+
+
+def choose_output(settings: TranslateSettings, source: str | int) -> str | int:
+    """Return the file to write, or the descriptor of standard output. Raises DataError if it must not be written."""
+    path = settings.output
+    # It has other names: /dev/stdout, which may well be a file.
+    is_standard = path is None or _is_same(path, STANDARD_OUTPUT)
+    target = STANDARD_OUTPUT if path is None or is_standard else path
+    if os.path.isfile(source) and _is_same(source, target):
+        raise DataError(f"output: another file than the input is needed; got {path or source}")
+    if settings.resume and not _is_file(target):
+        raise DataError(f"output: a file is needed with resume=true; got {path}")
+    if _is_file(target) and os.path.exists(target) and not (settings.overwrite or settings.resume):
+        raise DataError(
+            f"output: a new file is needed, or overwrite=true, or resume=true to go on; got {path}, which exists"
+        )
+    return target
+
+
+def translate_stream(
+    translate: Callable[[list[str]], list[str]], source: str | int, target: str | int, resume: bool
+) -> None:
+    """Translate what `choose_input` chose to what `choose_output` chose, by chunks of what is there.
+
+    With `resume`, lines that `target` has are kept. Raises DataError where it has more than `source`.
+    """
+    decoder = Decoder()
+    with open_output(target, resume) as output:
+        num_there = num_kept = output.num_lines
+        if num_there:
+            logger.info("going on after %d lines of %s", num_there, target)
+        # A chunk of which some lines are there is translated again: what is translated together may make a
+        # difference in the last digit, and the file is to be that of a translation without interruption.
+        for chunk in in_chunks(follow_lines(source, "input")):
+            if num_kept < len(chunk):
+                output.write(translate([decoder.decode(raw) for raw in chunk])[num_kept:])
+            num_kept -= min(num_kept, len(chunk))
+        if num_kept:
+            raise DataError(
+                f"output: at most as many lines as in the input are needed, {num_there - num_kept}; "
+                f"got {num_there} in {target}"
+            )
+    decoder.warn()
+
+
+class Output:
+    """An open file for lines; `num_lines` are in it, of `size` bytes together."""
+
+    def __init__(self, file: FileIO) -> None:
+        self.num_lines = self.size = 0
+        self._file = file
+
+    def skip_lines(self) -> None:
+        """Go behind the whole lines that are there, and drop what follows them."""
+        position = 0
+        while block := self._file.read(BLOCK_SIZE):
+            self.num_lines += block.count(b"\n")
+            if b"\n" in block:
+                self.size = position + block.rindex(b"\n") + 1
+            position += len(block)
+        self.drop_rest()
+
+    def drop_rest(self) -> None:
+        """Drop what is not of the whole lines."""
+        self._file.truncate(self.size)
+        self._file.seek(self.size)
+
+    def write(self, lines: Sequence[str]) -> None:
+        """Write lines so that whoever reads them has them at once."""
+        content = "".join(f"{line}\n" for line in lines).encode("utf-8")
+        rest = memoryview(content)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+        self.num_lines += len(lines)
+        self.size += len(content)
+
+
+@contextlib.contextmanager
+def open_output(target: str | int, resume: bool) -> Iterator[Output]:
+    """Open what `choose_output` chose, with `resume` behind the lines that it holds.
+
+    However it ends, a file is left with whole lines, and how to go on is said.
+    Raises DataError where nothing can be written, or nothing more.
+    """
+    can_go_on = _is_file(target)
+    advice = (
+        "; the same command with resume=true goes on"
+        if can_go_on
+        else "; only output=FILE can be gone on with"
+    )
+    output = None
+    try:
+        mode = "r+b" if resume and os.path.exists(target) else "wb"
+        with FileIO(target, mode, closefd=target != STANDARD_OUTPUT) as file:
+            output = Output(file)
+            if resume:
+                output.skip_lines()
+            try:
+                yield output
+            except BaseException:
+                if isinstance(target, str) and can_go_on:
+                    output.drop_rest()
+                    if not output.size:
+                        os.unlink(target)
+                raise
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "standard output" if target == STANDARD_OUTPUT else target
+        done = f" after {output.num_lines} lines{advice}" if output else ""
+        raise DataError(
+            f"output: a place that takes all lines is needed; got {name}: {error.strerror}{done}"
+        ) from None
+    except (KeyboardInterrupt, SystemExit):
+        if output:
+            logger.warning("stopped after %d lines%s", output.num_lines, advice)
+        raise
+
+
+def _is_file(path: str | int) -> bool:
+    """Whether a path is that of a file, or of none yet."""
+    return isinstance(path, str) and (os.path.isfile(path) or not os.path.exists(path))
+
+
+def _is_same(path: str | int, other: str | int) -> bool:
+    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)

@@ -1,0 +1,83 @@
+"""Lines of files and of streams, and what is read together."""
+
+import os
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.data import lines as module
+from nmt.data.lines import Decoder, follow_lines, in_chunks, read_lines, read_raw_lines
+from nmt.errors import DataError
+
+
+def lines_of(content):
+    """Return what the lines of bytes are, told in another way than the reader's own."""
+    *ended, last = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    lines = [line.removesuffix(b"\r") for line in ended]
+    return [*lines, last] if last or content == b"\xef\xbb\xbf" else lines
+
+
+AWKWARD = st.lists(
+    st.sampled_from([b"\n", b"\r", b"\xef\xbb\xbf", b"\0", b"\xff", b"word", "é\u2028".encode()])
+)
+
+
+@given(st.binary() | AWKWARD.map(b"".join), st.integers(1, 9))
+def test_blocks_change_no_line(tmp_path_factory, content, size):
+    path = tmp_path_factory.mktemp("lines") / "text"
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BLOCK_SIZE", size)
+        assert list(read_raw_lines(path, "key")) == lines_of(content)
+
+
+@given(AWKWARD.map(b"".join))
+def test_training_text_is_read_whole_or_its_first_bad_line_is_named(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("lines") / "text"
+    path.write_bytes(content)
+    expected = lines_of(content)
+    bad = [number for number, line in enumerate(expected, start=1) if b"\xff" in line]
+    if bad:
+        with pytest.raises(
+            DataError, match=rf"^key: UTF-8 text is needed; got byte 0xff in .*, line {bad[0]}$"
+        ):
+            read_lines(str(path), "key")
+    else:
+        assert read_lines(str(path), "key") == [line.decode() for line in expected]
+
+
+def test_a_sender_that_waits_makes_a_pause():
+    reading, writing = os.pipe()
+    lines = follow_lines(reading, "key")
+    os.write(writing, b"eins\nzwei\ndr")
+    assert [next(lines) for _ in range(3)] == [b"eins", b"zwei", None]
+    os.write(writing, b"ei\n")
+    assert [next(lines) for _ in range(2)] == [b"drei", None]
+    threading.Thread(target=lambda: (os.write(writing, b"vier"), os.close(writing))).start()
+    assert [line for line in lines if line is not None] == [b"vier"]
+    os.close(reading)
+
+
+@given(st.lists(st.none() | st.binary(max_size=20)))
+def test_chunks_hold_all_lines_and_no_more_than_is_held_at_once(lines):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LINES_AT_ONCE", 4)
+        patch.setattr(module, "SIZE_AT_ONCE", 30)
+        chunks = list(in_chunks(lines))
+    assert [line for chunk in chunks for line in chunk] == [line for line in lines if line is not None]
+    for chunk in chunks:
+        assert 1 <= len(chunk) <= 4
+        assert sum(map(len, chunk[:-1])) < 30, "only its last line may make a chunk too large"
+
+
+def test_nothing_is_held_over_a_pause():
+    assert list(in_chunks(["a", "b", None, None, "c", None])) == [["a", "b"], ["c"]]
+
+
+def test_what_is_not_utf8_is_replaced_and_counted():
+    decoder = Decoder()
+    lone_surrogate = b"a\xed\xa0\x80b"
+    assert [decoder.decode(line) for line in (b"gut", lone_surrogate, b"\xff")] == ["gut", "a���b", "�"]
+    assert decoder.num_replaced == 2

@@ -1,0 +1,151 @@
+"""Awkward text through the real command line: what is expected of each line, and of each file."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import threading
+from typing import NamedTuple
+
+import pytest
+
+# After each awkward line there are two whose translations are known: a line of two could not hide.
+AFTER = (b"", b"Das ist ein Haus.")
+LINES = {
+    # name: (line, whether it is blank, whether it is UTF-8)
+    "vertical tab": (b"eins\x0bzwei", False, True),
+    "form feed": (b"eins\x0czwei", False, True),
+    "carriage return": (b"eins\rzwei", False, True),
+    "carriage returns at the end": (b"eins\r\r", False, True),
+    "file, group, record and unit separators": (b"eins\x1czwei\x1ddrei\x1evier\x1ff", False, True),
+    "next line": ("eins\u0085zwei".encode(), False, True),
+    "line separator": ("eins\u2028zwei".encode(), False, True),
+    "paragraph separator": ("eins\u2029zwei".encode(), False, True),
+    "nothing": (b"", True, True),
+    "spaces": (b"   \t ", True, True),
+    "ideographic space": ("\u3000".encode(), True, True),
+    "line separators alone": ("\u2028\u2029\u0085\x0b\x0c\x1c".encode(), True, True),
+    "NUL alone": (b"\0", False, True),
+    "NUL between words": (b"eins\0zwei", False, True),
+    "byte order mark inside": ("eins\ufeffzwei".encode(), False, True),
+    "zero-width space alone": ("\u200b".encode(), False, True),
+    "surrogate as bytes": (b"eins \xed\xa0\x80 zwei", False, False),
+    "half a letter": ("schläft".encode()[:5], False, False),
+    "UTF-16": ("Das Haus".encode("utf-16"), False, False),
+    "Latin-1": ("schläft".encode("latin-1"), False, False),
+    "highest code point": ("\U0010ffff".encode(), False, True),
+    "right to left": ("הכלב ישן \u202e قطة \u202c".encode(), False, True),
+    "combining marks": (("a" + "\u0301\u0323" * 50).encode(), False, True),
+    "joined emoji": ("👩‍👩‍👧 🏴󠁧󠁢󠁳󠁣󠁴󠁿".encode(), False, True),
+    "only punctuation": (b"?!... -- ,;: \"''", False, True),
+    "what looks like special tokens": (b"<s> </s> <pad> <unk> \xe2\x96\x81", False, True),
+    "100,000 characters of one word": (b"x" * 100_000, False, True),
+    "100,000 characters of many words": (b"das Haus " * 11_112, False, True),
+    "100,000 spaces": (b" " * 100_000, True, True),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def translated(trained_run):
+    """Translate all awkward lines at once; return the lines that came out, and what was said."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "nmt",
+            "translate",
+            f"run={trained_run}",
+            "precision=float32",
+            "decoding.min_length=1",
+        ],
+        input=b"".join(line + b"\n" for awkward, _, _ in LINES.values() for line in (awkward, *AFTER)),
+        capture_output=True,
+        check=True,
+    )
+    return done.stdout, done.stderr.decode()
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_line_stays_one_line_in_its_place(translated, name):
+    _, is_blank, _ = LINES[name]
+    out = translated[0].split(b"\n")
+    assert len(out) == 3 * len(LINES) + 1
+    index = 3 * list(LINES).index(name)
+    line, blank, known = out[index : index + 3]
+    assert (line.strip() == b"") == is_blank
+    assert blank == b""
+    assert known == out[2] != b""
+
+
+def test_what_was_cut_or_replaced_is_counted(translated):
+    num_replaced = sum(not is_utf8 for _, _, is_utf8 in LINES.values())
+    assert translated[1].splitlines() == [
+        f"{num_replaced} lines were not UTF-8; what could not be read was replaced by U+FFFD",
+        "2 lines were cut to 512 tokens",
+    ]
+
+
+class Case(NamedTuple):
+    """A whole input: its name and content, how many lines come out, or what is said instead."""
+
+    name: str
+    content: bytes
+    num_lines: int = 0
+    error: str = ""
+
+
+MANY = b"".join(b"das Haus %d\n" % number for number in range(3000))
+INPUTS = [
+    Case("nothing", b"", 0),
+    Case("no line end", b"Haus", 1),
+    Case("a million blank lines", b"\n" * 1_000_000, 1_000_000),
+    Case("members.gz", gzip.compress(b"Haus\nHa") + gzip.compress(b"us\n"), 2),
+    Case("cut.gz", gzip.compress(MANY)[:-40], error="input: a readable file is needed; got cut.gz: "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", INPUTS, ids=lambda case: case.name)
+def test_a_whole_input(nmt, trained_run, tmp_path, case):
+    (tmp_path / case.name).write_bytes(case.content)
+    done = nmt(
+        "translate", f"run={trained_run}", f"input={case.name}", "output=out", code=2 if case.error else 0
+    )
+    if case.error:
+        assert done.stderr.decode().startswith(f"nmt: {case.error}")
+        assert done.stderr.count(b"\n") == 1
+        assert not (tmp_path / "out").exists()
+    else:
+        assert (tmp_path / "out").read_bytes().count(b"\n") == case.num_lines
+        assert (tmp_path / "out").read_bytes().count(b"\n\n") == max(0, case.content.count(b"\n\n"))
+
+
+def feed(path, content):
+    os.mkfifo(path)
+    threading.Thread(target=path.write_bytes, args=(content,), daemon=True).start()
+
+
+def test_pipes_by_name_are_read(nmt, trained_run, tmp_path):
+    feed(tmp_path / "text", b"Haus\n\nBrot")
+    feed(tmp_path / "text.gz", gzip.compress(b"Haus\n\nBrot"))
+    plain = nmt("translate", f"run={trained_run}", "input=text").stdout
+    assert plain.count(b"\n") == 3
+    assert nmt("translate", f"run={trained_run}", "input=text.gz").stdout == plain
+
+
+def test_scores_are_of_as_many_lines(nmt, trained_run, tmp_path):
+    readable = [line for line, _, is_utf8 in LINES.values() if is_utf8]
+    content = b"".join(line[:2000] + b"\n" for line in readable)
+    (tmp_path / "text").write_bytes(content)
+    feed(tmp_path / "pipe", content)
+    nmt("evaluate", "hypothesis=pipe", "reference=text", "json=files.json")
+    nmt("evaluate", f"run={trained_run}", "source=text", "reference=text", "json=run.json")
+    for name in ("files.json", "run.json"):
+        assert json.loads((tmp_path / name).read_bytes())["num_lines"] == len(readable)
+    assert json.loads((tmp_path / "files.json").read_bytes())["bleu"] == pytest.approx(100)
+
+
+def test_what_cannot_be_scored_is_named(nmt, tmp_path):
+    (tmp_path / "bad").write_bytes(b"gut\n\n\xed\xa0\x80\n")
+    done = nmt("evaluate", "hypothesis=bad", "reference=bad", code=2)
+    assert done.stderr == b"nmt: hypothesis: UTF-8 text is needed; got byte 0xed in bad, line 3\n"
