@@ -10,7 +10,10 @@ from typing import Any
 from nmt.config import DataSettings, Files, FilesData, GrammarData, HubData, Multi30kData
 from nmt.data import grammar
 from nmt.errors import DataError
+from nmt.versions import require
 
+# A few kilobytes of .gz can hold a line that fills the memory.
+MAX_LINE_BYTES = 1 << 24
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -39,10 +42,13 @@ def read_raw_lines(path: str | Path, key: str) -> Iterator[bytes]:
     """
     try:
         with gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb") as file:
-            for number, line in enumerate(file):
-                if number == 0:
-                    line = line.removeprefix(BYTE_ORDER_MARK)
-                yield strip_line_end(line)
+            for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b"")):
+                if len(line) > MAX_LINE_BYTES:
+                    raise DataError(
+                        f"{key}: lines of at most {MAX_LINE_BYTES} bytes are needed; got more in {path}, "
+                        f"line {number + 1}"
+                    )
+                yield strip_line_end(line.removeprefix(BYTE_ORDER_MARK) if number == 0 else line)
     except FileNotFoundError:
         raise DataError(f"{key}: no such file: {path}") from None
     except (OSError, EOFError, zlib.error) as error:
@@ -120,6 +126,7 @@ def _read_multi30k(settings: Multi30kData, name: str) -> ParallelText:
 def _load_from_hub(settings: HubData) -> Corpus:
     import datasets  # takes seconds, and few runs need it
 
+    require("datasets")
     try:
         splits = datasets.load_dataset(settings.path, settings.name, data_files=settings.data_files)
     except Exception as error:  # the library raises whatever its loaders, its cache and the network do

@@ -6,40 +6,44 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import pydantic
 import safetensors.torch
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from torch import Tensor
 
 from nmt.errors import RunError
+from nmt.files import read_json
 from nmt.run_directory import (
-    MANIFEST,
     MODEL_WEIGHTS,
     STATE,
     TRAINING_TENSORS,
     RunDirectory,
-    file_facts,
-    read_json,
-    read_tensors,
-    set_parameters,
     to_json,
     write_atomically,
 )
 from nmt.training.step import TrainingStep
+from nmt.weights import MANIFEST, file_facts, read_tensors, require_shapes, set_parameters
 
 
 @dataclass
 class Progress:
     """Where training is, in numbers; with weights and moments, all that it takes to go on."""
 
-    update: int = 0  # updates done
-    epoch: int = 0  # the epoch that the next update belongs to
-    position: int = 0  # updates of that epoch done
-    seconds: float = 0.0  # spent in training, validation included
-    num_tokens: int = 0  # target tokens seen
+    __pydantic_config__ = pydantic.ConfigDict(extra="forbid")
+
+    update: NonNegativeInt = 0  # updates done
+    epoch: NonNegativeInt = 0  # the epoch that the next update belongs to
+    position: NonNegativeInt = 0  # updates of that epoch done
+    seconds: NonNegativeFloat = 0.0  # spent in training, validation included
+    num_tokens: NonNegativeInt = 0  # target tokens seen
     best_bleu: float | None = None
-    best_step: int | None = None
-    validations_without_gain: int = 0
-    max_tokens: int | None = None  # what training.max_tokens=auto found
-    loss_scale: dict[str, float] = field(default_factory=dict)  # of float16
+    best_step: NonNegativeInt | None = None
+    validations_without_gain: NonNegativeInt = 0
+    max_tokens: PositiveInt | None = None  # what training.max_tokens=auto found
+    loss_scale: dict[str, int | float] = field(default_factory=dict)  # of float16
+
+
+PROGRESS = pydantic.TypeAdapter(Progress)
 
 
 def save_checkpoint(
@@ -81,12 +85,16 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep) -> Progress:
     folder = run.step_path(run.steps()[-1])
     weights, state = (read_tensors(folder / name) for name in (MODEL_WEIGHTS, TRAINING_TENSORS))
     set_parameters(step.model, weights, folder)
+    found = {name: tensor.shape for name, tensor in state.items()}
+    require_shapes(step.shapes_of_state(found), found, folder / TRAINING_TENSORS)
     step.load(weights, state)
     try:
-        return Progress(**read_json(folder / STATE))
-    except TypeError as error:
+        return PROGRESS.validate_python(read_json(folder / STATE))
+    except pydantic.ValidationError as error:
+        (problem, *_) = error.errors(include_url=False)
+        key = ".".join(map(str, problem["loc"]))
         raise RunError(
-            f"run: a state that this version knows is needed; got {folder / STATE}: {error}"
+            f"run: a state that this version knows is needed; got {folder / STATE}: {key}: {problem['msg']}"
         ) from None
 
 
