@@ -14,6 +14,7 @@ from nmt.data.corpus import (
     BYTE_ORDER_MARK,
     ParallelText,
     load_corpus,
+    require_files,
     read_lines,
     read_raw_lines,
     strip_line_end,
@@ -149,7 +150,9 @@ def _evaluate_run(settings: EvaluateSettings, run: RunDirectory) -> Evaluation:
 
 def text_of_run(split: str, run: RunDirectory) -> ParallelText:
     """Load the `test` or `validation` text that a run was made with. Raises UserError if it cannot be had."""
-    corpus = load_corpus(check(RunData, run.read_config(), f"run: {run.config_path}: ").data)
+    settings = check(RunData, run.read_config(), f"run: {run.config_path}: ").data
+    require_files(settings)  # the run may be a stranger's, and a pipe or a device that it names may never end
+    corpus = load_corpus(settings)
     text = corpus.validation if split == "validation" else corpus.test
     if text is None:
         raise RunError(f"split: this run has no {split} text; give source and reference")

@@ -16,7 +16,15 @@ from nmt.files import read_json, read_plain, require_plain
 from nmt.migration import FORMAT, migrate
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
-from nmt.weights import MANIFEST, average, read_shapes, read_tensors, require_shapes, set_parameters
+from nmt.weights import (
+    MANIFEST,
+    average,
+    file_facts,
+    read_shapes,
+    read_tensors,
+    require_shapes,
+    set_parameters,
+)
 
 CONFIG = "config.json"
 MODEL_WEIGHTS = "model.safetensors"
@@ -88,16 +96,25 @@ class RunDirectory:
 
     def write_tokenizer(self, tokenizer: Tokenizer) -> None:
         """Store the vocabularies: one file if both sides share one."""
-        if tokenizer.joint:
-            write_atomically(self.path / "tokenizer.model", tokenizer.source.model)
-        else:
-            write_atomically(self.path / "tokenizer.source.model", tokenizer.source.model)
-            write_atomically(self.path / "tokenizer.target.model", tokenizer.target.model)
+        sides = (tokenizer.source, tokenizer.target)
+        for path, side in zip(self.tokenizer_paths(tokenizer.joint), sides, strict=False):
+            write_atomically(path, side.model)
+
+    def tokenizer_paths(self, joint: bool) -> list[Path]:
+        """Return where the vocabularies are: in one file if both sides share one."""
+        names = ["tokenizer.model"] if joint else ["tokenizer.source.model", "tokenizer.target.model"]
+        return [self.path / name for name in names]
 
     def read_tokenizer(self, joint: bool) -> Tokenizer:
         """Load the vocabularies. Raises RunError if they are not there, or damaged."""
-        names = ["tokenizer.model"] if joint else ["tokenizer.source.model", "tokenizer.target.model"]
-        models = [read_plain(self.path / name, MAX_TOKENIZER_BYTES) for name in names]
+        paths = self.tokenizer_paths(joint)
+        models = [read_plain(path, MAX_TOKENIZER_BYTES) for path in paths]
+        for step in self.steps()[-1:]:
+            manifest = read_json(self.step_path(step) / MANIFEST)
+            for path in paths:
+                facts = file_facts(path)
+                if manifest.get(path.name, facts) != facts:  # older manifests say nothing of it
+                    raise RunError(f"run: an undamaged tokenizer is needed; got {path}, which has changed")
         try:
             return Tokenizer.of_models(*models)
         except DataError as error:

@@ -90,6 +90,15 @@ def read_parallel_files(source: Files, target: Files, key: str) -> ParallelText:
     return text
 
 
+def require_files(settings: DataSettings) -> None:
+    """Raise DataError if one of the files that the settings name is something else, such as a pipe or a device."""
+    for key, value in flatten({"data": settings.model_dump()}):
+        if isinstance(settings, FilesData) and not isinstance(value, int):
+            for path in [value] if isinstance(value, str) else value or []:
+                if key != "data.kind" and Path(path).exists() and not Path(path).is_file():
+                    raise DataError(f"{key}: a file is needed; got {path}")
+
+
 def load_corpus(settings: DataSettings) -> Corpus:
     """Load the text that the settings name. Raises DataError when it cannot be had."""
     match settings:

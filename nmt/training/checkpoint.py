@@ -55,7 +55,8 @@ def save_checkpoint(
 ) -> Path:
     """Write the checkpoint of `progress.update`, point `last.json` and `best.json`, and drop what is no longer kept.
 
-    The folder gets its name when all of it, the manifest last, is on the disk. Kept are the newest `keep` and
+    The folder gets its name when all of it, the manifest last, is on the disk; the manifest describes the tokenizer,
+    too, without which the weights mean nothing. Kept are the newest `keep` and
     the best.
     """
     final = run.step_path(progress.update)
@@ -69,7 +70,8 @@ def save_checkpoint(
     }
     for name, content in contents.items():
         write_atomically(temporary / name, content)
-    write_atomically(temporary / MANIFEST, to_json({name: file_facts(temporary / name) for name in contents}))
+    described = [*(temporary / name for name in contents), *run.path.glob("tokenizer*.model")]
+    write_atomically(temporary / MANIFEST, to_json({path.name: file_facts(path) for path in described}))
     shutil.rmtree(final, ignore_errors=True)
     os.replace(temporary, final)
     write_atomically(run.path / "last.json", to_json({"step": progress.update}))
