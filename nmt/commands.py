@@ -14,9 +14,9 @@ from nmt.data.corpus import (
     BYTE_ORDER_MARK,
     ParallelText,
     load_corpus,
-    require_files,
     read_lines,
     read_raw_lines,
+    require_files,
     strip_line_end,
 )
 from nmt.decoding.translator import Translator
@@ -151,7 +151,7 @@ def _evaluate_run(settings: EvaluateSettings, run: RunDirectory) -> Evaluation:
 def text_of_run(split: str, run: RunDirectory) -> ParallelText:
     """Load the `test` or `validation` text that a run was made with. Raises UserError if it cannot be had."""
     settings = check(RunData, run.read_config(), f"run: {run.config_path}: ").data
-    require_files(settings)  # the run may be a stranger's, and a pipe or a device that it names may never end
+    require_files(settings)
     corpus = load_corpus(settings)
     text = corpus.validation if split == "validation" else corpus.test
     if text is None:

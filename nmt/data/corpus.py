@@ -91,12 +91,14 @@ def read_parallel_files(source: Files, target: Files, key: str) -> ParallelText:
 
 
 def require_files(settings: DataSettings) -> None:
-    """Raise DataError if one of the files that the settings name is something else, such as a pipe or a device."""
-    for key, value in flatten({"data": settings.model_dump()}):
-        if isinstance(settings, FilesData) and not isinstance(value, int):
-            for path in [value] if isinstance(value, str) else value or []:
-                if key != "data.kind" and Path(path).exists() and not Path(path).is_file():
-                    raise DataError(f"{key}: a file is needed; got {path}")
+    """Raise DataError if what settings of a stranger name is no file: a pipe or a device need not end."""
+    if not isinstance(settings, FilesData):
+        return
+    for split in (settings.train, settings.validation, settings.test):
+        for files in (split.source, split.target):
+            for path in [files] if isinstance(files, str) else files or []:
+                if Path(path).exists() and not Path(path).is_file():
+                    raise DataError(f"data: files are needed, since the run names them; got {path}")
 
 
 def load_corpus(settings: DataSettings) -> Corpus:

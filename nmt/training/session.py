@@ -9,7 +9,7 @@ import torch
 
 from nmt.config import TrainingSettings, TrainSettings
 from nmt.data.batching import padding_share
-from nmt.data.corpus import Corpus, load_corpus
+from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
 from nmt.data.word_vectors import read_word_vectors
@@ -46,6 +46,8 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         raise RunError(f"run: a new or empty folder is needed; got {run.path}")
     if run.path.is_dir():
         require_plain(run.path)  # what is written there is not to go elsewhere
+    if resuming:
+        require_files(settings.data)
     corpus = load_corpus(settings.data)
     tokenizer = (
         run.read_tokenizer(settings.tokenizer.joint)
