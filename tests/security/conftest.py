@@ -1,8 +1,11 @@
 """What the tests of hostile runs share: one tiny run, and copies of it to spoil."""
 
+import contextlib
 import hashlib
+import io
 import json
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -10,6 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from nmt import cli
+
+LINES = b"Das Haus ist alt.\n\nDer Hund schl\xc3\xa4ft.\n"
+SECONDS = 20  # for what takes a tenth of one
 
 
 @dataclass(frozen=True)
@@ -86,3 +94,42 @@ def victim(good_run, tmp_path):
         return Victim(path)
 
     return make
+
+
+class TooSlow(BaseException):
+    """A command that hangs; no error of the command's own, so that nothing there catches it."""
+
+
+def _stop(*_):
+    raise TooSlow
+
+
+def run_command(*arguments: str) -> tuple[object, bytes, str]:
+    """Run a command in this process: exit code, standard output and standard error."""
+    out, err = io.BytesIO(), io.StringIO()
+    replaced = {"stdin": io.TextIOWrapper(io.BytesIO(LINES)), "stdout": io.TextIOWrapper(out)}
+    streams = {name: getattr(sys, name) for name in replaced}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+    signal.signal(signal.SIGALRM, _stop)
+    remaining, _ = signal.setitimer(signal.ITIMER_REAL, SECONDS)  # that of the whole test
+    try:
+        vars(sys).update(replaced)
+        with contextlib.redirect_stderr(err):
+            code: object = cli.main(arguments)
+    except TooSlow:
+        code = f"more than {SECONDS} seconds"
+    except BaseException as error:
+        code = repr(error)
+    finally:
+        sys.stdout.flush()
+        vars(sys).update(streams)
+        signal.setitimer(signal.ITIMER_REAL, remaining)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    return code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="session")
+def command():
+    """Return the function that runs a command in this process, for there are hundreds of them."""
+    return run_command

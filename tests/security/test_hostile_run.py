@@ -1,22 +1,17 @@
 """Runs from strangers: each either translates as before, or is refused in one line; none hangs, writes or runs code."""
 
-import contextlib
-import io
 import json
 import os
 import random
-import signal
 import struct
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from nmt import cli
+from nmt.errors import RunError
+from nmt.weights import read_shapes
 
-LINES = b"Das Haus ist alt.\n\nDer Hund schl\xc3\xa4ft.\n"
-SECONDS = 20  # for what takes a tenth of one
 FILES = (
     "config.json", "tokenizer.model", "best.json", "last.json", "train.log", "metrics.jsonl", "test.json",
     "checkpoints/step-000002/model.safetensors", "checkpoints/step-000002/manifest.json",
@@ -24,43 +19,6 @@ FILES = (
 )  # fmt: skip
 # Read by nobody who translates.
 SILENT = {"last.json", "train.log", "metrics.jsonl", "test.json", "training.safetensors", "state.json"}
-
-
-class TooSlow(BaseException):
-    """A command that hangs; no error of the command's own, so that nothing there catches it."""
-
-
-def _stop(*_):
-    raise TooSlow
-
-
-def command(*arguments: str) -> tuple[object, bytes, str]:
-    """Run a command in this process: exit code, standard output and standard error."""
-    out, err = io.BytesIO(), io.StringIO()
-    replaced = {"stdin": io.TextIOWrapper(io.BytesIO(LINES)), "stdout": io.TextIOWrapper(out)}
-    streams = {name: getattr(sys, name) for name in replaced}
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
-    signal.signal(signal.SIGALRM, _stop)
-    remaining, _ = signal.setitimer(signal.ITIMER_REAL, SECONDS)  # that of the whole test
-    try:
-        vars(sys).update(replaced)
-        with contextlib.redirect_stderr(err):
-            code: object = cli.main(arguments)
-    except TooSlow:
-        code = f"more than {SECONDS} seconds"
-    except BaseException as error:
-        code = repr(error)
-    finally:
-        sys.stdout.flush()
-        vars(sys).update(streams)
-        signal.setitimer(signal.ITIMER_REAL, remaining)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    return code, out.getvalue(), err.getvalue()
-
-
-def translate(run: Path, *overrides: str) -> tuple[object, bytes, str]:
-    return command("translate", f"run={run}", "device=cpu", "precision=float32", *overrides)
 
 
 def tree(folder: Path) -> dict[str, object]:
@@ -83,11 +41,15 @@ def is_refused(outcome: tuple[object, bytes, str]) -> bool:
 
 
 @pytest.fixture
-def judge(good_run, victim, tmp_path, monkeypatch):
+def judge(good_run, victim, command, tmp_path, monkeypatch):
     """Return a function that spoils copies of the run, and returns what became of those that were not just refused.
 
     The outcome `as before` is that of a run that translates as if nothing were; nothing may be written by any.
     """
+
+    def translate(run: Path) -> tuple[object, bytes, str]:
+        return command("translate", f"run={run}", "device=cpu", "precision=float32")
+
     (tmp_path / "outside").mkdir()
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -369,6 +331,26 @@ def test_headers_of_weights(judge):
     assert judge(headers()) == {}
 
 
+@pytest.mark.parametrize(
+    ("places", "size"),
+    [
+        ([[0, 8], [8, 16]], 15),
+        ([[0, 8], [8, 16]], 17),
+        ([[0, 8], [0, 8]], 8),
+        ([[0, 8], [9, 17]], 17),
+        ([[8, 16]] * 2, 16),
+    ],
+)
+def test_tensors_fill_their_file(tmp_path, places, size):
+    entries = {
+        str(i): {"dtype": "F32", "shape": [2], "data_offsets": place} for i, place in enumerate(places)
+    }
+    header = json.dumps(entries).encode()
+    (tmp_path / "x").write_bytes(struct.pack("<Q", len(header)) + header + bytes(size))
+    with pytest.raises(RunError, match="undamaged weights are needed"):
+        read_shapes(tmp_path / "x")
+
+
 def test_other_metadata_and_order_change_nothing(judge):
     def annotate(header):
         return {
@@ -429,9 +411,13 @@ def vocabularies() -> dict[str, Callable]:
             return content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :]
 
         flips[f"flip {share}"] = changed(flip)
-    return flips | {
+    not_text = {
+        "pieces that are not UTF-8": changed(lambda content: content.replace("▁".encode(), b"\xff\x96\x81"))
+    }
+    appended = {
         name: changed(lambda content, field=content: content + field) for name, content in added.items()
     }
+    return flips | not_text | appended
 
 
 def test_vocabularies(judge):

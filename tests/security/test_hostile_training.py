@@ -17,13 +17,13 @@ from nmt.errors import DataError
 
 
 @pytest.fixture
-def refused(nmt):
+def refused(command, tmp_path, monkeypatch):
     """Return a function that runs a command, and asserts that it is refused in one line, which it returns."""
+    monkeypatch.chdir(tmp_path)
 
     def refused(*arguments):
-        done = nmt(*arguments, code=2)
-        message = done.stderr.decode()
-        assert done.stdout == b""
+        code, out, message = command(*arguments)
+        assert (code, out) == (2, b""), message
         assert message.count("\n") == 1, message
         assert message.startswith("nmt: ")
         return message
