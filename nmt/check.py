@@ -9,6 +9,8 @@ import pydantic
 from nmt.config import Settings
 from nmt.errors import SettingsError
 
+MAX_PROBLEMS = 50
+
 SettingsT = TypeVar("SettingsT", bound=Settings)
 
 
@@ -16,16 +18,20 @@ def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: st
     """Check a plain dict and return it as frozen settings.
 
     `prefix` stands before the keys in messages: the file that they come from.
-    Raises SettingsError with one line for each thing that is wrong.
+    Raises SettingsError with one line for each thing that is wrong, up to MAX_PROBLEMS.
     """
     if unset := [key for key, value in flatten(values) if value == "???"]:
         raise SettingsError(
-            [f"{prefix}{key}: a value is needed; got none; give it as {key}=VALUE" for key in unset]
+            [
+                f"{prefix}{key}: a value is needed; got none; give it as {key}=VALUE"
+                for key in unset[:MAX_PROBLEMS]
+            ]
         )
     try:
         return settings_class.model_validate(values)
     except pydantic.ValidationError as error:
-        problems = [_one_line(problem, values) for problem in error.errors(include_url=False)]
+        found = error.errors(include_url=False)[:MAX_PROBLEMS]
+        problems = [_one_line(problem, values) for problem in found]
         raise SettingsError([prefix + problem for problem in dict.fromkeys(problems)]) from None
 
 

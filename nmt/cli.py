@@ -10,7 +10,8 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from nmt.composition import Command, Composed, compose, help_text, multirun
-from nmt.errors import ExportError, SettingsError, UserError
+from nmt.errors import ExportError, SettingsError, UserError, one_line
+from nmt.versions import require
 
 USAGE = """\
 nmt: train machine-translation models, translate with them, and measure them
@@ -47,10 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
     except SettingsError as error:
         for problem in error.problems:
-            print(f"nmt: {problem}", file=sys.stderr)
+            print(f"nmt: {one_line(problem)}", file=sys.stderr)
         return 2
     except UserError as error:
-        print(f"nmt: {error}", file=sys.stderr)
+        print(f"nmt: {one_line(error)}", file=sys.stderr)
         return 1 if isinstance(error, ExportError) else 2
     except BrokenPipeError:  # whoever read the output has gone; nobody is left to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None:
             raise
-        print(f"nmt: {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"nmt: {one_line(f'{error.filename}: {error.strerror}')}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("nmt: interrupted", file=sys.stderr)
@@ -78,6 +79,7 @@ def _dispatch(arguments: list[str]) -> int:
 
         print(f"nmt {__version__}")
     else:
+        require("hydra-core")
         command = Command.named(name)
         options = Options(command, arguments[1:])
         if options.wants_help:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nmt.check import check
 from nmt.config import EvaluateSettings, ExportSettings, RunData, TrainSettings
-from nmt.data.corpus import ParallelText, load_corpus
+from nmt.data.corpus import ParallelText, load_corpus, require_files
 from nmt.data.lines import read_lines
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError, RunError
@@ -116,7 +116,9 @@ def _evaluate_run(settings: EvaluateSettings, run: RunDirectory) -> Evaluation:
 
 def text_of_run(split: str, run: RunDirectory) -> ParallelText:
     """Load the `test` or `validation` text that a run was made with. Raises UserError if it cannot be had."""
-    corpus = load_corpus(check(RunData, run.read_config(), f"run: {run.config_path}: ").data)
+    settings = check(RunData, run.read_config(), f"run: {run.config_path}: ").data
+    require_files(settings)
+    corpus = load_corpus(settings)
     text = corpus.validation if split == "validation" else corpus.test
     if text is None:
         raise RunError(f"split: this run has no {split} text; give source and reference")

@@ -94,7 +94,7 @@ class Composed:
 
     def to_yaml(self) -> str:
         """Return the settings as YAML."""
-        return OmegaConf.to_yaml(OmegaConf.create(self.values))
+        return yaml.safe_dump(self.values, allow_unicode=True, sort_keys=False)
 
 
 def compose(command: Command, overrides: list[str], config_directory: str | None) -> Composed:
@@ -204,7 +204,11 @@ def _settings_of_run(typed: list[Override]) -> dict[str, Any] | None:
         return None
     name = str(names[-1])
     is_run = name == "last" or (Path(name) / "config.json").is_file()
-    return _existing_run(name).read_config() if is_run else None
+    if not is_run:
+        return None
+    run = _existing_run(name)
+    run.read_model_settings()  # says what is wrong there before any of it is laid under what was typed
+    return run.read_config()
 
 
 def _existing_run(name: str) -> "RunDirectory":
@@ -221,8 +225,18 @@ def _choices_of_run(own: Mapping[str, Any] | None, typed: list[Override], comman
     groups = _groups_of(
         resources.files(CONFIG_MODULE).joinpath(f"{command.value}.yaml").read_text(encoding="utf-8")
     )
-    kinds = {group: own[group]["kind"] for group in groups if "kind" in own.get(group, {})}
-    return [f"{group}={kind}" for group, kind in kinds.items() if group not in names]
+    chosen = []
+    for group in groups:
+        kind = own[group].get("kind") if isinstance(own.get(group), dict) else None
+        # A name of a file in conf/, and nothing else: what a run says is never Hydra's to interpret.
+        if group not in names and kind in _choices(group):
+            chosen.append(f"{group}={kind}")
+    return chosen
+
+
+def _choices(group: str) -> list[str]:
+    files = resources.files(CONFIG_MODULE).joinpath(group).iterdir()
+    return [file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")]
 
 
 def _lay(
@@ -241,6 +255,8 @@ def _lay(
         source, target = values, laid
         for key in path[:-1]:
             source, target = source[key], target.setdefault(key, {})
+            if not isinstance(target, dict):
+                raise RunError(f"run: {key}: settings are needed in the run's own; got {target}")
         if path[-1] in source:
             target[path[-1]] = source[path[-1]]
     return laid

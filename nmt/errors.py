@@ -1,5 +1,7 @@
 """What a user can act on: each error is one line, and the command ends with exit code 2, or 1 where said."""
 
+MAX_SHOWN = 2000  # characters of a message
+
 
 class UserError(Exception):
     """Something that the user asked for cannot be done; the message says what and what to do instead."""
@@ -27,3 +29,12 @@ class ExportError(UserError):
 
 class DeviceError(UserError):
     """The device that was asked for is not there, or cannot compute so."""
+
+
+def one_line(message: object) -> str:
+    """Return a message as one line that a terminal only shows, whatever names and values a stranger put into it."""
+    shown = "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in str(message)[:MAX_SHOWN]
+    )
+    return shown if len(str(message)) <= MAX_SHOWN else f"{shown} …"

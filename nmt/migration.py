@@ -42,9 +42,11 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run in this version's format; those of an unknown one come back as they are."""
     if config.get("format") != 1:
         return dict(config)
-    model, training = config.get("model", {}), config.get("training", {})
-    model = ADDED_TO_MODEL.get(model.get("kind"), {}) | model
-    if "attention" in model:
+    model, training = config.get("model"), config.get("training")
+    if not isinstance(model, dict) or not isinstance(training, dict):
+        return dict(config)  # for the check, which says what is wrong
+    model = ADDED_TO_MODEL.get(str(model.get("kind")), {}) | model
+    if isinstance(model.get("attention"), dict):
         model["attention"] = ADDED_TO_ATTENTION | model["attention"]
     return ADDED | dict(config) | {"model": model, "training": ADDED_TO_TRAINING | training, "format": FORMAT}
 

@@ -13,12 +13,15 @@ MODULES = sorted((ROOT / "nmt").rglob("*.py"))
 # A module imports only from its own layer and those before it.
 LAYERS = [
     ["errors"],
+    ["versions"],
+    ["files"],
     ["config"],
     ["check"],
     ["migration"],
     ["device"],
     ["data"],
     ["models"],
+    ["weights"],
     ["run_directory"],
     ["decoding"],
     ["translation"],

@@ -3,7 +3,7 @@
 from typing import Literal, Self
 
 import pydantic
-from pydantic import Field, NonNegativeInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from nmt.config.data import DataSettings, TokenizerSettings
 from nmt.config.kinds import Device, Precision, Quantization, Settings
@@ -37,6 +37,22 @@ class RunData(Settings):
     model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
 
     data: DataSettings
+
+
+class Kept(Settings):
+    """How many checkpoints a run keeps."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+
+    keep_checkpoints: PositiveInt
+
+
+class RunCheckpoints(Settings):
+    """What a finished run says of its checkpoints; old runs stay readable by it."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+
+    training: Kept
 
 
 class TrainSettings(Settings):

@@ -8,6 +8,9 @@ from pydantic import Field
 Share = Annotated[float, Field(ge=0, lt=1)]
 UnitInterval = Annotated[float, Field(ge=0, le=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
+# Far beyond what anybody trains; above them stands a slip of the finger, or somebody who means harm.
+Size = Annotated[int, Field(gt=0, le=65_536)]
+Depth = Annotated[int, Field(gt=0, le=1_000)]
 Files = str | list[str]
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Quantization = Literal["float32", "float16", "int8"]
@@ -17,4 +20,6 @@ Precision = Literal["auto", "float32", "bfloat16", "float16"]
 class Settings(pydantic.BaseModel):
     """What all settings have in common: no change after the check, and no key that nobody reads."""
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
+    model_config = pydantic.ConfigDict(
+        frozen=True, extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False
+    )

@@ -3,9 +3,9 @@
 from typing import Annotated, Literal, Self
 
 import pydantic
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat
 
-from nmt.config.kinds import Settings, Share
+from nmt.config.kinds import Depth, Settings, Share, Size
 
 TiedEmbeddings = Literal["none", "two_way", "three_way"]
 Cell = Literal["lstm", "gru", "tanh"]
@@ -16,9 +16,9 @@ class RNNSettings(Settings):
 
     kind: Literal["rnn"]
     cell: Cell
-    d_embedding: PositiveInt
-    d_hidden: PositiveInt
-    num_layers: PositiveInt
+    d_embedding: Size
+    d_hidden: Size
+    num_layers: Depth
     bidirectional: bool
     context: Literal["last", "mean"]
     context_use: Literal["initial", "every_step", "both"]
@@ -31,12 +31,12 @@ class AttentionScoreSettings(Settings):
     """See conf/model/attention.yaml."""
 
     score: Literal["additive", "dot", "scaled_dot", "general", "location"]
-    location_positions: PositiveInt
-    d_attention: PositiveInt
-    num_heads: PositiveInt
+    location_positions: Size
+    d_attention: Size
+    num_heads: Size
     join: Literal["input", "output", "output_only"]
     span: Literal["global", "local_m", "local_p"]
-    window: PositiveInt
+    window: Size
     choice: Literal["soft", "straight_through", "score_function"]
     temperature: PositiveFloat
     coverage: bool
@@ -66,9 +66,9 @@ class AttentionSettings(Settings):
 
     kind: Literal["attention"]
     cell: Cell
-    d_embedding: PositiveInt
-    d_hidden: PositiveInt
-    num_layers: PositiveInt
+    d_embedding: Size
+    d_hidden: Size
+    num_layers: Depth
     bidirectional: bool
     attention: AttentionScoreSettings
     dropout: Share
@@ -79,17 +79,17 @@ class TransformerSettings(Settings):
     """See conf/model/transformer.yaml."""
 
     kind: Literal["transformer"]
-    num_encoder_layers: PositiveInt
-    num_decoder_layers: PositiveInt
-    d_model: PositiveInt
-    d_ff: PositiveInt
-    num_heads: PositiveInt
-    num_key_value_heads: PositiveInt | None
+    num_encoder_layers: Depth
+    num_decoder_layers: Depth
+    d_model: Size
+    d_ff: Size
+    num_heads: Size
+    num_key_value_heads: Size | None
     norm: Literal["pre", "post"]
     normalization: Literal["layer", "rms"]
     positions: Literal["sinusoidal", "learned", "rotary", "relative"]
-    max_positions: PositiveInt
-    max_relative_distance: PositiveInt
+    max_positions: Size
+    max_relative_distance: Size
     activation: Literal["relu", "gelu", "swiglu"]
     dropout: Share
     attention_dropout: Share

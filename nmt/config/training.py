@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from nmt.config.kinds import PositiveShare, Settings, Share, UnitInterval
+from nmt.config.kinds import PositiveShare, Settings, Share, Size, UnitInterval
 
 
 class AdamSettings(Settings):
@@ -137,11 +137,11 @@ ConsistencySettings = Annotated[NoConsistency | RDropSettings | SimCutSettings, 
 class SearchSettings(Settings):
     """What greedy and beam search have in common."""
 
-    max_length_ratio: NonNegativeFloat
-    max_length_extra: NonNegativeInt
-    min_length: NonNegativeInt
-    max_source_tokens: PositiveInt
-    max_tokens: PositiveInt
+    max_length_ratio: Annotated[float, Field(ge=0, le=100)]
+    max_length_extra: Annotated[int, Field(ge=0, le=10_000)]
+    min_length: Annotated[int, Field(ge=0, le=10_000)]
+    max_source_tokens: Size
+    max_tokens: Annotated[int, Field(gt=0, le=1 << 24)]
 
 
 class GreedySettings(SearchSettings):
@@ -154,8 +154,8 @@ class BeamSettings(SearchSettings):
     """See conf/decoding/beam.yaml."""
 
     kind: Literal["beam"]
-    beam_size: PositiveInt
-    length_penalty: NonNegativeFloat
+    beam_size: Annotated[int, Field(gt=0, le=1_000)]
+    length_penalty: Annotated[float, Field(ge=0, le=10)]
     length_penalty_kind: Literal["power", "wu"]
 
 

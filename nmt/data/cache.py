@@ -17,16 +17,20 @@ def cache_folder() -> Path:
 
 
 def content_key(*parts: str | bytes | Iterable[str]) -> str:
-    """Return a short name for the content of all parts: texts, bytes, or lists of lines."""
-    digest = hashlib.sha256()
+    """Return a short name for the content of all parts: texts, bytes, or lists of lines.
+
+    Each part is digested alone: whatever a text holds, it cannot pass for the end of one part and the next.
+    """
+    whole = hashlib.sha256()
     for part in parts:
+        digest = hashlib.sha256()
         if isinstance(part, bytes):
             digest.update(part)
         else:
             for line in [part] if isinstance(part, str) else part:
                 digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
-        digest.update(b"\0\n")
-    return digest.hexdigest()[:24]
+        whole.update(digest.digest())
+    return whole.hexdigest()[:24]
 
 
 def cached_folder(name: str, make: Callable[[Path], None]) -> Path:

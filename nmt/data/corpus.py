@@ -7,6 +7,7 @@ from typing import Any
 from nmt.config import DataSettings, Files, FilesData, GrammarData, HubData, Multi30kData
 from nmt.data.lines import read_lines
 from nmt.errors import DataError
+from nmt.versions import require
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,17 @@ def read_parallel_files(source: Files, target: Files, key: str) -> ParallelText:
     if not any(line.strip() for line in text.source):
         raise DataError(f"{key}: text is needed; got none in {_names(source)}")
     return text
+
+
+def require_files(settings: DataSettings) -> None:
+    """Raise DataError if what settings of a stranger name is no file: a pipe or a device need not end."""
+    if not isinstance(settings, FilesData):
+        return
+    for split in (settings.train, settings.validation, settings.test):
+        for files in (split.source, split.target):
+            for path in [files] if isinstance(files, str) else files or []:
+                if Path(path).exists() and not Path(path).is_file():
+                    raise DataError(f"data: files are needed, since the run names them; got {path}")
 
 
 def load_corpus(settings: DataSettings) -> Corpus:
@@ -77,6 +89,7 @@ def _read_multi30k(settings: Multi30kData, name: str) -> ParallelText:
 def _load_from_hub(settings: HubData) -> Corpus:
     import datasets  # takes seconds, and few runs need it
 
+    require("datasets")
     try:
         splits = datasets.load_dataset(settings.path, settings.name, data_files=settings.data_files)
     except Exception as error:  # the library raises whatever its loaders, its cache and the network do

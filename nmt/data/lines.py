@@ -17,6 +17,8 @@ logger = logging.getLogger(__name__)
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 STANDARD_INPUT = 0
 BLOCK_SIZE = 1 << 16
+# A few kilobytes of .gz can hold a line that fills the memory.
+MAX_LINE_BYTES = 1 << 24
 # Seconds in which nothing comes from a sender that waits for an answer: more than a program needs between two lines,
 # less than a person notices.
 PATIENCE = 0.05
@@ -58,7 +60,13 @@ def follow_lines(path: str | Path | int, key: str) -> Iterator[bytes | None]:
     name = "standard input" if path == STANDARD_INPUT else path
     try:
         with _open(path) as file:
-            yield from _cut_into_lines(_read_blocks(file))
+            for number, line in _cut_into_lines(_read_blocks(file)):
+                if line is not None and len(line) > MAX_LINE_BYTES:
+                    raise DataError(
+                        f"{key}: lines of at most {MAX_LINE_BYTES} bytes are needed; got more in {name}, "
+                        f"line {number}"
+                    )
+                yield line
     except FileNotFoundError:
         raise DataError(f"{key}: no such file: {name}") from None
     except (OSError, EOFError, zlib.error) as error:
@@ -116,18 +124,23 @@ def _read_blocks(file: gzip.GzipFile | BufferedReader) -> Iterator[bytes]:
             yield b""
 
 
-def _cut_into_lines(blocks: Iterable[bytes]) -> Iterator[bytes | None]:
-    mark = BYTE_ORDER_MARK
+def _cut_into_lines(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """Yield lines with their numbers, from 1; of one that is too long only the beginning, and then no more."""
+    mark, number, size = BYTE_ORDER_MARK, 1, 0
     unfinished: list[bytes] = []
     for block in blocks:
         if not block:
-            yield None
+            yield number, None
             continue
         first, *rest = block.split(b"\n")
         unfinished.append(first)
+        size += len(first)
+        if size > MAX_LINE_BYTES:
+            break
         if rest:
-            yield b"".join(unfinished).removeprefix(mark).removesuffix(b"\r")
-            yield from (line.removesuffix(b"\r") for line in rest[:-1])
-            mark, unfinished = b"", rest[-1:]
+            yield number, b"".join(unfinished).removeprefix(mark).removesuffix(b"\r")
+            for number, line in enumerate(rest[:-1], start=number + 1):
+                yield number, line.removesuffix(b"\r")
+            mark, unfinished, number, size = b"", rest[-1:], number + 1, len(rest[-1])
     if any(unfinished):
-        yield b"".join(unfinished).removeprefix(mark)
+        yield number, b"".join(unfinished).removeprefix(mark)

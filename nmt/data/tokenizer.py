@@ -11,10 +11,12 @@ import sentencepiece
 from nmt.config import TokenizerSettings
 from nmt.data.cache import cached_file, content_key
 from nmt.data.corpus import ParallelText
+from nmt.data.lines import MAX_LINE_BYTES
 from nmt.errors import DataError, SettingsError
+from nmt.versions import require
 
-# A line of training text longer than this many bytes would be passed over by SentencePiece without a word.
-MAX_LINE_BYTES = 1 << 24
+require("sentencepiece")
+
 # What marks the start of a word in pieces: U+2581.
 WORD_START = "▁"
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # TrainerSpec.ModelType of sentencepiece_model.proto
@@ -32,15 +34,19 @@ class Vocabulary:
         self._processor = sentencepiece.SentencePieceProcessor()
         try:
             self._processor.LoadFromSerializedProto(model)
-        except (RuntimeError, OSError):
-            raise DataError("tokenizer.model: a SentencePiece model is needed; got something else") from None
-        self.num_pieces: int = self._processor.get_piece_size()
+            self.num_pieces: int = self._processor.get_piece_size()
+            # Of pieces that are no UTF-8, it would complain in the middle of a translation.
+            self._processor.id_to_piece(list(range(self.num_pieces)))
+        except (RuntimeError, OSError, UnicodeDecodeError):
+            raise _no_model() from None
         self.size = self.num_pieces
         self.pad_id = self._special(self._processor.pad_id())
         self.unk_id = self._special(self._processor.unk_id())
         self.bos_id = self._special(self._processor.bos_id())
         self.eos_id = self._special(self._processor.eos_id())
         self._not_text = {self.pad_id, self.bos_id, self.eos_id}
+        if len(self._not_text | {self.unk_id}) < 4:
+            raise _no_model("one token for two of padding, unknown, beginning and end")
 
     def _special(self, given: int) -> int:
         if given >= 0:
@@ -51,10 +57,10 @@ class Vocabulary:
     @cached_property
     def kind(self) -> str:
         """How the model segments: `bpe`, `unigram`, `word` or `char`."""
-        trainer = next((value for number, value in _fields(self.model) if number == 2), b"")
-        assert isinstance(trainer, bytes)
-        types = [value for number, value in _fields(trainer) if number == 3]
-        return KINDS[int(types[-1])] if types else "unigram"  # what protobuf leaves out is the default
+        trainer = b"".join(_messages(self.model, 2))  # protobuf adds up what comes twice
+        types = [value for number, value in _fields(trainer) if number == 3 and isinstance(value, int)]
+        known = [value for value in types if value in KINDS]
+        return KINDS[known[-1]] if known else "unigram"  # the default of what is left out, or unknown
 
     @cached_property
     def pieces(self) -> list[str]:
@@ -72,12 +78,10 @@ class Vocabulary:
     @cached_property
     def is_normal(self) -> list[bool]:
         """Whether each piece is learned from text, and so neither special, nor a byte, nor defined by a user."""
-        messages = [value for number, value in _fields(self.model) if number == 1]
-        assert len(messages) == self.num_pieces
-        normal = []
-        for message in messages:
-            assert isinstance(message, bytes)
-            normal.append(all(value == NORMAL for number, value in _fields(message) if number == 3))
+        normal = [
+            all(value == NORMAL for number, value in _fields(message) if number == 3)
+            for message in _messages(self.model, 1)
+        ]
         return normal + [False] * (self.size - self.num_pieces)
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
@@ -148,7 +152,7 @@ def _train_sentencepiece(settings: TokenizerSettings, sides: list[list[str]]) ->
             character_coverage=settings.character_coverage,
             byte_fallback=settings.byte_fallback,
             normalization_rule_name=settings.normalization,
-            max_sentence_length=MAX_LINE_BYTES,
+            max_sentence_length=MAX_LINE_BYTES,  # longer ones it would pass over without a word
             pad_id=0,
             unk_id=1,
             bos_id=2,
@@ -163,6 +167,15 @@ def _train_sentencepiece(settings: TokenizerSettings, sides: list[list[str]]) ->
 def _lines_with_text(sides: list[list[str]]) -> Iterator[str]:
     # SentencePiece ends a text at NUL.
     return (line.replace("\0", " ") for side in sides for line in side if line.strip())
+
+
+def _no_model(instead: str = "something else") -> DataError:
+    return DataError(f"tokenizer.model: a SentencePiece model is needed; got {instead}")
+
+
+def _messages(message: bytes, number: int) -> list[bytes]:
+    """Return the messages, or texts, that a message holds under a number."""
+    return [value for field, value in _fields(message) if field == number and isinstance(value, bytes)]
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
@@ -190,6 +203,8 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
         if wire_type == 0:
             yield key >> 3, number()
         else:
+            if wire_type not in (1, 2, 5):
+                raise _no_model()
             size = {1: 8, 5: 4}[wire_type] if wire_type != 2 else number()
             position += size
             yield key >> 3, message[position - size : position]

@@ -20,6 +20,7 @@ from nmt.models.transformer_layers import (
     SelfAttention,
     Stack,
 )
+from nmt.versions import require
 
 # The bias of what is never to come: its probability is exactly zero in float32, and float16 can still hold it.
 FORBIDDEN = -1e4
@@ -35,6 +36,7 @@ def load_ctranslate2() -> Any:
         raise UserError(
             f"format: the extra `export` is needed for ctranslate2: pip install 'nmt[export]'; got {error}"
         ) from None
+    require("ctranslate2")
     return ctranslate2
 
 

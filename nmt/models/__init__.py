@@ -36,3 +36,7 @@ True
 
 `scripts/classify.py` and `scripts/forecast.py` do both.
 """
+
+from nmt.versions import require
+
+require("torch")

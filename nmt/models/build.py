@@ -1,6 +1,10 @@
 """From settings to a model."""
 
+from typing import Any
+
+import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from nmt.config import AttentionSettings, ModelSettings, RNNSettings, TiedEmbeddings, TransformerSettings
 from nmt.data.tokenizer import Tokenizer
@@ -24,6 +28,29 @@ def build_model(settings: ModelSettings, tokenizer: Tokenizer) -> Seq2Seq:
         case AttentionSettings():
             parts = _vocabulary_layers(tokenizer, settings.d_embedding, settings.tied_embeddings)
             return AttentionSeq2Seq(*parts, **values | values.pop("attention"))
+
+
+def parameter_shapes(settings: ModelSettings, tokenizer: Tokenizer) -> dict[str, torch.Size]:
+    """Return the names and shapes of the parameters that the model would have, without the memory that they take."""
+    with torch.device("meta"), _WithoutNormalNumbers():
+        model = build_model(settings, tokenizer)
+    return {name: parameter.shape for name, parameter in model.named_parameters()}
+
+
+class _WithoutNormalNumbers(TorchFunctionMode):
+    """Draw no normal numbers: where there is no memory for them, PyTorch takes a second to find out how."""
+
+    def __torch_function__(
+        self,
+        function: Any,
+        types: Any,
+        arguments: tuple[Any, ...] = (),
+        keywords: dict[str, Any] | None = None,
+    ) -> Any:
+        keywords = keywords or {}
+        if function in (nn.init.normal_, torch.Tensor.normal_):
+            return keywords["tensor"] if "tensor" in keywords else arguments[0]
+        return function(*arguments, **keywords)
 
 
 def _vocabulary_layers(

@@ -9,16 +9,17 @@ import torch
 
 from nmt.config import TrainingSettings, TrainSettings
 from nmt.data.batching import padding_share
-from nmt.data.corpus import Corpus, load_corpus
+from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_device, choose_precision
 from nmt.errors import RunError
 from nmt.evaluation.scoring import Evaluation
+from nmt.files import require_plain
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
-from nmt.run_directory import RunDirectory, to_json, write_atomically
+from nmt.run_directory import RunDirectory, require_weights, to_json, write_atomically
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.pairs import training_pairs
 from nmt.training.trainer import Trainer
@@ -43,6 +44,10 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
     is_taken = run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir()))
     if is_taken and not settings.resume:
         raise RunError(f"run: a new or empty folder is needed; got {run.path}")
+    if run.path.is_dir():
+        require_plain(run.path)  # what is written there is not to go elsewhere
+    if resuming:
+        require_files(settings.data)
     corpus = load_corpus(settings.data)
     tokenizer = (
         run.read_tokenizer(settings.tokenizer.joint)
@@ -51,9 +56,11 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
     )
     dataset = load_dataset(corpus.train, tokenizer)
     selected, left_out = select_pairs(dataset, settings.data.max_length)
+    if steps := run.steps():
+        require_weights(settings.model, tokenizer, [run.step_path(steps[-1])])
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
-    if not run.steps():  # also where a run goes on that stopped before its first checkpoint
+    if not steps:  # also where a run goes on that stopped before its first checkpoint
         start_from(settings.training, model, tokenizer)
     freeze(model, settings.training.freeze)
     trainer = Trainer(

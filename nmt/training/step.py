@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
@@ -137,6 +137,20 @@ class TrainingStep:
         if self.moving_average is not None:
             state |= {f"{name}/{WEIGHT}": parameter for name, parameter in self.model.named_parameters()}
         return state | {BASELINE: self.objective.baseline}
+
+    def shapes_of_state(self, names: Container[str]) -> dict[str, torch.Size]:
+        """Return the shape that each part of `state` has, of what may be there what is in `names`.
+
+        A parameter has all moments or, being frozen, none.
+        """
+        shapes = {BASELINE: self.objective.baseline.shape} if BASELINE in names else {}
+        for name, parameter in self.model.named_parameters():
+            if f"{name}/{WEIGHT}" in names:
+                shapes[f"{name}/{WEIGHT}"] = parameter.shape
+            if any(f"{name}/{key}" in names for key in MOMENTS):
+                shapes |= {f"{name}/{key}": parameter.shape for key in MOMENTS}
+                shapes[f"{name}/step"] = torch.Size()
+        return shapes
 
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
         """Go on from `weights` and `state` of the same model, which were saved together."""

@@ -19,8 +19,9 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.translator import Translator
 from nmt.errors import RunError
 from nmt.evaluation.scoring import corpus_bleu
+from nmt.files import parse_json
 from nmt.models.interface import Seq2Seq
-from nmt.run_directory import RunDirectory, write_atomically
+from nmt.run_directory import RunDirectory, finite, write_atomically
 from nmt.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from nmt.training.figures import Window
 from nmt.training.pairs import TrainingPairs
@@ -63,9 +64,14 @@ class Trainer:
                 self.step.scaler.load_state_dict(self.progress.loss_scale)
         metrics = self.run.path / "metrics.jsonl"
         if metrics.exists():  # what was noted after the checkpoint happens again; the last line may be torn
-            lines = metrics.read_text(encoding="utf-8").split("\n")[:-1]
-            kept = [line for line in lines if json.loads(line)["update"] <= self.progress.update]
-            write_atomically(metrics, "".join(f"{line}\n" for line in kept).encode())
+            lines = metrics.read_bytes().split(b"\n")[:-1]
+            updates = [parse_json(line, metrics).get("update") for line in lines]
+            kept = [
+                line + b"\n"
+                for line, update in zip(lines, updates, strict=True)
+                if isinstance(update, int) and update <= self.progress.update
+            ]
+            write_atomically(metrics, b"".join(kept))
         logger.info("resumed from update %d", self.progress.update)
 
     def plan(self, epoch: int) -> list[Update]:
@@ -273,7 +279,7 @@ class Trainer:
             **figures,
         }
         with open(self.run.path / "metrics.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+            file.write(json.dumps(finite(row)) + "\n")
 
 
 def _duration(seconds: float) -> str:

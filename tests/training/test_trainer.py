@@ -10,9 +10,10 @@ from torch.testing import assert_close
 
 from nmt.data.batching import collate
 from nmt.data.tokenizer import Tokenizer, Vocabulary
-from nmt.run_directory import RunDirectory, average
+from nmt.run_directory import RunDirectory
 from nmt.training.checkpoint import save_checkpoint
 from nmt.training.objective import Objective
+from nmt.weights import average
 
 
 def test_accumulated_micro_batches_equal_one_batch(make_trainer):

@@ -1,0 +1,132 @@
+"""Reading files that a stranger may have written: plain ones only, up to a size, and JSON that says one thing.
+
+Opening a pipe or a device waits, perhaps forever, and a link leads anywhere; nested JSON can exhaust the stack, and
+small text can stand for endless numbers. All of that is refused in one line.
+"""
+
+import errno
+import io
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nmt.errors import RunError
+
+# Settings take kilobytes; a header of weights about 100 bytes for each of some hundred tensors.
+MAX_JSON_BYTES = 1 << 22
+# Settings nest four deep, folders of a run three.
+MAX_JSON_DEPTH = 16
+MAX_FOLDER_DEPTH = 16
+# What no name or path can hold: NUL, and the halves of characters that are no text alone.
+NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+def require_plain(folder: Path) -> None:
+    """Raise RunError unless a folder holds nothing but folders and plain files, all the way down."""
+    for path, mode in _entries(folder, MAX_FOLDER_DEPTH):
+        if not stat.S_ISREG(mode):
+            kind = (
+                "a link" if stat.S_ISLNK(mode) else "too deep" if stat.S_ISDIR(mode) else "a pipe or a device"
+            )
+            raise RunError(
+                f"run: nothing but folders and plain files is needed; got {path}, which is {kind}; "
+                "`cp -rL` makes a copy in which links are files"
+            )
+
+
+def _entries(folder: Path, depth: int) -> Iterator[tuple[Path, int]]:
+    """Yield what is in a folder and below, but for folders that are not too deep."""
+    for path in sorted(folder.iterdir()):
+        mode = path.lstat().st_mode
+        if stat.S_ISDIR(mode) and depth:
+            yield from _entries(path, depth - 1)
+        else:
+            yield path, mode
+
+
+def open_plain(path: Path) -> io.BufferedReader:
+    """Open a plain file to read it; OSError for anything else, without waiting for it."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a plain file", str(path))
+    return open(descriptor, "rb")
+
+
+def read_plain(path: Path, max_bytes: int) -> bytes:
+    """Return the content of a plain file of at most `max_bytes`. Raises RunError where it is not that."""
+    try:
+        with open_plain(path) as file:
+            content = file.read(max_bytes + 1)
+    except OSError as error:
+        raise RunError(f"run: a readable {path.name} is needed; got {path}: {error.strerror}") from None
+    if len(content) > max_bytes:
+        raise RunError(f"run: {path.name} of at most {max_bytes} bytes is needed; got more in {path}")
+    return content
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object. Raises RunError if it is missing, damaged, or more than a file of a run ever is."""
+    return parse_json(read_plain(path, MAX_JSON_BYTES), path)
+
+
+def parse_json(content: bytes, origin: Path) -> dict[str, Any]:
+    """Return the JSON object in `content`, of which an error says that it is in `origin`.
+
+    Each key comes once, numbers are finite and integers have at most 18 digits. Raises RunError.
+    """
+    try:
+        value = json.loads(
+            content.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_constant=_refuse_number,
+            parse_float=_finite,
+            parse_int=_integer,
+        )
+        _require_shallow(value)
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"run: a readable {origin.name} is needed; got {origin}: {error}") from None
+    if not isinstance(value, dict):
+        raise RunError(f"run: a JSON object is needed; got {origin}, which holds something else")
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key comes twice")
+    return found
+
+
+def _refuse_number(text: str) -> Any:
+    raise ValueError(f"{text[:20]} is no number that settings can have")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if abs(number) != float("inf") else _refuse_number(text)
+
+
+def _integer(text: str) -> int:
+    return int(text) if len(text) <= 18 else _refuse_number(text)
+
+
+def _require_shallow(value: Any) -> None:
+    """Raise ValueError for what nests too deep, or holds text that no file name could be."""
+    level = [value]
+    for _ in range(MAX_JSON_DEPTH):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below += [*item.keys(), *item.values()]
+            elif isinstance(item, list):
+                below += item
+            elif isinstance(item, str) and NO_TEXT.search(item):
+                raise ValueError("NUL or half a character in a text")
+        level = below
+    if level:
+        raise ValueError(f"more than {MAX_JSON_DEPTH} levels")

@@ -1,0 +1,135 @@
+"""What the tests of hostile runs share: one tiny run, and copies of it to spoil."""
+
+import contextlib
+import hashlib
+import io
+import json
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from nmt import cli
+
+LINES = b"Das Haus ist alt.\n\nDer Hund schl\xc3\xa4ft.\n"
+SECONDS = 20  # for what takes a tenth of one
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A run of which a test may do as it likes."""
+
+    path: Path
+
+    @property
+    def checkpoint(self) -> Path:
+        """The folder that is translated from."""
+        step = json.loads((self.path / "best.json").read_text())["step"]
+        return self.path / "checkpoints" / f"step-{step:06d}"
+
+    @property
+    def weights(self) -> Path:
+        """The weights that are translated with."""
+        return self.checkpoint / "model.safetensors"
+
+    def edit_config(self, key: str, value: object) -> None:
+        """Give a setting, by its dotted key, another value."""
+        config = json.loads((self.path / "config.json").read_text())
+        *path, last = key.split(".")
+        settings = config
+        for part in path:
+            settings = settings[part]
+        settings[last] = value
+        (self.path / "config.json").write_text(json.dumps(config))
+
+    def edit_header(self, change) -> None:
+        """Change the header of the weights, by a function of it, and let the manifest describe the result."""
+        content = self.weights.read_bytes()
+        (length,) = struct.unpack("<Q", content[:8])
+        header = json.loads(content[8 : 8 + length])
+        changed = change(header) or header
+        encoded = changed if isinstance(changed, bytes) else json.dumps(changed).encode()
+        self.write_weights(struct.pack("<Q", len(encoded)) + encoded + content[8 + length :])
+
+    def write_weights(self, content: bytes) -> None:
+        """Replace the weights, and let the manifest describe them."""
+        self.weights.write_bytes(content)
+        self.describe(self.weights)
+
+    def describe(self, path: Path) -> None:
+        """Let the manifests describe a file as it is now, as somebody who means harm would."""
+        content = path.read_bytes()
+        for manifest in self.path.glob("checkpoints/*/manifest.json"):
+            if path.parent in (manifest.parent, self.path):
+                facts = json.loads(manifest.read_text())
+                facts[path.name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+                manifest.write_text(json.dumps(facts))
+
+
+@pytest.fixture(scope="session")
+def good_run(tmp_path_factory, tiny_training):
+    """Train a tiny run that nothing is wrong with."""
+    folder = tmp_path_factory.mktemp("good")
+    arguments = ("train", f"run={folder / 'run'}", *tiny_training("transformer"), "training.max_updates=2")
+    done = subprocess.run(
+        [sys.executable, "-m", "nmt", *arguments], capture_output=True, cwd=folder, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return folder / "run"
+
+
+@pytest.fixture
+def victim(good_run, tmp_path):
+    """Return a function that copies the run, in place of an earlier copy."""
+
+    def make() -> Victim:
+        path = tmp_path / "run"
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(good_run, path)
+        return Victim(path)
+
+    return make
+
+
+class TooSlow(BaseException):
+    """A command that hangs; no error of the command's own, so that nothing there catches it."""
+
+
+def _stop(*_):
+    raise TooSlow
+
+
+def run_command(*arguments: str) -> tuple[object, bytes, str]:
+    """Run a command in this process: exit code, standard output and standard error."""
+    out, err = io.BytesIO(), io.StringIO()
+    replaced = {"stdin": io.TextIOWrapper(io.BytesIO(LINES)), "stdout": io.TextIOWrapper(out)}
+    streams = {name: getattr(sys, name) for name in replaced}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+    signal.signal(signal.SIGALRM, _stop)
+    remaining, _ = signal.setitimer(signal.ITIMER_REAL, SECONDS)  # that of the whole test
+    try:
+        vars(sys).update(replaced)
+        with contextlib.redirect_stderr(err):
+            code: object = cli.main(arguments)
+    except TooSlow:
+        code = f"more than {SECONDS} seconds"
+    except BaseException as error:
+        code = repr(error)
+    finally:
+        sys.stdout.flush()
+        vars(sys).update(streams)
+        signal.setitimer(signal.ITIMER_REAL, remaining)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    return code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="session")
+def command():
+    """Return the function that runs a command in this process, for there are hundreds of them."""
+    return run_command
