@@ -101,6 +101,7 @@ def test_a_run_from_another_starts_from_it_again_where_it_stopped_before_its_fir
     nmt("train", "run=child", *tiny_training(), "training.from_run=parent")
     rows = (tmp_path / "child" / "metrics.jsonl").read_text().split("\n")
     shutil.rmtree(tmp_path / "child" / "checkpoints")
+    (tmp_path / "child" / "last.json").unlink()
     nmt("train", "run=child", "resume=true")
     assert (tmp_path / "child" / "metrics.jsonl").read_text().split("\n")[0].split('"loss"')[1].split(",")[
         0
