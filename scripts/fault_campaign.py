@@ -10,6 +10,7 @@ With --seconds, no further run is begun after so many seconds.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -51,8 +52,6 @@ def train(run: Path, overrides: list[str], log: Path) -> subprocess.Popen[bytes]
 
 def outcome(run: Path) -> dict[str, Any]:
     """Return all that a finished run has come to, but for how long it took."""
-    import hashlib
-
     found: dict[str, Any] = {}
     for path in sorted(run.rglob("*")):
         name = str(path.relative_to(run))
