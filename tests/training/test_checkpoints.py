@@ -2,11 +2,13 @@
 
 import itertools
 import json
+import logging
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +53,8 @@ def test_the_one_before_a_damaged_checkpoint_is_used(damage, train_in, outcome, 
     kept = outcome(run)
     changed = changed_files(outcome(whole), kept)
     assert all(name.startswith("checkpoints/damaged-step-000004/") for name in changed), changed
+    is_checkpoint_no_more = damage in ("manifest missing", "folder missing")
+    assert bool(changed) != is_checkpoint_no_more, "what is left of a checkpoint is kept"
 
 
 def test_nothing_is_guessed_where_no_checkpoint_is_whole(train_in, tmp_path):
@@ -149,6 +153,11 @@ def test_a_full_disk_costs_no_checkpoint(nmt, small_disk, tiny_training, outcome
     done = nmt("train", f"run={run}", "resume=true", "training.max_updates=6", code=2)
     assert "Read-only file system; the last good checkpoint is step-4" in done.stderr.decode().split("\n")[-2]
     assert b"Traceback" not in done.stderr
+
+
+def test_a_line_of_the_log_that_cannot_be_written_is_an_error():
+    with pytest.raises(OSError, match="No space left on device"), log_file(Path("/dev/full")):
+        logging.getLogger("nmt").warning("something")
 
 
 def test_one_run_has_one_trainer(nmt, tmp_path, tiny_training):
