@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-slow test-all check build clean
+.PHONY: help setup demo test test-slow test-all check campaign build clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -37,6 +37,11 @@ check: setup ## Check style and types, then run the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(MAKE) test
+
+campaign: setup ## Kill, crowd and exhaust trainings: an hour and a half of it
+	$(BIN)/python scripts/fault_campaign.py --kills 100
+	$(BIN)/python scripts/parallel_runs.py --runs 20 --at-once 4
+	$(BIN)/python scripts/soak.py --minutes 30
 
 build: setup ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel

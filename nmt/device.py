@@ -1,6 +1,7 @@
 """Which device computes, and in which precision: what it really does, not what it emulates."""
 
 import ctypes
+import os
 import sys
 
 import torch
@@ -43,6 +44,16 @@ def _keep_freed_memory() -> None:
         mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
         mallopt(M_MMAP_MAX, 0)
         mallopt(M_ARENA_MAX, 1)  # what threads free is returned otherwise
+
+
+def require_determinism(is_required: bool) -> None:
+    """Allow only algorithms that give the same bits again; to be called before a GPU is used.
+
+    Where an operation has none, PyTorch raises RuntimeError.
+    """
+    if is_required:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS needs for it
+    torch.use_deterministic_algorithms(is_required)
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-FORMAT = 2
-# What came with format 2, at the values that do what format 1 did.
+FORMAT = 3
+# What came with formats 2 and 3, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -34,13 +34,18 @@ ADDED_TO_TRAINING: dict[str, Any] = {
     "source_vectors": None,
     "target_vectors": None,
     "freeze": [],
+    "max_updates_skipped": 25,
 }
-ADDED: dict[str, Any] = {"teacher_forcing": {"kind": "constant"}, "consistency": {"kind": "none"}}
+ADDED: dict[str, Any] = {
+    "deterministic": False,
+    "teacher_forcing": {"kind": "constant"},
+    "consistency": {"kind": "none"},
+}
 
 
 def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run in this version's format; those of an unknown one come back as they are."""
-    if config.get("format") != 1:
+    if config.get("format") not in range(1, FORMAT):
         return dict(config)
     model, training = config.get("model"), config.get("training")
     if not isinstance(model, dict) or not isinstance(training, dict):

@@ -189,7 +189,7 @@ def finite(value: Any) -> Any:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name, flush it to the disk, and give it its name."""
+    """Write a file under a temporary name, flush it to the disk, and give it its name, for good as well."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     try:
@@ -198,5 +198,15 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+        flush_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def flush_folder(path: Path) -> None:
+    """Have the names in a folder on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -16,7 +16,10 @@ NEW_OF_MODEL = (
 NEW_OF_ATTENTION = (
     "location_positions", "num_heads", "span", "window", "choice", "temperature", "coverage",
 )  # fmt: skip
-NEW_OF_TRAINING = ("subword_sampling", "ema_decay", "from_run", "source_vectors", "target_vectors", "freeze")
+NEW_OF_TRAINING = (
+    "subword_sampling", "ema_decay", "from_run", "source_vectors", "target_vectors", "freeze",
+    "max_updates_skipped",
+)  # fmt: skip
 
 
 def old_name(name):
@@ -30,7 +33,7 @@ def old_name(name):
 def make_old(run):
     """Turn a run into what format 1 would have written."""
     config = json.loads((run / "config.json").read_text())
-    for key in ("teacher_forcing", "consistency"):
+    for key in ("teacher_forcing", "consistency", "deterministic"):
         del config[key]
     for key in NEW_OF_MODEL:
         config["model"].pop(key, None)

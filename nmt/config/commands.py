@@ -63,6 +63,7 @@ class TrainSettings(Settings):
     seed: NonNegativeInt
     device: Device
     precision: Precision
+    deterministic: bool
     data: DataSettings
     tokenizer: TokenizerSettings
     model: ModelSettings

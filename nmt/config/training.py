@@ -85,6 +85,7 @@ class TrainingSettings(Settings):
     keep_checkpoints: Annotated[int, Field(ge=2)]
     patience: PositiveInt | None
     log_every: PositiveInt
+    max_updates_skipped: PositiveInt
     subword_sampling: PositiveShare | None
     ema_decay: Share | None
     from_run: str | None

@@ -139,7 +139,8 @@ def _cut_into_lines(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes | None
             break
         if rest:
             yield number, b"".join(unfinished).removeprefix(mark).removesuffix(b"\r")
-            for number, line in enumerate(rest[:-1], start=number + 1):
+            for line in rest[:-1]:
+                number += 1
                 yield number, line.removesuffix(b"\r")
             mark, unfinished, number, size = b"", rest[-1:], number + 1, len(rest[-1])
     if any(unfinished):

@@ -1,10 +1,14 @@
 """Saving the state of training, and taking it up again."""
 
+import logging
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pydantic
 import safetensors.torch
@@ -18,11 +22,17 @@ from nmt.run_directory import (
     STATE,
     TRAINING_TENSORS,
     RunDirectory,
+    flush_folder,
     to_json,
     write_atomically,
 )
+from nmt.training.figures import WindowState
 from nmt.training.step import TrainingStep
 from nmt.weights import MANIFEST, file_facts, read_tensors, require_shapes, set_parameters
+
+logger = logging.getLogger(__name__)
+
+TEMPORARY_FILE = re.compile(r"\.[a-z.]+\.(json|jsonl|model)\.\d+")  # what write_atomically left behind
 
 
 @dataclass
@@ -41,6 +51,9 @@ class Progress:
     validations_without_gain: NonNegativeInt = 0
     max_tokens: PositiveInt | None = None  # what training.max_tokens=auto found
     loss_scale: dict[str, int | float] = field(default_factory=dict)  # of float16
+    window: WindowState = field(default_factory=WindowState)  # figures since the last line of the log
+    interim: NonNegativeInt | None = None  # the update of a checkpoint that only an interruption asked for
+    origins: dict[str, str] = field(default_factory=dict)  # hashes of what the run learns from, by their keys
 
 
 PROGRESS = pydantic.TypeAdapter(Progress)
@@ -52,52 +65,154 @@ def save_checkpoint(
     state: Mapping[str, Tensor],
     progress: Progress,
     keep: int,
+    is_interim: bool = False,
 ) -> Path:
     """Write the checkpoint of `progress.update`, point `last.json` and `best.json`, and drop what is no longer kept.
 
-    The folder gets its name when all of it, the manifest last, is on the disk; the manifest describes the tokenizer,
-    too, without which the weights mean nothing. Kept are the newest `keep` and
-    the best.
+    The folder gets its name when all of it, the manifest last, is on the disk; whatever happens before leaves nothing.
+    The manifest describes the tokenizer, too, without which the weights mean nothing. Kept are the newest `keep` and
+    the best. A checkpoint that only an interruption asked for (`is_interim`) is kept beside them until the next one, so
+    that a run which was interrupted ends with the checkpoints of one that was not.
     """
+    superseded, progress.interim = progress.interim, progress.update if is_interim else None
     final = run.step_path(progress.update)
     temporary = final.with_name(f".{final.name}")
     shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    contents = {
-        MODEL_WEIGHTS: _serialise(weights),
-        TRAINING_TENSORS: _serialise(state),
-        STATE: to_json(asdict(progress)),
-    }
-    for name, content in contents.items():
-        write_atomically(temporary / name, content)
-    described = [*(temporary / name for name in contents), *run.path.glob("tokenizer*.model")]
-    write_atomically(temporary / MANIFEST, to_json({path.name: file_facts(path) for path in described}))
-    shutil.rmtree(final, ignore_errors=True)
-    os.replace(temporary, final)
-    write_atomically(run.path / "last.json", to_json({"step": progress.update}))
-    write_atomically(run.path / "best.json", to_json({"step": progress.best_step or progress.update}))
-    for step in run.steps()[:-keep]:
-        if step != progress.best_step:
-            shutil.rmtree(run.step_path(step))
+    try:
+        temporary.mkdir(parents=True)
+        contents = {
+            MODEL_WEIGHTS: _serialise(weights),
+            TRAINING_TENSORS: _serialise(state),
+            STATE: to_json(asdict(progress)),
+        }
+        for name, content in contents.items():
+            write_atomically(temporary / name, content)
+        described = [*(temporary / name for name in contents), *run.path.glob("tokenizer*.model")]
+        write_atomically(temporary / MANIFEST, to_json({path.name: file_facts(path) for path in described}))
+        _discard(final)
+        os.replace(temporary, final)
+        flush_folder(final.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    _point(run, progress)
+    steps = run.steps()
+    regular = [step for step in steps if step not in (superseded, progress.interim)]
+    for step in set(steps) - {*regular[-keep:], progress.best_step, progress.interim}:
+        _discard(run.step_path(step))
     return final
 
 
-def load_checkpoint(run: RunDirectory, step: TrainingStep) -> Progress:
-    """Take up training from the last checkpoint of a run. Raises RunError if it is damaged or does not fit."""
-    folder = run.step_path(run.steps()[-1])
-    weights, state = (read_tensors(folder / name) for name in (MODEL_WEIGHTS, TRAINING_TENSORS))
-    set_parameters(step.model, weights, folder)
-    found = {name: tensor.shape for name, tensor in state.items()}
-    require_shapes(step.shapes_of_state(found), found, folder / TRAINING_TENSORS)
-    step.load(weights, state)
+def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str, str]) -> Progress:
+    """Take up training from the last checkpoint of a run that is whole; from the start, if none was saved yet.
+
+    One that is damaged is named and set aside. Raises RunError if all are, or if what was saved does not fit the
+    model, or comes from other text than `origins` are the hashes of.
+    """
+    newest, steps = _last_saved(run), run.steps()
+    if newest is None and not steps:
+        return Progress(origins=dict(origins))
+    damaged: dict[Path, str] = {}
+    for number in reversed(steps):
+        folder = run.step_path(number)
+        try:
+            weights, state = (read_tensors(folder / name) for name in (MODEL_WEIGHTS, TRAINING_TENSORS))
+            values = _read_state(folder)
+            break
+        except RunError as error:
+            damaged[folder] = str(error).removeprefix("run: ")
+    else:
+        what = next(iter(damaged.values()), f"step-{newest} is the last one that was saved, and not there")
+        raise RunError(
+            f"run: a checkpoint that is whole is needed to go on; got none in {run.checkpoints_path}: {what}"
+        )
     try:
-        return PROGRESS.validate_python(read_json(folder / STATE))
+        progress = PROGRESS.validate_python(values)
     except pydantic.ValidationError as error:
         (problem, *_) = error.errors(include_url=False)
         key = ".".join(map(str, problem["loc"]))
         raise RunError(
             f"run: a state that this version knows is needed; got {folder / STATE}: {key}: {problem['msg']}"
         ) from None
+    refuse_other_origins(progress.origins, origins)
+    set_parameters(step.model, weights, folder)
+    found = {name: tensor.shape for name, tensor in state.items()}
+    require_shapes(step.shapes_of_state(found), found, folder / TRAINING_TENSORS)
+    step.load(weights, state)
+    if newest is not None and newest > number and run.step_path(newest) not in damaged:
+        logger.warning("step-%06d, the last checkpoint, is not there", newest)
+    for other, damage in damaged.items():
+        aside = other.with_name(f"damaged-{other.name}")
+        shutil.rmtree(aside, ignore_errors=True)
+        os.replace(other, aside)
+        logger.warning("%s; set aside as %s", damage, aside.name)
+    _point(run, progress)
+    progress.origins = dict(origins)
+    return progress
+
+
+def refuse_other_origins(saved: Mapping[str, str], present: Mapping[str, str]) -> None:
+    """Raise RunError if text or vocabulary are not what a run began with; what older runs do not tell is not asked."""
+    for key, value in saved.items():
+        if present.get(key, value) != value:
+            raise RunError(
+                f"{key}: what the run began with, of hash {value}, is needed to go on; got {present[key]}"
+            )
+
+
+def clear_unfinished(run: RunDirectory) -> None:
+    """Remove what a process that was killed while it wrote has left; nobody may be writing."""
+    for folder in run.checkpoints_path.glob(".step-*"):
+        shutil.rmtree(folder)
+    for path in run.path.iterdir():
+        if TEMPORARY_FILE.fullmatch(path.name):
+            path.unlink()
+
+
+@contextmanager
+def naming_last_checkpoint(run: RunDirectory) -> Iterator[None]:
+    """Turn an error of the system into one line that says what could not be written, and what is safe."""
+    try:
+        yield
+    except BrokenPipeError:  # of whoever reads standard error, not of the run
+        raise
+    except OSError as error:
+        raise RunError(
+            f"run: a folder that can be written is needed; got {error.filename or run.path}: "
+            f"{error.strerror or error}; {last_checkpoint(run)}"
+        ) from None
+
+
+def last_checkpoint(run: RunDirectory) -> str:
+    """Say which checkpoint is the last one."""
+    steps = run.steps()
+    return f"the last good checkpoint is step-{steps[-1]}" if steps else "no checkpoint was saved yet"
+
+
+def _last_saved(run: RunDirectory) -> int | None:
+    pointer = run.path / "last.json"
+    step = read_json(pointer).get("step") if pointer.exists() else None
+    return step if isinstance(step, int) else None
+
+
+def _read_state(folder: Path) -> dict[str, Any]:
+    path = folder / STATE
+    values = read_json(path)
+    if file_facts(path) != read_json(folder / MANIFEST).get(STATE):
+        raise RunError(f"run: an undamaged state is needed; got {path}, which its manifest does not describe")
+    return values
+
+
+def _point(run: RunDirectory, progress: Progress) -> None:
+    write_atomically(run.path / "last.json", to_json({"step": progress.update}))
+    write_atomically(run.path / "best.json", to_json({"step": progress.best_step or progress.update}))
+
+
+def _discard(folder: Path) -> None:
+    """Remove a checkpoint; a part of it never stands under its name."""
+    if folder.exists():
+        doomed = folder.with_name(f".{folder.name}.old")
+        os.replace(folder, doomed)
+        shutil.rmtree(doomed)
 
 
 def _serialise(tensors: Mapping[str, Tensor]) -> bytes:

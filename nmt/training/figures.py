@@ -1,7 +1,9 @@
 """Figures of updates, and of the updates between two lines of the log."""
 
+import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,42 +18,109 @@ class UpdateFigures:
 
     total: Tensor  # what was minimised
     negative_log_likelihood: Tensor
-    gradient_norm: Tensor
+    gradient_norm: Tensor  # not finite where the update was not applied
     num_tokens: int
     learning_rate: float
     seconds_collating: float  # waiting for data
     ran_out_of_memory: bool  # and was done in smaller parts
 
 
-class Window:
-    """Figures of the updates since the last line of the log."""
+class AppliedUpdate(NamedTuple):
+    """The figures of an update, read from the device."""
 
-    def __init__(self) -> None:
+    total: float
+    negative_log_likelihood: float
+    gradient_norm: float
+    num_tokens: int
+
+
+@dataclass(frozen=True)
+class WindowState:
+    """What a window that goes on with another one is made of."""
+
+    applied: list[AppliedUpdate] = field(default_factory=list)
+    num_skipped: int = 0  # since the last line
+    num_skipped_in_row: int = 0  # up to now, however long ago that began
+
+
+class Window:
+    """Figures of the updates since the last line of the log.
+
+    What was read of them can be saved and taken up again, so that a line of the log is the same in a run that stopped
+    between two lines.
+    """
+
+    def __init__(self, state: WindowState = WindowState()) -> None:
+        self.applied = list(state.applied)
+        self.num_skipped, self.num_skipped_in_row = state.num_skipped, state.num_skipped_in_row
+        self._begin()
+
+    def _begin(self) -> None:
         self.started = time.monotonic()
-        self.updates: list[UpdateFigures] = []
+        self.unread: list[UpdateFigures] = []
+        self.num_updates = self.num_tokens = 0
+        self.seconds_collating = 0.0
 
     def add(self, figures: UpdateFigures) -> None:
         """Count one update."""
-        self.updates.append(figures)
+        self.unread.append(figures)
+        self.last = figures
+        self.num_updates += 1
+        self.num_tokens += figures.num_tokens
+        self.seconds_collating += figures.seconds_collating
+
+    def leave_out(self, seconds: float) -> None:
+        """Do not count so many seconds, in which something else than training was done."""
+        self.started += seconds
 
     def seconds_per_update(self) -> float:
         """Return the mean time of an update."""
-        return (time.monotonic() - self.started) / max(1, len(self.updates))
+        return (time.monotonic() - self.started) / max(1, self.num_updates)
 
-    def figures(self) -> dict[str, float]:
-        """Return loss per target token, target tokens per second, and the figures of the last update."""
-        num_tokens = sum(update.num_tokens for update in self.updates)
-        total, nll = (
-            float(torch.stack([getattr(update, name) for update in self.updates]).sum())
-            for name in ("total", "negative_log_likelihood")
-        )
-        norms = torch.stack([update.gradient_norm for update in self.updates])
-        return {
-            "loss": total / num_tokens,
-            "negative_log_likelihood": nll / num_tokens,
-            "tokens_per_second": num_tokens / (time.monotonic() - self.started),
-            "seconds_waiting_for_data": sum(update.seconds_collating for update in self.updates),
-            "learning_rate": self.updates[-1].learning_rate,
-            "gradient_norm": float(norms[-1]),
-            "updates_skipped": int((~norms.isfinite()).sum()),
+    def read(self) -> None:
+        """Read from the device what came of the updates; waits for the last one."""
+        if not self.unread:
+            return
+        columns = [
+            torch.stack([getattr(update, name) for update in self.unread]).tolist()
+            for name in AppliedUpdate._fields[:3]
+        ]
+        for total, nll, norm, update in zip(*columns, self.unread, strict=True):
+            applied = AppliedUpdate(total, nll, norm, update.num_tokens)
+            if math.isfinite(applied.gradient_norm):
+                self.applied.append(applied)
+                self.num_skipped_in_row = 0
+            else:
+                self.num_skipped += 1
+                self.num_skipped_in_row += 1
+        self.unread = []
+
+    def state(self) -> WindowState:
+        """Return what a window that goes on with this one is made of."""
+        self.read()
+        return WindowState(list(self.applied), self.num_skipped, self.num_skipped_in_row)
+
+    def close(self) -> dict[str, float]:
+        """Return loss per target token, target tokens per second, and figures of the last update; begin anew.
+
+        The loss is that of the updates that were applied; if there were none, it is not a number.
+        """
+        self.read()
+        applied, self.applied = self.applied, []
+        num_skipped, self.num_skipped = self.num_skipped, 0
+        num_tokens = sum(update.num_tokens for update in applied)
+
+        def mean(name: str) -> float:
+            return sum(getattr(update, name) for update in applied) / num_tokens if applied else math.nan
+
+        figures = {
+            "loss": mean("total"),
+            "negative_log_likelihood": mean("negative_log_likelihood"),
+            "tokens_per_second": self.num_tokens / (time.monotonic() - self.started),
+            "seconds_waiting_for_data": self.seconds_collating,
+            "learning_rate": self.last.learning_rate,
+            "gradient_norm": applied[-1].gradient_norm if applied else math.nan,
+            "updates_skipped": num_skipped,
         }
+        self._begin()
+        return figures

@@ -1,26 +1,29 @@
 """One training run from settings to a scored model: data, run directory, training, final translation."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 
+from nmt.check import flatten
 from nmt.config import TrainingSettings, TrainSettings
 from nmt.data.batching import padding_share
+from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
 from nmt.data.word_vectors import read_word_vectors
-from nmt.device import choose_device, choose_precision
+from nmt.device import choose_device, choose_precision, require_determinism
 from nmt.errors import RunError
 from nmt.evaluation.scoring import Evaluation
 from nmt.files import require_plain
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import RunDirectory, require_weights, to_json, write_atomically
+from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
+from nmt.training.log_file import log_file
 from nmt.training.pairs import training_pairs
 from nmt.training.trainer import Trainer
 from nmt.training.validation import evaluate_model
@@ -34,6 +37,7 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
     Nothing is written before settings, device, data and tokenizer are known to be good.
     Raises UserError for what the user can mend.
     """
+    require_determinism(settings.deterministic)
     device = choose_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     resuming = run.config_path.exists()
@@ -73,19 +77,25 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         device,
         dtype,
     )
-    if resuming:
-        trainer.resume()
-        if reason := trainer.reason_to_stop():
-            logger.info("%s is finished: %s", run.path, reason)
-            if (run.path / "test.json").exists() or corpus.test is None:
-                return None
-            return final_test(settings, run, corpus, device, dtype)
-    run.path.mkdir(parents=True, exist_ok=True)
-    run.write_tokenizer(tokenizer)
-    run.write_config(
-        settings.model_dump(mode="json", exclude={"run", "resume"})
-    )  # last: it makes the folder a run
-    with log_file(run.path / "train.log"):
+    trainer.progress.origins = origins(corpus, tokenizer)
+    with naming_last_checkpoint(run), log_file(run.path / "train.log"):
+        if run.config_path.exists() != resuming:
+            raise RunError(
+                f"run: a folder of its own is needed; got {run.path}, where another run began just now"
+            )
+        clear_unfinished(run)
+        if resuming:
+            trainer.resume()
+            if reason := trainer.reason_to_stop():
+                logger.info("%s is finished: %s", run.path, reason)
+                if (run.path / "test.json").exists() or corpus.test is None:
+                    return None
+                return final_test(settings, run, corpus, device, dtype)
+            _log_changes(run.read_config(), settings)
+        run.write_tokenizer(tokenizer)
+        run.write_config(
+            settings.model_dump(mode="json", exclude={"run", "resume"})
+        )  # last: it makes the folder a run
         if left_out.empty or left_out.too_long:
             logger.warning(
                 "left out of training: %d pairs with an empty side, %d longer than data.max_length=%d tokens",
@@ -96,6 +106,15 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         _log_plan(trainer, corpus, tokenizer)
         trainer.train()
         return None if corpus.test is None else final_test(settings, run, corpus, device, dtype)
+
+
+def origins(corpus: Corpus, tokenizer: Tokenizer) -> dict[str, str]:
+    """Return hashes of what a run learns from, by the keys that it comes from: a run goes on with the same alone."""
+    return {
+        "data.train": content_key(corpus.train.source, corpus.train.target),
+        "data.validation": content_key(corpus.validation.source, corpus.validation.target),
+        "tokenizer": content_key(tokenizer.source.model, tokenizer.target.model),
+    }
 
 
 def start_from(settings: TrainingSettings, model: Seq2Seq, tokenizer: Tokenizer) -> None:
@@ -160,15 +179,12 @@ def _log_plan(trainer: Trainer, corpus: Corpus, tokenizer: Tokenizer) -> None:
     logger.info("device       %s, %s", trainer.device, str(trainer.dtype).removeprefix("torch."))
 
 
-@contextmanager
-def log_file(path: Path) -> Iterator[None]:
-    """Write what is logged meanwhile to a file as well."""
-    handler = logging.FileHandler(path, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    root = logging.getLogger("nmt")
-    root.addHandler(handler)
-    try:
-        yield
-    finally:
-        root.removeHandler(handler)
-        handler.close()
+def _log_changes(own: Mapping[str, Any], settings: TrainSettings) -> None:
+    """Say which settings of a run are others from now on."""
+    before, now = (
+        dict(flatten(own)),
+        dict(flatten(settings.model_dump(mode="json", exclude={"run", "resume"}))),
+    )
+    for key in sorted(before.keys() | now.keys()):
+        if before.get(key) != now.get(key):
+            logger.info("changed      %s: %s before, %s now", key, before.get(key), now.get(key))

@@ -61,8 +61,8 @@ class TrainingStep:
     def run(self, number: int, micro_batches: Update) -> UpdateFigures:
         """Run update `number`, counted from 1, on micro-batches of indices into the pairs.
 
-        An update whose gradient is not finite is not applied; the device decides that, too. Where memory runs out,
-        the update begins again with micro-batches of half the size.
+        An update whose loss or gradient is not finite is not applied; the device decides that, too. Where memory runs
+        out, the update begins again with micro-batches of half the size.
         """
         limits = self.settings.training
         rate = learning_rate(
@@ -219,5 +219,7 @@ class TrainingStep:
             sample_mask = drawn >= self.teacher_forcing_ratio
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
             loss = self.objective(batch, sample_mask)
-        self.scaler.scale(loss.total / num_tokens).backward()
+        # One where the loss is finite; else not a number, and then the gradients are none either.
+        is_finite = 1 + 0 * loss.total.detach()
+        self.scaler.scale(loss.total * (is_finite / num_tokens)).backward()
         return Loss(loss.total.detach(), loss.negative_log_likelihood)

@@ -1,10 +1,9 @@
 """The training loop."""
 
-import json
 import logging
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,12 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.translator import Translator
 from nmt.errors import RunError
 from nmt.evaluation.scoring import corpus_bleu
-from nmt.files import parse_json
 from nmt.models.interface import Seq2Seq
-from nmt.run_directory import RunDirectory, finite, write_atomically
-from nmt.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from nmt.run_directory import RunDirectory
+from nmt.training.checkpoint import Progress, last_checkpoint, load_checkpoint, save_checkpoint
 from nmt.training.figures import Window
+from nmt.training.interruption import Interruption
+from nmt.training.metrics import Metrics
 from nmt.training.pairs import TrainingPairs
 from nmt.training.replay import recordable_stream
 from nmt.training.step import TrainingStep
@@ -55,23 +55,15 @@ class Trainer:
         self.model = self.step.model
         self.validation_text, self.validation_dataset = validation
         self.progress = Progress()
+        self.window, self.metrics = Window(), Metrics(run.path)
 
     def resume(self) -> None:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
-        if self.run.steps():
-            self.progress = load_checkpoint(self.run, self.step)
-            if self.progress.loss_scale:
-                self.step.scaler.load_state_dict(self.progress.loss_scale)
-        metrics = self.run.path / "metrics.jsonl"
-        if metrics.exists():  # what was noted after the checkpoint happens again; the last line may be torn
-            lines = metrics.read_bytes().split(b"\n")[:-1]
-            updates = [parse_json(line, metrics).get("update") for line in lines]
-            kept = [
-                line + b"\n"
-                for line, update in zip(lines, updates, strict=True)
-                if isinstance(update, int) and update <= self.progress.update
-            ]
-            write_atomically(metrics, b"".join(kept))
+        self.progress = load_checkpoint(self.run, self.step, self.progress.origins)
+        if self.progress.loss_scale:
+            self.step.scaler.load_state_dict(self.progress.loss_scale)
+        self.window = Window(self.progress.window)
+        self.metrics.cut(self.progress.update)
         logger.info("resumed from update %d", self.progress.update)
 
     def plan(self, epoch: int) -> list[Update]:
@@ -147,45 +139,68 @@ class Trainer:
         return None
 
     def train(self) -> None:
-        """Run updates until there is a reason to stop; validate and save on the way and at the end."""
+        """Run updates until there is a reason to stop; validate and save on the way and at the end.
+
+        At a SIGINT or SIGTERM, the update at hand is finished and saved, and the signal is raised again.
+        """
         limits, progress = self.settings.training, self.progress
         started, seconds_before = time.monotonic(), progress.seconds
         bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=None)
-        window = Window()
-        saved_at = progress.update
         with bar, recordable_stream(self.device):
             self.step.compile(lambda: self.plan(progress.epoch)[0][0])
-            for update in self._updates():
-                progress.update += 1
-                figures = self.step.run(progress.update, update)
-                progress.num_tokens += figures.num_tokens
-                if figures.ran_out_of_memory and progress.max_tokens is not None:
-                    progress.max_tokens = max(1, progress.max_tokens // 2)
-                window.add(figures)
-                progress.seconds = seconds_before + time.monotonic() - started
-                bar.update()
-                reason = self.reason_to_stop()
-                if progress.update % limits.log_every == 0 or reason:
-                    self._log_training(window, bar)
-                    window = Window()
-                if progress.update % limits.validate_every == 0 or reason:
-                    # Steps of decoding have too many shapes to compile.
-                    with torch.compiler.set_stance("force_eager"), self.step.averaged_weights():
-                        improved = self._validate()
+            with Interruption() as interruption:
+                for update in self._updates():
+                    progress.update += 1
+                    figures = self.step.run(progress.update, update)
+                    progress.num_tokens += figures.num_tokens
+                    if figures.ran_out_of_memory and progress.max_tokens is not None:
+                        progress.max_tokens = max(1, progress.max_tokens // 2)
+                    self.window.add(figures)
                     progress.seconds = seconds_before + time.monotonic() - started
-                    reason = reason or self.reason_to_stop()
-                    window = Window()
-                else:
+                    bar.update()
+                    reason = self.reason_to_stop()
+                    if progress.update % limits.log_every == 0 or reason:
+                        self._log_training(bar)
                     improved = False
-                if progress.update % limits.checkpoint_every == 0 or improved or reason:
-                    progress.loss_scale = self.step.scaler.state_dict()
-                    save_checkpoint(
-                        self.run, self.step.weights(), self.step.state(), progress, limits.keep_checkpoints
-                    )
-                    saved_at = progress.update
-                if reason:
-                    logger.info("stopped at update %d: %s", saved_at, reason)
-                    return
+                    if progress.update % limits.validate_every == 0 or reason:
+                        # Steps of decoding have too many shapes to compile.
+                        with torch.compiler.set_stance("force_eager"), self.step.averaged_weights():
+                            improved = self._validate()
+                        progress.seconds = seconds_before + time.monotonic() - started
+                        reason = reason or self.reason_to_stop()
+                    is_due = progress.update % limits.checkpoint_every == 0 or improved or bool(reason)
+                    if is_due or interruption.received:
+                        self.save(is_interim=not is_due)
+                    if interruption.received and not reason:
+                        reason = f"{interruption.received.name}; resume=true goes on"
+                    if reason:
+                        logger.info("stopped at update %d: %s", progress.update, reason)
+                        return
+
+    def save(self, is_interim: bool = False) -> None:
+        """Write a checkpoint; `is_interim` where only an interruption asks for it."""
+        self.progress.loss_scale = self.step.scaler.state_dict()
+        self.progress.window = self.window.state()
+        self._refuse_to_skip_more()
+        self.metrics.flush()
+        save_checkpoint(
+            self.run,
+            self.step.weights(),
+            self.step.state(),
+            self.progress,
+            self.settings.training.keep_checkpoints,
+            is_interim,
+        )
+
+    def _refuse_to_skip_more(self) -> None:
+        """Raise RunError where no update could be applied for too long."""
+        num_skipped = self.window.num_skipped_in_row
+        if num_skipped >= self.settings.training.max_updates_skipped:
+            raise RunError(
+                f"training.max_updates_skipped={self.settings.training.max_updates_skipped}: a finite loss and "
+                f"gradient is needed; got none in the last {num_skipped} updates up to {self.progress.update}; "
+                f"{last_checkpoint(self.run)}"
+            )
 
     def _updates(self) -> Iterator[Update]:
         """Yield the updates from the present position in the plan on, and move the position."""
@@ -208,15 +223,18 @@ class Trainer:
                     break
                 yield update
 
-    def _log_training(self, window: "Window", bar: Any) -> None:
-        figures = window.figures()
+    def _log_training(self, bar: Any) -> None:
+        seconds_per_update = self.window.seconds_per_update()
+        figures = self.window.close()
         if figures["updates_skipped"]:
-            logger.warning("%d updates skipped: their gradient was not finite", figures["updates_skipped"])
+            logger.warning(
+                "%d updates skipped: their loss or gradient was not finite", figures["updates_skipped"]
+            )
         bar.set_postfix_str(
             f"loss {figures['loss']:.3f}, {figures['tokens_per_second']:.0f} tokens/s, "
             f"learning rate {figures['learning_rate']:.2e}"
         )
-        remaining = (self.settings.training.max_updates - self.progress.update) * window.seconds_per_update()
+        remaining = (self.settings.training.max_updates - self.progress.update) * seconds_per_update
         logger.info(
             "update %d epoch %d loss %.4f tokens/s %.0f learning rate %.2e at most %s to go",
             self.progress.update,
@@ -227,6 +245,7 @@ class Trainer:
             _duration(remaining),
         )
         self._note({"kind": "training", **figures})
+        self._refuse_to_skip_more()
 
     def _validate(self) -> bool:
         """Validate by loss and by BLEU of greedy decoding; return whether BLEU is the best so far."""
@@ -260,26 +279,23 @@ class Trainer:
             bleu,
             " (best)" if improved else "",
         )
+        seconds = time.monotonic() - began
+        self.window.leave_out(seconds)
         self._note(
             {
                 "kind": "validation",
                 "loss": loss,
                 "perplexity": perplexity,
                 "bleu": bleu,
-                "seconds_validating": time.monotonic() - began,
+                "seconds_validating": seconds,
             }
         )
         return improved
 
-    def _note(self, figures: dict[str, Any]) -> None:
-        row = {
-            "update": self.progress.update,
-            "epoch": self.progress.epoch,
-            "seconds": self.progress.seconds,
-            **figures,
-        }
-        with open(self.run.path / "metrics.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps(finite(row)) + "\n")
+    def _note(self, figures: Mapping[str, Any]) -> None:
+        progress = self.progress
+        at = {"update": progress.update, "epoch": progress.epoch, "seconds": progress.seconds}
+        self.metrics.note(at | dict(figures))
 
 
 def _duration(seconds: float) -> str:

@@ -1,5 +1,7 @@
 """A trainer so small that a test can follow it by hand."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -12,7 +14,17 @@ from nmt.data.tokenizer import obtain_tokenizer
 from nmt.models.build import build_model
 from nmt.run_directory import RunDirectory
 from nmt.training.pairs import training_pairs
+from nmt.training.session import train
 from nmt.training.trainer import Trainer
+
+SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
+# Epochs of a few updates, updates of a few batches, and intervals that do not meet.
+SMALL_RUN = (
+    "data.num_train=120", "data.num_validation=6", "data.num_test=4", "tokenizer.vocabulary_size=120",
+    "training.update_tokens=900", "training.max_tokens=300", "training.max_updates=9", "training.checkpoint_every=2",
+    "training.validate_every=5", "training.log_every=3", "training.patience=null", "training.keep_checkpoints=20",
+    "decoding.beam_size=1", "device=cpu", "precision=float32",
+)  # fmt: skip
 
 SOURCE = ["a b c", "d e", "f g h i j", "k", "a c e g"] * 4
 TARGET = ["x y", "z", "u v w x", "y z", "v w"] * 4
@@ -51,3 +63,38 @@ def make_trainer(tokenizer, tmp_path):
         )  # fmt: skip
 
     return make
+
+
+@pytest.fixture
+def train_in(tmp_path, tiny_training, monkeypatch, caplog):
+    """Return a function that trains a tiny run in this process, or goes on there, by its name and overrides."""
+    monkeypatch.chdir(tmp_path)
+    caplog.set_level("INFO", "nmt")
+
+    def train_run(name, *overrides, kind="transformer"):
+        small = [*tiny_training(kind), *SMALL_RUN]
+        if "data=files" in overrides:
+            small = [override for override in small if not override.startswith(("data.", "tokenizer."))]
+        given = [f"run={name}", "resume=true", *small, *overrides]
+        settings = compose(Command.TRAIN, given, None).settings()
+        train(settings, RunDirectory(name))
+        return tmp_path / name
+
+    return train_run
+
+
+@pytest.fixture
+def outcome(monkeypatch):
+    """Return the function that reads what a run came to, but for the time that it took."""
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from fault_campaign import outcome
+
+    return outcome
+
+
+@pytest.fixture
+def changed_files():
+    """Return a function that names what differs between two outcomes."""
+    return lambda one, other: sorted(
+        name for name in one.keys() | other.keys() if one.get(name) != other.get(name)
+    )

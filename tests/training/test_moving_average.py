@@ -41,7 +41,7 @@ def test_averages_are_what_translates_and_weights_are_what_goes_on(make_trainer)
     own = {name: parameter.detach() for name, parameter in trainer.model.named_parameters()}
     assert not any(torch.equal(saved[name], own[name]) for name in own if own[name].dim() == 2)
     other = make_trainer("training.ema_decay=0.9", "schedule=constant", "optimizer.learning_rate=0.01")
-    load_checkpoint(trainer.run, other.step)
+    load_checkpoint(trainer.run, other.step, {})
     for name, parameter in other.model.named_parameters():
         assert torch.equal(parameter, own[name])
     assert_close(other.step.moving_average.averages, saved)

@@ -2,9 +2,18 @@
 
 import json
 import shutil
+import signal
 
 import pytest
+import torch
+from pairwise import pairwise
 from safetensors.torch import load_file
+
+from nmt.device import _has_bfloat16, require_determinism
+from nmt.training import checkpoint as checkpoint_module
+from nmt.training import trainer as trainer_module
+from nmt.training.step import TrainingStep
+from nmt.training.trainer import Trainer
 
 
 def tensors(run, step):
@@ -16,52 +25,115 @@ def tensors(run, step):
     }
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        ("transformer", ["model.dropout=0.3", "training.max_tokens=90"]),
-        ("attention", ["training.teacher_forcing_ratio=0.5"]),
-        (
-            "transformer",
-            [
-                "consistency=r_drop",
-                "training.subword_sampling=0.1",
-                "training.ema_decay=0.9",
-                "teacher_forcing=linear",
-                "model.layer_dropout=0.2",
-                "model.attention_dropout=0.1",
-            ],
-        ),
-        (
-            "attention",
-            ["model.attention.choice=score_function", "consistency=none", "training.ema_decay=0.9"],
-        ),
-    ],
-)
-def test_resumed_run_is_bit_identical(nmt, tmp_path, tiny_training, kind, options):
-    shared = [*tiny_training(kind), *options, "device=cpu", "training.update_tokens=900"]
-    nmt("train", "run=whole", *shared, "training.max_updates=22", "training.validate_every=5")
-    whole = tmp_path / "whole"
-    # Stopped within the second epoch, off every interval, and again after one update more.
-    for last in (13, 14, 22):
-        nmt(
-            "train",
-            "run=parts",
-            "resume=true",
-            *shared,
-            f"training.max_updates={last}",
-            "training.validate_every=5",
-        )
-    state = json.loads((whole / "checkpoints" / "step-000022" / "state.json").read_text())
-    assert state["epoch"] >= 1
-    expected, found = tensors(whole, 22), tensors(tmp_path / "parts", 22)
+class Killed(BaseException):
+    """Stands for the end of a process: nothing in the package catches it."""
+
+
+def stop(*_):
+    raise Killed
+
+
+def at_call(monkeypatch, owner, name, number):
+    """Stop at the call of that number of a function."""
+    original, calls = getattr(owner, name), []
+
+    def counting(*arguments, **options):
+        calls.append(name)
+        if len(calls) == number:
+            raise Killed
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, counting)
+
+
+def at_signal(monkeypatch, epoch, position):
+    """Send SIGTERM when the update is begun after which the position in the plan will be this one."""
+    original = Trainer._updates
+
+    def updates(trainer):
+        for update in original(trainer):
+            if (trainer.progress.epoch, trainer.progress.position) == (epoch, position):
+                signal.raise_signal(signal.SIGTERM)
+            yield update
+
+    monkeypatch.setattr(Trainer, "_updates", updates)
+
+
+MOMENTS = {
+    "killed within an update": lambda patch: at_call(patch, TrainingStep, "_learn", 12),
+    "killed after validation": lambda patch: at_call(patch, trainer_module, "save_checkpoint", 3),
+    "killed while saving": lambda patch: at_call(patch, checkpoint_module, "write_atomically", 6 + 3),
+    "terminated within an epoch": lambda patch: at_signal(patch, 0, 1),
+    "terminated at the last update of an epoch": lambda patch: at_signal(patch, 1, 0),
+    "terminated at the first update of an epoch": lambda patch: at_signal(patch, 1, 1),
+}
+WAYS = {
+    "moment": list(MOMENTS),
+    "kind": ["transformer", "attention", "rnn"],
+    "precision": ["float32", "bfloat16"] if _has_bfloat16(torch.device("cpu")) else ["float32"],
+    "training.teacher_forcing_ratio": ["1.0", "0.6"],
+    "training.subword_sampling": ["null", "0.1"],
+    "consistency": ["none", "r_drop"],
+    "training.ema_decay": ["null", "0.9"],
+}
+
+
+@pytest.mark.parametrize("way", pairwise(WAYS), ids=lambda way: "-".join(way.values()).replace(" ", "_"))
+def test_a_run_that_stopped_anywhere_ends_as_one_that_did_not(
+    way, train_in, outcome, changed_files, monkeypatch, handle_terminate
+):
+    overrides = [f"{key}={value}" for key, value in way.items() if key not in ("moment", "kind")]
+    expected = outcome(train_in("whole", *overrides, kind=way["kind"]))
+    state = expected["checkpoints/step-000009/state.json"]
+    assert state["epoch"] >= 1, "the second epoch is reached"
+    with monkeypatch.context() as patch:
+        MOMENTS[way["moment"]](patch)
+        with pytest.raises(Killed):
+            train_in("parts", *overrides, kind=way["kind"])
+    torch.manual_seed(1234)  # another process would begin with other numbers, too
+    found = outcome(train_in("parts", *overrides, kind=way["kind"]))
+    assert changed_files(expected, found) == []
+
+
+@pytest.fixture
+def handle_terminate():
+    """Let SIGTERM stop what runs, as the command line does."""
+    before = signal.signal(signal.SIGTERM, stop)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_more_updates_go_on_from_the_end(nmt, tmp_path, tiny_training):
+    shared = [*tiny_training("attention"), "model.attention.choice=score_function", "device=cpu",
+              "training.update_tokens=900", "training.validate_every=5"]  # fmt: skip
+    nmt("train", "run=whole", *shared, "training.max_updates=22")
+    for last in (13, 22):
+        done = nmt("train", "run=parts", "resume=true", *shared, f"training.max_updates={last}")
+    assert b"changed      training.max_updates: 13 before, 22 now" in done.stderr
+    expected, found = tensors(tmp_path / "whole", 22), tensors(tmp_path / "parts", 22)
     assert expected.keys() == found.keys()
     assert any(key.startswith("training:") and key.endswith("exp_avg_sq") for key in expected)
     assert [key for key, value in expected.items() if not value.equal(found[key])] == []
-    rows = [json.loads(line) for line in (tmp_path / "parts" / "metrics.jsonl").read_text().split("\n")[:-1]]
-    losses = {row["update"]: row["loss"] for row in rows if row["kind"] == "training"}
-    whole_rows = [json.loads(line) for line in (whole / "metrics.jsonl").read_text().split("\n")[:-1]]
-    assert losses == {row["update"]: row["loss"] for row in whole_rows if row["kind"] == "training"}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU at hand")
+@pytest.mark.parametrize("kind", ["transformer", "attention", "rnn"])
+def test_a_deterministic_run_on_a_gpu_ends_as_one_that_did_not_stop(nmt, tmp_path, tiny_training, kind):
+    shared = [*tiny_training(kind), "device=cuda", "deterministic=true", "training.ema_decay=0.9"]
+    nmt("train", "run=whole", *shared, "training.max_updates=12")
+    for last in (7, 12):
+        nmt("train", "run=parts", "resume=true", *shared, f"training.max_updates={last}")
+    expected, found = tensors(tmp_path / "whole", 12), tensors(tmp_path / "parts", 12)
+    assert [key for key, value in expected.items() if not value.equal(found[key])] == []
+
+
+def test_only_deterministic_algorithms_are_allowed_where_they_are_asked_for(train_in):
+    train_in("free", "training.max_updates=1")
+    assert not torch.are_deterministic_algorithms_enabled()
+    for kind in ("transformer", "attention", "rnn"):
+        train_in(kind, "training.max_updates=1", "deterministic=true", kind=kind)
+        assert torch.are_deterministic_algorithms_enabled()
+    require_determinism(False)
 
 
 def test_another_seed_gives_another_model(nmt, tmp_path, tiny_training):
@@ -101,6 +173,7 @@ def test_a_run_from_another_starts_from_it_again_where_it_stopped_before_its_fir
     nmt("train", "run=child", *tiny_training(), "training.from_run=parent")
     rows = (tmp_path / "child" / "metrics.jsonl").read_text().split("\n")
     shutil.rmtree(tmp_path / "child" / "checkpoints")
+    (tmp_path / "child" / "last.json").unlink()
     nmt("train", "run=child", "resume=true")
     assert (tmp_path / "child" / "metrics.jsonl").read_text().split("\n")[0].split('"loss"')[1].split(",")[
         0

@@ -90,7 +90,7 @@ def test_every_pair_of_ways_learns_and_goes_on_as_if_never_stopped(ways, tmp_pat
     assert len(moved) > 0.7 * (len(now) - sum(is_frozen.values()))  # layers may have been left out
     save_checkpoint(trainer.run, trainer.step.weights(), trainer.step.state(), trainer.progress, keep=2)
     again = make_trainer(ways, tmp_path)
-    again.progress = load_checkpoint(again.run, again.step)
+    again.progress = load_checkpoint(again.run, again.step, {})
     others = iter(again._updates())
     for number in range(4, 8):  # beyond the end of an epoch
         figures, of_again = (

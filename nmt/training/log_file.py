@@ -1,0 +1,53 @@
+"""The log of a run on disk, which is also the lock of the run."""
+
+import fcntl
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from nmt.errors import RunError
+
+logger = logging.getLogger("nmt")
+
+
+class LogFile(logging.StreamHandler[IO[str]]):
+    """Writes log lines to a file; one that cannot be written is an error like that of any other file."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Raise the error, which is being handled."""
+        raise
+
+
+@contextmanager
+def log_file(path: Path) -> Iterator[None]:
+    """Write what is logged meanwhile to a file as well, which nobody else can do at the same time.
+
+    The kernel takes the lock back however the process ends. Raises RunError if another process has it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = open(path, "a", encoding="utf-8")  # noqa: SIM115  closed below, where that may fail
+    try:
+        _lock(file, path.parent)
+        handler = LogFile(file)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+        logger.addHandler(handler)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+    finally:
+        with suppress(OSError):  # lines are flushed one by one; what is left could not be written
+            file.close()
+
+
+def _lock(file: IO[str], run: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RunError(
+            f"run: a run that no other process is training is needed; got {run}, which one is"
+        ) from None
+    except OSError as error:
+        logger.warning("run: no lock can be had on %s: %s; train it in one process alone", run, error)

@@ -1,0 +1,45 @@
+"""The figures of a run over its updates, one JSON object a line."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nmt.errors import RunError
+from nmt.files import parse_json
+from nmt.run_directory import finite, write_atomically
+
+
+class Metrics:
+    """The file `metrics.jsonl` of a run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "metrics.jsonl"
+
+    def note(self, figures: Mapping[str, Any]) -> None:
+        """Add a line; a number that is not finite becomes null."""
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(finite(figures), allow_nan=False) + "\n")
+
+    def flush(self) -> None:
+        """Have all lines on the disk."""
+        if self.path.exists():
+            with open(self.path, "rb") as file:
+                os.fsync(file.fileno())
+
+    def cut(self, update: int) -> None:
+        """Keep the lines up to an update: what came after it will come again, and the last line may be torn.
+
+        Raises RunError if a whole line cannot be read.
+        """
+        if not self.path.exists():
+            return
+        lines = self.path.read_bytes().split(b"\n")[:-1]
+        try:
+            kept = [line for line in lines if parse_json(line, self.path)["update"] <= update]
+        except (TypeError, KeyError) as error:
+            raise RunError(
+                f"run: a JSON object with its update on each line is needed; got {self.path}: {error}"
+            ) from None
+        write_atomically(self.path, b"".join(line + b"\n" for line in kept))

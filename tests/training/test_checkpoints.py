@@ -1,0 +1,233 @@
+"""What is saved is whole, or not there: damage, a full disk, two processes, other text."""
+
+import itertools
+import json
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nmt.errors import RunError
+from nmt.run_directory import RunDirectory
+from nmt.training.checkpoint import clear_unfinished, load_checkpoint, naming_last_checkpoint
+from nmt.training.log_file import log_file
+
+
+def flip(folder):
+    path = folder / "training.safetensors"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+def truncate(folder):
+    os.truncate(folder / "model.safetensors", 100)
+
+
+DAMAGE = {
+    "flipped": flip,
+    "truncated": truncate,
+    "state changed": lambda folder: (folder / "state.json").write_text('{"update": 3}'),
+    "file missing": lambda folder: (folder / "training.safetensors").unlink(),
+    "manifest torn": lambda folder: (folder / "manifest.json").write_text('{"model.safe'),
+    "manifest missing": lambda folder: (folder / "manifest.json").unlink(),
+    "folder missing": shutil.rmtree,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_the_one_before_a_damaged_checkpoint_is_used(damage, train_in, outcome, changed_files, tmp_path):
+    run = train_in("run", "training.max_updates=4")
+    assert RunDirectory(run).steps() == [2, 4]
+    DAMAGE[damage](run / "checkpoints" / "step-000004")
+    whole = train_in("whole", "training.max_updates=4")
+    train_in("run", "training.max_updates=4")
+    log = (run / "train.log").read_text()
+    assert "step-000004" in log
+    assert "resumed from update 2" in log
+    kept = outcome(run)
+    changed = changed_files(outcome(whole), kept)
+    assert all(name.startswith("checkpoints/damaged-step-000004/") for name in changed), changed
+    is_checkpoint_no_more = damage in ("manifest missing", "folder missing")
+    assert bool(changed) != is_checkpoint_no_more, "what is left of a checkpoint is kept"
+
+
+def test_nothing_is_guessed_where_no_checkpoint_is_whole(train_in, tmp_path):
+    run = train_in("run", "training.max_updates=4")
+    for folder in (run / "checkpoints").iterdir():
+        truncate(folder)
+    before = sorted(path.name for path in (run / "checkpoints").iterdir())
+    with pytest.raises(RunError, match=r"^run: a checkpoint that is whole is needed .*step-000004.*manifest"):
+        train_in("run")
+    assert sorted(path.name for path in (run / "checkpoints").iterdir()) == before
+    shutil.rmtree(run / "checkpoints")
+    with pytest.raises(RunError, match="step-4 is the last one that was saved, and not there"):
+        train_in("run")
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace", "mkdir"])
+def test_a_save_that_fails_anywhere_leaves_the_one_before(call, make_trainer, monkeypatch):
+    trainer = make_trainer()
+    update, number = 1, 0
+    trainer.progress.update = 1
+    trainer.save()
+    for number in itertools.count(1):
+        update += 1
+        trainer.progress.update = update
+        with monkeypatch.context() as patch:
+            fail_at_call(patch, call, number)
+            try:
+                with naming_last_checkpoint(trainer.run):
+                    trainer.save()
+                break
+            except RunError as error:
+                message = str(error)
+        assert message.startswith("run: a folder that can be written is needed; got ")
+        assert "No space left on device" in message
+        last = trainer.run.steps()[-1]
+        assert message.endswith(f"; the last good checkpoint is step-{last}")
+        assert last in (update - 1, update)
+        assert not list(trainer.run.checkpoints_path.glob(f".{trainer.run.step_path(update).name}"))
+        assert not list(trainer.run.path.glob(".*.json.*"))
+        clear_unfinished(trainer.run)
+        assert load_checkpoint(trainer.run, make_trainer().step, {}).update == last
+        trainer.progress.update = update
+        trainer.save()  # there is room again
+        assert trainer.run.steps()[-1] == update
+    assert number > 1
+
+
+def fail_at_call(patch, name, number):
+    original, calls = getattr(os, name), []
+
+    def failing(*arguments, **options):
+        calls.append(name)
+        if len(calls) == number:
+            raise OSError(28, "No space left on device")
+        return original(*arguments, **options)
+
+    patch.setattr(os, name, failing)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Mount a file system of two megabytes in memory."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(folder)]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no file system can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_costs_no_checkpoint(nmt, small_disk, tiny_training, outcome, changed_files, tmp_path):
+    shared = [*tiny_training(), "model.d_model=32", "device=cpu", "training.keep_checkpoints=2"]
+    nmt("train", "run=whole", *shared)
+    run = small_disk / "run"
+    nmt("train", f"run={run}", *shared, "training.max_updates=2")
+    free = shutil.disk_usage(small_disk).free
+    needed = sum(path.stat().st_size for path in (run / "checkpoints" / "step-000002").iterdir())
+    assert free > needed / 2, "the disk is full because of what follows"
+    (small_disk / "filler").write_bytes(b"\0" * (free - needed // 2))
+    done = nmt("train", f"run={run}", "resume=true", "training.max_updates=4", code=2)
+    message = done.stderr.decode().split("\n")[-2]
+    assert message == (
+        f"nmt: run: a folder that can be written is needed; got {run}: No space left on device; "
+        "the last good checkpoint is step-2"
+    )
+    assert b"Traceback" not in done.stderr
+    assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-000002"]
+    (small_disk / "filler").unlink()
+    nmt("train", f"run={run}", "resume=true", "training.max_updates=4")
+    weights = "checkpoints/step-000004/training.safetensors"
+    assert outcome(run)[weights] == outcome(tmp_path / "whole")[weights]
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    done = nmt("train", f"run={run}", "resume=true", "training.max_updates=6", code=2)
+    assert "Read-only file system; the last good checkpoint is step-4" in done.stderr.decode().split("\n")[-2]
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_line_of_the_log_that_cannot_be_written_is_an_error():
+    with pytest.raises(OSError, match="No space left on device"), log_file(Path("/dev/full")):
+        logging.getLogger("nmt").warning("something")
+
+
+def test_one_run_has_one_trainer(nmt, tmp_path, tiny_training):
+    (tmp_path / "run").mkdir()
+    with log_file(tmp_path / "run" / "train.log"):
+        done = nmt("train", "run=run", "resume=true", *tiny_training(), code=2)
+    assert done.stderr.decode().split("\n")[-2] == (
+        "nmt: run: a run that no other process is training is needed; got run, which one is"
+    )
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["train.log"]
+    with log_file(tmp_path / "run" / "train.log"):  # it was given back
+        pass
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_with_what_was_done_saved(number, code, tmp_path, tiny_training):
+    shared = [*tiny_training(), "training.max_updates=1000000", "training.validate_every=1000000",
+              "training.checkpoint_every=1000000"]  # fmt: skip
+    with subprocess.Popen(
+        [sys.executable, "-m", "nmt", "train", "run=run", *shared],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # pytest's own parent may ignore it
+    ) as process:
+        lines = []
+        for line in process.stderr:
+            lines.append(line.decode())
+            if lines[-1].startswith("update 3 "):
+                process.send_signal(number)
+        assert process.wait() == code, "".join(lines)
+    (stopped,) = [line for line in lines if line.startswith("stopped at update")]
+    assert f"{number.name}; resume=true goes on" in stopped
+    step = json.loads((tmp_path / "run" / "last.json").read_text())["step"]
+    assert stopped.startswith(f"stopped at update {step}: ")
+    assert step >= 3
+    assert RunDirectory(tmp_path / "run").steps() == [step]
+
+
+def test_going_on_with_other_text_or_another_vocabulary_is_refused(train_in, tmp_path):
+    for name, lines in (("one", ["a b c", "b c d", "c a b a"]), ("other", ["x y", "y x", "z"])):
+        (tmp_path / name).write_text("\n".join(lines * 9) + "\n")
+    text = ["tokenizer=char", "tokenizer.vocabulary_size=30", "data=files"]
+    text += [
+        f"data.{split}.{side}={split}.{side}"
+        for split in ("train", "validation")
+        for side in ("source", "target")
+    ]
+    for name in ("train.source", "train.target", "validation.source", "validation.target"):
+        shutil.copy(tmp_path / "one", tmp_path / name)
+    short = ("training.max_updates=1",)
+    run = train_in("run", *text, *short)
+    vocabulary = (run / "tokenizer.model").read_bytes()
+    for name, key in (("train.target", "data.train"), ("validation.source", "data.validation")):
+        shutil.copy(tmp_path / "other", tmp_path / name)
+        with pytest.raises(
+            RunError, match=f"^{key}: what the run began with, of hash .* is needed to go on; got "
+        ):
+            train_in("run", *text, "training.max_updates=2")
+        shutil.copy(tmp_path / "one", tmp_path / name)
+    for name in ("train.source", "train.target"):
+        shutil.copy(tmp_path / "other", tmp_path / name)
+    other = train_in("another", *text, *short)
+    for name in ("train.source", "train.target"):
+        shutil.copy(tmp_path / "one", tmp_path / name)
+    shutil.copy(other / "tokenizer.model", run / "tokenizer.model")
+    with pytest.raises(RunError, match=r"^tokenizer: what the run began with"):
+        train_in("run", *text, "training.max_updates=2")
+    (run / "tokenizer.model").write_bytes(vocabulary)
+    train_in("run", *text, "training.max_updates=2", "training.log_every=1")
+    log = (run / "train.log").read_text()
+    assert "changed      training.max_updates: 1 before, 2 now" in log
+    assert "changed      training.log_every: 3 before, 1 now" in log

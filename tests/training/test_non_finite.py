@@ -1,0 +1,105 @@
+"""An update whose numbers are not finite is not applied; it is counted, and too many in a row end the run."""
+
+import json
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from nmt.errors import RunError
+from nmt.training.objective import Loss
+
+
+def spoil(monkeypatch, trainer, spoiled, spoil_loss):
+    """Spoil the loss of those updates, which are counted from 1 and have one batch each."""
+    forward, calls = trainer.step.objective.forward, []
+
+    def spoiling(batch, sample_mask=None):
+        loss = forward(batch, sample_mask)
+        if trainer.step.objective.training:
+            calls.append(batch)
+            if len(calls) in spoiled:
+                return Loss(spoil_loss(loss.total), loss.negative_log_likelihood)
+        return loss
+
+    monkeypatch.setattr(trainer.step.objective, "forward", spoiling)
+
+
+def add_infinity(total):
+    return total + torch.inf  # the gradient is what it was
+
+
+def infinite_gradient(total):
+    return total + (torch.sqrt(total - total.detach()))  # the loss is what it was
+
+
+def state_of(trainer):
+    state = trainer.step.weights() | {f"moment {name}": value for name, value in trainer.step.state().items()}
+    return {name: value.clone() for name, value in state.items()}
+
+
+@pytest.mark.parametrize("spoil_loss", [add_infinity, infinite_gradient])
+def test_it_leaves_no_trace(spoil_loss, make_trainer, monkeypatch):
+    trainer = make_trainer("training.max_tokens=10000")
+    update = trainer.plan(0)[0]
+    spoil(monkeypatch, trainer, [2], spoil_loss)
+    trainer.step.run(1, update)
+    before = state_of(trainer)
+    figures = trainer.step.run(2, update)
+    after = state_of(trainer)
+    assert not figures.gradient_norm.isfinite()
+    assert [name for name in before if not before[name].equal(after[name])] == []
+    trainer.step.run(3, update)
+    assert any(not before[name].equal(value) for name, value in state_of(trainer).items())
+
+
+def test_it_is_counted_wherever_the_lines_of_the_log_are(make_trainer, monkeypatch, tmp_path, caplog):
+    trainer = make_trainer(
+        "training.max_tokens=10000", "training.max_updates=9", "training.log_every=4",
+        "training.validate_every=3", "training.update_tokens=20",
+    )  # fmt: skip
+    spoil(monkeypatch, trainer, [2, 5, 6], add_infinity)
+    trainer.train()
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().split("\n")[:-1]]
+    training = [row for row in rows if row["kind"] == "training"]
+    assert [(row["update"], row["updates_skipped"]) for row in training] == [(4, 1), (8, 2), (9, 0)]
+    assert all(row["loss"] > 0 for row in training)
+    assert "2 updates skipped: their loss or gradient was not finite" in caplog.text
+
+
+def test_too_many_in_a_row_end_the_run(make_trainer, monkeypatch, tmp_path):
+    limits = ("training.max_tokens=10000", "training.max_updates=30", "training.update_tokens=20",
+              "training.checkpoint_every=2", "training.max_updates_skipped=5", "training.log_every=2")  # fmt: skip
+    trainer = make_trainer(*limits)
+    spoil(monkeypatch, trainer, {2, 3, 4, 5, *range(7, 30)}, add_infinity)
+    message = (
+        r"training.max_updates_skipped=5: .* none in the last 6 updates up to 12; the last good .* step-10$"
+    )
+    with pytest.raises(RunError, match=message):
+        trainer.train()
+    # A run that stopped meanwhile counts on.
+    again = make_trainer(*limits)
+    again.resume()
+    spoil(monkeypatch, again, range(30), add_infinity)
+    with pytest.raises(RunError, match=message):
+        again.train()
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().split("\n")[:-1]]
+    assert rows[-1]["loss"] is None
+
+
+def test_an_update_does_not_wait_for_the_device(make_trainer):
+    trainer = make_trainer("training.max_tokens=10000", "training.ema_decay=0.9")
+    update = trainer.plan(0)[0]
+
+    class Readings(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, arguments=(), options=None):
+            if function is torch.ops.aten._local_scalar_dense.default and arguments[0].is_floating_point():
+                raise AssertionError("a figure is read within an update")
+            return function(*arguments, **(options or {}))
+
+    trainer.step.run(1, update)
+    with Readings():
+        figures = trainer.step.run(2, update)
+        trainer.window.add(figures)
+    with pytest.raises(AssertionError, match="is read"), Readings():
+        float(figures.total)
