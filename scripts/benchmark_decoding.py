@@ -10,8 +10,8 @@ decoding.KEY, as for `nmt translate`. From lines of text to lines of text, so th
 engines; tokens are the pieces of the translations, segmented anew in all alike, without EOS.
 
 nmt has the batches of the run's own settings; the others have the fastest of a few sizes, and CTranslate2 the faster of
-one batch on all threads and several at once. An engine that is not installed (pip install 'nmt[export]' transformers)
-or does not fit the run is left out, and it is said why.
+one batch on all threads and several at once. An engine that is not installed (pip install '.[benchmarks]') or does not
+fit the run is left out, and it is said why.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from typing import Any
 from arguments import file_to_write, positive
 from bleu_by_length import SCORING, buckets
 from decoding_engine import ENGINES, NAMES, Task
-from decoding_workers import BATCH_TOKENS, Groups, Variant, Worker, in_turns
+from decoding_workers import Groups, Variant, Worker, in_turns
 from measuring import spread
 
 from nmt.check import check
@@ -65,24 +65,20 @@ class Benchmark:
 
     def measure(self, tasks: list[Task], batch_sizes: list[int]) -> dict[str, list[dict[str, Any]]]:
         """Return the rows of the tables for one way of searching."""
+        print(f"{tasks[0].decoding['kind']}: sizes of batches, lengths of sentences", file=sys.stderr)
         with contextlib.ExitStack() as stack:
-            started = [stack.enter_context(Worker(task)) for task in tasks]
-            for worker in started:
-                if "left_out" in worker.facts:
-                    self.leave_out(worker.task.engine, worker.facts["left_out"])
-            workers = [worker for worker in started if "left_out" not in worker.facts]
-            first = next(line for line in self.lines if line.strip())
-            first_seconds, fastest = {}, {}
+            workers = []
+            for task in tasks:
+                if task.engine not in self.left_out:
+                    worker = stack.enter_context(Worker(task))
+                    if "left_out" in worker.facts:
+                        self.leave_out(task.engine, worker.facts["left_out"])
+                    else:
+                        workers.append(worker)
+            by_variant: dict[Variant, list[Worker]] = {}
             for worker in workers:
-                worker.batch_tokens = BATCH_TOKENS[0]
-                seconds = worker.translate([[first]])["seconds"]
-                first_seconds[worker.variant] = min(seconds, first_seconds.get(worker.variant, seconds))
-                seconds = worker.tune(self.lines)
-                fastest[worker.variant] = min(
-                    (seconds, worker),
-                    fastest.get(worker.variant, (seconds, worker)),
-                    key=lambda pair: pair[0],
-                )
+                worker.tune(self.lines)
+                by_variant.setdefault(worker.variant, []).append(worker)
             by_batch_size = [
                 {"batch_size": size, **self._speeds(workers, self._in_groups(size))} for size in batch_sizes
             ]
@@ -90,27 +86,22 @@ class Benchmark:
                 {"source_words": words, **self._speeds(workers, [[self.lines[i] for i in indices]])}
                 for words, indices in self._buckets().items()
             ]
+        print(f"{tasks[0].decoding['kind']}: the whole text in turns", file=sys.stderr)
         with contextlib.ExitStack() as stack:  # afresh, so that what was tried leaves no trace in the memory
-            chosen = [
-                stack.enter_context(Worker(worker.task, worker.batch_tokens))
-                for _, worker in fastest.values()
-            ]
+            fastest = [min(tuned, key=lambda worker: worker.seconds) for tuned in by_variant.values()]
+            chosen = [stack.enter_context(Worker(worker.task, worker.batch_tokens)) for worker in fastest]
             answers = in_turns(chosen, [self.lines], self.num_repeats)
-        results = self._results(chosen, answers, first_seconds)
+        results = self._results(chosen, answers)
+        for row, tuned in zip(results, by_variant.values(), strict=True):
+            row["first_line_seconds"] = min(worker.first_seconds for worker in tuned)
         return {"results": results, "by_batch_size": by_batch_size, "by_source_words": by_length}
 
     def leave_out(self, engine: str, reason: str) -> None:
-        """Say once why an engine is not there."""
-        if self.left_out.get(engine) != reason:
-            print(f"left out: {engine}: {reason}", file=sys.stderr)
+        """Say why an engine is not there, and try it no more."""
+        print(f"left out: {engine}: {reason}", file=sys.stderr)
         self.left_out[engine] = reason
 
-    def _results(
-        self,
-        workers: list[Worker],
-        answers: list[list[dict[str, Any]]],
-        first_seconds: dict[Variant, float],
-    ) -> list[dict[str, Any]]:
+    def _results(self, workers: list[Worker], answers: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
         """Return the figures of each engine in each precision."""
         translations = {
             worker.variant: own[-1]["translations"][0] for worker, own in zip(workers, answers, strict=True)
@@ -124,14 +115,12 @@ class Benchmark:
                 "engine": worker.task.engine,
                 "precision": worker.task.precision,
                 "computes_in": worker.facts["computes_in"],
-                "beam_size": worker.task.decoding.get("beam_size", 1),
                 "batch_tokens": worker.batch_tokens,
                 "batches_at_once": worker.task.at_once,
                 "output_tokens_per_second": statistics.median(rates),
                 "sentences_per_second": len(self.lines) / statistics.median(a["seconds"] for a in own),
                 "spread": spread(rates),
                 "peak_memory_gb": own[-1]["peak_memory_gb"],
-                "first_line_seconds": first_seconds[worker.variant],
             }
             if self.references is not None:
                 row["bleu"] = corpus_bleu(hypotheses, self.references, SCORING)
@@ -225,20 +214,20 @@ def benchmark(arguments: argparse.Namespace, overrides: list[str]) -> dict[str, 
         )
     model, tokenizer = run.load_model(checkpoint)
     measured = Benchmark(lines, references, tokenizer, arguments.repeats)
-    engines = list(arguments.engines)
     tables: dict[str, list[dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as name:
-        if "ctranslate2" in engines:
+        if "ctranslate2" in arguments.engines:
             try:
                 export(Path(name), model, tokenizer)
             except UserError as error:
                 measured.leave_out("ctranslate2", str(error))
-                engines.remove("ctranslate2")
         for decoding in (validation_search(beam), beam):
-            tasks = tasks_of(engines, run, checkpoint, decoding, arguments.threads, Path(name))
+            tasks = tasks_of(arguments.engines, run, checkpoint, decoding, arguments.threads, Path(name))
             for title, rows in measured.measure(tasks, arguments.batch_sizes).items():
                 beam_size = decoding.model_dump().get("beam_size", 1)
                 tables.setdefault(title, []).extend({"beam_size": beam_size, **row} for row in rows)
+    if not tables["results"]:
+        raise UserError(f"--engines: one that can be measured is needed; got {','.join(arguments.engines)}")
     facts = {"run": str(run.path), "num_lines": len(lines), "threads": arguments.threads}
     return {**facts, "left_out": measured.left_out, **tables}
 

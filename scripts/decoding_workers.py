@@ -18,7 +18,14 @@ Variant = tuple[str, str]  # engine and precision
 
 
 class Worker:
-    """An engine in a process of its own, so that its peak of memory is its own."""
+    """An engine in a process of its own, so that its peak of memory is its own.
+
+    `facts` are what it says of itself once it is loaded, or why it cannot be; `seconds` are those of all lines with the
+    best of the sizes that were tried, `first_seconds` those of one line alone after loading.
+    """
+
+    first_seconds: float
+    seconds: float
 
     def __init__(self, task: Task, batch_tokens: int | None = None) -> None:
         self.task, self.batch_tokens = task, batch_tokens
@@ -40,14 +47,17 @@ class Worker:
         """Return translations of groups of lines, each of which is given at once, with seconds and peak of memory."""
         return self._ask({"groups": groups, "batch_tokens": self.batch_tokens})
 
-    def tune(self, lines: list[str]) -> float:
-        """Choose the fastest size of batches, where there is a choice; return how many seconds it takes."""
+    def tune(self, lines: list[str]) -> None:
+        """Choose the fastest size of batches, where there is a choice, after one line alone."""
         sizes = (None,) if self.task.engine == "nmt" else BATCH_TOKENS
+        self.batch_tokens = sizes[0]
+        first = next(line for line in lines if line.strip())
+        self.first_seconds = self.translate([[first]])["seconds"]
         seconds = {}
         for self.batch_tokens in (sizes[0], *sizes):  # the first once more, since it was cold
-            seconds[self.batch_tokens] = float(self.translate([lines])["seconds"])
+            seconds[self.batch_tokens] = self.translate([lines])["seconds"]
         self.batch_tokens = min(seconds, key=lambda size: seconds[size])
-        return seconds[self.batch_tokens]
+        self.seconds = seconds[self.batch_tokens]
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         assert self.process.stdin is not None

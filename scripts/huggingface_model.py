@@ -126,7 +126,7 @@ def _fixed(weights: Tensor) -> nn.Parameter:
 
 def _embedding(ours: Embedding) -> nn.Embedding:
     """Return the same vectors without the scale, which theirs apply outside."""
-    embedding = nn.Embedding(*ours.weight.shape, device="meta")
+    embedding = nn.Embedding(ours.num_embeddings, ours.embedding_dim, device="meta")
     embedding.weight = ours.weight
     return embedding
 
