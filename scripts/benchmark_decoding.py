@@ -64,7 +64,7 @@ class Benchmark:
         self.left_out: dict[str, str] = {}
 
     def measure(self, tasks: list[Task], batch_sizes: list[int]) -> dict[str, list[dict[str, Any]]]:
-        """Return the rows of the tables for one way of searching."""
+        """Return the rows of the tables for one way of searching; none, where no engine is left."""
         print(f"{tasks[0].decoding['kind']}: sizes of batches, lengths of sentences", file=sys.stderr)
         with contextlib.ExitStack() as stack:
             workers = []
@@ -75,6 +75,8 @@ class Benchmark:
                         self.leave_out(task.engine, worker.facts["left_out"])
                     else:
                         workers.append(worker)
+            if not workers:
+                return {}
             by_variant: dict[Variant, list[Worker]] = {}
             for worker in workers:
                 worker.tune(self.lines)
@@ -226,7 +228,7 @@ def benchmark(arguments: argparse.Namespace, overrides: list[str]) -> dict[str, 
             for title, rows in measured.measure(tasks, arguments.batch_sizes).items():
                 beam_size = decoding.model_dump().get("beam_size", 1)
                 tables.setdefault(title, []).extend({"beam_size": beam_size, **row} for row in rows)
-    if not tables["results"]:
+    if not tables:
         raise UserError(f"--engines: one that can be measured is needed; got {','.join(arguments.engines)}")
     facts = {"run": str(run.path), "num_lines": len(lines), "threads": arguments.threads}
     return {**facts, "left_out": measured.left_out, **tables}

@@ -106,6 +106,17 @@ def test_what_cannot_be_measured_is_one_line(arguments, message, run, monkeypatc
     assert done.stdout == ""
 
 
+def test_an_engine_that_cannot_search_so_is_left_out(run):
+    pytest.importorskip("ctranslate2")
+    arguments = ["--input", run.parent / "short", "--engines", "ctranslate2", "--threads", "1"]
+    done = benchmark(run, *arguments, "--repeats", "1", "decoding.length_penalty_kind=wu")
+    assert (
+        done.stderr.count("left out: ctranslate2: decoding.length_penalty_kind: power is needed; got wu") == 1
+    )
+    assert "| 1 | ctranslate2 | float32 |" in done.stdout
+    assert "| 5 | " not in done.stdout
+
+
 def make_tokenizer(source, target=None):
     settings = TokenizerSettings(
         kind="char", vocabulary_size=40, joint=target is None, character_coverage=1.0, byte_fallback=False,
