@@ -10,8 +10,6 @@ as model=attention or precision=float32.
 
 import argparse
 import json
-import platform
-import resource
 import statistics
 import time
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measuring import peak_resident_memory, spread
 
 from nmt.check import check
 from nmt.composition import Command, compose
@@ -107,11 +106,7 @@ def peak_memory(device: torch.device) -> float:
     """Return the most memory that was in use, in GB."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated() / 1e9
-    return (
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        * (1 if platform.system() == "Darwin" else 1024)
-        / 1e9
-    )
+    return peak_resident_memory()
 
 
 def measure(
@@ -177,7 +172,7 @@ def measure(
         else f"{torch.get_num_threads()} CPU threads",
         "precision": str(dtype).removeprefix("torch."),
         "target_tokens_per_second": statistics.median(rates),
-        "spread": (max(rates) - min(rates)) / statistics.median(rates),
+        "spread": spread(rates),
         "matmul_peak_tflops": peak / 1e12,
         "matmul_peak_share": statistics.median(speeds) / peak,
         "padding": padding_share(plan(0), source_lengths, target_lengths),
