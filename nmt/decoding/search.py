@@ -13,6 +13,8 @@ from nmt.models.interface import Decoded, DecoderState
 
 # Finished sentences leave the batch when they are at least this share of it: leaving costs a copy of the rest.
 LEAVING_SHARE = 1 / 16
+# Sizes of batches have so many binary digits that are not zero, at most, since a kernel is made for each size.
+DIGITS_OF_SIZE = 4
 # Whether all have finished is asked every so many positions: a GPU has to be waited for.
 POSITIONS_BETWEEN_QUESTIONS = {"cpu": 1, "cuda": 8, "mps": 8}
 
@@ -41,6 +43,25 @@ def power_penalty(power: float) -> LengthPenalty:
 def wu_penalty(power: float) -> LengthPenalty:
     """Return ((5 + length) / 6)^power (Wu et al. 2016)."""
     return lambda length: float(((5 + length) / 6) ** power)
+
+
+def round_down(size: int) -> int:
+    """Return the size that a batch of at most `size` sentences should have."""
+    step = 1 << max(0, size.bit_length() - DIGITS_OF_SIZE)
+    return size // step * step
+
+
+def staying(done: Tensor) -> Tensor | None:
+    """Return the indices of the sentences that stay, or None where too few would leave.
+
+    Among them are as many that are `done` (B) as make the size of the batch a round number.
+    """
+    num_left = int((~done).sum())
+    step = 1 << max(0, num_left.bit_length() - DIGITS_OF_SIZE)
+    size = -(-num_left // step) * step
+    if size > (1 - LEAVING_SHARE) * len(done):
+        return None
+    return done.to(torch.int8).argsort(stable=True)[:size].sort().values
 
 
 def greedy_search(
@@ -73,15 +94,14 @@ def greedy_search(
         ended = tokens == eos_id
         if (position + 1) % interval and position < max_length:
             continue
-        num_ended = int(ended.sum())
-        if num_ended == len(remaining):
+        if ended.all():
             break
-        if num_ended >= LEAVING_SHARE * len(remaining):
-            alive = (~ended).nonzero().squeeze(1)
-            state.keep(alive)
+        kept = staying(ended)
+        if kept is not None:
+            state.keep(kept)
             for rule in rules:
-                rule.keep(alive)
-            remaining, tokens, ended = remaining[alive], tokens[alive], ended[alive]
+                rule.keep(kept)
+            remaining, tokens, ended = remaining[kept], tokens[kept], ended[kept]
     return [_until_end(row, eos_id) for row in history.tolist()]
 
 
@@ -142,19 +162,18 @@ def beam_search(
         done |= (num_finished >= beam_size) & is_behind | (scores[:, 0] == -torch.inf)
         if (position + 1) % interval and position < max_length:
             continue
-        num_done = int(done.sum())
-        if num_done == len(remaining):
+        if done.all():
             break
-        if num_done >= LEAVING_SHARE * len(remaining):
-            alive = (~done).nonzero().squeeze(1)
-            state.keep(alive)
-            trellis.keep(alive)
+        kept = staying(done)
+        if kept is not None:
+            state.keep(kept)
+            trellis.keep(kept)
             for rule in rules:
-                rule.keep(alive)
-            remaining, scores, best_finished = remaining[alive], scores[alive], best_finished[alive]
-            num_finished, done = num_finished[alive], done[alive]
-            tokens = tokens.view(-1, beam_size)[alive].flatten()
-            first_rows = first_rows[: len(alive)]
+                rule.keep(kept)
+            remaining, scores, best_finished = remaining[kept], scores[kept], best_finished[kept]
+            num_finished, done = num_finished[kept], done[kept]
+            tokens = tokens.view(-1, beam_size)[kept].flatten()
+            first_rows = first_rows[: len(kept)]
     return trellis.results()
 
 

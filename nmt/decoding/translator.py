@@ -15,7 +15,7 @@ from nmt.data.dataset import Ids, Int64Array
 from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
-from nmt.decoding.search import beam_search, greedy_search, power_penalty, wu_penalty
+from nmt.decoding.search import beam_search, greedy_search, power_penalty, round_down, wu_penalty
 from nmt.decoding.workers import side_by_side
 from nmt.models.interface import Seq2Seq
 
@@ -82,7 +82,9 @@ class Translator:
     def search(self, source: Ids) -> list[list[int]]:
         """Return the target ids of all sentences of `source`, found in batches of about equal length."""
         beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
-        batches = plan_by_length(source.lengths + 1, self.settings.max_tokens // beam_size)
+        batches = plan_by_length(
+            source.lengths + 1, self.settings.max_tokens // beam_size, to_size=round_down
+        )
         work = partial(self._search_batch, source)
         on_cpu = self.device.type == "cpu"
         results = side_by_side(work, batches) if on_cpu else [work(rows) for rows in batches]
