@@ -9,8 +9,8 @@ import torch
 from nmt.errors import DeviceError
 
 # Parameters of the C library's mallopt: what is free at the top of the heap before it is returned, how many blocks
-# are taken outside the heap, how many heaps there are.
-M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8
+# are taken outside the heap.
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -43,7 +43,6 @@ def _keep_freed_memory() -> None:
     if mallopt is not None:
         mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
         mallopt(M_MMAP_MAX, 0)
-        mallopt(M_ARENA_MAX, 1)  # what threads free is returned otherwise
 
 
 def require_determinism(is_required: bool) -> None:

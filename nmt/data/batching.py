@@ -11,8 +11,8 @@ from torch import Tensor
 from nmt.data.dataset import Dataset, Ids, Int64Array
 from nmt.data.tokenizer import Tokenizer
 
-# Room for the longest sentence is a multiple of it: one vector register of bfloat16.
-LANES = 32
+# Room for the longest sentence is a multiple of it: half a vector register of bfloat16.
+LANES = 16
 
 
 class Room(NamedTuple):

@@ -3,8 +3,6 @@
 import copy
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain
 
 import torch
 from torch import Tensor
@@ -16,7 +14,6 @@ from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, round_down, wu_penalty
-from nmt.decoding.workers import side_by_side
 from nmt.models.interface import Seq2Seq
 
 logger = logging.getLogger(__name__)
@@ -85,11 +82,11 @@ class Translator:
         batches = plan_by_length(
             source.lengths + 1, self.settings.max_tokens // beam_size, to_size=round_down
         )
-        work = partial(self._search_batch, source)
-        on_cpu = self.device.type == "cpu"
-        results = side_by_side(work, batches) if on_cpu else [work(rows) for rows in batches]
-        found = dict(zip(chain.from_iterable(batches), chain.from_iterable(results), strict=True))
-        return [found[row] for row in range(len(found))]
+        found: list[list[int]] = [[] for _ in source.lengths]
+        for rows in batches:
+            for row, tokens in zip(rows, self._search_batch(source, rows), strict=True):
+                found[row] = tokens
+        return found
 
     @torch.inference_mode()
     def _search_batch(self, source: Ids, rows: Int64Array) -> list[list[int]]:

@@ -50,10 +50,8 @@ class AttentionCache:
         """
         first, self.num_rows = self.num_rows, self.num_rows + len(places)
         if self.num_rows > len(self.buffers[0]):
-            num_more = max(FIRST_POSITIONS * len(places), len(self.buffers[0]))
-            self.buffers = [
-                torch.cat([buffer, buffer.new_empty(num_more, *buffer.shape[1:])]) for buffer in self.buffers
-            ]
+            size = len(self.buffers[0]) + max(FIRST_POSITIONS * len(places), len(self.buffers[0]))
+            self.buffers = [_grown(buffer, size, first) for buffer in self.buffers]
         rows = torch.arange(first, self.num_rows, device=places.device)
         if length == places.shape[1]:  # any row that there is will do for a position that is not
             places = torch.cat([places, rows.unsqueeze(1).expand(-1, self.block)], 1)
@@ -69,3 +67,10 @@ class AttentionCache:
             mask = mask[None, None, None]
         rows_of_position = slice(first, self.num_rows)
         return places, [LayerCache(buffer, rows_of_position, index, mask) for buffer in self.buffers]
+
+
+def _grown(buffer: Tensor, size: int, num_used: int) -> Tensor:
+    """Return a buffer of `size` rows, whose first are those that are used."""
+    grown = buffer.new_empty(size, *buffer.shape[1:])
+    grown[:num_used] = buffer[:num_used]
+    return grown
