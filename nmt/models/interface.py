@@ -13,7 +13,6 @@ from torch.nn import functional
 
 from nmt.data.batching import Batch
 from nmt.models.attention_cache import AttentionCache
-from nmt.models.prepared_linear import prepare_linears
 
 
 @dataclass(frozen=True)
@@ -96,8 +95,7 @@ class Seq2Seq(nn.Module):
         raise NotImplementedError
 
     def prepare_for_translating(self) -> None:
-        """Lay out the weights for speed, once for all; they can no longer be trained or saved."""
-        prepare_linears(self)
+        """Lay out the weights for speed where that helps; they can no longer be trained or saved."""
 
     def compiled_regions(self) -> list[nn.Module]:
         """Return the parts that torch.compile is good for; none, where the time goes into recurrent kernels."""

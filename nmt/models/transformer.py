@@ -10,6 +10,7 @@ from nmt.models.attention_cache import POSITIONS_AT_ONCE, AttentionCache
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq
 from nmt.models.layers import Embedding
 from nmt.models.packing import Grid, Packing
+from nmt.models.prepared_linear import prepare_linears
 from nmt.models.transformer_layers import (
     DecoderLayer,
     LayerOptions,
@@ -92,6 +93,10 @@ class Transformer(Seq2Seq):
             x = layer(x, layouts, rotation, memory, mask, own)
         state.length += 1
         return Decoded(self.decoder.norm(x))
+
+    def prepare_for_translating(self) -> None:
+        """Lay out the weights of all linear layers, output layer included."""
+        prepare_linears(self)
 
     def compiled_regions(self) -> list[nn.Module]:
         """Return the layers: alike, so that what is compiled for one serves all."""
