@@ -1,6 +1,7 @@
 """What all tests share: one thread, a cache of their own, tiny models, and the real command line."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,9 @@ from nmt.models.transformer import Transformer
 
 PAD, UNK, BOS, EOS = range(4)
 VOCABULARY_SIZE = 11
+
+# Whoever is started in the background is told to ignore it, and would tell the processes that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

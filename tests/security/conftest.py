@@ -4,11 +4,13 @@ import contextlib
 import hashlib
 import io
 import json
+import os
 import shutil
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,27 +108,41 @@ def _stop(*_):
 
 def run_command(*arguments: str) -> tuple[object, bytes, str]:
     """Run a command in this process: exit code, standard output and standard error."""
-    out, err = io.BytesIO(), io.StringIO()
-    replaced = {"stdin": io.TextIOWrapper(io.BytesIO(LINES)), "stdout": io.TextIOWrapper(out)}
-    streams = {name: getattr(sys, name) for name in replaced}
+    err = io.StringIO()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
     signal.signal(signal.SIGALRM, _stop)
     remaining, _ = signal.setitimer(signal.ITIMER_REAL, SECONDS)  # that of the whole test
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
+        given.write(LINES)
+        given.seek(0)
+        try:
+            with _standard_streams(given, out), contextlib.redirect_stderr(err):
+                code: object = cli.main(arguments)
+        except TooSlow:
+            code = f"more than {SECONDS} seconds"
+        except BaseException as error:
+            code = repr(error)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, remaining)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        out.seek(0)
+        return code, out.read(), err.getvalue()
+
+
+@contextlib.contextmanager
+def _standard_streams(given, out):
+    """Put files in place of the descriptors of standard input and output, which are written without Python's streams."""
+    before = os.dup(0), os.dup(1)
+    os.dup2(given.fileno(), 0)
+    os.dup2(out.fileno(), 1)
     try:
-        vars(sys).update(replaced)
-        with contextlib.redirect_stderr(err):
-            code: object = cli.main(arguments)
-    except TooSlow:
-        code = f"more than {SECONDS} seconds"
-    except BaseException as error:
-        code = repr(error)
+        with open(1, "w", closefd=False) as stdout, contextlib.redirect_stdout(stdout):
+            yield
     finally:
-        sys.stdout.flush()
-        vars(sys).update(streams)
-        signal.setitimer(signal.ITIMER_REAL, remaining)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    return code, out.getvalue(), err.getvalue()
+        for number, descriptor in enumerate(before):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
 
 
 @pytest.fixture(scope="session")
