@@ -1,10 +1,11 @@
 """Reading a run directory: settings, tokenizer and weights, each checked before it is used."""
 
+import contextlib
 import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +110,7 @@ class RunDirectory:
         """Load the vocabularies. Raises RunError if they are not there, or damaged."""
         paths = self.tokenizer_paths(joint)
         models = [read_plain(path, MAX_TOKENIZER_BYTES) for path in paths]
-        for step in self.steps()[-1:]:
-            manifest = read_json(self.step_path(step) / MANIFEST)
+        for manifest in self._manifests():
             for path in paths:
                 facts = file_facts(path)
                 if manifest.get(path.name, facts) != facts:  # older manifests say nothing of it
@@ -119,6 +119,12 @@ class RunDirectory:
             return Tokenizer.of_models(*models)
         except DataError as error:
             raise RunError(f"run: {self.path}: {error}") from None
+
+    def _manifests(self) -> Iterator[dict[str, Any]]:
+        """Yield those that can be read; a checkpoint without one is refused when it is asked for."""
+        for step in self.steps():
+            with contextlib.suppress(RunError):
+                yield read_json(self.step_path(step) / MANIFEST)
 
     def steps(self) -> list[int]:
         """Return the updates at which whole checkpoints were saved, in order."""

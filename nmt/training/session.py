@@ -1,7 +1,9 @@
 """One training run from settings to a scored model: data, run directory, training, final translation."""
 
+import contextlib
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,13 +22,14 @@ from nmt.evaluation.scoring import Evaluation
 from nmt.files import require_plain
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
-from nmt.run_directory import RunDirectory, require_weights, to_json, write_atomically
+from nmt.run_directory import MODEL_WEIGHTS, RunDirectory, require_weights, to_json, write_atomically
 from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.log_file import log_file
 from nmt.training.pairs import training_pairs
 from nmt.training.trainer import Trainer
 from nmt.training.validation import evaluate_model
+from nmt.weights import read_shapes
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +64,7 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
     dataset = load_dataset(corpus.train, tokenizer)
     selected, left_out = select_pairs(dataset, settings.data.max_length)
     if steps := run.steps():
-        require_weights(settings.model, tokenizer, [run.step_path(steps[-1])])
+        require_weights(settings.model, tokenizer, _newest_readable(run, steps))
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
     if not steps:  # also where a run goes on that stopped before its first checkpoint
@@ -106,6 +109,15 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         _log_plan(trainer, corpus, tokenizer)
         trainer.train()
         return None if corpus.test is None else final_test(settings, run, corpus, device, dtype)
+
+
+def _newest_readable(run: RunDirectory, steps: list[int]) -> list[Path]:
+    """Return the newest checkpoint whose weights have a header; none, where all are damaged, which is said later."""
+    for step in reversed(steps):
+        with contextlib.suppress(RunError):
+            read_shapes(run.step_path(step) / MODEL_WEIGHTS)
+            return [run.step_path(step)]
+    return []
 
 
 def origins(corpus: Corpus, tokenizer: Tokenizer) -> dict[str, str]:

@@ -62,7 +62,7 @@ def test_nothing_is_guessed_where_no_checkpoint_is_whole(train_in, tmp_path):
     for folder in (run / "checkpoints").iterdir():
         truncate(folder)
     before = sorted(path.name for path in (run / "checkpoints").iterdir())
-    with pytest.raises(RunError, match=r"^run: a checkpoint that is whole is needed .*step-000004.*manifest"):
+    with pytest.raises(RunError, match=r"^run: a checkpoint that is whole is needed .*step-000004"):
         train_in("run")
     assert sorted(path.name for path in (run / "checkpoints").iterdir()) == before
     shutil.rmtree(run / "checkpoints")
@@ -224,7 +224,9 @@ def test_going_on_with_other_text_or_another_vocabulary_is_refused(train_in, tmp
     for name in ("train.source", "train.target"):
         shutil.copy(tmp_path / "one", tmp_path / name)
     shutil.copy(other / "tokenizer.model", run / "tokenizer.model")
-    with pytest.raises(RunError, match=r"^tokenizer: what the run began with"):
+    with pytest.raises(
+        RunError, match=r"^run: an undamaged tokenizer is needed; got run/tokenizer.model, which has changed"
+    ):
         train_in("run", *text, "training.max_updates=2")
     (run / "tokenizer.model").write_bytes(vocabulary)
     train_in("run", *text, "training.max_updates=2", "training.log_every=1")
