@@ -17,18 +17,21 @@ def run_script(name, folder, *arguments, code=0):
     return json.loads((folder / "out.json").read_text())
 
 
+@pytest.mark.slow
 def test_killed_runs_end_as_the_undisturbed_one(tmp_path):
     result = run_script("fault_campaign", tmp_path, "--kills", "4", "--seed", "3", "training.max_updates=30")
     assert result["kills"] == 4
     assert result["runs_that_differ"] == {}
 
 
+@pytest.mark.slow
 def test_runs_at_once_share_one_cache(tmp_path):
     result = run_script("parallel_runs", tmp_path, "--runs", "4", "training.max_updates=4")
     assert result["ended_alike"] == 4
     assert result["left_half_written_in_the_cache"] == []
 
 
+@pytest.mark.slow
 def test_memory_is_followed(tmp_path):
     arguments = (
         "--minutes",
