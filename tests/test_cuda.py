@@ -26,7 +26,7 @@ def test_loss_gradients_and_search_equal_those_of_the_cpu(kind, tiny_model, tiny
         rules = [ForbidTokens([0, 1, 2]), EndAtLimit(3, torch.tensor([5, 5, 5], device=device))]
         with torch.no_grad():
             hypotheses = beam_search(
-                model, moved.source, moved.source_lengths, 5, 2, 3, 3, power_penalty(1.0), rules
+                model, model.start(moved.source, moved.source_lengths), 5, 2, 3, 3, power_penalty(1.0), rules
             )
         found.append((loss.total.cpu(), [p.grad.cpu() for p in model.parameters()], hypotheses))
     assert_close(found[1][0], found[0][0])

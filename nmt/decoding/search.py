@@ -1,4 +1,4 @@
-"""Greedy and beam search, for anything that can `start`, `step` and `project`."""
+"""Greedy and beam search, for anything that can `step` and `project`."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -21,9 +21,6 @@ POSITIONS_BETWEEN_QUESTIONS = {"cpu": 1, "cuda": 8, "mps": 8}
 
 class Decoder(Protocol):
     """What a search needs: a model, or several that act as one."""
-
-    def start(self, source: Tensor, source_lengths: Tensor, max_length: int) -> DecoderState:
-        """Encode the source."""
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode one position."""
@@ -66,8 +63,7 @@ def staying(done: Tensor) -> Tensor | None:
 
 def greedy_search(
     decoder: Decoder,
-    source: Tensor,
-    source_lengths: Tensor,
+    state: DecoderState,
     max_length: int,
     bos_id: int,
     eos_id: int,
@@ -75,15 +71,14 @@ def greedy_search(
 ) -> list[list[int]]:
     """Take the most probable token at every step.
 
-    `source` (B, S) of `source_lengths` (B, on the host); the rules end every sentence within `max_length` tokens.
-    Returns the tokens of each sentence, without EOS.
+    `state` is that of B sentences, of which nothing is decoded yet; the rules end every one of them within `max_length`
+    tokens. Returns the tokens of each sentence, without EOS.
     """
-    device = source.device
-    state = decoder.start(source, source_lengths, max_length + 1)
-    history = torch.full((len(source), max_length + 1), eos_id, device=device)  # (B, T)
-    remaining = torch.arange(len(source), device=device)  # which sentence each row is
-    ended = torch.zeros(len(source), dtype=torch.bool, device=device)
-    tokens = torch.full((len(source),), bos_id, device=device)
+    device, num_sentences = state.device, state.num_sentences
+    history = torch.full((num_sentences, max_length + 1), eos_id, device=device)  # (B, T)
+    remaining = torch.arange(num_sentences, device=device)  # which sentence each row is
+    ended = torch.zeros(num_sentences, dtype=torch.bool, device=device)
+    tokens = torch.full((num_sentences,), bos_id, device=device)
     interval = POSITIONS_BETWEEN_QUESTIONS[device.type]
     for position in range(max_length + 1):
         logits = decoder.project(decoder.step(tokens, state).outputs)
@@ -107,8 +102,7 @@ def greedy_search(
 
 def beam_search(
     decoder: Decoder,
-    source: Tensor,
-    source_lengths: Tensor,
+    state: DecoderState,
     max_length: int,
     bos_id: int,
     eos_id: int,
@@ -120,11 +114,10 @@ def beam_search(
 
     A hypothesis that ends among the best `beam_size` candidates of a step is finished; its score is the sum of
     its log-probabilities, EOS included, over the length penalty. A sentence is done when `beam_size`
-    hypotheses have finished and none that goes on is ahead of the best of them, or at its limit. Shapes and
-    result as in `greedy_search`.
+    hypotheses have finished and none that goes on is ahead of the best of them, or at its limit. State and result
+    as in `greedy_search`.
     """
-    device, num_sentences = source.device, len(source)
-    state = decoder.start(source, source_lengths, max_length + 1)
+    device, num_sentences = state.device, state.num_sentences
     state.expand(beam_size)
     trellis = Trellis(num_sentences, beam_size, device)
     remaining = torch.arange(num_sentences, device=device)  # which sentence each row of (B, …) is

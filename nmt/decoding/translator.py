@@ -4,6 +4,7 @@ import copy
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,7 +15,10 @@ from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, round_down, wu_penalty
-from nmt.models.interface import Seq2Seq
+from nmt.models.interface import DecoderState, Seq2Seq
+
+# Sentences are translated together with those of about their length, so many groups at a time.
+GROUPS = 4
 
 logger = logging.getLogger(__name__)
 
@@ -79,23 +83,36 @@ class Translator:
     def search(self, source: Ids) -> list[list[int]]:
         """Return the target ids of all sentences of `source`, found in batches of about equal length."""
         beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
-        batches = plan_by_length(
-            source.lengths + 1, self.settings.max_tokens // beam_size, to_size=round_down
+        groups = plan_by_length(
+            source.lengths + 1, self.settings.max_tokens // beam_size // GROUPS, to_size=round_down
         )
         found: list[list[int]] = [[] for _ in source.lengths]
-        for rows in batches:
-            for row, tokens in zip(rows, self._search_batch(source, rows), strict=True):
+        for batch in (groups[first : first + GROUPS] for first in range(0, len(groups), GROUPS)):
+            for row, tokens in zip(np.concatenate(batch), self._search_batch(source, batch), strict=True):
                 found[row] = tokens
         return found
 
+    def _start(self, source: Ids, groups: Sequence[Int64Array]) -> tuple[DecoderState, Tensor]:
+        """Encode the sentences of `source` in `groups`; return their state, and their limits."""
+        state, limits = None, []
+        for rows in groups:
+            ids, lengths, _ = pad_with_end(
+                source, rows, self.tokenizer.source.pad_id, self.tokenizer.source.eos_id
+            )
+            limits.append(self.limits(lengths))
+            started = self.model.start(ids.to(self.device), lengths)
+            if state is None:
+                state = started
+            else:
+                state.join(started)
+        assert state is not None
+        return state, torch.cat(limits)
+
     @torch.inference_mode()
-    def _search_batch(self, source: Ids, rows: Int64Array) -> list[list[int]]:
-        """Return the target ids of the sentences `rows` of `source`, found together in one batch."""
+    def _search_batch(self, source: Ids, groups: Sequence[Int64Array]) -> list[list[int]]:
+        """Return the target ids of the sentences of `source` in `groups`, found together in one batch."""
         settings, vocabulary = self.settings, self.tokenizer.target
-        ids, lengths, _ = pad_with_end(
-            source, rows, self.tokenizer.source.pad_id, self.tokenizer.source.eos_id
-        )
-        limits = self.limits(lengths)
+        state, limits = self._start(source, groups)
         rules = [
             ForbidTokens([vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id]),
             MinimumLength(vocabulary.eos_id, settings.min_length),
@@ -103,8 +120,7 @@ class Translator:
         ]
         given = (
             self.model,
-            ids.to(self.device),
-            lengths,
+            state,
             int(limits.max()),
             vocabulary.bos_id,
             vocabulary.eos_id,

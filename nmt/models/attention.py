@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from nmt.models.interface import Choices, Decoded, DecoderState, padding_mask
+from nmt.models.interface import Choices, Decoded, DecoderState, concatenate_rows, padding_mask
 from nmt.models.layers import Embedding, xavier_linear
 from nmt.models.recurrent import (
     CELLS,
@@ -13,6 +13,7 @@ from nmt.models.recurrent import (
     Bridge,
     RecurrentEncoder,
     RecurrentSeq2Seq,
+    concatenate,
     concatenate_positions,
     initialise_recurrent,
 )
@@ -77,17 +78,17 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
         d_readout = d_hidden + d_attention + (d_embedding if join == "input" else 0)
         self.readout = xavier_linear(d_readout, d_embedding)
 
-    def start(self, source: Tensor, source_lengths: Tensor, max_length: int) -> DecoderState:
+    def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
         """Encode `source` (B, S), and project keys and values once for all steps."""
         encoded = self.encode(source, source_lengths)
         mask = padding_mask(source_lengths, source.shape[1], source.device)
-        sentences = self.attention.project_memory(self.dropout(encoded.outputs), mask)
+        group = self.attention.project_memory(self.dropout(encoded.outputs), mask)
         hypotheses = self.bridge(encoded.hidden, encoded.cell)
         if self.join == "output":
             hypotheses["fed"] = encoded.outputs.new_zeros(len(source), self.readout.out_features)
         if self.attention.coverage is not None:
-            hypotheses["coverage"] = torch.zeros_like(sentences["fertilities"])
-        return DecoderState(sentences, hypotheses)
+            hypotheses["coverage"] = torch.zeros_like(group["fertilities"])
+        return DecoderState([group], hypotheses)
 
     def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
         """Decode `embedded` (N, T, E) position by position; what needs no recurrence is done for all at once."""
@@ -110,7 +111,7 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
             found = self._attend(state.hypotheses["hidden"][:, -1:], state)
             hidden = self._recur(torch.cat([x, found.outputs.squeeze(1)], -1), state)
             steps.append(replace(found, outputs=torch.cat([hidden.unsqueeze(1), found.outputs], -1)))
-        return concatenate_positions(steps)
+        return concatenate(steps, concatenate_positions)
 
     def _recur_over_outputs(self, embedded: Tensor, state: DecoderState) -> Decoded:
         steps = []
@@ -120,7 +121,7 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
             outputs = self._read_out(torch.cat([hidden, found.outputs], -1))
             state.hypotheses["fed"] = outputs.squeeze(1)
             steps.append(replace(found, outputs=outputs))
-        return concatenate_positions(steps)
+        return concatenate(steps, concatenate_positions)
 
     def _recur(self, x: Tensor, state: DecoderState) -> Tensor:
         """Advance all layers by one position x (N, …); return the state of the last one (N, d_hidden)."""
@@ -147,24 +148,39 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
         so these are never copied.
         """
         rows, length = queries.shape[:2]
-        num_sentences = len(state.sentences["mask"])
-        grouped = queries.reshape(num_sentences, -1, queries.shape[-1])  # (B, K·T, d_hidden)
-        places = covered = None
+        places = None
         if self.attention.span is not None:
             places = torch.arange(state.length, state.length + length, device=queries.device)
-            places = places.repeat(rows // num_sentences)  # (K·T)
-        if self.attention.coverage is not None:  # it goes from one position to the next, so T is 1
-            covered = state.hypotheses["coverage"].view(num_sentences, -1, state.sentences["mask"].shape[1])
-        found = self.attention(grouped, state.sentences, places, covered)
-        if covered is not None:
-            added = found.weights / state.sentences["fertilities"].unsqueeze(1)
-            state.hypotheses["coverage"] = (covered + added).flatten(0, 1)
+            places = places.repeat(state.beam_size)  # (K·T)
+        coverage = state.hypotheses.get("coverage")
+        found, first = [], 0
+        for group in state.groups:
+            inside = slice(first, first + len(group["mask"]) * state.beam_size)
+            covered = None if coverage is None else coverage[inside, : group["mask"].shape[1]]
+            found.append(self._attend_to(group, queries[inside], places, covered))
+            first = inside.stop
         state.length += length
+        if coverage is not None:
+            state.hypotheses["coverage"] = concatenate_rows([covered for _, covered in found if covered is not None])
+        parts = [part for part, _ in found]
+        return concatenate(parts, concatenate_rows)
+
+    def _attend_to(
+        self, group: dict[str, Tensor], queries: Tensor, places: Tensor | None, covered: Tensor | None
+    ) -> tuple[Decoded, Tensor | None]:
+        """Ask with queries (N, T, d_hidden) to one group; return its coverage (N, S) after them, too, if there is one."""
+        rows, length, width = queries.shape
+        num_sentences, longest = group["mask"].shape
+        if covered is not None:  # it goes from one position to the next, so T is 1
+            covered = covered.view(num_sentences, -1, longest)
+        found = self.attention(queries.reshape(num_sentences, -1, width), group, places, covered)
+        if covered is not None:
+            covered = (covered + found.weights / group["fertilities"].unsqueeze(1)).flatten(0, 1)
         choices = found.choices
         if choices is not None:
             choices = Choices(choices.log_probs.view(rows, length), choices.entropies.view(rows, length))
-        contexts = found.contexts.reshape(rows, length, -1)
-        return Decoded(contexts, found.weights.reshape(rows, length, -1), choices)
+        contexts, weights = (part.reshape(rows, length, -1) for part in (found.contexts, found.weights))
+        return Decoded(contexts, weights, choices), covered
 
     def _read_out(self, parts: Tensor) -> Tensor:
         return self.dropout(torch.tanh(self.readout(parts)))

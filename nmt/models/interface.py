@@ -39,14 +39,32 @@ class DecoderState:
     """All that a decoder keeps between two positions; `step` advances it.
 
     What belongs to the sentence is shared by its hypotheses: `expand` does not copy it and `reorder` does not
-    move it. Nor is anything in the cache ever moved.
+    move it. Nor is anything in the cache ever moved. Sentences of about one length are a group, so that little of
+    what is kept of their positions is padding; hypotheses are in the order of the groups.
     """
 
-    sentences: dict[str, Tensor]  # each (B, …)
+    groups: list[dict[str, Tensor]]  # what belongs to the sentences of each group, each (B of the group, …)
     hypotheses: dict[str, Tensor]  # each (N, …)
     cache: AttentionCache | None = None
     beam_size: int = 1
     length: int = 0  # positions decoded so far
+
+    @property
+    def device(self) -> torch.device:
+        """Where it lies."""
+        return next(iter(self.hypotheses.values())).device
+
+    @property
+    def num_sentences(self) -> int:
+        """B."""
+        return len(next(iter(self.hypotheses.values()))) // self.beam_size
+
+    def join(self, other: "DecoderState") -> None:
+        """Add a group of sentences. Neither state has decoded anything yet."""
+        self.groups += other.groups
+        self.hypotheses = {
+            name: concatenate_rows([rows, other.hypotheses[name]]) for name, rows in self.hypotheses.items()
+        }
 
     def expand(self, beam_size: int) -> None:
         """Give each sentence `beam_size` hypotheses, all equal to the one that it had."""
@@ -60,9 +78,18 @@ class DecoderState:
         self.hypotheses = {name: kept.index_select(0, rows) for name, kept in self.hypotheses.items()}
 
     def keep(self, sentences: Tensor) -> None:
-        """Keep the sentences with indices `sentences` (B'), and their hypotheses."""
+        """Keep the sentences with indices `sentences` (B', ascending), and their hypotheses."""
+        first, groups = 0, []
+        for group in self.groups:
+            size = len(next(iter(group.values())))
+            inside = sentences[(sentences >= first) & (sentences < first + size)] - first
+            if len(inside) == size:
+                groups.append(group)
+            elif len(inside):
+                groups.append({name: kept.index_select(0, inside) for name, kept in group.items()})
+            first += size
+        self.groups = groups
         offsets = torch.arange(self.beam_size, device=sentences.device)
-        self.sentences = {name: kept.index_select(0, sentences) for name, kept in self.sentences.items()}
         self.reorder((sentences.unsqueeze(1) * self.beam_size + offsets).flatten())
 
 
@@ -86,8 +113,8 @@ class Seq2Seq(nn.Module):
         """
         raise NotImplementedError
 
-    def start(self, source: Tensor, source_lengths: Tensor, max_length: int) -> DecoderState:
-        """Encode `source` (B, S) of `source_lengths` (B, on the host), to decode up to `max_length` positions."""
+    def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
+        """Encode `source` (B, S) of `source_lengths` (B, on the host), as one group of sentences."""
         raise NotImplementedError
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
@@ -107,6 +134,12 @@ class Seq2Seq(nn.Module):
             return functional.linear(outputs, self.output.weight[vocabulary], self.output.bias[vocabulary])
         logits: Tensor = self.output(outputs)
         return logits
+
+
+def concatenate_rows(tensors: list[Tensor]) -> Tensor:
+    """Return rows (N, …, S) of all groups, with zeros behind the source positions that a group has."""
+    longest = max(tensor.shape[-1] for tensor in tensors)
+    return torch.cat([functional.pad(tensor, [0, longest - tensor.shape[-1]]) for tensor in tensors])
 
 
 def padding_mask(lengths: Tensor, longest: int, device: torch.device) -> Tensor:

@@ -1,5 +1,6 @@
 """What the two recurrent models share: the encoder, the bridge to the decoder, and the way of decoding."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -113,7 +114,7 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch, with its own predictions where `sample_mask` (B, T) says so."""
-        state = self.start(batch.source, batch.source_lengths, batch.target_in.shape[1])
+        state = self.start(batch.source, batch.source_lengths)
         if sample_mask is None:
             return self.decode(self.target_embedding(batch.target_in), state)
         steps: list[Decoded] = []
@@ -124,7 +125,7 @@ class RecurrentSeq2Seq(Seq2Seq):
                     predicted = self.project(steps[-1].outputs.squeeze(1)).argmax(-1)
                 tokens = torch.where(is_sampled, predicted, true)
             steps.append(self.decode(self.target_embedding(tokens).unsqueeze(1), state))
-        return concatenate_positions(steps)
+        return concatenate(steps, concatenate_positions)
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
@@ -137,16 +138,22 @@ class RecurrentSeq2Seq(Seq2Seq):
         )
 
 
-def concatenate_positions(steps: list[Decoded]) -> Decoded:
-    """Return as one what was decoded piece by piece: along T in all of (N, T, …)."""
-    attention = [step.attention for step in steps if step.attention is not None]
-    choices = [step.choices for step in steps if step.choices is not None]
+def concatenate_positions(tensors: list[Tensor]) -> Tensor:
+    """Return (N, T, …) of positions that follow one another."""
+    return torch.cat(tensors, 1)
+
+
+def concatenate(parts: list[Decoded], join: Callable[[list[Tensor]], Tensor]) -> Decoded:
+    """Return as one what was decoded in parts; `join` makes one tensor of those of the parts."""
+    if len(parts) == 1:
+        return parts[0]
+    attention = [part.attention for part in parts if part.attention is not None]
+    choices = [part.choices for part in parts if part.choices is not None]
     joined = None
     if choices:
-        log_probs = torch.cat([choice.log_probs for choice in choices], 1)
-        joined = Choices(log_probs, torch.cat([choice.entropies for choice in choices], 1))
-    outputs = torch.cat([step.outputs for step in steps], 1)
-    return Decoded(outputs, torch.cat(attention, 1) if attention else None, joined)
+        log_probs = join([choice.log_probs for choice in choices])
+        joined = Choices(log_probs, join([choice.entropies for choice in choices]))
+    return Decoded(join([part.outputs for part in parts]), join(attention) if attention else None, joined)
 
 
 def initialise_recurrent(module: nn.Module, num_gates: int) -> None:

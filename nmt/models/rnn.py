@@ -57,7 +57,7 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
         self.state_shape = (num_layers, d_hidden)
         self.state_names = ("hidden", "cell") if cell == "lstm" else ("hidden",)
 
-    def start(self, source: Tensor, source_lengths: Tensor, max_length: int) -> DecoderState:
+    def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
         """Encode `source` (B, S) into one vector for each sentence."""
         encoded = self.encode(source, source_lengths)
         hidden, cell = encoded.hidden, encoded.cell
@@ -69,17 +69,14 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
             state = self.bridge(hidden, cell)
         else:
             state = {name: hidden.new_zeros(len(source), *self.state_shape) for name in self.state_names}
-        sentences = {}
         if self.context is not None:
-            sentences["context"] = torch.tanh(self.context(hidden[:, -1]))  # (B, d_embedding or d_hidden)
-        return DecoderState(sentences, state)
+            state["context"] = torch.tanh(self.context(hidden[:, -1]))  # (B, d_embedding or d_hidden)
+        return DecoderState([], state)
 
     def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
         """Run the decoder over all positions of `embedded` (N, T, E) in one call."""
         if self.context is not None:
-            context = (
-                state.sentences["context"].repeat_interleave(state.beam_size, 0).unsqueeze(1)
-            )  # (N, 1, …)
+            context = state.hypotheses["context"].unsqueeze(1)  # (N, 1, …)
             if self.is_added:
                 embedded = embedded + context
             else:
@@ -91,7 +88,7 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
             )  # (1, N, d_hidden)
             states, end = layer(self.dropout(states), first if len(first) > 1 else first[0])
             ends.append(end if isinstance(end, tuple) else (end,))
-        state.hypotheses = {
+        state.hypotheses |= {
             name: torch.stack([end[part][0] for end in ends], 1) for part, name in enumerate(self.state_names)
         }
         state.length += embedded.shape[1]

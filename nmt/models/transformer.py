@@ -65,19 +65,19 @@ class Transformer(Seq2Seq):
         outputs = self._decode(target_in, target, encoded, source)
         return Decoded(target.unpack(outputs, target_in.shape))
 
-    def start(self, source: Tensor, source_lengths: Tensor, max_length: int) -> DecoderState:
+    def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
         packing = self.encoder.layout(source_lengths, source.device)
         encoded = self.encoder(self.source_embedding(packing.pack(source)), packing)
-        sentences = {"mask": packing.mask[: len(source)]}
+        group = {"mask": packing.mask[: len(source)]}
         for i, layer in enumerate(self._decoder_layers()):
             key, value = layer.cross_attention.project_memory(encoded, packing)
-            sentences |= {f"key_{i}": key[: len(source)], f"value_{i}": value[: len(source)]}
+            group |= {f"key_{i}": key[: len(source)], f"value_{i}": value[: len(source)]}
         # Vectors of distances are looked up for the positions that there are.
         block = 1 if self.options.positions == "relative" else POSITIONS_AT_ONCE[source.device.type]
         cache = AttentionCache(len(self.decoder.layers), key.shape[1], key, block)
         places = torch.empty(len(source), 0, dtype=torch.long, device=source.device)
-        return DecoderState(sentences, {"places": places}, cache)
+        return DecoderState([group], {"places": places}, cache)
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
@@ -86,11 +86,10 @@ class Transformer(Seq2Seq):
         position = torch.full((1,), state.length, device=tokens.device)
         x = self.decoder.enter(self.target_embedding(tokens), position, state.length + 1)
         rotation = self.decoder.positions.rotation(position)
-        mask = state.sentences["mask"]
-        layouts = Grid(len(tokens)), Grid(len(mask))
+        layouts = Grid(len(tokens)), Grid(state.num_sentences)
         for i, (layer, own) in enumerate(zip(self._decoder_layers(), caches, strict=True)):
-            memory = state.sentences[f"key_{i}"], state.sentences[f"value_{i}"]
-            x = layer(x, layouts, rotation, memory, mask, own)
+            memories = [((group[f"key_{i}"], group[f"value_{i}"]), group["mask"]) for group in state.groups]
+            x = layer(x, layouts, rotation, memories, own)
         state.length += 1
         return Decoded(self.decoder.norm(x))
 
@@ -110,7 +109,7 @@ class Transformer(Seq2Seq):
         for layer in self._decoder_layers():
             if not self.decoder.is_left_out():
                 memory = layer.cross_attention.project_memory(encoded, source)
-                x = layer(x, (target, target), rotation, memory, source.mask)
+                x = layer(x, (target, target), rotation, [(memory, source.mask)])
         return cast(Tensor, self.decoder.norm(x))
 
     def _decoder_layers(self) -> list[DecoderLayer]:

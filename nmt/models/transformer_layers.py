@@ -3,7 +3,7 @@
 `TransformerEncoder.read` is the way in for a head that is not a decoder: vectors in, as many vectors out.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -19,6 +19,7 @@ from nmt.models.positions import Positions, RelativePositions, rotate
 from nmt.models.scaled_attention import KeysValues, attend
 
 Layout = Packing | Grid
+Memory = tuple[KeysValues, Tensor]  # of a group of sentences: its keys and values, and the mask of its positions
 
 
 @dataclass(frozen=True)
@@ -139,11 +140,16 @@ class CrossAttention(nn.Module):
         """Return keys and values (2, B, H, S, d) of the rows (N, D) of the encoded source."""
         return layout.to_heads(self.key_value(encoded), 2, self.num_shared_heads)
 
-    def forward(self, x: Tensor, layout: Layout, memory: KeysValues, mask: Tensor) -> Tensor:
-        """Return (N, D) for rows x (N, D) of the sentences of the memory."""
+    def forward(self, x: Tensor, layout: Layout, memories: Sequence[Memory]) -> Tensor:
+        """Return (N, D) for rows x (N, D) of the sentences of the memories, one after the other."""
         heads = layout.to_heads(self.query(x), 1, self.num_heads)
         dropout = self.dropout if self.training else 0.0
-        return self.output(layout.from_heads(attend(heads, memory, mask, dropout=dropout)))
+        found = [
+            attend(part, memory, mask, dropout=dropout)
+            for part, (memory, mask) in zip(heads.split([len(mask) for _, mask in memories], 1), memories, strict=True)
+        ]
+        attended = found[0] if len(found) == 1 else torch.cat(found)
+        return self.output(layout.from_heads(attended))
 
 
 class FeedForward(nn.Module):
@@ -212,11 +218,10 @@ class DecoderLayer(nn.Module):
         x: Tensor,
         layouts: tuple[Layout, Layout],
         rotation: Tensor | None,
-        memory: KeysValues,
-        mask: Tensor,
+        memories: Sequence[Memory],
         cache: LayerCache | None = None,
     ) -> Tensor:
-        """Return (N, D) for rows x (N, D), laid out in one way as sequences, in another by sentences of the memory.
+        """Return (N, D) for rows x (N, D), laid out in one way as sequences, in another by sentences of the memories.
 
         The two ways differ where a sentence has several hypotheses.
         """
@@ -224,7 +229,7 @@ class DecoderLayer(nn.Module):
         x = self.residuals[0](
             x, lambda h: self.self_attention(h, own, rotation, causal=cache is None, cache=cache)
         )
-        x = self.residuals[1](x, lambda h: self.cross_attention(h, shared, memory, mask))
+        x = self.residuals[1](x, lambda h: self.cross_attention(h, shared, memories))
         return self.residuals[2](x, self.feed_forward)
 
 

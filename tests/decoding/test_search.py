@@ -17,15 +17,15 @@ class Table:
         self.log_probs = probabilities.log()  # (B, V, V)
         self.num_rows: list[int] = []
 
-    def start(self, source, source_lengths, max_length):
-        return DecoderState({"sentence": source[:, 0]}, {"row": source[:, 0].clone()})
+    def start(self):
+        sentences = torch.arange(len(self.log_probs))
+        return DecoderState([{"sentence": part} for part in sentences.split(2)], {"row": sentences.clone()})
 
     def step(self, tokens, state):
         self.num_rows.append(len(tokens))
         state.length += 1
-        assert torch.equal(
-            state.hypotheses["row"], state.sentences["sentence"].repeat_interleave(state.beam_size)
-        )
+        sentences = torch.cat([group["sentence"] for group in state.groups])
+        assert torch.equal(state.hypotheses["row"], sentences.repeat_interleave(state.beam_size))
         return Decoded(self.log_probs[state.hypotheses["row"], tokens])
 
     def project(self, outputs):
@@ -35,7 +35,7 @@ class Table:
 def run(table, beam_size=None, max_length=5, penalty=None, rules=()):
     count = len(table.log_probs)
     limits = torch.full((count,), max_length)
-    given = (table, torch.arange(count).unsqueeze(1), torch.ones(count), max_length, BOS, EOS)
+    given = (table, table.start(), max_length, BOS, EOS)
     rules = [ForbidTokens([BOS]), *rules, EndAtLimit(EOS, limits)]
     if beam_size is None:
         return greedy_search(*given, rules)

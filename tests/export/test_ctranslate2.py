@@ -61,7 +61,9 @@ def names_of(rows, lengths, names):
 def given(model, batch, min_length=0):
     limits = torch.full((len(batch.source),), LIMIT)
     rules = [ForbidTokens([PAD, BOS, UNK]), MinimumLength(EOS, min_length), EndAtLimit(EOS, limits)]
-    return (model, batch.source, batch.source_lengths, LIMIT, BOS, EOS), rules
+    with torch.no_grad():
+        state = model.start(batch.source, batch.source_lengths)
+    return (model, state, LIMIT, BOS, EOS), rules
 
 
 def translate(translator, batch, tokenizer, **options):

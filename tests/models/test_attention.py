@@ -322,7 +322,7 @@ def test_several_positions_of_several_hypotheses(join, tiny_model, tiny_batch):
     batch = tiny_batch()
     model = tiny_model("attention", join=join, span="local_m", window=1)
     tokens = torch.randint(4, 11, (6, 4), generator=torch.Generator().manual_seed(2))
-    together, one_by_one = (model.start(batch.source, batch.source_lengths, max_length=8) for _ in range(2))
+    together, one_by_one = (model.start(batch.source, batch.source_lengths) for _ in range(2))
     for state in (together, one_by_one):
         state.expand(2)
         model.step(tokens[:, 0], state)
@@ -355,7 +355,7 @@ def test_choices_of_the_model(join, tiny_model, tiny_batch):
         assert_close(stepped.choices.log_probs, found.choices.log_probs)
         assert_close(stepped.choices.entropies, found.choices.entropies)
         assert_close(stepped.attention, found.attention)
-    state = model.start(batch.source, batch.source_lengths, max_length=6)
+    state = model.start(batch.source, batch.source_lengths)
     assert model.step(batch.target_in[:, 0], state).choices.log_probs.shape == (3,)
 
 

@@ -92,14 +92,24 @@ every_model = pytest.mark.parametrize(
 )
 
 
+def start(model: Seq2Seq, batch, rows=slice(None), group_size=2):
+    """Encode some sentences of a batch, in groups."""
+    lengths, source = batch.source_lengths[rows], batch.source[rows]
+    states = [
+        model.start(ids[:, : int(some.max())], some)
+        for ids, some in zip(source.split(group_size), lengths.split(group_size), strict=True)
+    ]
+    for state in states[1:]:
+        states[0].join(state)
+    return states[0]
+
+
 def search(model: Seq2Seq, batch, beam_size=None, max_length=6, rows=slice(None)):
     """Decode some sentences of a batch within a limit that differs from sentence to sentence."""
-    lengths = batch.source_lengths[rows]
-    source = batch.source[rows][:, : int(lengths.max())]
-    limits = torch.clamp(lengths, max=max_length)
+    limits = torch.clamp(batch.source_lengths[rows], max=max_length)
     rules = [ForbidTokens([PAD, BOS, UNK]), EndAtLimit(EOS, limits)]
-    given = (model, source, lengths, int(limits.max()), BOS, EOS)
     with torch.no_grad():
+        given = (model, start(model, batch, rows), int(limits.max()), BOS, EOS)
         if beam_size is None:
             return greedy_search(*given, rules)
         return beam_search(*given, beam_size, power_penalty(1.0), rules)
@@ -109,7 +119,7 @@ def search(model: Seq2Seq, batch, beam_size=None, max_length=6, rows=slice(None)
 def test_full_forward_equals_step_by_step(kind, options, tiny_model, tiny_batch):
     model, batch = tiny_model(kind, **options), tiny_batch(target_lengths=(40, 6, 2))
     full = model(batch)
-    state = model.start(batch.source, batch.source_lengths, max_length=40)
+    state = start(model, batch)
     steps = [model.step(tokens, state) for tokens in batch.target_in.unbind(1)]
     counted = batch.target_out != PAD
     assert_close(torch.stack([step.outputs for step in steps], 1)[counted], full.outputs[counted])
@@ -239,7 +249,7 @@ def score_of(model, source, lengths, tokens, is_full):
 def test_state_follows_its_hypotheses(kind, options, tiny_model, tiny_batch):
     model, batch = tiny_model(kind, **options), tiny_batch()
     prefixes = torch.randint(4, 11, (6, 4), generator=torch.Generator().manual_seed(3))
-    state = model.start(batch.source, batch.source_lengths, max_length=8)
+    state = start(model, batch)
     state.expand(2)
     for tokens in prefixes.unbind(1):
         model.step(tokens, state)
@@ -251,7 +261,7 @@ def test_state_follows_its_hypotheses(kind, options, tiny_model, tiny_batch):
     found = model.step(following, state).outputs
     for row, hypothesis in enumerate(kept.tolist()):
         sentence = hypothesis // 2
-        alone = model.start(batch.source[[sentence]], batch.source_lengths[[sentence]], max_length=8)
+        alone = model.start(batch.source[[sentence]], batch.source_lengths[[sentence]])
         for token in prefixes[hypothesis]:
             model.step(token.view(1), alone)
         assert_close(model.step(following[[row]], alone).outputs[0], found[row])
@@ -274,7 +284,7 @@ def test_sampling_nowhere_is_plain_training_and_everywhere_is_greedy(kind, optio
         given = torch.where(half, given, batch.target_in)
         assert_close(model(batch, half).outputs, model(dataclasses.replace(batch, target_in=given)).outputs)
         return
-    state = model.start(batch.source, batch.source_lengths, max_length=8)
+    state = model.start(batch.source, batch.source_lengths)
     tokens = batch.target_in[:, 0]
     for position in range(batch.target_in.shape[1]):
         outputs = model.step(tokens, state).outputs
