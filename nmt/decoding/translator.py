@@ -3,6 +3,7 @@
 import copy
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -15,9 +16,10 @@ from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, round_down, wu_penalty
+from nmt.decoding.side_by_side import deal, side_by_side
 from nmt.models.interface import DecoderState, Seq2Seq
 
-# Sentences are translated together with those of about their length, so many groups at a time.
+# A batch consists of so many groups of sentences of about equal length.
 GROUPS = 4
 
 logger = logging.getLogger(__name__)
@@ -83,12 +85,14 @@ class Translator:
     def search(self, source: Ids) -> list[list[int]]:
         """Return the target ids of all sentences of `source`, found in batches of about equal length."""
         beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
-        groups = plan_by_length(
-            source.lengths + 1, self.settings.max_tokens // beam_size // GROUPS, to_size=round_down
-        )
+        num_workers = torch.get_num_threads() if self.device.type == "cpu" else 1
+        max_tokens = self.settings.max_tokens // (beam_size * num_workers * GROUPS)
+        groups = plan_by_length(source.lengths + 1, max_tokens, to_size=round_down)
+        batches = deal(groups, num_workers, GROUPS)
+        results = side_by_side(partial(self._search_batch, source), batches, num_workers)
         found: list[list[int]] = [[] for _ in source.lengths]
-        for batch in (groups[first : first + GROUPS] for first in range(0, len(groups), GROUPS)):
-            for row, tokens in zip(np.concatenate(batch), self._search_batch(source, batch), strict=True):
+        for batch, sentences in zip(batches, results, strict=True):
+            for row, tokens in zip(np.concatenate(batch), sentences, strict=True):
                 found[row] = tokens
         return found
 

@@ -147,7 +147,7 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
         Outputs are the contexts (N, T, d_attention). The hypotheses of a sentence ask the same keys side by side,
         so these are never copied.
         """
-        rows, length = queries.shape[:2]
+        length = queries.shape[1]
         places = None
         if self.attention.span is not None:
             places = torch.arange(state.length, state.length + length, device=queries.device)
@@ -161,14 +161,16 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
             first = inside.stop
         state.length += length
         if coverage is not None:
-            state.hypotheses["coverage"] = concatenate_rows([covered for _, covered in found if covered is not None])
+            state.hypotheses["coverage"] = concatenate_rows(
+                [covered for _, covered in found if covered is not None]
+            )
         parts = [part for part, _ in found]
         return concatenate(parts, concatenate_rows)
 
     def _attend_to(
         self, group: dict[str, Tensor], queries: Tensor, places: Tensor | None, covered: Tensor | None
     ) -> tuple[Decoded, Tensor | None]:
-        """Ask with queries (N, T, d_hidden) to one group; return its coverage (N, S) after them, too, if there is one."""
+        """Ask one group with queries (N, T, d_hidden); return its coverage (N, S) after them, too, if there is one."""
         rows, length, width = queries.shape
         num_sentences, longest = group["mask"].shape
         if covered is not None:  # it goes from one position to the next, so T is 1

@@ -19,7 +19,9 @@ from nmt.models.positions import Positions, RelativePositions, rotate
 from nmt.models.scaled_attention import KeysValues, attend
 
 Layout = Packing | Grid
-Memory = tuple[KeysValues, Tensor]  # of a group of sentences: its keys and values, and the mask of its positions
+Memory = tuple[
+    KeysValues, Tensor
+]  # of a group of sentences: its keys and values, and the mask of its positions
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,9 @@ class CrossAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         found = [
             attend(part, memory, mask, dropout=dropout)
-            for part, (memory, mask) in zip(heads.split([len(mask) for _, mask in memories], 1), memories, strict=True)
+            for part, (memory, mask) in zip(
+                heads.split([len(mask) for _, mask in memories], 1), memories, strict=True
+            )
         ]
         attended = found[0] if len(found) == 1 else torch.cat(found)
         return self.output(layout.from_heads(attended))

@@ -1,0 +1,37 @@
+"""Batches side by side, one on each processor core: faster than all cores on one batch, whose steps are short."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def deal(groups: Sequence[Item], num_hands: int, hand_size: int) -> list[Sequence[Item]]:
+    """Deal groups out into hands of at most `hand_size`, `num_hands` of which at a time have neighbouring groups.
+
+    So those are about as much work as one another, if the groups are sorted by it, and the order stays.
+    """
+    num_rounds = -(-len(groups) // (num_hands * hand_size))
+    hands: list[Sequence[Item]] = []
+    for i in range(num_rounds):
+        dealt = groups[len(groups) * i // num_rounds : len(groups) * (i + 1) // num_rounds]
+        hands.extend(dealt[first::num_hands] for first in range(min(num_hands, len(dealt))))
+    return hands
+
+
+def side_by_side(function: Callable[[Item], Result], items: Sequence[Item], num_workers: int) -> list[Result]:
+    """Return `function` of each item; `num_workers` threads have one core each, unless there is but one item."""
+    num_workers = min(num_workers, len(items))
+    if num_workers < 2:
+        return [function(item) for item in items]
+    num_threads = torch.get_num_threads()
+    try:
+        # Each thread has its own number of threads for what it calls; the last one set is that of threads to come.
+        with ThreadPoolExecutor(num_workers, initializer=torch.set_num_threads, initargs=(1,)) as workers:
+            return list(workers.map(function, items))
+    finally:
+        torch.set_num_threads(num_threads)
