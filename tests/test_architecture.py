@@ -26,6 +26,7 @@ LAYERS = [
     ["decoding"],
     ["translation"],
     ["evaluation"],
+    ["tracking"],
     ["training"],
     ["export"],
     ["commands"],

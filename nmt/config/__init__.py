@@ -37,6 +37,13 @@ from nmt.config.model import (
     TiedEmbeddings,
     TransformerSettings,
 )
+from nmt.config.tracking import (
+    MLflowTracking,
+    NoTracking,
+    TensorBoardTracking,
+    TrackingSettings,
+    WandbTracking,
+)
 from nmt.config.training import (
     AdamSettings,
     AdamWSettings,
@@ -87,10 +94,12 @@ __all__ = [
     "GreedySettings",
     "HubData",
     "InverseSquareRootSettings",
+    "MLflowTracking",
     "ModelFiles",
     "ModelSettings",
     "Multi30kData",
     "NoConsistency",
+    "NoTracking",
     "NoamSettings",
     "OptimizerSettings",
     "OptionalTextPair",
@@ -107,11 +116,14 @@ __all__ = [
     "Share",
     "SimCutSettings",
     "TeacherForcingSettings",
+    "TensorBoardTracking",
     "TextPair",
     "TiedEmbeddings",
     "TokenizerSettings",
+    "TrackingSettings",
     "TrainSettings",
     "TrainingSettings",
     "TransformerSettings",
     "TranslateSettings",
+    "WandbTracking",
 ]

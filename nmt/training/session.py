@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from nmt.files import require_plain
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import MODEL_WEIGHTS, RunDirectory, require_weights, to_json, write_atomically
+from nmt.tracking.build import figures_of, open_tracker, require_tracker
+from nmt.tracking.interface import Tracker
 from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.log_file import log_file
@@ -41,6 +43,7 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
     Raises UserError for what the user can mend.
     """
     require_determinism(settings.deterministic)
+    require_tracker(settings.tracking)
     device = choose_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     resuming = run.config_path.exists()
@@ -107,8 +110,26 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
                 settings.data.max_length,
             )
         _log_plan(trainer, corpus, tokenizer)
-        trainer.train()
-        return None if corpus.test is None else final_test(settings, run, corpus, device, dtype)
+        with _shown(trainer, resuming) as tracker:
+            trainer.train()
+            if corpus.test is None:
+                return None
+            evaluation = final_test(settings, run, corpus, device, dtype)
+            tracker.log(figures_of({"kind": "test", **evaluation.as_dict()}), trainer.progress.update)
+            return evaluation
+
+
+@contextlib.contextmanager
+def _shown(trainer: Trainer, resuming: bool) -> Iterator[Tracker]:
+    """Have the figures of a run shown where its settings say, however the run ends."""
+    values = trainer.settings.model_dump(mode="json", exclude={"run", "resume"})
+    resumed_from = trainer.progress.update if resuming else None
+    tracker = open_tracker(trainer.settings.tracking, trainer.run.path, resumed_from, values)
+    trainer.show(tracker)
+    try:
+        yield tracker
+    finally:
+        tracker.close()
 
 
 def _newest_readable(run: RunDirectory, steps: list[int]) -> list[Path]:

@@ -20,6 +20,9 @@ from nmt.errors import RunError
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import RunDirectory
+from nmt.tracking.build import figures_of
+from nmt.tracking.interface import NoTracker, Tracker
+from nmt.tracking.system import SystemFigures
 from nmt.training.checkpoint import Progress, last_checkpoint, load_checkpoint, save_checkpoint
 from nmt.training.figures import Window
 from nmt.training.interruption import Interruption
@@ -56,6 +59,11 @@ class Trainer:
         self.validation_text, self.validation_dataset = validation
         self.progress = Progress()
         self.window, self.metrics = Window(), Metrics(run.path)
+        self.tracker: Tracker = NoTracker()
+
+    def show(self, tracker: Tracker) -> None:
+        """Hand what goes into metrics.jsonl from now on, and figures of the machine, to something that draws them."""
+        self.tracker, self.system = tracker, SystemFigures(self.device)
 
     def resume(self) -> None:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
@@ -295,7 +303,11 @@ class Trainer:
     def _note(self, figures: Mapping[str, Any]) -> None:
         progress = self.progress
         at = {"update": progress.update, "epoch": progress.epoch, "seconds": progress.seconds}
-        self.metrics.note(at | dict(figures))
+        row = at | dict(figures)
+        self.metrics.note(row)
+        if not isinstance(self.tracker, NoTracker):
+            of_system = self.system.read() if row["kind"] == "training" else {}
+            self.tracker.log(figures_of(row) | of_system, progress.update)
 
 
 def _duration(seconds: float) -> str:
