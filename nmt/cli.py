@@ -9,8 +9,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from nmt.composition import Command, Composed, compose, help_text, multirun
-from nmt.errors import ExportError, SettingsError, UserError, one_line
+from nmt.composition import Command, Composed, compose, help_text
+from nmt.errors import ExportError, SettingsError, SweepError, UserError, one_line
 from nmt.versions import require
 
 USAGE = """\
@@ -41,7 +41,8 @@ options of nmt alone: --help, --version
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code.
 
-    0; 1 for an export that fails its check; 2 for a mistake of the user's; 130 or 143 when stopped.
+    0; 1 for an export that fails its check or a sweep of which runs failed; 2 for a mistake of the user's; 130 or
+    143 when stopped.
     """
     signal.signal(signal.SIGTERM, _terminate)
     try:
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except UserError as error:
         print(f"nmt: {one_line(error)}", file=sys.stderr)
-        return 1 if isinstance(error, ExportError) else 2
+        return 1 if isinstance(error, ExportError | SweepError) else 2
     except BrokenPipeError:  # whoever read the output has gone; nobody is left to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
@@ -87,7 +88,9 @@ def _dispatch(arguments: list[str]) -> int:
         elif options.is_multirun and options.wants_config:
             raise UserError("--cfg: a single job is needed; got -m")
         elif options.is_multirun:
-            multirun(command, options.overrides, options.config_directory, _job(command))
+            from nmt.sweeps.launching import run_sweep
+
+            run_sweep(options.overrides, options.config_directory, _log_to_stderr)
         else:
             composed = compose(command, options.overrides, options.config_directory)
             if options.wants_config:

@@ -37,6 +37,7 @@ from nmt.config.model import (
     TiedEmbeddings,
     TransformerSettings,
 )
+from nmt.config.sweep import GridSweep, OptunaSweep, SweepSettings
 from nmt.config.tracking import (
     MLflowTracking,
     NoTracking,
@@ -92,6 +93,7 @@ __all__ = [
     "FilesData",
     "GrammarData",
     "GreedySettings",
+    "GridSweep",
     "HubData",
     "InverseSquareRootSettings",
     "MLflowTracking",
@@ -103,6 +105,7 @@ __all__ = [
     "NoamSettings",
     "OptimizerSettings",
     "OptionalTextPair",
+    "OptunaSweep",
     "PositiveShare",
     "Precision",
     "Quantization",
@@ -115,6 +118,7 @@ __all__ = [
     "Settings",
     "Share",
     "SimCutSettings",
+    "SweepSettings",
     "TeacherForcingSettings",
     "TensorBoardTracking",
     "TextPair",

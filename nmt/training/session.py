@@ -29,16 +29,19 @@ from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.log_file import log_file
 from nmt.training.pairs import training_pairs
-from nmt.training.trainer import Trainer
+from nmt.training.trainer import IsHopeless, Trainer
 from nmt.training.validation import evaluate_model
 from nmt.weights import read_shapes
 
 logger = logging.getLogger(__name__)
 
 
-def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
+def train(
+    settings: TrainSettings, run: RunDirectory, is_hopeless: IsHopeless | None = None
+) -> Evaluation | None:
     """Train in `run`, or go on there, then translate and score the test split, if there is one.
 
+    `is_hopeless` is asked after each validation whether to end without a test.
     Nothing is written before settings, device, data and tokenizer are known to be good.
     Raises UserError for what the user can mend.
     """
@@ -111,8 +114,8 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
             )
         _log_plan(trainer, corpus, tokenizer)
         with _shown(trainer, resuming) as tracker:
-            trainer.train()
-            if corpus.test is None:
+            trainer.train(is_hopeless)
+            if corpus.test is None or trainer.is_hopeless:
                 return None
             evaluation = final_test(settings, run, corpus, device, dtype)
             tracker.log(figures_of({"kind": "test", **evaluation.as_dict()}), trainer.progress.update)
