@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,14 +19,16 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from nmt.check import check, flatten, nearest
+from nmt import reference
+from nmt.check import check, flatten
 from nmt.config import EvaluateSettings, ExportSettings, Settings, TrainSettings, TranslateSettings
 from nmt.errors import RunError, SettingsError, UserError
+from nmt.reference import CONFIG_MODULE
+from nmt.words import nearest
 
 if TYPE_CHECKING:
     from nmt.run_directory import RunDirectory
 
-CONFIG_MODULE = "nmt.conf"
 HYDRA_VERSION = "1.3"
 EXPERIMENT = "experiment"
 SWEEP = "sweep"  # how several runs are made: no part of a run
@@ -105,12 +106,13 @@ def compose(command: Command, overrides: list[str], config_directory: str | None
         path = search_path(config_directory)
         try:
             typed = OverridesParser.create().parse_overrides(overrides)
+            _refuse_sweep(typed)
             own = _settings_of_run(typed)
             of_run = _choices_of_run(own, typed, command)
             config = hydra_compose(command.value, [*path, *of_run, *overrides], return_hydra_config=True)
             experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
             values = to_values(config)
-            _refuse_sweep(values, typed)
+            values.pop(SWEEP, None)
         except (HydraException, OmegaConfBaseException) as error:
             raise _explain(command, overrides, path, error) from None
         except yaml.YAMLError as error:
@@ -136,25 +138,6 @@ def explain_sweep(overrides: list[str], search_path: list[str], error: Exception
     GlobalHydra.instance().clear()
     with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
         return _explain(Command.TRAIN, overrides, search_path, error, is_sweep=True)
-
-
-def help_text(command: Command) -> str:
-    """Return every key of a command with its comment, straight from the files in conf/."""
-    root = resources.files(CONFIG_MODULE)
-    top = root.joinpath(f"{command.value}.yaml").read_text(encoding="utf-8")
-    blocks = [block for block in top.split("\n\n") if not block.startswith("hydra:")]
-    parts = ["\n\n".join(blocks)]
-    for group in _groups_of(top):
-        for file in sorted(root.joinpath(group).iterdir(), key=lambda file: file.name):
-            if file.name.endswith(".yaml"):
-                text = file.read_text(encoding="utf-8")
-                parts.append(f"--- {group}={file.name.removesuffix('.yaml')}\n{text}")
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
-
-
-def _groups_of(top: str) -> list[str]:
-    lines = [line.strip().removeprefix("- ") for line in top.split("\n") if line.startswith("  - ")]
-    return [line.split(":")[0] for line in lines if ":" in line and not line.startswith("override ")]
 
 
 def quoted(override: str) -> str:
@@ -204,9 +187,8 @@ def _read_run(name: str) -> dict[str, Any] | None:
     return run.read_config()
 
 
-def _refuse_sweep(values: dict[str, Any], typed: list[Override]) -> None:
-    """Take what only a sweep reads out of settings. Raises SettingsError where it was typed."""
-    values.pop(SWEEP, None)
+def _refuse_sweep(typed: list[Override]) -> None:
+    """Raise SettingsError where something was typed that only a sweep reads."""
     for override in typed:
         if override.key_or_group.split(".")[0] == SWEEP:
             raise SettingsError(
@@ -225,21 +207,14 @@ def _choices_of_run(own: Mapping[str, Any] | None, typed: list[Override], comman
     names = {override.key_or_group for override in typed}
     if own is None or EXPERIMENT in names:
         return []
-    groups = _groups_of(
-        resources.files(CONFIG_MODULE).joinpath(f"{command.value}.yaml").read_text(encoding="utf-8")
-    )
+    groups = [group.name for group in reference.page(command.value).groups]
     chosen = []
     for group in groups:
         kind = own[group].get("kind") if isinstance(own.get(group), dict) else None
         # A name of a file in conf/, and nothing else: what a run says is never Hydra's to interpret.
-        if group not in names and kind in _choices(group):
+        if group not in names and kind in reference.choices(group):
             chosen.append(f"{group}={kind}")
     return chosen
-
-
-def _choices(group: str) -> list[str]:
-    files = resources.files(CONFIG_MODULE).joinpath(group).iterdir()
-    return [file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")]
 
 
 def _lay(

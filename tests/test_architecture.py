@@ -13,6 +13,10 @@ MODULES = sorted((ROOT / "nmt").rglob("*.py"))
 # A module imports only from its own layer and those before it.
 LAYERS = [
     ["errors"],
+    ["words"],
+    ["reference"],
+    ["help"],
+    ["completion"],
     ["versions"],
     ["files"],
     ["config"],

@@ -25,9 +25,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from nmt import composition
 from nmt.check import check
-from nmt.composition import CONFIG_MODULE, Command
+from nmt.composition import Command
 from nmt.config import GridSweep, OptunaSweep, SweepSettings, TrainSettings
 from nmt.errors import SettingsError, SweepError, UserError, one_line
+from nmt.reference import CONFIG_MODULE
 from nmt.sweeps import folder as sweep_folder
 from nmt.sweeps.results import JobRecord, Result, read_record, read_result, table, write_record, write_results
 from nmt.sweeps.search import Search, Span
