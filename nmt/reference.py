@@ -49,8 +49,10 @@ class Page:
 
 
 def commands() -> list[str]:
-    """Return the names of the commands that have settings."""
-    return sorted(_names(resources.files(CONFIG_MODULE)))
+    """Return the names of the commands that have settings, those that one begins with first."""
+    first = ["train", "translate", "evaluate"]
+    rest = sorted(set(_names(resources.files(CONFIG_MODULE))) - set(first))
+    return [*first, *rest]
 
 
 def choices(group: str) -> list[str]:
