@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test test-slow test-all check campaign build clean
+.PHONY: help setup demo test test-slow test-all check campaign docs build clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -42,6 +42,10 @@ campaign: setup ## Kill, crowd and exhaust trainings: an hour and a half of it
 	$(BIN)/python scripts/fault_campaign.py --kills 100
 	$(BIN)/python scripts/parallel_runs.py --runs 20 --at-once 4
 	$(BIN)/python scripts/soak.py --minutes 30
+
+docs: setup ## Build the site into build/site; a link that leads nowhere is an error
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 build: setup ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel

@@ -1,6 +1,5 @@
 """A plain dict in, checked settings out; what is wrong is said in one line for each key."""
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -8,6 +7,7 @@ import pydantic
 
 from nmt.config import Settings
 from nmt.errors import SettingsError
+from nmt.words import nearest
 
 MAX_PROBLEMS = 50
 
@@ -72,12 +72,6 @@ def _path_of_keys(location: Sequence[str | int], values: Any, is_missing: bool) 
 
 def _show(value: Any) -> str:
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def nearest(word: Any, choices: Sequence[str]) -> str:
-    """Return `; did you mean …?` for the choice that is closest to `word`, or nothing."""
-    close = difflib.get_close_matches(str(word), choices, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

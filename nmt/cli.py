@@ -7,11 +7,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from nmt.composition import Command, Composed, compose, help_text, multirun
-from nmt.errors import ExportError, SettingsError, UserError, one_line
+from nmt import reference
+from nmt.errors import ExportError, SettingsError, SweepError, UserError, one_line
 from nmt.versions import require
+
+if TYPE_CHECKING:
+    from nmt.composition import Command, Composed
 
 USAGE = """\
 nmt: train machine-translation models, translate with them, and measure them
@@ -29,11 +32,12 @@ nmt: train machine-translation models, translate with them, and measure them
   nmt export run=outputs/mine output=outputs/mine-ctranslate2 quantization=int8
 
 options of each command
-  --help            every key with its meaning and its default
+  --help [TOPIC]    groups, keys and examples; of a group, a choice or a key; all: every key
   --cfg job         print the settings that would be used, and stop
   --config-dir DIR  look for settings of your own in DIR, too
   -m, --multirun    (train) run every combination of comma-separated values
-options of nmt alone: --help, --version
+  --plan            (train) print the plan and the estimated time, and stop
+options of nmt alone: --help, --version, --completion bash|zsh|fish
 """
 """Printed by `nmt --help`."""
 
@@ -41,7 +45,8 @@ options of nmt alone: --help, --version
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code.
 
-    0; 1 for an export that fails its check; 2 for a mistake of the user's; 130 or 143 when stopped.
+    0; 1 for an export that fails its check or a sweep of which runs failed; 2 for a mistake of the user's; 130 or
+    143 when stopped.
     """
     signal.signal(signal.SIGTERM, _terminate)
     try:
@@ -52,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except UserError as error:
         print(f"nmt: {one_line(error)}", file=sys.stderr)
-        return 1 if isinstance(error, ExportError) else 2
+        return 1 if isinstance(error, ExportError | SweepError) else 2
     except BrokenPipeError:  # whoever read the output has gone; nobody is left to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
@@ -78,39 +83,66 @@ def _dispatch(arguments: list[str]) -> int:
         from nmt import __version__
 
         print(f"nmt {__version__}")
+    elif name == "--completion":
+        from nmt.completion import script
+
+        print(script(" ".join(arguments[1:])), end="")
+    elif name == "--complete":
+        from nmt.completion import complete
+
+        print("\n".join(complete(arguments[1:], reference.commands())))
+    elif name in reference.commands() and (topic := _help_topic(arguments[1:])) is not None:
+        from nmt.help import command_page
+
+        print(command_page(name, topic or None), end="")
     else:
         require("hydra-core")
+        # Takes a quarter of a second, which help and completion should not cost.
+        from nmt.composition import Command, compose
+
         command = Command.named(name)
         options = Options(command, arguments[1:])
-        if options.wants_help:
-            print(help_text(command), end="")
-        elif options.is_multirun and options.wants_config:
+        if options.is_multirun and options.wants_config:
             raise UserError("--cfg: a single job is needed; got -m")
-        elif options.is_multirun:
-            multirun(command, options.overrides, options.config_directory, _job(command))
+        if options.is_multirun and options.wants_plan:
+            raise UserError("--plan: a single run is needed; got -m")
+        if options.is_multirun:
+            from nmt.sweeps.launching import run_sweep
+
+            run_sweep(options.overrides, options.config_directory, _log_to_stderr)
         else:
             composed = compose(command, options.overrides, options.config_directory)
             if options.wants_config:
                 print(composed.to_yaml(), end="")
             else:
-                _job(command)(composed)
+                _job(command, options.wants_plan)(composed)
     return 0
+
+
+def _help_topic(arguments: list[str]) -> str | None:
+    """Return what help is asked for: "" for that of the command, None where none is."""
+    for place, argument in enumerate(arguments):
+        if argument in ("--help", "-h"):
+            return arguments[place + 1] if place + 1 < len(arguments) else ""
+        if argument.startswith("--help="):
+            return argument.partition("=")[2]
+    return None
 
 
 class Options:
     """What stands before and between the overrides on the command line."""
 
-    def __init__(self, command: Command, arguments: list[str]) -> None:
+    def __init__(self, command: "Command", arguments: list[str]) -> None:
         self.overrides: list[str] = []
-        self.wants_help = self.wants_config = self.is_multirun = False
+        self.wants_config = self.wants_plan = self.is_multirun = False
         self.config_directory: str | None = None
         rest = iter(arguments)
         for argument in rest:
             name, _, value = argument.partition("=")
-            if name in ("--help", "-h"):
-                self.wants_help = True
-            elif name in ("--multirun", "-m") and command is Command.TRAIN:
+            if name in ("--multirun", "-m") and command.value == "train":
                 self.is_multirun = True
+            elif name == "--plan" and command.value == "train":
+                self.wants_plan = True
             elif name in ("--cfg", "-c", "--config-dir", "-cd"):
                 value = value or next(rest, "")
                 if name in ("--cfg", "-c"):
@@ -129,10 +161,12 @@ class Options:
                 self.overrides.append(argument)
 
 
-def _job(command: Command) -> Callable[[Composed], None]:
+def _job(command: "Command", wants_plan: bool = False) -> "Callable[[Composed], None]":
     """Return what a command does with its composed settings."""
 
-    def run(composed: Composed) -> None:
+    from nmt.composition import Command
+
+    def run(composed: "Composed") -> None:
         _log_to_stderr()
         settings: Any = composed.settings()
         # These import torch: seconds that a mistyped key should not cost, nor translating what it does not need.
@@ -145,6 +179,8 @@ def _job(command: Command) -> Callable[[Composed], None]:
         from nmt.run_directory import RunDirectory
 
         match command:
+            case Command.TRAIN if wants_plan:
+                commands.run_plan(settings, RunDirectory(composed.run_path))
             case Command.TRAIN:
                 commands.run_train(settings, RunDirectory(composed.run_path))
             case Command.EVALUATE:

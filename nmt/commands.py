@@ -16,6 +16,7 @@ from nmt.export.folder import check_output, new_folder, write_model
 from nmt.export.readme import readme
 from nmt.export.specification import load_ctranslate2
 from nmt.run_directory import RunDirectory, to_json, write_atomically
+from nmt.training.estimate import plan
 from nmt.training.session import train
 from nmt.training.validation import evaluate_model
 
@@ -28,6 +29,12 @@ def run_train(settings: TrainSettings, run: RunDirectory) -> None:
     if evaluation is not None:
         print_evaluation(evaluation)
     print(f"to translate: nmt translate run={run.path} input=FILE output=FILE")
+
+
+def run_plan(settings: TrainSettings, run: RunDirectory) -> None:
+    """Print what a training would do and how long it would take; the run gets no folder."""
+    for line in plan(settings, run):
+        print(line)
 
 
 def run_evaluate(settings: EvaluateSettings) -> None:

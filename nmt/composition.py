@@ -3,36 +3,35 @@
 import copy
 import enum
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import yaml
 from hydra import compose as hydra_compose
 from hydra import initialize_config_module
-from hydra._internal.hydra import Hydra
-from hydra._internal.utils import create_config_search_path
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from nmt.check import check, flatten, nearest
+from nmt import reference
+from nmt.check import check, flatten
 from nmt.config import EvaluateSettings, ExportSettings, Settings, TrainSettings, TranslateSettings
 from nmt.errors import RunError, SettingsError, UserError
+from nmt.reference import CONFIG_MODULE
+from nmt.words import nearest
 
 if TYPE_CHECKING:
     from nmt.run_directory import RunDirectory
 
-CONFIG_MODULE = "nmt.conf"
 HYDRA_VERSION = "1.3"
 EXPERIMENT = "experiment"
+SWEEP = "sweep"  # how several runs are made: no part of a run
 # What the model, its first weights and the plan of its batches are made of: a run that goes on cannot change it.
 FIXED = (
     "seed", "data", "tokenizer", "model", "training.update_tokens", "training.subword_sampling", "training.from_run",
@@ -102,20 +101,20 @@ def compose(command: Command, overrides: list[str], config_directory: str | None
 
     Raises UserError for an unknown key or choice, with the nearest one.
     """
-    overrides = [_quoted(override) for override in overrides]
+    overrides = [quoted(override) for override in overrides]
     with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
-        search_path = _search_path(config_directory)
+        path = search_path(config_directory)
         try:
             typed = OverridesParser.create().parse_overrides(overrides)
+            _refuse_sweep(typed)
             own = _settings_of_run(typed)
             of_run = _choices_of_run(own, typed, command)
-            config = hydra_compose(
-                command.value, [*search_path, *of_run, *overrides], return_hydra_config=True
-            )
+            config = hydra_compose(command.value, [*path, *of_run, *overrides], return_hydra_config=True)
             experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
-            values = _to_dict(config)
+            values = to_values(config)
+            values.pop(SWEEP, None)
         except (HydraException, OmegaConfBaseException) as error:
-            raise _explain(command, overrides, search_path, error) from None
+            raise _explain(command, overrides, path, error) from None
         except yaml.YAMLError as error:
             raise SettingsError(
                 [f"--config-dir: YAML is needed; got {' '.join(str(error).split())}"]
@@ -124,51 +123,24 @@ def compose(command: Command, overrides: list[str], config_directory: str | None
     return Composed(command, _lay(own, values, typed, command), str(default_run), own)
 
 
-def multirun(
-    command: Command, overrides: list[str], config_directory: str | None, job: Callable[[Composed], None]
-) -> None:
-    """Run a job for every combination of values, one after the other, by Hydra's own sweeper."""
+def compose_job(config: DictConfig, overrides: list[str], path: str) -> Composed:
+    """Return the settings of one run of a sweep, whose folder is `path`, where it goes on if it has begun."""
+    typed = OverridesParser.create().parse_overrides(overrides)
+    own = _read_run(path)
+    values = to_values(config)
+    del values[SWEEP]
+    laid = _lay(own, values, typed, Command.TRAIN) | {"run": path, "resume": True}
+    return Composed(Command.TRAIN, laid, path, own)
 
-    def task(config: DictConfig) -> None:
-        hydra = HydraConfig.get()
-        typed = OverridesParser.create().parse_overrides(list(hydra.overrides.task))
-        values, own = _to_dict(config), _settings_of_run(typed)
-        job(Composed(command, _lay(own, values, typed, command), hydra.runtime.output_dir, own))
 
-    overrides = [_quoted(override) for override in overrides]
-    search_path = _search_path(config_directory)
+def explain_sweep(overrides: list[str], search_path: list[str], error: Exception) -> UserError:
+    """Turn an error of Hydra's about the overrides of a sweep into one line."""
     GlobalHydra.instance().clear()
-    hydra = Hydra.create_main_hydra2("nmt", create_config_search_path(f"pkg://{CONFIG_MODULE}"))
-    try:
-        hydra.multirun(command.value, task, [*search_path, *overrides], with_log_configuration=False)
-    except (HydraException, OmegaConfBaseException) as error:
-        GlobalHydra.instance().clear()
-        with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
-            raise _explain(command, overrides, search_path, error, is_sweep=True) from None
-    finally:
-        GlobalHydra.instance().clear()
+    with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
+        return _explain(Command.TRAIN, overrides, search_path, error, is_sweep=True)
 
 
-def help_text(command: Command) -> str:
-    """Return every key of a command with its comment, straight from the files in conf/."""
-    root = resources.files(CONFIG_MODULE)
-    top = root.joinpath(f"{command.value}.yaml").read_text(encoding="utf-8")
-    blocks = [block for block in top.split("\n\n") if not block.startswith("hydra:")]
-    parts = ["\n\n".join(blocks)]
-    for group in _groups_of(top):
-        for file in sorted(root.joinpath(group).iterdir(), key=lambda file: file.name):
-            if file.name.endswith(".yaml"):
-                text = file.read_text(encoding="utf-8")
-                parts.append(f"--- {group}={file.name.removesuffix('.yaml')}\n{text}")
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
-
-
-def _groups_of(top: str) -> list[str]:
-    lines = [line.strip().removeprefix("- ") for line in top.split("\n") if line.startswith("  - ")]
-    return [line.split(":")[0] for line in lines if ":" in line and not line.startswith("override ")]
-
-
-def _quoted(override: str) -> str:
+def quoted(override: str) -> str:
     """Put quotes around a value that Hydra's grammar has no place for: a path with an umlaut, say."""
     try:
         OverridesParser.create().parse_override(override)
@@ -180,11 +152,11 @@ def _quoted(override: str) -> str:
     return override
 
 
-def _search_path(config_directory: str | None) -> list[str]:
+def search_path(config_directory: str | None) -> list[str]:
     return [f"hydra.searchpath=['file://{Path(config_directory).absolute()}']"] if config_directory else []
 
 
-def _to_dict(config: DictConfig) -> dict[str, Any]:
+def to_values(config: DictConfig) -> dict[str, Any]:
     config = copy.copy(config)
     OmegaConf.set_readonly(config, False)
     OmegaConf.set_struct(config, False)
@@ -202,13 +174,26 @@ def _settings_of_run(typed: list[Override]) -> dict[str, Any] | None:
     ]
     if not names or names[-1] is None:
         return None
-    name = str(names[-1])
+    return _read_run(str(names[-1]))
+
+
+def _read_run(name: str) -> dict[str, Any] | None:
+    """Return the settings of a run, if there is one of that name."""
     is_run = name == "last" or (Path(name) / "config.json").is_file()
     if not is_run:
         return None
     run = _existing_run(name)
     run.read_model_settings()  # says what is wrong there before any of it is laid under what was typed
     return run.read_config()
+
+
+def _refuse_sweep(typed: list[Override]) -> None:
+    """Raise SettingsError where something was typed that only a sweep reads."""
+    for override in typed:
+        if override.key_or_group.split(".")[0] == SWEEP:
+            raise SettingsError(
+                [f"{override.key_or_group}: the option -m is needed with it; got {override.input_line}"]
+            )
 
 
 def _existing_run(name: str) -> "RunDirectory":
@@ -222,21 +207,14 @@ def _choices_of_run(own: Mapping[str, Any] | None, typed: list[Override], comman
     names = {override.key_or_group for override in typed}
     if own is None or EXPERIMENT in names:
         return []
-    groups = _groups_of(
-        resources.files(CONFIG_MODULE).joinpath(f"{command.value}.yaml").read_text(encoding="utf-8")
-    )
+    groups = [group.name for group in reference.page(command.value).groups]
     chosen = []
     for group in groups:
         kind = own[group].get("kind") if isinstance(own.get(group), dict) else None
         # A name of a file in conf/, and nothing else: what a run says is never Hydra's to interpret.
-        if group not in names and kind in _choices(group):
+        if group not in names and kind in reference.choices(group):
             chosen.append(f"{group}={kind}")
     return chosen
-
-
-def _choices(group: str) -> list[str]:
-    files = resources.files(CONFIG_MODULE).joinpath(group).iterdir()
-    return [file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")]
 
 
 def _lay(
@@ -296,7 +274,7 @@ def _explain(
                     )
             chosen.append(f"{key}={'null' if values[0] is None else values[0]}")
     try:
-        defaults = _to_dict(hydra_compose(command.value, [*search_path, *chosen], return_hydra_config=True))
+        defaults = to_values(hydra_compose(command.value, [*search_path, *chosen], return_hydra_config=True))
     except (HydraException, OmegaConfBaseException):
         return SettingsError([_first_line(error)])
     keys = [key for key, _ in flatten(defaults)] + list(defaults) + groups

@@ -27,6 +27,10 @@ class ExportError(UserError):
     """An exported model does not translate as the run does; the command ends with exit code 1."""
 
 
+class SweepError(UserError):
+    """Runs of a sweep have failed; the command ends with exit code 1."""
+
+
 class DeviceError(UserError):
     """The device that was asked for is not there, or cannot compute so."""
 

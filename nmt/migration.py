@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-FORMAT = 3
-# What came with formats 2 and 3, at the values that do what formats before did.
+FORMAT = 4
+# What came with formats 2 to 4, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -40,6 +40,7 @@ ADDED: dict[str, Any] = {
     "deterministic": False,
     "teacher_forcing": {"kind": "constant"},
     "consistency": {"kind": "none"},
+    "tracking": {"kind": "none"},
 }
 
 

@@ -18,6 +18,7 @@ from nmt.models.layers import Embedding, output_layer
 from nmt.models.rnn import RNNSeq2Seq
 from nmt.models.transformer import Transformer
 
+SCRIPTS = Path(__file__).parent.parent / "scripts"
 PAD, UNK, BOS, EOS = range(4)
 VOCABULARY_SIZE = 11
 
@@ -170,3 +171,20 @@ def trained_run(
     )
     assert done.returncode == 0, done.stderr.decode()
     return folder / "run"
+
+
+@pytest.fixture
+def outcome(monkeypatch):
+    """Return the function that reads what a run came to, but for the time that it took."""
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from fault_campaign import outcome
+
+    return outcome
+
+
+@pytest.fixture
+def changed_files():
+    """Return a function that names what differs between two outcomes."""
+    return lambda one, other: sorted(
+        name for name in one.keys() | other.keys() if one.get(name) != other.get(name)
+    )

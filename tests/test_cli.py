@@ -292,7 +292,7 @@ def test_settings_of_ones_own(nmt, tmp_path):
 
 @pytest.mark.parametrize("command", ["train", "translate", "evaluate", "export"])
 def test_help_names_every_key(nmt, command):
-    text = nmt(command, "--help").stdout.decode()
+    text = nmt(command, "--help", "all").stdout.decode()
     assert "length_penalty: 1.0" in text
     assert "# " in text
     assert "hydra:" not in text

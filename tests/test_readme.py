@@ -60,7 +60,7 @@ def test_every_command_runs_in_the_order_of_the_page(folder):
         ):  # its text is not part of the project; the settings can be composed all the same
             command = f"{command} --cfg job"
         elif command.startswith("nmt train"):
-            has_own_text = "data=" in command or "resume=true" in command
+            has_own_text = "data=" in command or ("resume=true" in command and " -m " not in command)
             command = " ".join([command, *SHORTER, *(() if has_own_text else LESS_TEXT)])
         done = subprocess.run(
             ["sh", "-c", command],

@@ -8,6 +8,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from nmt.config.data import DataSettings, TokenizerSettings
 from nmt.config.kinds import Device, Precision, Quantization, Settings
 from nmt.config.model import AttentionSettings, ModelSettings, TransformerSettings
+from nmt.config.tracking import TrackingSettings
 from nmt.config.training import (
     ConsistencySettings,
     DecayingForcing,
@@ -74,6 +75,7 @@ class TrainSettings(Settings):
     consistency: ConsistencySettings
     decoding: DecodingSettings
     evaluation: EvaluationSettings
+    tracking: TrackingSettings
 
     @pydantic.model_validator(mode="after")
     def _check_together(self) -> Self:

@@ -1,10 +1,12 @@
 """What is made once from text and settings, kept on disk under a name that their content gives."""
 
+import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -36,13 +38,32 @@ def content_key(*parts: str | bytes | Iterable[str]) -> str:
 def cached_folder(name: str, make: Callable[[Path], None]) -> Path:
     """Return the folder `name` of the cache, filled by `make` if it is not there yet.
 
-    Several processes may ask at once: each fills a folder of its own, the first to finish gives it its name,
-    the others drop theirs. A folder that has its name is whole.
+    Several processes may ask at once: one fills it while the others wait. Where the file system knows no locks, each
+    fills a folder of its own, the first to finish gives it its name, the others drop theirs. A folder that has its
+    name is whole.
     """
     final = cache_folder() / name
     if final.exists():
         return final
     final.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(final.with_name(f".{name}.lock")):
+        if not final.exists():
+            _fill(final, make)
+    return final
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Wait until no other process is here; the kernel lets the next one in however the process before ends."""
+    with open(path, "w") as file:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+        path.unlink(missing_ok=True)  # whoever waits has it open, and finds what was made
+
+
+def _fill(final: Path, make: Callable[[Path], None]) -> None:
+    name = final.name
     temporary = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=final.parent))
     try:
         make(temporary)
@@ -52,7 +73,6 @@ def cached_folder(name: str, make: Callable[[Path], None]) -> Path:
             raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return final
 
 
 def cached_file(name: str, make: Callable[[], bytes]) -> Path:

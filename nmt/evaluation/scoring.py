@@ -28,6 +28,7 @@ class Evaluation:
     num_lines: int
     loss: float | None = None
     perplexity: float | None = None
+    bleu_interval: tuple[float, float] | None = None  # 95 %, by resampling sentences
 
     def as_dict(self) -> dict[str, object]:
         """Return what `json=FILE` holds."""

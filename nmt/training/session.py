@@ -2,18 +2,27 @@
 
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from nmt.check import flatten
-from nmt.config import TrainingSettings, TrainSettings
+from nmt.config import (
+    DataSettings,
+    FilesData,
+    GrammarData,
+    HubData,
+    Multi30kData,
+    TrainingSettings,
+    TrainSettings,
+)
 from nmt.data.batching import padding_share
 from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, load_corpus, require_files
-from nmt.data.dataset import load_dataset, select_pairs
+from nmt.data.dataset import LeftOut, load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_device, choose_precision, require_determinism
@@ -23,24 +32,34 @@ from nmt.files import require_plain
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import MODEL_WEIGHTS, RunDirectory, require_weights, to_json, write_atomically
+from nmt.tracking.build import figures_of, open_tracker, require_tracker
+from nmt.tracking.interface import Tracker
 from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.log_file import log_file
 from nmt.training.pairs import training_pairs
-from nmt.training.trainer import Trainer
+from nmt.training.trainer import IsHopeless, Trainer
 from nmt.training.validation import evaluate_model
 from nmt.weights import read_shapes
 
 logger = logging.getLogger(__name__)
 
 
-def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
-    """Train in `run`, or go on there, then translate and score the test split, if there is one.
+@dataclass(frozen=True)
+class Prepared:
+    """A run whose settings, device, data and tokenizer are known to be good, and of which nothing is written yet."""
 
-    Nothing is written before settings, device, data and tokenizer are known to be good.
-    Raises UserError for what the user can mend.
-    """
+    trainer: Trainer
+    corpus: Corpus
+    tokenizer: Tokenizer
+    left_out: LeftOut
+    resuming: bool
+
+
+def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
+    """Load text, tokenizer and model of a run. Raises UserError for what the user can mend."""
     require_determinism(settings.deterministic)
+    require_tracker(settings.tracking)
     device = choose_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     resuming = run.config_path.exists()
@@ -81,21 +100,35 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         dtype,
     )
     trainer.progress.origins = origins(corpus, tokenizer)
+    return Prepared(trainer, corpus, tokenizer, left_out, resuming)
+
+
+def train(
+    settings: TrainSettings, run: RunDirectory, is_hopeless: IsHopeless | None = None
+) -> Evaluation | None:
+    """Train in `run`, or go on there, then translate and score the test split, if there is one.
+
+    `is_hopeless` is asked after each validation whether to end without a test.
+    Nothing is written before settings, device, data and tokenizer are known to be good.
+    Raises UserError for what the user can mend.
+    """
+    prepared = prepare(settings, run)
+    trainer, corpus, left_out = prepared.trainer, prepared.corpus, prepared.left_out
     with naming_last_checkpoint(run), log_file(run.path / "train.log"):
-        if run.config_path.exists() != resuming:
+        if run.config_path.exists() != prepared.resuming:
             raise RunError(
                 f"run: a folder of its own is needed; got {run.path}, where another run began just now"
             )
         clear_unfinished(run)
-        if resuming:
+        if prepared.resuming:
             trainer.resume()
             if reason := trainer.reason_to_stop():
                 logger.info("%s is finished: %s", run.path, reason)
                 if (run.path / "test.json").exists() or corpus.test is None:
                     return None
-                return final_test(settings, run, corpus, device, dtype)
+                return final_test(settings, run, corpus, trainer.device, trainer.dtype)
             _log_changes(run.read_config(), settings)
-        run.write_tokenizer(tokenizer)
+        run.write_tokenizer(prepared.tokenizer)
         run.write_config(
             settings.model_dump(mode="json", exclude={"run", "resume"})
         )  # last: it makes the folder a run
@@ -106,9 +139,28 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
                 left_out.too_long,
                 settings.data.max_length,
             )
-        _log_plan(trainer, corpus, tokenizer)
-        trainer.train()
-        return None if corpus.test is None else final_test(settings, run, corpus, device, dtype)
+        for line in plan_lines(prepared):
+            logger.info("%s", line)
+        with _shown(trainer, prepared.resuming) as tracker:
+            trainer.train(is_hopeless)
+            if corpus.test is None or trainer.is_hopeless:
+                return None
+            evaluation = final_test(settings, run, corpus, trainer.device, trainer.dtype)
+            tracker.log(figures_of({"kind": "test", **evaluation.as_dict()}), trainer.progress.update)
+            return evaluation
+
+
+@contextlib.contextmanager
+def _shown(trainer: Trainer, resuming: bool) -> Iterator[Tracker]:
+    """Have the figures of a run shown where its settings say, however the run ends."""
+    values = trainer.settings.model_dump(mode="json", exclude={"run", "resume"})
+    resumed_from = trainer.progress.update if resuming else None
+    tracker = open_tracker(trainer.settings.tracking, trainer.run.path, resumed_from, values)
+    trainer.show(tracker)
+    try:
+        yield tracker
+    finally:
+        tracker.close()
 
 
 def _newest_readable(run: RunDirectory, steps: list[int]) -> list[Path]:
@@ -165,30 +217,41 @@ def final_test(
     return evaluation
 
 
-def _log_plan(trainer: Trainer, corpus: Corpus, tokenizer: Tokenizer) -> None:
+def plan_lines(prepared: Prepared) -> list[str]:
+    """Say what a run is going to do, a line for each part."""
+    trainer, corpus, tokenizer = prepared.trainer, prepared.corpus, prepared.tokenizer
     parameters = list(trainer.model.parameters())
     num_parameters = sum(parameter.numel() for parameter in parameters)
     num_frozen = sum(parameter.numel() for parameter in parameters if not parameter.requires_grad)
-    logger.info("run          %s", trainer.run.path)
-    logger.info(
-        "data         %d training pairs, %d + %d tokens; %d validation pairs; %s test pairs",
-        len(trainer.pairs),
-        trainer.pairs.source_lengths.sum(),
-        trainer.pairs.target_lengths.sum(),
-        len(corpus.validation.source),
-        len(corpus.test.source) if corpus.test else "no",
-    )
-    logger.info("vocabulary   %d source, %d target pieces", tokenizer.source.size, tokenizer.target.size)
     frozen = f", {num_frozen} of them frozen" if num_frozen else ""
-    logger.info("model        %s, %d parameters%s", trainer.settings.model.kind, num_parameters, frozen)
     updates = trainer.plan(trainer.progress.epoch)  # the one that training begins with
-    logger.info(
-        "epoch        %d updates of at most %d target tokens, padding %.1f %%",
-        len(updates),
-        trainer.settings.training.update_tokens,
-        100 * padding_share(updates, trainer.pairs.source_lengths, trainer.pairs.target_lengths),
-    )
-    logger.info("device       %s, %s", trainer.device, str(trainer.dtype).removeprefix("torch."))
+    pairs = trainer.pairs
+    padding = 100 * padding_share(updates, pairs.source_lengths, pairs.target_lengths)
+    return [
+        f"run          {trainer.run.path}",
+        f"text         {_origin(trainer.settings.data)}",
+        f"data         {len(pairs)} training pairs, {pairs.source_lengths.sum()} + {pairs.target_lengths.sum()} "
+        f"tokens; {len(corpus.validation.source)} validation pairs; "
+        f"{len(corpus.test.source) if corpus.test else 'no'} test pairs",
+        f"vocabulary   {tokenizer.source.size} source, {tokenizer.target.size} target pieces",
+        f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
+        f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens, "
+        f"padding {padding:.1f} %",
+        f"device       {trainer.device}, {str(trainer.dtype).removeprefix('torch.')}",
+    ]
+
+
+def _origin(settings: DataSettings) -> str:
+    """Say where text comes from."""
+    match settings:
+        case GrammarData():
+            return "the built-in German and English; your own two files: data=files"
+        case FilesData(train=train):
+            return f"from {train.source if isinstance(train.source, str) else ', '.join(train.source)}"
+        case Multi30kData(directory=directory):
+            return f"Multi30k, from {directory}"
+        case HubData(path=path):
+            return f"the data set {path}"
 
 
 def _log_changes(own: Mapping[str, Any], settings: TrainSettings) -> None:

@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ from nmt.errors import RunError
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import RunDirectory
+from nmt.tracking.build import figures_of
+from nmt.tracking.interface import NoTracker, Tracker
+from nmt.tracking.system import SystemFigures
 from nmt.training.checkpoint import Progress, last_checkpoint, load_checkpoint, save_checkpoint
 from nmt.training.figures import Window
 from nmt.training.interruption import Interruption
@@ -32,6 +35,9 @@ from nmt.training.validation import mean_loss, validation_search
 logger = logging.getLogger(__name__)
 
 MAX_TOKENS_ON_CPU = 16_384
+
+IsHopeless = Callable[[int, float], bool]
+"""Says by an update and its validation BLEU whether there is no use in going on."""
 
 
 class Trainer:
@@ -56,6 +62,12 @@ class Trainer:
         self.validation_text, self.validation_dataset = validation
         self.progress = Progress()
         self.window, self.metrics = Window(), Metrics(run.path)
+        self.tracker: Tracker = NoTracker()
+        self.is_hopeless = False
+
+    def show(self, tracker: Tracker) -> None:
+        """Hand what goes into metrics.jsonl from now on, and figures of the machine, to something that draws them."""
+        self.tracker, self.system = tracker, SystemFigures(self.device)
 
     def resume(self) -> None:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
@@ -138,7 +150,7 @@ class Trainer:
             return f"training.patience={limits.patience} validations without a better BLEU"
         return None
 
-    def train(self) -> None:
+    def train(self, is_hopeless: IsHopeless | None = None) -> None:
         """Run updates until there is a reason to stop; validate and save on the way and at the end.
 
         At a SIGINT or SIGTERM, the update at hand is finished and saved, and the signal is raised again.
@@ -168,6 +180,8 @@ class Trainer:
                             improved = self._validate()
                         progress.seconds = seconds_before + time.monotonic() - started
                         reason = reason or self.reason_to_stop()
+                        if not reason and is_hopeless and is_hopeless(progress.update, self.last_bleu):
+                            self.is_hopeless, reason = True, "hopeless beside the other runs of the sweep"
                     is_due = progress.update % limits.checkpoint_every == 0 or improved or bool(reason)
                     if is_due or interruption.received:
                         self.save(is_interim=not is_due)
@@ -263,6 +277,7 @@ class Trainer:
         translator = Translator(self.model, self.tokenizer, search, self.device, self.dtype)
         hypotheses = list(translator.translate(self.validation_text.source))
         bleu = corpus_bleu(hypotheses, self.validation_text.target, self.settings.evaluation)
+        self.last_bleu = bleu
         improved = progress.best_bleu is None or bleu > progress.best_bleu
         if improved:
             progress.best_bleu, progress.best_step = bleu, progress.update
@@ -295,7 +310,11 @@ class Trainer:
     def _note(self, figures: Mapping[str, Any]) -> None:
         progress = self.progress
         at = {"update": progress.update, "epoch": progress.epoch, "seconds": progress.seconds}
-        self.metrics.note(at | dict(figures))
+        row = at | dict(figures)
+        self.metrics.note(row)
+        if not isinstance(self.tracker, NoTracker):
+            of_system = self.system.read() if row["kind"] == "training" else {}
+            self.tracker.log(figures_of(row) | of_system, progress.update)
 
 
 def _duration(seconds: float) -> str:

@@ -12,6 +12,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, load_dataset
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.translator import Translator
+from nmt.evaluation.intervals import bleu_interval
 from nmt.evaluation.scoring import Evaluation, score
 from nmt.models.interface import Seq2Seq
 from nmt.training.objective import Objective
@@ -63,7 +64,8 @@ def evaluate_model(
     objective = Objective(model.to(device), label_smoothing=0.0)
     loss = mean_loss(objective, load_dataset(text, tokenizer), tokenizer, decoding.max_tokens, device, dtype)
     scores = score(hypotheses, text.target, evaluation)
-    return Evaluation(scores, len(hypotheses), loss, math.exp(min(loss, 700)))
+    interval = bleu_interval(hypotheses, text.target, evaluation)
+    return Evaluation(scores, len(hypotheses), loss, math.exp(min(loss, 700)), interval)
 
 
 def validation_search(settings: DecodingSettings) -> GreedySettings:

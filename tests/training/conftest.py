@@ -1,7 +1,5 @@
 """A trainer so small that a test can follow it by hand."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -17,7 +15,6 @@ from nmt.training.pairs import training_pairs
 from nmt.training.session import train
 from nmt.training.trainer import Trainer
 
-SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
 # Epochs of a few updates, updates of a few batches, and intervals that do not meet.
 SMALL_RUN = (
     "data.num_train=120", "data.num_validation=6", "data.num_test=4", "tokenizer.vocabulary_size=120",
@@ -81,20 +78,3 @@ def train_in(tmp_path, tiny_training, monkeypatch, caplog):
         return tmp_path / name
 
     return train_run
-
-
-@pytest.fixture
-def outcome(monkeypatch):
-    """Return the function that reads what a run came to, but for the time that it took."""
-    monkeypatch.syspath_prepend(SCRIPTS)
-    from fault_campaign import outcome
-
-    return outcome
-
-
-@pytest.fixture
-def changed_files():
-    """Return a function that names what differs between two outcomes."""
-    return lambda one, other: sorted(
-        name for name in one.keys() | other.keys() if one.get(name) != other.get(name)
-    )

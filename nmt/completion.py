@@ -1,0 +1,103 @@
+"""Completion of commands, groups, choices and keys in bash, zsh and fish; the shells ask `nmt --complete WORD ...`."""
+
+from collections.abc import Sequence
+
+from nmt import reference
+from nmt.errors import UserError
+
+OPTIONS = ("--help", "--cfg", "--config-dir")
+TRAIN_OPTIONS = ("--plan", "--multirun")
+
+BASH = """\
+# nmt: completion for bash; in ~/.bashrc: eval "$(nmt --completion bash)"
+_nmt() {
+    local line="${COMP_LINE:0:COMP_POINT}" word before candidate
+    word="${line##*[[:space:]]}"
+    before="${word%"${word##*[=:]}"}"
+    COMPREPLY=()
+    local IFS=$'\\n'
+    for candidate in $(IFS=$' \\t\\n'; nmt --complete ${line#*[[:space:]]}"${line:+|}" 2>/dev/null); do
+        COMPREPLY+=("${candidate#"$before"}")
+    done
+    case "${COMPREPLY[0]-}" in *[=.]) compopt -o nospace ;; esac
+    [ ${#COMPREPLY[@]} -gt 0 ] || compopt -o default
+}
+complete -F _nmt nmt
+"""
+ZSH = """\
+#compdef nmt
+# nmt: completion for zsh; in ~/.zshrc, after compinit: eval "$(nmt --completion zsh)"
+_nmt() {
+    local -a found open
+    local candidate
+    for candidate in ${(f)"$(nmt --complete ${words[2,CURRENT-1]} "${words[CURRENT]}|" 2>/dev/null)"}; do
+        case $candidate in *[=.]) open+=($candidate) ;; *) found+=($candidate) ;; esac
+    done
+    (( $#open )) && compadd -S '' -- $open
+    (( $#found )) && compadd -- $found
+    (( $#open + $#found )) || { compset -P '*='; _files }
+}
+compdef _nmt nmt
+"""
+FISH = """\
+# nmt: completion for fish; in ~/.config/fish/config.fish: nmt --completion fish | source
+function __nmt_complete
+    set -l words (commandline -opc)
+    nmt --complete $words[2..-1] (commandline -ct)'|' 2>/dev/null
+end
+complete -c nmt -a '(__nmt_complete)'
+"""
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+
+
+def script(shell: str) -> str:
+    """Return what a shell is to read. Raises UserError for a shell that is none of the three."""
+    if shell not in SCRIPTS:
+        raise UserError(f"--completion: one of {', '.join(SCRIPTS)} is needed; got {shell or 'nothing'}")
+    return SCRIPTS[shell]
+
+
+def complete(words: Sequence[str], commands: Sequence[str]) -> list[str]:
+    """Return what the last word can become; a `|` at its end, which shells add, keeps an empty one apart."""
+    *before, word = [*words] or [""]
+    word = word.removesuffix("|")
+    if not before:
+        found = [*commands, "--help", "--version", "--completion"]
+    elif before == ["--completion"]:
+        found = list(SCRIPTS)
+    elif before[0] not in reference.commands():
+        found = []
+    elif before[-1] == "--help":
+        found = [*(group.name for group in reference.page(before[0]).groups), "all"]
+    elif before[-1] == "--cfg":
+        found = ["job"]
+    elif before[-1] == "--config-dir":
+        found = []
+    else:
+        found = _of_command(before[0], before[1:], word)
+    return [candidate for candidate in found if candidate.startswith(word)]
+
+
+def _of_command(command: str, before: Sequence[str], word: str) -> list[str]:
+    page = reference.page(command)
+    groups = {group.name: group.default for group in page.groups}
+    key, equals, _ = word.partition("=")
+    if equals and key in groups:
+        return [f"{key}={choice}" for choice in reference.choices(key)]
+    chosen = groups | dict(item.split("=", 1) for item in before if "=" in item)
+    group = key.split(".")[0]
+    keys = {item.name: item for item in page.keys}
+    if group in groups and "." in key:
+        choice = chosen[group]
+        if choice in reference.choices(group):
+            keys |= {f"{group}.{item.name}": item for item in reference.all_keys(group, choice)}
+    if equals:
+        values = keys[key].choices if key in keys else []
+        return [f"{key}={value}" for value in ([*values, "last"] if key == "run" else values)]
+    if word.startswith("-"):
+        return [*OPTIONS, *(TRAIN_OPTIONS if command == "train" else ())]
+    names = [f"{name}=" for name in keys]
+    if "." in key:
+        return names
+    with_keys = [name for name in groups if name != "experiment"]
+    return [*(f"{name}=" for name in groups), *(f"{name}." for name in with_keys), *names]

@@ -1,0 +1,75 @@
+"""The folder of a sweep: new, or that of the same sweep which was interrupted."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pydantic
+
+from nmt.errors import RunError
+from nmt.files import read_json
+from nmt.run_directory import to_json, write_atomically
+
+FILE = "sweep.json"
+SWEEPS = Path("outputs/sweeps")
+
+
+class SweepFile(pydantic.BaseModel):
+    """What a sweep was begun with: its overrides, without those that only say how it is run."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    overrides: list[str]
+
+
+def read_sweep(folder: Path) -> list[str] | None:
+    """Return what the sweep in a folder was begun with, if there is one. Raises RunError if that cannot be read."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    try:
+        return SweepFile.model_validate(read_json(path)).overrides
+    except pydantic.ValidationError as error:
+        raise RunError(f"run: a readable {FILE} is needed; got {path}: {error.errors()[0]['msg']}") from None
+
+
+def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resume: bool) -> Path:
+    """Return the folder of a sweep of these overrides: the given one, the newest that began with them, or a fresh one.
+
+    Nothing is written. Raises RunError where the folder is taken, or holds another sweep.
+    """
+    if given is None and not resume:
+        return Path(fresh)
+    if given is None:
+        for folder in sorted(SWEEPS.glob(f"*/{FILE}"), key=lambda path: path.stat().st_mtime, reverse=True):
+            if read_sweep(folder.parent) == list(overrides):
+                return folder.parent
+        raise RunError(
+            f"run: the folder of the sweep is needed with resume=true, since none under {SWEEPS} began with the same "
+            "settings; got null"
+        )
+    folder = Path(given)
+    began = read_sweep(folder)
+    if began is None:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise RunError(f"run: a new or empty folder is needed for a sweep; got {folder}")
+        return folder
+    if not resume:
+        raise RunError(
+            f"run: a new folder is needed, or resume=true to go on; got {folder}, which holds a sweep"
+        )
+    if began != list(overrides):
+        missing = [override for override in began if override not in overrides]
+        extra = [override for override in overrides if override not in began]
+        raise RunError(
+            f"run: the settings that the sweep in {folder} began with are needed to go on; got "
+            f"{' '.join(extra) or 'another order'} and not {' '.join(missing) or 'theirs'}"
+        )
+    return folder
+
+
+def begin(folder: Path, overrides: Sequence[str]) -> None:
+    """Make the folder of a sweep, and note what it was begun with."""
+    os.makedirs(folder, exist_ok=True)
+    if not (folder / FILE).exists():
+        write_atomically(folder / FILE, to_json({"overrides": list(overrides)}))

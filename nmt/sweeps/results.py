@@ -1,0 +1,153 @@
+"""What the runs of a sweep came to: read from their folders, and written as a table, as JSON and as TSV."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pydantic
+
+from nmt.errors import RunError
+from nmt.files import read_json
+from nmt.run_directory import STATE, RunDirectory, to_json, write_atomically
+
+State = Literal["finished", "pruned", "failed", "interrupted", "waiting"]
+FIELDS = (
+    "job", "setting", "state", "validation_bleu", "test_bleu", "test_bleu_low", "test_bleu_high", "minutes",
+    "updates", "run", "error",
+)  # fmt: skip
+
+
+class JobRecord(pydantic.BaseModel):
+    """What a job notes when it ends; a job without one has not ended."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    setting: str
+    state: Literal["finished", "pruned", "failed"]
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run of a sweep. Validation BLEU, the best of the run, is what runs are chosen by; the test is only told."""
+
+    job: int
+    setting: str
+    state: State
+    run: str
+    validation_bleu: float | None = None
+    test_bleu: float | None = None
+    test_bleu_low: float | None = None  # the ends of the 95 % bootstrap interval
+    test_bleu_high: float | None = None
+    minutes: float | None = None  # of training, validation included
+    updates: int | None = None
+    error: str | None = None
+
+
+def record_path(sweep: Path, job: int) -> Path:
+    """Return where a job of a sweep notes how it ended."""
+    return sweep / "jobs" / f"{job}.json"
+
+
+def read_record(sweep: Path, job: int) -> JobRecord | None:
+    """Return how a job ended, if it did. Raises RunError if that cannot be read."""
+    path = record_path(sweep, job)
+    if not path.exists():
+        return None
+    try:
+        return JobRecord.model_validate(read_json(path))
+    except pydantic.ValidationError as error:
+        raise RunError(
+            f"run: a readable {path.name} is needed; got {path}: {error.errors()[0]['msg']}"
+        ) from None
+
+
+def write_record(sweep: Path, job: int, record: JobRecord) -> None:
+    """Note how a job ended."""
+    path = record_path(sweep, job)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, to_json(record.model_dump()))
+
+
+def read_result(sweep: Path, job: int, setting: str) -> Result:
+    """Return what a job has come to up to now."""
+    path, record = sweep / str(job), read_record(sweep, job)
+    state: State = "waiting"
+    if record is not None:
+        state = record.state
+    elif (path / "config.json").exists():
+        state = "interrupted"
+    figures: dict[str, Any] = {"error": record.error if record else None}
+    run = RunDirectory(path)
+    if steps := run.steps():
+        saved = read_json(run.step_path(steps[-1]) / STATE)
+        figures |= {
+            "validation_bleu": saved.get("best_bleu"),
+            "minutes": saved.get("seconds", 0.0) / 60,
+            "updates": saved.get("update"),
+        }
+    if (path / "test.json").exists():
+        scores = read_json(path / "test.json")
+        low, high = scores.get("bleu_interval") or (None, None)
+        figures |= {"test_bleu": scores.get("bleu"), "test_bleu_low": low, "test_bleu_high": high}
+    return Result(job, setting, state, str(path), **figures)
+
+
+def best_of(results: Sequence[Result]) -> Result | None:
+    """Return the finished run with the highest validation BLEU, the first among equals."""
+    finished = [result for result in results if result.state == "finished"]
+    scored = [result for result in finished if result.validation_bleu is not None]
+    return max(scored, key=lambda result: result.validation_bleu or 0.0) if scored else None
+
+
+def table(results: Sequence[Result]) -> str:
+    """Return the runs as lines of a table, the best one marked, for people."""
+    best = best_of(results)
+    rows = [("", "job", "setting", "validation BLEU", "test BLEU [95 % interval]", "minutes", "")]
+    for result in results:
+        test = _number(result.test_bleu)
+        if result.test_bleu_low is not None:
+            test += f" [{_number(result.test_bleu_low)}, {_number(result.test_bleu_high)}]"
+        rows.append(
+            (
+                "*" if result is best else " ",
+                str(result.job),
+                result.setting or "(as it is)",
+                _number(result.validation_bleu),
+                test,
+                _number(result.minutes),
+                "" if result.state == "finished" else result.state,
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    is_left = (True, False, True, False, True, False, True)
+    lines = []
+    for row in rows:
+        cells = zip(row, widths, is_left, strict=True)
+        lines.append(
+            "  ".join(
+                cell.ljust(width) if left else cell.rjust(width) for cell, width, left in cells
+            ).rstrip()
+        )
+    return "\n".join(lines)
+
+
+def write_results(sweep: Path, results: Sequence[Result]) -> None:
+    """Write results.json and results.tsv into the folder of a sweep."""
+    best = best_of(results)
+    content = {"best": best and best.job, "runs": [asdict(result) for result in results]}
+    write_atomically(sweep / "results.json", to_json(content))
+    lines = ["\t".join(FIELDS)]
+    for result in results:
+        values = asdict(result)
+        lines.append("\t".join(_cell(values[field]) for field in FIELDS))
+    write_atomically(sweep / "results.tsv", ("\n".join(lines) + "\n").encode())
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value).replace("\t", " ").replace("\n", " ")

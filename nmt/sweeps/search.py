@@ -1,0 +1,146 @@
+"""A search for good settings by Optuna (Akiba et al. 2019), whose state is lines of JSON in the sweep's folder."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmt.config import OptunaSweep
+from nmt.errors import UserError
+from nmt.sweeps.results import JobRecord
+
+JOURNAL = "study.jsonl"
+NAME = "sweep"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Numbers from `low` to `high`, both included; `step` apart where it is given, else any."""
+
+    low: float
+    high: float
+    step: float | None = None
+    is_integer: bool = False
+    is_log: bool = False
+
+
+Space = Mapping[str, Span | list[str]]
+"""What is searched: for each key its numbers, or the values to choose from as they would be typed."""
+
+
+class Search:
+    """The study of a sweep, in this process; others may have it open as well."""
+
+    def __init__(self, settings: OptunaSweep, folder: Path) -> None:
+        optuna = self.optuna = require_optuna()
+        from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        path = str(folder / JOURNAL)
+        self.settings = settings
+        self.study = optuna.create_study(
+            storage=optuna.storages.JournalStorage(JournalFileBackend(path, JournalFileOpenLock(path))),
+            study_name=NAME,
+            direction="maximize",
+            load_if_exists=True,
+            pruner=(
+                optuna.pruners.MedianPruner(n_startup_trials=settings.prune_after_trials)
+                if settings.prune
+                else optuna.pruners.NopPruner()
+            ),
+        )
+
+    @property
+    def num_trials(self) -> int:
+        """How many runs have been asked for."""
+        return len(self.study.get_trials(deepcopy=False))
+
+    def begun(self) -> list[tuple[int, dict[str, str]]]:
+        """Return the numbers and the values of the runs that have been asked for and not been told of."""
+        running = self.study.get_trials(deepcopy=False, states=[self.optuna.trial.TrialState.RUNNING])
+        return [(trial.number, _typed(trial.params)) for trial in running]
+
+    def all(self) -> list[tuple[int, dict[str, str]]]:
+        """Return the numbers and the values of all runs."""
+        return [(trial.number, _typed(trial.params)) for trial in self.study.get_trials(deepcopy=False)]
+
+    def ask(self, space: Space) -> tuple[int, dict[str, str]]:
+        """Return the number and the values of a new run.
+
+        They depend on the seed and on what is known of the runs before alone, so a search that was interrupted
+        goes on as one that was not.
+        """
+        seed = np.random.SeedSequence([self.settings.seed, self.num_trials]).generate_state(1)[0]
+        self.study.sampler = self.optuna.samplers.TPESampler(
+            seed=int(seed),
+            n_startup_trials=self.settings.random_trials,
+            constant_liar=self.settings.at_once > 1,
+        )
+        distributions = self.optuna.distributions
+        trial = self.study.ask(
+            {
+                key: distributions.CategoricalDistribution(values)
+                if isinstance(values, list)
+                else distributions.IntDistribution(
+                    int(values.low), int(values.high), log=values.is_log, step=int(values.step or 1)
+                )
+                if values.is_integer
+                else distributions.FloatDistribution(
+                    values.low, values.high, log=values.is_log, step=values.step
+                )
+                for key, values in space.items()
+            }
+        )
+        return trial.number, _typed(trial.params)
+
+    def tell(self, number: int, record: JobRecord, validation_bleu: float | None) -> None:
+        """Note how a run ended."""
+        states = self.optuna.trial.TrialState
+        if record.state == "pruned":
+            self.study.tell(number, state=states.PRUNED)
+        elif record.state == "finished" and validation_bleu is not None:
+            self.study.tell(number, validation_bleu)
+        else:
+            self.study.tell(number, state=states.FAIL)
+
+    def pruner(self, number: int) -> "Pruner":
+        """Return what decides over a run of this search."""
+        return Pruner(self, number)
+
+
+class Pruner:
+    """Says after each validation whether a run is hopeless beside the others."""
+
+    def __init__(self, search: Search, number: int) -> None:
+        frozen = search.study.get_trials(deepcopy=False)[number]
+        self.trial = search.optuna.trial.Trial(search.study, frozen._trial_id)
+        self.reported = set(frozen.intermediate_values)
+        self.has_pruned = False
+
+    def __call__(self, update: int, bleu: float) -> bool:
+        """Note validation BLEU of an update; return whether the run is to end."""
+        if update not in self.reported:  # else the run went on from before it
+            self.trial.report(bleu, update)
+            self.reported.add(update)
+        self.has_pruned = self.trial.should_prune()
+        return self.has_pruned
+
+
+def require_optuna() -> Any:
+    """Import Optuna. Raises UserError, with the extra, where it is not there."""
+    try:
+        import optuna
+    except ImportError as error:
+        raise UserError(
+            f"sweep: optuna is needed for sweep=optuna; got {error}; pip install 'nmt[optuna]'"
+        ) from None
+    return optuna
+
+
+def _typed(values: Mapping[str, Any]) -> dict[str, str]:
+    return {key: value if isinstance(value, str) else repr(value) for key, value in values.items()}

@@ -1,0 +1,1 @@
+"""Showing the figures of a run while it trains, by libraries that draw them."""

@@ -1,0 +1,65 @@
+"""The tracker that the settings ask for."""
+
+import math
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nmt.check import flatten
+from nmt.config import MLflowTracking, NoTracking, TensorBoardTracking, TrackingSettings, WandbTracking
+from nmt.errors import UserError
+from nmt.tracking.interface import Lenient, Mark, NoTracker, OnlyNew, Tracker, library, read_mark
+from nmt.tracking.mlflow import MLflow
+from nmt.tracking.tensorboard import TensorBoard
+from nmt.tracking.wandb import Wandb
+
+
+def require_tracker(settings: TrackingSettings) -> None:
+    """Raise UserError where the library is not there; to be called before anything is written."""
+    match settings:
+        case WandbTracking() | MLflowTracking():
+            library(settings.kind, settings.kind)
+        case TensorBoardTracking():
+            library("tensorboard", "tensorboard")
+
+
+def open_tracker(
+    settings: TrackingSettings, folder: Path, resumed_from: int | None, values: Mapping[str, Any]
+) -> Tracker:
+    """Begin to show the figures of the run in `folder`, or go on after update `resumed_from`.
+
+    `values` are the settings of the run, to be shown beside them. Raises UserError where the library cannot begin.
+    """
+    if isinstance(settings, NoTracking):
+        return NoTracker()
+    mark = read_mark(folder, settings.kind)
+    shown = {key: value for key, value in flatten(values) if value is not None}
+    try:
+        match settings:
+            case TensorBoardTracking():
+                tracker: Tracker = TensorBoard(folder / "tensorboard", resumed_from)
+            case WandbTracking():
+                mark = mark or Mark(kind=settings.kind, id=uuid.uuid4().hex[:12])
+                tracker = OnlyNew(Wandb(folder, settings.project, mark.id, shown), folder, mark)
+            case MLflowTracking():
+                mlflow = MLflow(folder, settings.experiment, mark.id if mark else None, shown)
+                mark = mark or Mark(kind=settings.kind, id=mlflow.run_id)
+                tracker = OnlyNew(mlflow, folder, mark)
+    except UserError:
+        raise
+    except Exception as error:  # the libraries raise whatever their servers and the network do
+        reason = (str(error).strip() or type(error).__name__).split("\n")[0]
+        raise UserError(
+            f"tracking: {settings.kind} cannot begin: {reason}; tracking=none trains without"
+        ) from None
+    return Lenient(tracker)
+
+
+def figures_of(row: Mapping[str, Any]) -> dict[str, float]:
+    """Return the figures of a line of metrics.jsonl by their names in a tracker, such as `validation/bleu`."""
+    return {
+        f"{row['kind']}/{name}": float(value)
+        for name, value in row.items()
+        if name not in ("kind", "update") and isinstance(value, int | float) and math.isfinite(value)
+    }

@@ -1,0 +1,129 @@
+"""What training asks of something that shows figures, and what such things have in common."""
+
+import importlib
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import pydantic
+
+from nmt.errors import RunError, UserError
+from nmt.files import read_json
+
+logger = logging.getLogger(__name__)
+
+FILE = "tracking.json"
+
+
+class Tracker(Protocol):
+    """Something that shows figures over the updates of a run."""
+
+    def log(self, figures: Mapping[str, float], update: int) -> None:
+        """Show figures of an update, by names such as `training/loss`; updates never decrease."""
+
+    def close(self) -> None:
+        """Write what is not written yet; nothing can be shown afterwards."""
+
+
+class NoTracker:
+    """Shows nothing."""
+
+    def log(self, figures: Mapping[str, float], update: int) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class Lenient:
+    """A tracker whose failures are said once and cost no training: a server may be away, a library may change."""
+
+    def __init__(self, tracker: Tracker) -> None:
+        self.tracker = tracker
+
+    def log(self, figures: Mapping[str, float], update: int) -> None:
+        """Show figures, unless that has failed before."""
+        try:
+            self.tracker.log(figures, update)
+        except Exception as error:
+            self._give_up(error)
+
+    def close(self) -> None:
+        """Close what has not failed."""
+        try:
+            self.tracker.close()
+        except Exception as error:
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        reason = (str(error).strip() or type(error).__name__).split("\n")[0]
+        logger.warning("tracking: %s; nothing more is shown, and training goes on", reason)
+        self.tracker = NoTracker()
+
+
+class Mark(pydantic.BaseModel):
+    """What is remembered of a tracker that can only add: the name of its run there, and what has been sent."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    kind: str
+    id: str = pydantic.Field(pattern="^[a-z0-9]{8,64}$")
+    update: int = -1
+    kinds: list[str] = []  # of what was sent of that update, such as `training` and `validation`
+
+
+def read_mark(folder: Path, kind: str) -> Mark | None:
+    """Return what was remembered in the folder of a run, if it is of this kind. Raises RunError if it is damaged."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    try:
+        mark = Mark.model_validate(read_json(path))
+    except pydantic.ValidationError as error:
+        raise RunError(f"run: a readable {FILE} is needed; got {path}: {error.errors()[0]['msg']}") from None
+    return mark if mark.kind == kind else None
+
+
+class OnlyNew:
+    """Hands on what was not sent before a run was killed and went on.
+
+    The figures that come again are the same, but for times, and what draws them cannot take them back.
+    """
+
+    def __init__(self, tracker: Tracker, folder: Path, mark: Mark) -> None:
+        self.tracker, self.path, self.mark = tracker, folder / FILE, mark
+        self.sent_before = mark.model_copy()
+        self._write()
+
+    def log(self, figures: Mapping[str, float], update: int) -> None:
+        """Hand on figures of an update that is new."""
+        kinds = sorted({name.split("/")[0] for name in figures})
+        before = self.sent_before
+        if update < before.update or (update == before.update and set(kinds) <= set(before.kinds)):
+            return
+        self.tracker.log(figures, update)
+        sent = self.mark.kinds if update == self.mark.update else []
+        self.mark = self.mark.model_copy(update={"update": update, "kinds": sorted({*sent, *kinds})})
+        self._write()
+
+    def close(self) -> None:
+        """Close the tracker."""
+        self.tracker.close()
+
+    def _write(self) -> None:
+        # Not flushed to the disk, which would take longer than an update: it is of no use to training.
+        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        temporary.write_text(self.mark.model_dump_json() + "\n", encoding="utf-8")
+        os.replace(temporary, self.path)
+
+
+def library(name: str, extra: str) -> Any:
+    """Import a library of an extra. Raises UserError, with the extra, where it is not there."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise UserError(
+            f"tracking: {name} is needed for tracking={extra}; got {error}; pip install 'nmt[{extra}]'"
+        ) from None

@@ -1,0 +1,50 @@
+"""Figures for MLflow."""
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nmt.tracking.interface import library
+
+MAX_PARAMETERS_AT_ONCE = 100  # that MLflow takes
+MAX_CHARACTERS = 500  # of the value of one
+
+
+class MLflow:
+    """One run of an experiment; `run_id` is the name that MLflow gives it, or gave it before."""
+
+    def __init__(
+        self, folder: Path, experiment: str, run_id: str | None, settings: Mapping[str, Any]
+    ) -> None:
+        # Plain files in the run, which MLflow still reads and writes, but no longer without being asked.
+        os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
+        library("mlflow", "mlflow")
+        self.entities = library("mlflow.entities", "mlflow")
+        uri = os.environ.get("MLFLOW_TRACKING_URI") or (folder / "mlflow").resolve().as_uri()
+        self.client = library("mlflow.tracking", "mlflow").MlflowClient(tracking_uri=uri)
+        if run_id is not None:
+            self.run_id = run_id
+            self.client.update_run(run_id, status="RUNNING")
+            return
+        found = self.client.get_experiment_by_name(experiment)
+        number = self.client.create_experiment(experiment) if found is None else found.experiment_id
+        self.run_id = self.client.create_run(number, run_name=folder.resolve().name).info.run_id
+        parameters = [
+            self.entities.Param(key, str(value)[:MAX_CHARACTERS]) for key, value in settings.items()
+        ]
+        for first in range(0, len(parameters), MAX_PARAMETERS_AT_ONCE):
+            self.client.log_batch(self.run_id, params=parameters[first : first + MAX_PARAMETERS_AT_ONCE])
+
+    def log(self, figures: Mapping[str, float], update: int) -> None:
+        """Write or send figures."""
+        now = int(time.time() * 1000)
+        self.client.log_batch(
+            self.run_id,
+            metrics=[self.entities.Metric(name, value, now, update) for name, value in figures.items()],
+        )
+
+    def close(self) -> None:
+        """Say that the run has ended."""
+        self.client.set_terminated(self.run_id)

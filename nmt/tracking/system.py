@@ -1,0 +1,79 @@
+"""Figures of the machine that trains; none of them waits for the device."""
+
+import ctypes
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+MEGABYTE = 1e6
+
+
+class SystemFigures:
+    """Memory and how busy processors and GPU are, since the figures before."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.gpu = _Gpu(device) if device.type == "cuda" else None
+        self.wall, self.busy = time.monotonic(), time.process_time()
+
+    def read(self) -> dict[str, float]:
+        """Return what is known on this machine, by names that begin with `system/`."""
+        wall, busy = time.monotonic(), time.process_time()
+        figures = {
+            "memory_mb": _resident_bytes() / MEGABYTE,
+            "processors_busy": (busy - self.busy) / max(wall - self.wall, 1e-9),
+        }
+        self.wall, self.busy = wall, busy
+        if self.gpu is not None:
+            figures["gpu_memory_mb"] = torch.cuda.memory_allocated(self.device) / MEGABYTE
+            figures["gpu_memory_peak_mb"] = torch.cuda.max_memory_allocated(self.device) / MEGABYTE
+            share = self.gpu.share()
+            if share is not None:
+                figures["gpu_share"] = share
+        return {f"system/{name}": value for name, value in figures.items()}
+
+
+def _resident_bytes() -> int:
+    """Return the memory that the process holds now; where the system does not tell, the most that it held."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+class _Utilization(ctypes.Structure):
+    """nvmlUtilization_t: percent of the last sample period in which kernels ran, and memory was read or written."""
+
+    _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
+
+
+class _Gpu:
+    """One GPU as NVIDIA's management library sees it, if it does; the driver brings the library."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.handle = ctypes.c_void_p()
+        try:
+            self.library: ctypes.CDLL | None = ctypes.CDLL("libnvidia-ml.so.1")
+        except OSError:
+            self.library = None
+            return
+        identity = f"GPU-{torch.cuda.get_device_properties(device).uuid}".encode()
+        if self.library.nvmlInit_v2() or self.library.nvmlDeviceGetHandleByUUID(
+            identity, ctypes.byref(self.handle)
+        ):
+            self.library = None
+
+    def share(self) -> float | None:
+        """Return the share of time in which the GPU computed, from 0 to 1, or None where nobody tells."""
+        found = _Utilization()
+        if self.library is None or self.library.nvmlDeviceGetUtilizationRates(
+            self.handle, ctypes.byref(found)
+        ):
+            return None
+        return found.gpu / 100

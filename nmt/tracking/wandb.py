@@ -1,0 +1,48 @@
+"""Figures for Weights & Biases."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nmt.tracking.interface import library
+
+
+class Wandb:
+    """One run of a project; whether it is sent or only written is for WANDB_MODE to say."""
+
+    def __init__(self, folder: Path, project: str, run_id: str, settings: Mapping[str, Any]) -> None:
+        wandb = library("wandb", "wandb")
+        self.folder = folder / "wandb"
+        self.run = wandb.init(
+            project=project,
+            id=run_id,
+            name=folder.resolve().name,
+            resume="allow",
+            config=dict(settings),
+            dir=str(folder),
+            # Standard output belongs to results, and code is nobody's business.
+            settings=wandb.Settings(
+                console="off",
+                silent=True,
+                symlink=False,
+                save_code=False,
+                disable_git=True,
+                x_disable_stats=True,
+            ),
+        )
+        self._remove_links()
+
+    def log(self, figures: Mapping[str, float], update: int) -> None:
+        """Hand figures to the process that writes and sends them."""
+        self.run.log(dict(figures), step=update)
+
+    def close(self) -> None:
+        """Wait until all is written, or sent."""
+        self.run.finish()
+        self._remove_links()
+
+    def _remove_links(self) -> None:
+        """A run holds plain files only; a link to a log of the library's own is none."""
+        for path in self.folder.rglob("*"):
+            if path.is_symlink():
+                path.unlink()

@@ -1,0 +1,257 @@
+"""Sweeps by the real command line: the table, what goes on, what fails, several at once, and the search."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+
+from nmt.check import check
+from nmt.config import EvaluationSettings
+from nmt.evaluation.intervals import bleu_interval
+from nmt.sweeps.results import Result, best_of, table, write_results
+
+# Texts that can be learned by heart, so that scores differ from nought within seconds.
+SOURCE = ["a b c", "d e", "f g h i j", "k l m n", "a c e g i"] * 12
+TARGET = ["x y z w", "z y x w v", "u v w x y", "y z x u", "v w z y"] * 12
+
+
+@pytest.fixture
+def learnable(tmp_path, tiny_training):
+    """Write the texts; return the overrides of a run of seconds that learns them."""
+    for name in ("train", "valid", "test"):
+        (tmp_path / f"{name}.s").write_text("\n".join(SOURCE) + "\n")
+        (tmp_path / f"{name}.t").write_text("\n".join(TARGET) + "\n")
+    of_text = ["data=files", "tokenizer=char"]
+    for split, name in (("train", "train"), ("validation", "valid"), ("test", "test")):
+        of_text += [f"data.{split}.source={name}.s", f"data.{split}.target={name}.t"]
+    kept = [
+        option
+        for option in tiny_training()
+        if not option.startswith(
+            ("data.", "tokenizer.", "training.max_updates", "training.validate", "decoding.")
+        )
+    ]
+    return [
+        *of_text, *kept, "training.max_updates=40", "training.validate_every=20", "training.log_every=20",
+        "training.checkpoint_every=40",
+        "schedule=constant", "optimizer.learning_rate=0.03", "model.dropout=0.0", "decoding.beam_size=1",
+        "training.label_smoothing=0", "device=cpu",
+    ]  # fmt: skip
+
+
+def results_of(folder):
+    return json.loads((folder / "results.json").read_text())
+
+
+def weights_of(run):
+    (newest,) = sorted((run / "checkpoints").iterdir())[-1:]
+    return hashlib.sha256((newest / "model.safetensors").read_bytes()).hexdigest()
+
+
+def test_a_sweep_ends_with_a_table_and_names_the_best(nmt, tmp_path, learnable):
+    done = nmt("train", "-m", *learnable, "run=sweep", "training.max_updates=2,40")
+    results = results_of(tmp_path / "sweep")
+    runs = results["runs"]
+    assert [run["setting"] for run in runs] == ["training.max_updates=2", "training.max_updates=40"]
+    assert [run["state"] for run in runs] == ["finished", "finished"]
+    assert runs[1]["validation_bleu"] > runs[0]["validation_bleu"]
+    assert results["best"] == 1
+    out = done.stdout.decode().split("\n")
+    assert out[0].split()[:4] == ["job", "setting", "validation", "BLEU"]
+    assert out[2].startswith("*    1  training.max_updates=40")
+    assert "best by validation BLEU: job 1, training.max_updates=40" in out
+    assert "to translate: nmt translate run=sweep/1 input=FILE output=FILE" in out
+    scores = json.loads((tmp_path / "sweep" / "1" / "test.json").read_text())
+    assert runs[1]["test_bleu"] == scores["bleu"]
+    assert [runs[1]["test_bleu_low"], runs[1]["test_bleu_high"]] == scores["bleu_interval"]
+    rows = [line.split("\t") for line in (tmp_path / "sweep" / "results.tsv").read_text().splitlines()]
+    assert rows[0][:4] == ["job", "setting", "state", "validation_bleu"]
+    assert float(rows[2][3]) == runs[1]["validation_bleu"]
+
+
+def test_the_interval_is_sacrebleus(nmt, tmp_path, learnable):
+    hypotheses = [line if number % 3 else "x y" for number, line in enumerate(TARGET)]
+    settings = check(EvaluationSettings, {"lowercase": False, "tokenize": "13a"})
+    low, high = bleu_interval(hypotheses, TARGET, settings)
+    expected = BLEU().corpus_score(hypotheses, [TARGET], n_bootstrap=1000)
+    assert (low + high) / 2 == pytest.approx(expected._mean)
+    assert (high - low) / 2 == pytest.approx(expected._ci)
+    assert low < BLEU().corpus_score(hypotheses, [TARGET]).score < high
+
+
+def test_a_sweep_that_was_killed_goes_on_exactly(nmt, tmp_path, learnable):
+    command = [*learnable, "seed=1,2,3", "training.checkpoint_every=5"]
+    nmt("train", "-m", *command, "run=whole")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nmt", "train", "-m", *command],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    deadline = time.monotonic() + 90
+    while process.poll() is None and time.monotonic() < deadline:
+        if list(tmp_path.glob("outputs/sweeps/*/1/checkpoints/step-000010")):
+            process.send_signal(signal.SIGKILL)
+        time.sleep(0.005)
+    assert process.wait() == -signal.SIGKILL
+    (parts,) = (tmp_path / "outputs" / "sweeps").iterdir()
+    assert not (parts / "jobs" / "1.json").exists()
+    before = (parts / "0" / "last.json").stat().st_mtime_ns
+    done = nmt("train", "-m", *command, "resume=true")
+    assert b"resumed from update" in done.stderr
+    assert (parts / "0" / "last.json").stat().st_mtime_ns == before, "a finished run is not run again"
+    for job in range(3):
+        assert weights_of(parts / str(job)) == weights_of(tmp_path / "whole" / str(job))
+    keys = ("job", "setting", "state", "validation_bleu", "test_bleu", "test_bleu_low", "test_bleu_high")
+    whole, found = ([{key: run[key] for key in keys} for run in results_of(folder)["runs"]]
+                    for folder in (tmp_path / "whole", parts))  # fmt: skip
+    assert found == whole
+
+
+def test_a_sweep_that_is_interrupted_says_what_it_has(nmt, tmp_path, learnable):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nmt", "train", "-m", *learnable, "run=sweep", "seed=1,2",
+         "training.max_updates=100000", "training.patience=null", "schedule.warmup_updates=1"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    deadline = time.monotonic() + 90
+    while not (tmp_path / "sweep" / "0" / "last.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, log = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"sweep; the same command with resume=true goes on" in log
+    assert [run["state"] for run in results_of(tmp_path / "sweep")["runs"]] == ["interrupted", "waiting"]
+
+
+def test_one_failure_is_named_and_ends_no_other(nmt, tmp_path, learnable):
+    options = [option for option in learnable if option != "tokenizer=char"]
+    done = nmt("train", "-m", *options, "run=sweep", "tokenizer.vocabulary_size=30000,30", code=1)
+    runs = results_of(tmp_path / "sweep")["runs"]
+    assert [run["state"] for run in runs] == ["failed", "finished"]
+    assert runs[0]["error"].startswith("tokenizer.vocabulary_size: at most")
+    last = done.stderr.decode().splitlines()[-1]
+    assert last.startswith("nmt: sweep: 1 of 2 runs failed: 0 (tokenizer.vocabulary_size: at most")
+    assert "failed" in done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["-m", "model.num_heads=2,3"], "model.d_model: a multiple of num_heads=3 is needed"),
+        (["-m", "model.dropout=interval(0,0.3)"], "model.dropout: a list of values is needed with sweep=grid"),
+        (["-m", "sweep=optuna", "seed=1"], "sweep: a key to search is needed"),
+        (["-m", "sweep=optuna", "sweep.trails=3", "seed=1,2"], "did you mean sweep.trials?"),
+        (["-m", "sweep=optuna", "sweep.trials=0", "seed=1,2"], "sweep.trials: greater than 0 is needed; got 0"),
+        (["-m", "run=a,b"], "run: one value is needed for all of the sweep; got run=a,b"),
+        (["-m", "resume=true", "seed=1,2"], "run: the folder of the sweep is needed with resume=true"),
+        (["sweep=optuna"], "sweep: the option -m is needed with it"),
+        (["sweep.trials=3"], "sweep.trials: the option -m is needed with it"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_said_before_anything_is_written(nmt, tmp_path, tiny_training, overrides, expected):
+    message = nmt("train", *tiny_training(), *overrides, code=2).stderr.decode()
+    assert expected in message
+    assert message.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_holds_one_sweep(nmt, tmp_path, learnable):
+    short = [*learnable, "training.max_updates=2"]
+    nmt("train", "-m", *short, "run=sweep", "seed=1")
+    message = nmt("train", "-m", *short, "run=sweep", "seed=1", code=2).stderr
+    assert b"a new folder is needed, or resume=true to go on; got sweep, which holds a sweep" in message
+    message = nmt("train", "-m", *short, "run=sweep", "seed=2", "resume=true", code=2).stderr
+    assert b"got seed=2 and not seed=1" in message
+
+
+def test_joblib_trains_several_at_once_with_the_same_results(nmt, tmp_path, learnable):
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
+    options = [*learnable, "seed=1,2,3"]
+    nmt("train", "-m", *options, "run=turns")
+    nmt("train", "-m", *options, "run=sweep", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
+    for job in range(3):
+        assert weights_of(tmp_path / "sweep" / str(job)) == weights_of(tmp_path / "turns" / str(job))
+    began = [(tmp_path / "sweep" / str(job) / "config.json").stat().st_mtime for job in range(3)]
+    ended = [(tmp_path / "sweep" / "jobs" / f"{job}.json").stat().st_mtime for job in range(3)]
+    assert max(began[:2]) < min(ended[:2]), "the first two ran at the same time"
+
+
+def searched(run):
+    return {key: value for key, value in run.items() if key in ("job", "setting", "state", "validation_bleu")}
+
+
+def test_a_search_goes_on_as_if_it_had_not_been_interrupted(nmt, tmp_path, learnable):
+    pytest.importorskip("optuna")
+    command = [
+        *learnable, "sweep=optuna", "sweep.random_trials=2", "sweep.prune_after_trials=1",
+        "model.dropout=interval(0,0.4)", "optimizer.learning_rate=tag(log,interval(1e-6,1e-1))",
+        "model.num_encoder_layers=int(interval(1,2))", "model.norm=pre,post", "training.validate_every=10",
+    ]  # fmt: skip
+    nmt("train", "-m", *command, "run=whole", "sweep.trials=4", timeout=250)
+    nmt("train", "-m", *command, "run=parts", "sweep.trials=2", timeout=250)
+    nmt("train", "-m", *command, "run=parts", "sweep.trials=4", "resume=true", timeout=250)
+    whole, parts = (results_of(tmp_path / name)["runs"] for name in ("whole", "parts"))
+    assert [searched(run) for run in whole] == [searched(run) for run in parts]
+    assert len(whole) == 4
+    for run in whole:
+        values = dict(part.split("=") for part in run["setting"].split())
+        assert 0 <= float(values["model.dropout"]) <= 0.4
+        assert 1e-6 <= float(values["optimizer.learning_rate"]) <= 0.1
+        assert values["model.num_encoder_layers"] in ("1", "2")
+        assert values["model.norm"] in ("pre", "post")
+    assert len({run["setting"] for run in whole}) == 4
+    assert b"pickle" not in (tmp_path / "whole" / "study.jsonl").read_bytes()
+    for line in (tmp_path / "whole" / "study.jsonl").read_text().splitlines():
+        json.loads(line)
+
+
+def test_a_hopeless_run_is_ended(nmt, tmp_path, learnable):
+    """The first learns, the second cannot: at its first validation it is below the median of the first."""
+    pytest.importorskip("optuna")
+    from nmt.config import OptunaSweep
+    from nmt.sweeps.results import JobRecord
+    from nmt.sweeps.search import Search
+
+    settings = OptunaSweep(
+        kind="optuna", trials=4, at_once=1, random_trials=10, prune=True, prune_after_trials=2, seed=1
+    )
+    search = Search(settings, tmp_path)
+    for best in (30.0, 20.0):
+        number, _ = search.ask({"model.dropout": ["0.1", "0.2"]})
+        pruner = search.pruner(number)
+        assert not any(pruner(update, best * update / 20) for update in (10, 20))
+        search.tell(number, JobRecord(setting="", state="finished"), best)
+    number, _ = search.ask({"model.dropout": ["0.1", "0.2"]})
+    assert not search.pruner(number)(10, 13.0), "above the median of 15 and 10"
+    later = Search(settings, tmp_path)
+    assert later.begun()[0][0] == number, "what has not ended is known to whoever goes on"
+    pruner = later.pruner(number)
+    assert not pruner(10, 0.0), "what was reported before the interruption stays"
+    assert pruner(20, 14.0)
+    later.tell(number, JobRecord(setting="", state="pruned"), 14.0)
+    assert later.begun() == []
+    assert [number for number, _ in later.all()] == [0, 1, 2]
+
+
+def test_runs_without_scores_and_ties_have_their_place_in_the_table(tmp_path):
+    results = [
+        Result(0, "a=1", "failed", "s/0", error="tab\tand\nline"),
+        Result(1, "a=2", "finished", "s/1", 12.0, 11.0, 10.0, 12.5, 3.0),
+        Result(2, "a=3", "finished", "s/2", 12.0, None, None, None, 3.0),
+        Result(3, "a=4", "pruned", "s/3", 50.0, None, None, None, 3.0),
+    ]
+    assert best_of(results) is results[1]
+    assert best_of(results[:1]) is None
+    assert [line[0] for line in table(results).split("\n")] == [" ", " ", "*", " ", " "]
+    write_results(tmp_path, results)
+    rows = (tmp_path / "results.tsv").read_text().split("\n")[:-1]
+    assert len({row.count("\t") for row in rows}) == 1
+    assert len(rows) == 5

@@ -1,0 +1,85 @@
+"""The site: every key on its page, every page in its navigation, nothing that a reader would have to fetch."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from nmt import reference
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+def test_the_reference_has_every_key_with_its_meaning(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    from reference_page import page
+
+    text = page()
+    groups = {group.name for command in reference.commands() for group in reference.page(command).groups}
+    assert {"model", "tracking", "sweep"} <= groups
+    num_keys = 0
+    for group in groups:
+        assert f"\n### {group}\n" in text
+        for choice in reference.choices(group):
+            section = text.split(f"\n#### {group}={choice}\n")[1].split("\n#")[0]
+            prefix = "" if group == "experiment" else f"{group}."
+            for key in reference.page(choice, group).keys:
+                assert f"| `{prefix}{key.name}` | `{key.default}` |" in section
+                num_keys += 1
+    assert num_keys > 150
+    rows = [line for line in text.split("\n") if line.startswith("|")]
+    assert {row.count("|") for row in rows} == {4}, "no bar of a comment ends a cell"
+
+
+def navigation(entries):
+    for entry in entries:
+        for value in entry.values():
+            yield from navigation(value) if isinstance(value, list) else [value]
+
+
+def test_the_navigation_names_pages_that_are_there():
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    named = set(navigation(settings["nav"]))
+    assert named - {"reference.md"} <= {page.name for page in PAGES}
+    assert {"index.md", "tour.md", "models.md", "sweeps.md", "tracking.md"} <= named
+    assert settings["theme"]["font"] is False
+    assert settings["strict"] is True
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_commands_of_the_pages_can_be_composed(path):
+    """Each `nmt train` of a page has keys and choices that there are; nothing is trained."""
+    blocks = re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", " ").split("\n")
+    commands = [line.split("    #")[0].split("  #")[0].strip() for line in lines]
+    names = {key.name for key in reference.page("train").keys}
+    groups = {group.name for group in reference.page("train").groups}
+    for group in groups - {"experiment"}:
+        names |= {
+            f"{group}.{key.name}"
+            for choice in reference.choices(group)
+            for key in reference.all_keys(group, choice)
+        }
+    for command in commands:
+        if command.startswith("nmt train"):
+            for key in re.findall(r"(?<=[ '])([a-z_.0-9]+)=", command):
+                assert key in names | groups or key.startswith("hydra"), f"{key} in {command}"
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path):
+    pytest.importorskip("material")
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        check=True,
+    )
+    for page in (tmp_path / "site").rglob("*.html"):
+        fetched = re.findall(
+            r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"?(https?://[^\" >]+)", page.read_text()
+        )
+        assert fetched == [], page
