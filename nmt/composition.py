@@ -155,11 +155,15 @@ def help_text(command: Command) -> str:
     top = root.joinpath(f"{command.value}.yaml").read_text(encoding="utf-8")
     blocks = [block for block in top.split("\n\n") if not block.startswith("hydra:")]
     parts = ["\n\n".join(blocks)]
-    for group in _groups_of(top):
+    groups = _groups_of(top)
+    while groups:
+        group = groups.pop(0)
         for file in sorted(root.joinpath(group).iterdir(), key=lambda file: file.name):
             if file.name.endswith(".yaml"):
                 text = file.read_text(encoding="utf-8")
                 parts.append(f"--- {group}={file.name.removesuffix('.yaml')}\n{text}")
+            elif file.is_dir() and not file.name.startswith("_"):
+                groups.insert(0, f"{group}/{file.name}")
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
@@ -249,7 +253,7 @@ def _lay(
     of_place = () if command is Command.TRAIN else ("device", "precision")
     laid = values | {key: copy.deepcopy(own[key]) for key in values if key in own and key not in of_place}
     for override in typed:
-        path = override.key_or_group.split(".")
+        path = override.key_or_group.replace("/", ".").split(".")
         if path[0] not in values:  # Hydra's own
             continue
         source, target = values, laid
@@ -281,6 +285,7 @@ def _explain(
     except HydraException as parse_error:
         return SettingsError([f"KEY=VALUE is needed; got {_first_line(parse_error)}"])
     groups = [group for group in loader.list_groups("") if group != "hydra"]
+    groups += [f"{group}/{part}" for group in groups for part in loader.list_groups(group)]
     chosen = []
     for override in typed:
         key = override.key_or_group

@@ -12,10 +12,12 @@ from nmt.config.commands import (
 from nmt.config.data import (
     DataSettings,
     FilesData,
+    FilterSettings,
     GrammarData,
     HubData,
     Multi30kData,
     OptionalTextPair,
+    TableData,
     TextPair,
     TokenizerSettings,
 )
@@ -83,6 +85,7 @@ __all__ = [
     "ExportSettings",
     "Files",
     "FilesData",
+    "FilterSettings",
     "GrammarData",
     "GreedySettings",
     "HubData",
@@ -106,6 +109,7 @@ __all__ = [
     "Settings",
     "Share",
     "SimCutSettings",
+    "TableData",
     "TeacherForcingSettings",
     "TextPair",
     "TiedEmbeddings",
