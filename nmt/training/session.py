@@ -14,6 +14,7 @@ from nmt.data.batching import padding_share
 from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import load_dataset, select_pairs
+from nmt.data.preparation import prepare_corpus
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_device, choose_precision, require_determinism
@@ -55,7 +56,8 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
         require_plain(run.path)  # what is written there is not to go elsewhere
     if resuming:
         require_files(settings.data)
-    corpus = load_corpus(settings.data)
+    prepared = prepare_corpus(load_corpus(settings.data), settings.data.filter)
+    corpus = prepared.corpus
     tokenizer = (
         run.read_tokenizer(settings.tokenizer.joint)
         if resuming
@@ -96,9 +98,11 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
                 return final_test(settings, run, corpus, device, dtype)
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(tokenizer)
+        write_atomically(run.path / "data.json", to_json(prepared.as_dict(left_out)))
         run.write_config(
             settings.model_dump(mode="json", exclude={"run", "resume"})
         )  # last: it makes the folder a run
+        prepared.log()
         if left_out.empty or left_out.too_long:
             logger.warning(
                 "left out of training: %d pairs with an empty side, %d longer than data.max_length=%d tokens",
