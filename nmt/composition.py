@@ -24,7 +24,14 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from nmt.check import check, flatten, nearest
-from nmt.config import EvaluateSettings, ExportSettings, Settings, TrainSettings, TranslateSettings
+from nmt.config import (
+    DataReportSettings,
+    EvaluateSettings,
+    ExportSettings,
+    Settings,
+    TrainSettings,
+    TranslateSettings,
+)
 from nmt.errors import RunError, SettingsError, UserError
 
 if TYPE_CHECKING:
@@ -48,6 +55,7 @@ class Command(enum.Enum):
     TRANSLATE = "translate"
     EVALUATE = "evaluate"
     EXPORT = "export"
+    DATA = "data"
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -65,6 +73,7 @@ class Command(enum.Enum):
             Command.TRANSLATE: TranslateSettings,
             Command.EVALUATE: EvaluateSettings,
             Command.EXPORT: ExportSettings,
+            Command.DATA: DataReportSettings,
         }
         return classes[self]
 

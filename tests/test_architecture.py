@@ -23,6 +23,8 @@ LAYERS = [
     ["models"],
     ["weights"],
     ["run_directory"],
+    ["pages"],
+    ["data_report"],
     ["decoding"],
     ["translation"],
     ["evaluation"],

@@ -1,6 +1,7 @@
 """Settings as frozen objects; each class is a file in conf/, where all defaults live."""
 
 from nmt.config.commands import (
+    DataReportSettings,
     EvaluateSettings,
     ExportSettings,
     ModelFiles,
@@ -76,6 +77,7 @@ __all__ = [
     "ConstantForcing",
     "ConstantSettings",
     "CosineSettings",
+    "DataReportSettings",
     "DataSettings",
     "DecayingForcing",
     "DecodingSettings",
