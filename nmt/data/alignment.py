@@ -84,9 +84,13 @@ def _shifted(target: FloatArray, shift: int) -> FloatArray:
     return moved
 
 
+def _num_windows(number: int, window: int) -> int:
+    return max((number + window // 2) // window, 1)
+
+
 def _correlations(one: FloatArray, other: FloatArray, window: int) -> FloatArray:
-    """Return the correlation (Pearson) within each whole window; what is left at the end belongs to the last one."""
-    starts = np.arange(max(len(one) // window, 1)) * window
+    """Return the correlation (Pearson) within each window; less than half a one at the end belongs to the last."""
+    starts = np.arange(_num_windows(len(one), window)) * window
     sizes = np.diff(np.append(starts, len(one))).astype(np.float64)
 
     def mean(values: FloatArray) -> FloatArray:
@@ -130,7 +134,7 @@ def _refine(
 ) -> list[Stretch]:
     """Find, within the windows around each end of a stretch, the line at which one shift begins to fit better."""
     number = len(source)
-    num_windows = max(number // WINDOW, 1)
+    num_windows = _num_windows(number, WINDOW)
     offset = float(np.median(target - source))
 
     def change(window: int, before: int, after: int) -> int:

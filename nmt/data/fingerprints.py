@@ -73,8 +73,8 @@ class Overlap:
     def __str__(self) -> str:
         share = 100 * self.pair / max(self.num_pairs, 1)
         return (
-            f"{self.pair} of {self.num_pairs} pairs ({share:.1f} %) are in the training text, "
-            f"and {self.source} source and {self.target} target lines"
+            f"{self.pair} of {self.num_pairs} pairs ({share:.1f} %), {self.source} source and {self.target} target "
+            "lines are in the training text"
         )
 
 

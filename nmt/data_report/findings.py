@@ -16,30 +16,27 @@ class Finding:
 
     split: str
     text: str
-    advice: str = ""
+    option: str = ""  # that would do away with it
 
     def __str__(self) -> str:
-        return f"{self.split:11} {self.text}" + (f"; {self.advice}" if self.advice else "")
+        return f"{self.split:11} {self.text}" + (f"; {self.option}" if self.option else "")
 
 
 def find(measures: CorpusMeasures) -> list[Finding]:
     """Return what asks for attention: first what spoils scores, then what spoils learning."""
     found = [
-        Finding(split, str(overlap), "data.filter.overlap=either leaves these out of training")
+        Finding(split, str(overlap), "data.filter.overlap=either")
         for split, overlap in measures.overlaps.items()
         if overlap.found
     ]
     for near in measures.near_duplicates or []:
         if near.split != near.of_split:
-            lines = ", ".join(f"{line} and {of_line}" for line, of_line in near.examples[:3])
             text = (
-                f"{_count(near.num_pairs, 'pair')} nearly the same as one of {near.of_split}: lines {lines}"
+                f"{_count(near.num_pairs, 'pair')} nearly the same as one of {near.of_split}: {_places(near)}"
             )
             found.append(Finding(near.split, text))
     for split, own in measures.splits.items():
-        found += [
-            Finding(split, str(stretch), "cut or mend the files there") for stretch in own.alignment.stretches
-        ]
+        found += [Finding(split, str(stretch)) for stretch in own.alignment.stretches]
         found += _of_pairs(split, own, measures)
         for side in ("source", "target"):
             found += _of_side(split, side, getattr(own, side))
@@ -47,11 +44,11 @@ def find(measures: CorpusMeasures) -> list[Finding]:
 
 
 def _of_pairs(split: str, own: SplitMeasures, measures: CorpusMeasures) -> Iterator[Finding]:
-    """Yield what is wrong with pairs; advice is for training text, the only one that filters touch."""
+    """Yield what is wrong with pairs; options are for training text, the only one that filters touch."""
     is_train = split == "train"
-    left_out = "training leaves them out" if is_train else ""
+    left_out = ", which training leaves out" if is_train else ""
     if own.num_empty:
-        yield Finding(split, f"{_count(own.num_empty, 'pair')} with a blank side", left_out)
+        yield Finding(split, f"{_count(own.num_empty, 'pair')} with a blank side{left_out}")
     if own.num_identical:
         text = f"{_count(own.num_identical, 'pair')} with the same text on both sides: {_lines(own.lines_identical)}"
         yield Finding(split, text, "data.filter.identical=true" if is_train else "")
@@ -65,7 +62,7 @@ def _of_pairs(split: str, own: SplitMeasures, measures: CorpusMeasures) -> Itera
             yield Finding(split, text)
     if own.num_too_long:
         yield Finding(
-            split, f"{_count(own.num_too_long, 'pair')} longer than data.max_length tokens", left_out
+            split, f"{_count(own.num_too_long, 'pair')} longer than data.max_length tokens{left_out}"
         )
 
 
@@ -73,9 +70,9 @@ def _of_side(split: str, side: str, own: SideMeasures) -> Iterator[Finding]:
     if own.num_of_other_script:
         scripts = ", ".join(own.main_scripts)
         number = _count(own.num_of_other_script, f"{side} line")
-        advice = f"data.filter.{side}_scripts=[{','.join(own.main_scripts)}]" if split == "train" else ""
+        option = f"data.filter.{side}_scripts=[{','.join(own.main_scripts)}]" if split == "train" else ""
         yield Finding(
-            split, f"{number} not mostly in {scripts} letters: {_lines(own.lines_of_other_script)}", advice
+            split, f"{number} not mostly in {scripts} letters: {_lines(own.lines_of_other_script)}", option
         )
     if own.num_lines_with_controls:
         number = _count(own.num_lines_with_controls, f"{side} line")
@@ -85,9 +82,7 @@ def _of_side(split: str, side: str, own: SideMeasures) -> Iterator[Finding]:
     if own.num_unknown_tokens:
         share = own.num_unknown_tokens / max(own.num_tokens, 1)
         text = f"{_count(own.num_unknown_tokens, f'unknown {side} token')} ({100 * share:.2f} %)"
-        yield Finding(
-            split, text, "tokenizer.byte_fallback=true spells them" if share >= LEAST_UNKNOWN else ""
-        )
+        yield Finding(split, text, "tokenizer.byte_fallback=true" if share >= LEAST_UNKNOWN else "")
 
 
 def _count(number: int, what: str) -> str:

@@ -22,7 +22,7 @@ def as_page(measures: CorpusMeasures, texts: Texts, title: str) -> str:
     subtitle = ", ".join(f"{own.num_pairs} {split} pairs" for split, own in splits.items())
     sections = [
         Section(
-            "To look at", [notes([(f.split, f.text, f.advice) for f in find(measures)], "Nothing was found.")]
+            "To look at", [notes([(f.split, f.text, f.option) for f in find(measures)], "Nothing was found.")]
         ),
         Section("In numbers", [_numbers(measures)]),
         *(Section(f"{split.capitalize()} text", [grid(_charts(own))]) for split, own in splits.items()),
@@ -32,7 +32,7 @@ def as_page(measures: CorpusMeasures, texts: Texts, title: str) -> str:
         text = "Pairs whose character 4-grams are the same for four fifths at least."
         sections.append(Section("Nearly the same", [examples], text))
     if measures.filtered:
-        sections.append(Section("Filters", [f"<p>{describe(measures.filtered)}</p>"]))
+        sections.append(Section("Filters", [], f"data.filter would leave out {describe(measures.filtered)}."))
     return page(title, subtitle, sections, f"nmt {__version__}: nmt data")
 
 
@@ -75,11 +75,7 @@ def _charts(own: SplitMeasures) -> list[str]:
             "Do the two sides go together?",
             drift,
             f"Correlation of the lengths of both sides in windows of {alignment.window} lines"
-            + (
-                "; red where they do not."
-                if marked
-                else ". A file that slipped by a line would fall to zero."
-            ),
+            + ("; red where they do not." if marked else ". In a file that slipped by a line it would fall."),
         ),
     ]
 

@@ -24,7 +24,7 @@ SIDE_ROWS: list[SideRow] = [
     ("characters", lambda own: f"{own.num_characters}"),
     ("words a line: mean", lambda own: f"{own.words.mean:.1f}"),
     ("… median", lambda own: f"{own.words.median:g}"),
-    ("… 99 % up to", lambda own: f"{own.words.percentile_99:g}"),
+    ("… 99 % up to", lambda own: f"{own.words.percentile_99:.0f}"),
     ("… longest", lambda own: f"{own.words.max}"),
     ("tokens a word", lambda own: f"{own.tokens_per_word:.2f}"),
     ("unknown tokens", lambda own: f"{own.num_unknown_tokens}"),

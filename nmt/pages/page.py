@@ -33,7 +33,7 @@ th, td {
   font-variant-numeric: tabular-nums;
 }
 th:first-child, td:first-child { text-align: left; }
-td.text { text-align: left; overflow-wrap: anywhere; min-width: 9rem; }
+.text { text-align: left; overflow-wrap: anywhere; min-width: 9rem; }
 thead th { border-top: 0; background: #eef2f5; white-space: nowrap; }
 tr.group th { background: #f7f9fa; color: #55606b; font-weight: 600; }
 ul.notes { list-style: none; margin: 0; padding: 0; display: grid; gap: 8px; }
@@ -98,7 +98,10 @@ def grid(blocks: Sequence[str]) -> str:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], text_columns: Sequence[int] = ()) -> str:
     """Return a table; a row of one cell is a heading within it. Columns of text are aligned to the left."""
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    head = "".join(
+        f'<th scope="col"{" class=text" if number in text_columns else ""}>{escape(cell)}</th>'
+        for number, cell in enumerate(header)
+    )
     body = []
     for row in rows:
         if len(row) == 1:

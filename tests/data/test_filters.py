@@ -196,11 +196,11 @@ def test_training_warns_of_test_text_that_it_learns_from(nmt, tmp_path, dirty):
     done = nmt("train", "run=run", *dirty)
     said = done.stderr.decode()
     assert (
-        "validation   3 of 3 pairs (100.0 %) are in the training text, and 3 source and 3 target lines; "
+        "validation   3 of 3 pairs (100.0 %), 3 source and 3 target lines are in the training text; "
         "data.filter.overlap=either leaves these out of training\n"
     ) in said
     assert (
-        "test         1 of 4 pairs (25.0 %) are in the training text, and 1 source and 3 target lines" in said
+        "test         1 of 4 pairs (25.0 %), 1 source and 3 target lines are in the training text; " in said
     )
     assert "filter  " not in said
     assert json.loads((tmp_path / "run" / "data.json").read_text()) == {
@@ -217,7 +217,7 @@ def test_training_says_and_records_what_filters_left_out(nmt, tmp_path, dirty):
     said = done.stderr.decode()
     line = "left out of 69 training pairs: 0 by max_ratio, 2 by identical, 11 by overlap, 2 by duplicates; 54 stay"
     assert f"filter       {line}\n" in said
-    assert "are in the training text" not in said
+    assert "in the training text" not in said
     assert "54 training pairs" in said
     facts = json.loads((tmp_path / "run" / "data.json").read_text())
     assert facts["filtered"] == {"max_ratio": 0, "identical": 2, "overlap": 11, "duplicates": 2}
