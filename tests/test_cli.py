@@ -290,7 +290,7 @@ def test_settings_of_ones_own(nmt, tmp_path):
     assert "d_ff: 1024" in printed
 
 
-@pytest.mark.parametrize("command", ["train", "translate", "evaluate", "export"])
+@pytest.mark.parametrize("command", ["train", "translate", "evaluate", "export", "data"])
 def test_help_names_every_key(nmt, command):
     text = nmt(command, "--help").stdout.decode()
     assert "length_penalty: 1.0" in text

@@ -4,7 +4,6 @@ In windows along the file, the lengths of source lines are correlated with those
 the lines up to ten before and after: where another shift fits much better, the file has slipped.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -54,7 +53,7 @@ class Alignment:
     stretches: list[Stretch]
 
 
-def find_alignment(source_lengths: Sequence[int], target_lengths: Sequence[int]) -> Alignment:
+def find_alignment(source_lengths: npt.ArrayLike, target_lengths: npt.ArrayLike) -> Alignment:
     """Return how well the lengths of the two sides, in characters, go together along the file."""
     source, target = (
         np.log1p(np.asarray(lengths, np.float64)) for lengths in (source_lengths, target_lengths)

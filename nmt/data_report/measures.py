@@ -1,5 +1,6 @@
 """Measures of a corpus: of each split, of what splits have in common, and what in them asks for attention."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,6 +22,8 @@ from nmt.data_report.sides import Histogram, SideMeasures, measure_side
 NUM_EXAMPLES = 5
 # Ratios of lengths from 1 : 16 to 16 : 1, in steps of a quarter of a doubling.
 RATIO_EDGES = 2.0 ** (np.arange(-16, 17) / 4)
+
+logger = logging.getLogger(__name__)
 
 Texts = dict[str, ParallelText]
 
@@ -77,10 +80,12 @@ def measure_corpus(
     splits: dict[str, SplitMeasures] = {}
     seen: tuple[Any, Any] = (None, None)
     for split, text in texts.items():
+        logger.info("%-12s %d pairs are measured", split, len(text.source))
         splits[split], counts = _measure_split(text, prints[split], tokenizer, settings.data.max_length, seen)
         seen = counts if split == "train" else seen
     near, num_candidates, num_compared = None, 0, 0
     if settings.near_duplicates:
+        logger.info("all          %d pairs are searched for near duplicates", sum(map(len, prints.values())))
         near, num_candidates, num_compared = _near_duplicates(texts, prints)
     return CorpusMeasures(
         splits=splits,
@@ -116,7 +121,7 @@ def _measure_split(
         num_too_long=int(((longest > max_length) & prints.has_text).sum()),
         ratio=target.num_characters / max(source.num_characters, 1),
         ratios=_histogram_of_ratios(*(length[prints.has_text] for length in lengths)),
-        alignment=find_alignment(lengths[0].tolist(), lengths[1].tolist()),
+        alignment=find_alignment(*lengths),
         source=source,
         target=target,
     )

@@ -11,6 +11,8 @@ from nmt.data_report.text import PAIR_ROWS, SIDE_ROWS
 from nmt.pages.charts import COLOURS, Axis, bars, histogram, lines
 from nmt.pages.page import Section, figure, grid, notes, page, table
 
+# Scripts in which nothing stands between words, so that words say little of a line.
+NO_SPACES = ("Han", "Hiragana", "Katakana", "Khmer", "Lao", "Myanmar", "Thai", "Tibetan")
 MAX_POINTS = 240
 MAX_BARS = 12
 MAX_TEXT = 160  # characters of an example
@@ -46,7 +48,9 @@ def _numbers(measures: CorpusMeasures) -> str:
 
 
 def _charts(own: SplitMeasures) -> list[str]:
-    alignment, number = own.alignment, own.num_pairs
+    alignment, number, sides = own.alignment, own.num_pairs, (own.source, own.target)
+    has_spaces = not any(script in NO_SPACES for side in sides for script in side.main_scripts)
+    unit = "words" if has_spaces else "characters"
     values = _thin(alignment.correlations)
     step = number / max(len(values), 1)
     marked = [(stretch.first_line, stretch.last_line) for stretch in own.alignment.stretches]
@@ -59,7 +63,7 @@ def _charts(own: SplitMeasures) -> list[str]:
         marked,
     )
     return [
-        figure("Words in a line", _lengths(own.source.words, own.target.words, "words")),
+        figure(f"{unit.capitalize()} in a line", _lengths(*(getattr(side, unit) for side in sides), unit)),
         figure(
             "Length of the target to that of the source",
             histogram(
