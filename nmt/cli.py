@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 USAGE = """\
 nmt: train machine-translation models, translate with them, and measure them
 
+  nmt data [KEY=VALUE ...]        what a corpus is like, before anything is learned from it
   nmt train [KEY=VALUE ...]       from parallel text to a trained model in a run directory
   nmt translate [KEY=VALUE ...]   lines in, as many lines out, in order
   nmt evaluate [KEY=VALUE ...]    BLEU, chrF and TER of a run or of a finished translation
@@ -29,6 +30,7 @@ nmt: train machine-translation models, translate with them, and measure them
   nmt train -m model=rnn,attention,transformer one after the other
   nmt translate run=outputs/mine < in.de > out.en
   nmt evaluate run=outputs/mine
+  nmt data data=multi30k html=corpus.html
   nmt export run=outputs/mine output=outputs/mine-ctranslate2 quantization=int8
 
 options of each command
@@ -185,6 +187,8 @@ def _job(command: "Command", wants_plan: bool = False) -> "Callable[[Composed], 
                 commands.run_train(settings, RunDirectory(composed.run_path))
             case Command.EVALUATE:
                 commands.run_evaluate(settings)
+            case Command.DATA:
+                commands.run_data(settings)
             case Command.EXPORT:
                 commands.run_export(settings)
 

@@ -5,9 +5,10 @@ import os
 from pathlib import Path
 
 from nmt.check import check
-from nmt.config import EvaluateSettings, ExportSettings, RunData, TrainSettings
+from nmt.config import DataReportSettings, EvaluateSettings, ExportSettings, RunData, TrainSettings
 from nmt.data.corpus import ParallelText, load_corpus, require_files
 from nmt.data.lines import read_lines
+from nmt.data_report.command import report_on_data
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError, RunError
 from nmt.evaluation.scoring import Evaluation, score
@@ -56,6 +57,11 @@ def run_evaluate(settings: EvaluateSettings) -> None:
     print_evaluation(evaluation)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(evaluation.as_dict()))
+
+
+def run_data(settings: DataReportSettings) -> None:
+    """Print what a corpus is like."""
+    print(report_on_data(settings), end="")
 
 
 def run_export(settings: ExportSettings) -> None:

@@ -21,7 +21,14 @@ from omegaconf.errors import OmegaConfBaseException
 
 from nmt import reference
 from nmt.check import check, flatten
-from nmt.config import EvaluateSettings, ExportSettings, Settings, TrainSettings, TranslateSettings
+from nmt.config import (
+    DataReportSettings,
+    EvaluateSettings,
+    ExportSettings,
+    Settings,
+    TrainSettings,
+    TranslateSettings,
+)
 from nmt.errors import RunError, SettingsError, UserError
 from nmt.reference import CONFIG_MODULE
 from nmt.words import nearest
@@ -47,6 +54,7 @@ class Command(enum.Enum):
     TRANSLATE = "translate"
     EVALUATE = "evaluate"
     EXPORT = "export"
+    DATA = "data"
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -64,6 +72,7 @@ class Command(enum.Enum):
             Command.TRANSLATE: TranslateSettings,
             Command.EVALUATE: EvaluateSettings,
             Command.EXPORT: ExportSettings,
+            Command.DATA: DataReportSettings,
         }
         return classes[self]
 
@@ -227,7 +236,7 @@ def _lay(
     of_place = () if command is Command.TRAIN else ("device", "precision")
     laid = values | {key: copy.deepcopy(own[key]) for key in values if key in own and key not in of_place}
     for override in typed:
-        path = override.key_or_group.split(".")
+        path = override.key_or_group.replace("/", ".").split(".")
         if path[0] not in values:  # Hydra's own
             continue
         source, target = values, laid
@@ -259,6 +268,7 @@ def _explain(
     except HydraException as parse_error:
         return SettingsError([f"KEY=VALUE is needed; got {_first_line(parse_error)}"])
     groups = [group for group in loader.list_groups("") if group != "hydra"]
+    groups += [f"{group}/{part}" for group in groups for part in loader.list_groups(group)]
     chosen = []
     for override in typed:
         key = override.key_or_group

@@ -36,6 +36,21 @@ ADDED_TO_TRAINING: dict[str, Any] = {
     "freeze": [],
     "max_updates_skipped": 25,
 }
+ADDED_TO_DATA: dict[str, Any] = {
+    "filter": {
+        "min_words": None,
+        "max_words": None,
+        "max_characters": None,
+        "max_ratio": None,
+        "identical": False,
+        "duplicates": "none",
+        "overlap": "none",
+        "source_scripts": None,
+        "target_scripts": None,
+        "script_share": 0.5,
+    },
+}
+ADDED_TO_HUB: dict[str, Any] = {"revision": None, "test": None, "streaming": False, "num_train": None}
 ADDED: dict[str, Any] = {
     "deterministic": False,
     "teacher_forcing": {"kind": "constant"},
@@ -54,7 +69,10 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
     model = ADDED_TO_MODEL.get(str(model.get("kind")), {}) | model
     if isinstance(model.get("attention"), dict):
         model["attention"] = ADDED_TO_ATTENTION | model["attention"]
-    return ADDED | dict(config) | {"model": model, "training": ADDED_TO_TRAINING | training, "format": FORMAT}
+    changed = {"model": model, "training": ADDED_TO_TRAINING | training, "format": FORMAT}
+    if isinstance(data := config.get("data"), dict):
+        changed["data"] = ADDED_TO_DATA | (ADDED_TO_HUB if data.get("kind") == "hub" else {}) | data
+    return ADDED | dict(config) | changed
 
 
 def current_name(name: str) -> str:

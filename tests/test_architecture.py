@@ -27,6 +27,8 @@ LAYERS = [
     ["models"],
     ["weights"],
     ["run_directory"],
+    ["pages"],
+    ["data_report"],
     ["decoding"],
     ["translation"],
     ["evaluation"],

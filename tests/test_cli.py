@@ -47,7 +47,7 @@ def one_line(done):
 def test_a_run_directory_holds_what_the_design_says(run):
     names = {path.name for path in run.iterdir()}
     assert names == {
-        "config.json", "tokenizer.model", "checkpoints", "best.json", "last.json", "metrics.jsonl", "train.log", "test.json",
+        "config.json", "tokenizer.model", "checkpoints", "best.json", "last.json", "data.json", "metrics.jsonl", "train.log", "test.json",
     }  # fmt: skip
     for checkpoint in (run / "checkpoints").iterdir():
         assert {path.name for path in checkpoint.iterdir()} == {
@@ -290,7 +290,7 @@ def test_settings_of_ones_own(nmt, tmp_path):
     assert "d_ff: 1024" in printed
 
 
-@pytest.mark.parametrize("command", ["train", "translate", "evaluate", "export"])
+@pytest.mark.parametrize("command", ["train", "translate", "evaluate", "export", "data"])
 def test_help_names_every_key(nmt, command):
     text = nmt(command, "--help", "all").stdout.decode()
     assert "length_penalty: 1.0" in text

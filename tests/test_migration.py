@@ -35,6 +35,7 @@ def make_old(run):
     config = json.loads((run / "config.json").read_text())
     for key in ("teacher_forcing", "consistency", "deterministic"):
         del config[key]
+    del config["data"]["filter"]
     for key in NEW_OF_MODEL:
         config["model"].pop(key, None)
     for key in NEW_OF_ATTENTION:
@@ -89,6 +90,8 @@ def test_settings_of_this_format_and_names_of_this_version_stay():
     config = {"format": FORMAT, "model": {"kind": "transformer"}}
     assert migrate(config) == config
     assert migrate({"format": 99}) == {"format": 99}
+    hub = {"format": 3, "model": {}, "training": {}, "data": {"kind": "hub", "path": "x"}}
+    assert migrate(hub)["data"].items() >= {"path": "x", "streaming": False, "num_train": None}.items()
     for name in (
         "encoder.layers.0.self_attention.output.weight",
         "decoder.norm.weight",

@@ -62,6 +62,8 @@ def test_every_command_runs_in_the_order_of_the_page(folder):
         elif command.startswith("nmt train"):
             has_own_text = "data=" in command or ("resume=true" in command and " -m " not in command)
             command = " ".join([command, *SHORTER, *(() if has_own_text else LESS_TEXT)])
+        elif command.startswith("nmt data"):
+            command = f"{command} tokenizer.vocabulary_size=200"
         done = subprocess.run(
             ["sh", "-c", command],
             cwd=folder,
@@ -77,5 +79,6 @@ def test_every_command_runs_in_the_order_of_the_page(folder):
             check=False,
         )
         assert done.returncode == 0, f"{command}\n{done.stderr.decode()}"
+    assert json.loads((folder / "corpus.json").read_text())["splits"]["train"]["num_pairs"] == 200
     assert (folder / "out.en").read_bytes().count(b"\n") == 5
     assert json.loads((folder / "scores.json").read_text())["num_lines"] == 5

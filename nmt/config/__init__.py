@@ -1,6 +1,7 @@
 """Settings as frozen objects; each class is a file in conf/, where all defaults live."""
 
 from nmt.config.commands import (
+    DataReportSettings,
     EvaluateSettings,
     ExportSettings,
     ModelFiles,
@@ -12,10 +13,12 @@ from nmt.config.commands import (
 from nmt.config.data import (
     DataSettings,
     FilesData,
+    FilterSettings,
     GrammarData,
     HubData,
     Multi30kData,
     OptionalTextPair,
+    TableData,
     TextPair,
     TokenizerSettings,
 )
@@ -82,6 +85,7 @@ __all__ = [
     "ConstantForcing",
     "ConstantSettings",
     "CosineSettings",
+    "DataReportSettings",
     "DataSettings",
     "DecayingForcing",
     "DecodingSettings",
@@ -91,6 +95,7 @@ __all__ = [
     "ExportSettings",
     "Files",
     "FilesData",
+    "FilterSettings",
     "GrammarData",
     "GreedySettings",
     "GridSweep",
@@ -119,6 +124,7 @@ __all__ = [
     "Share",
     "SimCutSettings",
     "SweepSettings",
+    "TableData",
     "TeacherForcingSettings",
     "TensorBoardTracking",
     "TextPair",

@@ -171,6 +171,17 @@ class EvaluateSettings(Settings):
         return self
 
 
+class DataReportSettings(Settings):
+    """See conf/data.yaml."""
+
+    data: DataSettings
+    tokenizer: TokenizerSettings
+    json_file: str | None = Field(alias="json")
+    html: str | None
+    overwrite: bool
+    near_duplicates: bool
+
+
 class ExportSettings(Settings):
     """See conf/export.yaml."""
 

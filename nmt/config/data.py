@@ -1,11 +1,26 @@
 """Settings of text and tokenizers: conf/data/ and conf/tokenizer/."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import pydantic
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Discriminator, Field, NonNegativeInt, PositiveInt, Tag
 
 from nmt.config.kinds import Files, PositiveShare, Settings
+
+
+class FilterSettings(Settings):
+    """See conf/data/filter/."""
+
+    min_words: PositiveInt | None
+    max_words: PositiveInt | None
+    max_characters: PositiveInt | None
+    max_ratio: Annotated[float, Field(ge=1)] | None
+    identical: bool
+    duplicates: Literal["none", "pair", "source", "target"]
+    overlap: Literal["none", "pair", "source", "target", "either"]
+    source_scripts: list[str] | None
+    target_scripts: list[str] | None
+    script_share: PositiveShare
 
 
 class GrammarData(Settings):
@@ -16,6 +31,7 @@ class GrammarData(Settings):
     num_train: PositiveInt
     num_validation: PositiveInt
     num_test: PositiveInt
+    filter: FilterSettings
     max_length: PositiveInt
 
 
@@ -40,13 +56,22 @@ class OptionalTextPair(Settings):
         return self
 
 
+def _is_name(value: Any) -> str:
+    return "name" if isinstance(value, str) else "files"
+
+
+Name = Annotated[str, Tag("name")]
+"""A test set of sacreBLEU with its language pair: `wmt14:de-en`."""
+
+
 class FilesData(Settings):
     """See conf/data/files.yaml."""
 
     kind: Literal["files"]
     train: TextPair
-    validation: TextPair
-    test: OptionalTextPair
+    validation: Annotated[Annotated[TextPair, Tag("files")] | Name, Discriminator(_is_name)]
+    test: Annotated[Annotated[OptionalTextPair, Tag("files")] | Name, Discriminator(_is_name)]
+    filter: FilterSettings
     max_length: PositiveInt
 
 
@@ -57,6 +82,7 @@ class Multi30kData(Settings):
     directory: str
     source_language: Literal["de", "en", "fr", "cs"]
     target_language: Literal["de", "en", "fr", "cs"]
+    filter: FilterSettings
     max_length: PositiveInt
 
 
@@ -66,16 +92,43 @@ class HubData(Settings):
     kind: Literal["hub"]
     path: str
     name: str | None
+    revision: str | None
     data_files: dict[str, Files] | None
     source_column: str
     target_column: str
     train_split: str
     validation_split: str
     test_split: str | None
+    test: str | None
+    streaming: bool
+    num_train: PositiveInt | None
+    filter: FilterSettings
+    max_length: PositiveInt
+
+    @pydantic.model_validator(mode="after")
+    def _check_test(self) -> Self:
+        if self.test is not None and self.test_split is not None:
+            raise ValueError(f"test: null is needed beside test_split={self.test_split}; got {self.test}")
+        return self
+
+
+class TableData(Settings):
+    """See conf/data/table.yaml."""
+
+    kind: Literal["table"]
+    train: Files
+    validation: Files
+    test: Files | None
+    source_column: str
+    target_column: str
+    header: bool
+    filter: FilterSettings
     max_length: PositiveInt
 
 
-DataSettings = Annotated[GrammarData | FilesData | Multi30kData | HubData, Field(discriminator="kind")]
+DataSettings = Annotated[
+    GrammarData | FilesData | Multi30kData | HubData | TableData, Field(discriminator="kind")
+]
 
 
 class TokenizerSettings(Settings):

@@ -1,13 +1,24 @@
-"""Parallel text: lines of two sides, from files, from a data set, or from the built-in grammar."""
+"""Parallel text: lines of two sides, from files, tables, a data set, or the built-in grammar."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from nmt.config import DataSettings, Files, FilesData, GrammarData, HubData, Multi30kData
+from nmt.config import (
+    DataSettings,
+    Files,
+    FilesData,
+    GrammarData,
+    HubData,
+    Multi30kData,
+    OptionalTextPair,
+    TableData,
+    TextPair,
+)
+from nmt.data.hub import load_splits
 from nmt.data.lines import read_lines
+from nmt.data.table import Columns, read_table
+from nmt.data.test_sets import is_test_set, test_set_files
 from nmt.errors import DataError
-from nmt.versions import require
 
 
 @dataclass(frozen=True)
@@ -42,13 +53,19 @@ def read_parallel_files(source: Files, target: Files, key: str) -> ParallelText:
 
 def require_files(settings: DataSettings) -> None:
     """Raise DataError if what settings of a stranger name is no file: a pipe or a device need not end."""
-    if not isinstance(settings, FilesData):
-        return
-    for split in (settings.train, settings.validation, settings.test):
-        for files in (split.source, split.target):
-            for path in [files] if isinstance(files, str) else files or []:
-                if Path(path).exists() and not Path(path).is_file():
-                    raise DataError(f"data: files are needed, since the run names them; got {path}")
+    named: list[Files | None] = []
+    match settings:
+        case FilesData():
+            for split in (settings.train, settings.validation, settings.test):
+                named += [] if isinstance(split, str) else [split.source, split.target]
+        case TableData():
+            named = [settings.train, settings.validation, settings.test]
+        case HubData():
+            named = list((settings.data_files or {}).values())
+    for files in named:
+        for path in [files] if isinstance(files, str) else files or []:
+            if Path(path).exists() and not Path(path).is_file():
+                raise DataError(f"data: files are needed, since the run names them; got {path}")
 
 
 def load_corpus(settings: DataSettings) -> Corpus:
@@ -66,17 +83,60 @@ def load_corpus(settings: DataSettings) -> Corpus:
             }
             return Corpus(texts["train"], texts["validation"], texts["test"])
         case FilesData(train=train, validation=validation, test=test):
+            valid = _read_split(validation, "data.validation")
+            assert valid is not None
             return Corpus(
                 read_parallel_files(train.source, train.target, "data.train"),
-                read_parallel_files(validation.source, validation.target, "data.validation"),
-                None
-                if test.source is None or test.target is None
-                else read_parallel_files(test.source, test.target, "data.test"),
+                valid,
+                _read_split(test, "data.test"),
             )
+        case TableData():
+            return _read_tables(settings)
         case Multi30kData():
             return Corpus(*(_read_multi30k(settings, name) for name in ("train", "val", "test_2016_flickr")))
         case HubData():
             return _load_from_hub(settings)
+
+
+def _read_split(files: TextPair | OptionalTextPair | str, key: str) -> ParallelText | None:
+    if isinstance(files, str):
+        return _read_test_set(files, key)
+    if files.source is None or files.target is None:
+        return None
+    return read_parallel_files(files.source, files.target, key)
+
+
+def _read_tables(settings: TableData) -> Corpus:
+    """Read each split; a test set of sacreBLEU may stand for validation and test."""
+    texts: list[ParallelText | None] = []
+    for split in ("train", "validation", "test"):
+        files: Files | None = getattr(settings, split)
+        if files is None:
+            texts.append(None)
+        elif split != "train" and isinstance(files, str) and is_test_set(files):
+            texts.append(_read_test_set(files, f"data.{split}"))
+        else:
+            columns = Columns(settings.source_column, settings.target_column, settings.header)
+            texts.append(ParallelText(*read_table(files, f"data.{split}", columns)))
+    train, validation, test = texts
+    assert train is not None
+    assert validation is not None
+    return Corpus(train, validation, test)
+
+
+def _load_from_hub(settings: HubData) -> Corpus:
+    train, validation, test = (ParallelText(*sides) if sides else None for sides in load_splits(settings))
+    assert train is not None
+    assert validation is not None
+    return Corpus(
+        train, validation, test if settings.test is None else _read_test_set(settings.test, "data.test")
+    )
+
+
+def _read_test_set(name: str, key: str) -> ParallelText:
+    """Read a test set by its name."""
+    source, target = (str(path) for path in test_set_files(name, key))
+    return read_parallel_files(source, target, key)
 
 
 def _read_multi30k(settings: Multi30kData, name: str) -> ParallelText:
@@ -84,48 +144,6 @@ def _read_multi30k(settings: Multi30kData, name: str) -> ParallelText:
     return read_parallel_files(
         f"{path}.{settings.source_language}", f"{path}.{settings.target_language}", "data.directory"
     )
-
-
-def _load_from_hub(settings: HubData) -> Corpus:
-    import datasets  # takes seconds, and few runs need it
-
-    require("datasets")
-    try:
-        splits = datasets.load_dataset(settings.path, settings.name, data_files=settings.data_files)
-    except Exception as error:  # the library raises whatever its loaders, its cache and the network do
-        reason = (str(error).strip() or type(error).__name__).split("\n")[0]
-        raise DataError(f"data.path: a data set is needed; got {settings.path}: {reason}") from None
-    return Corpus(
-        _select_columns(splits, "train", settings.train_split, settings),
-        _select_columns(splits, "validation", settings.validation_split, settings),
-        _select_columns(splits, "test", settings.test_split, settings) if settings.test_split else None,
-    )
-
-
-def _select_columns(splits: Any, role: str, split: str, settings: HubData) -> ParallelText:
-    if split not in splits:
-        raise DataError(f"data.{role}_split: one of {', '.join(splits)} is needed; got {split}")
-    rows = splits[split]
-    columns = list(rows.column_names)
-    if "translation" in columns and settings.source_column not in columns:
-        rows = rows["translation"]
-        columns = sorted({key for row in rows[:1] for key in row})
-        sides = {name: [row.get(name) for row in rows] for name in columns}
-    else:
-        sides = {name: list(rows[name]) for name in columns}
-    for key in ("source_column", "target_column"):
-        if getattr(settings, key) not in columns:
-            raise DataError(
-                f"data.{key}: one of {', '.join(columns)} is needed; got {getattr(settings, key)}"
-            )
-    # A record may hold line ends; everywhere else in the project a text is one line.
-    source, target = (
-        [str(text or "").replace("\r\n", " ").replace("\n", " ") for text in sides[name]]
-        for name in (settings.source_column, settings.target_column)
-    )
-    if not source:
-        raise DataError(f"data.{role}_split: text is needed; got none in {split}")
-    return ParallelText(source, target)
 
 
 def _names(files: Files) -> str:

@@ -23,6 +23,7 @@ from nmt.data.batching import padding_share
 from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import LeftOut, load_dataset, select_pairs
+from nmt.data.preparation import PreparedCorpus, prepare_corpus
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_device, choose_precision, require_determinism
@@ -51,6 +52,7 @@ class Prepared:
 
     trainer: Trainer
     corpus: Corpus
+    text: PreparedCorpus
     tokenizer: Tokenizer
     left_out: LeftOut
     resuming: bool
@@ -74,7 +76,8 @@ def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
         require_plain(run.path)  # what is written there is not to go elsewhere
     if resuming:
         require_files(settings.data)
-    corpus = load_corpus(settings.data)
+    text = prepare_corpus(load_corpus(settings.data), settings.data.filter)
+    corpus = text.corpus
     tokenizer = (
         run.read_tokenizer(settings.tokenizer.joint)
         if resuming
@@ -100,7 +103,7 @@ def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
         dtype,
     )
     trainer.progress.origins = origins(corpus, tokenizer)
-    return Prepared(trainer, corpus, tokenizer, left_out, resuming)
+    return Prepared(trainer, corpus, text, tokenizer, left_out, resuming)
 
 
 def train(
@@ -129,9 +132,11 @@ def train(
                 return final_test(settings, run, corpus, trainer.device, trainer.dtype)
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(prepared.tokenizer)
+        write_atomically(run.path / "data.json", to_json(prepared.text.as_dict(left_out)))
         run.write_config(
             settings.model_dump(mode="json", exclude={"run", "resume"})
         )  # last: it makes the folder a run
+        prepared.text.log()
         if left_out.empty or left_out.too_long:
             logger.warning(
                 "left out of training: %d pairs with an empty side, %d longer than data.max_length=%d tokens",

@@ -1,7 +1,6 @@
 """Text: lines, vocabularies, ids, and the cache."""
 
 import gzip
-import json
 import multiprocessing
 
 import numpy as np
@@ -10,7 +9,7 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import FilesData, HubData, Multi30kData, TokenizerSettings
+from nmt.config import TokenizerSettings
 from nmt.data.cache import cached_folder, content_key
 from nmt.data.corpus import ParallelText, load_corpus, read_parallel_files
 from nmt.data.dataset import load_dataset, select_pairs
@@ -62,51 +61,15 @@ def test_files_of_a_side_follow_each_other(tmp_path):
     assert text == ParallelText(["eins", "zwei", "drei"], ["one", "two", "three"])
 
 
-def test_multi30k_is_found_by_its_names(tmp_path):
+def test_multi30k_is_found_by_its_names(tmp_path, data_settings):
     for name in ("train", "val", "test_2016_flickr"):
         (tmp_path / f"{name}.en").write_text(f"{name} english\n")
         (tmp_path / f"{name}.fr").write_text(f"{name} french\n")
     corpus = load_corpus(
-        Multi30kData(
-            kind="multi30k", directory=str(tmp_path), source_language="fr", target_language="en", max_length=9
-        )
+        data_settings("multi30k", f"directory={tmp_path}", "source_language=fr", "target_language=en")
     )
     assert corpus.train == ParallelText(["train french"], ["train english"])
     assert corpus.test == ParallelText(["test_2016_flickr french"], ["test_2016_flickr english"])
-
-
-@pytest.mark.parametrize("form", ["json", "parquet", "nested"])
-def test_data_sets_of_the_hub_come_through_their_library(tmp_path, form, monkeypatch):
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    files = {}
-    for split in ("train", "validation"):
-        rows = [{"de": f"Satz {i}", "en": f"{split} sentence {i}\nof two lines"} for i in range(3)]
-        if form == "parquet":
-            files[split] = str(tmp_path / f"{split}.parquet")
-            pa.parquet.write_table(pa.Table.from_pylist(rows), files[split])
-        else:
-            files[split] = str(tmp_path / f"{split}.jsonl")
-            lines = [{"translation": row} if form == "nested" else row for row in rows]
-            (tmp_path / f"{split}.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    values = {
-        "kind": "hub", "path": "parquet" if form == "parquet" else "json", "name": None, "data_files": files,
-        "source_column": "de", "target_column": "en", "train_split": "train", "validation_split": "validation",
-        "test_split": None, "max_length": 100,
-    }  # fmt: skip
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    corpus = load_corpus(HubData(**values))
-    assert corpus.train.source == ["Satz 0", "Satz 1", "Satz 2"]
-    assert corpus.validation.target[0] == "validation sentence 0 of two lines"
-    assert corpus.test is None
-    with pytest.raises(DataError, match=r"^data.source_column: one of de, en is needed; got fr"):
-        load_corpus(HubData(**{**values, "source_column": "fr"}))
-    with pytest.raises(DataError, match=r"^data.test_split: one of train, validation is needed; got test"):
-        load_corpus(HubData(**{**values, "test_split": "test"}))
-    with pytest.raises(DataError, match=r"^data.path: a data set is needed; got "):
-        load_corpus(HubData(**{**values, "data_files": {"train": str(tmp_path / "none.jsonl")}}))
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])
@@ -233,12 +196,10 @@ def test_nothing_half_made_stays_in_the_cache():
     assert sorted(cached_folder("broken", _fill).iterdir())[0].name == "one"
 
 
-def test_optional_text_needs_both_sides():
-    with pytest.raises(ValueError, match="target: a file is needed, since source is given"):
-        FilesData(
-            kind="files", train={"source": "a", "target": "b"}, validation={"source": "a", "target": "b"},
-            test={"source": "a", "target": None}, max_length=9,
-        )  # fmt: skip
+def test_optional_text_needs_both_sides(data_settings):
+    both = [f"{split}.{side}=a" for split in ("train", "validation") for side in ("source", "target")]
+    with pytest.raises(SettingsError, match=r"^data.test.target: a file is needed, since source is given"):
+        data_settings("files", *both, "test.source=a")
 
 
 def test_one_vocabulary_serves_both_sides():

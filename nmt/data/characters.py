@@ -1,0 +1,93 @@
+"""Characters of many lines at once, as numbers, and the scripts that letters belong to."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+NUM_CODES = 0x110000
+LINES_AT_ONCE = 10_000
+NO_LETTER, OTHER = "", "Other"
+# The scripts of Unicode that people write in today, by the words that names of their letters begin with, where these
+# are not the name of the script. Longer ones come first.
+SCRIPT_OF_WORDS = {
+    "CANADIAN SYLLABICS": "Canadian Aboriginal", "CJK": "Han", "IDEOGRAPHIC": "Han", "FULLWIDTH LATIN": "Latin",
+    "SUPERSCRIPT LATIN": "Latin", "FEMININE ORDINAL": "Latin", "MASCULINE ORDINAL": "Latin",
+    "HALFWIDTH KATAKANA": "Katakana", "HALFWIDTH HANGUL": "Hangul", "HENTAIGANA": "Hiragana",
+    "NKO": "Nko", "PHAGS-PA": "Phags Pa",
+}  # fmt: skip
+SCRIPT_NAMES = (
+    "Adlam", "Arabic", "Armenian", "Balinese", "Bamum", "Batak", "Bengali", "Bopomofo", "Buginese", "Chakma",
+    "Cham", "Cherokee", "Coptic", "Cyrillic", "Deseret", "Devanagari", "Ethiopic", "Georgian", "Glagolitic",
+    "Gothic", "Greek", "Gujarati", "Gurmukhi", "Hangul", "Hanifi Rohingya", "Hebrew", "Hiragana", "Javanese",
+    "Kannada", "Katakana", "Kayah Li", "Khmer", "Lao", "Latin", "Lepcha", "Limbu", "Lisu", "Malayalam",
+    "Mandaic", "Meetei Mayek", "Mende Kikakui", "Miao", "Mongolian", "Myanmar", "New Tai Lue", "Newa", "Ogham",
+    "Ol Chiki", "Oriya", "Osage", "Pahawh Hmong", "Runic", "Samaritan", "Saurashtra", "Sinhala", "Sundanese",
+    "Syloti Nagri", "Syriac", "Tagalog", "Tai Le", "Tai Tham", "Tai Viet", "Tamil", "Telugu", "Thaana", "Thai",
+    "Tibetan", "Tifinagh", "Vai", "Wancho", "Warang Citi", "Yi",
+)  # fmt: skip
+PREFIXES = sorted(
+    [*SCRIPT_OF_WORDS.items(), *((name.upper(), name) for name in SCRIPT_NAMES)],
+    key=lambda item: -len(item[0]),
+)
+SCRIPTS = (NO_LETTER, OTHER, *sorted({script for _, script in PREFIXES}))
+INDEX_OF_SCRIPT = {script: index for index, script in enumerate(SCRIPTS)}
+NOT_ASKED = 255
+
+Codes = npt.NDArray[np.uint32]
+Int64Array = npt.NDArray[np.int64]
+
+
+def script_of(character: str) -> str:
+    """Return the script of a letter, by its name in Unicode; nothing for what is no letter."""
+    if not unicodedata.category(character).startswith("L"):
+        return NO_LETTER
+    name = unicodedata.name(character, "")
+    for prefix, script in PREFIXES:
+        if name.startswith(prefix) and name[len(prefix) : len(prefix) + 1] in ("", " "):
+            return script
+    return OTHER
+
+
+def codes_of(lines: Sequence[str]) -> tuple[Codes, Int64Array]:
+    """Return the code points of all lines, one after the other, and where each line begins, and the last one ends."""
+    codes = np.frombuffer("".join(lines).encode("utf-32-le", "surrogatepass"), np.dtype("<u4"))
+    offsets = np.zeros(len(lines) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)), out=offsets[1:])
+    return codes.astype(np.uint32, copy=False), offsets
+
+
+def sum_by_line(values: npt.NDArray[np.generic], offsets: Int64Array) -> Int64Array:
+    """Return, of one value for each character, the sum over each line."""
+    sums = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+    return sums[offsets[1:]] - sums[offsets[:-1]]
+
+
+class ScriptTable:
+    """The scripts of characters, each asked for once."""
+
+    def __init__(self) -> None:
+        self._table = np.full(NUM_CODES, NOT_ASKED, np.uint8)
+
+    def indices(self, codes: Codes) -> npt.NDArray[np.uint8]:
+        """Return the index into SCRIPTS of each code point."""
+        found = self._table[codes]
+        for code in np.unique(codes[found == NOT_ASKED]).tolist():
+            self._table[code] = INDEX_OF_SCRIPT[script_of(chr(code))]
+        return self._table[codes]
+
+
+def script_shares(lines: Sequence[str], scripts: Iterable[str]) -> npt.NDArray[np.float64]:
+    """Return the share of the letters of each line that are of these scripts; 1 for a line without letters."""
+    table = ScriptTable()
+    wanted = np.zeros(NOT_ASKED + 1, bool)
+    wanted[[INDEX_OF_SCRIPT[script] for script in scripts]] = True
+    shares = [np.empty(0)]
+    for start in range(0, len(lines), LINES_AT_ONCE):
+        codes, offsets = codes_of(lines[start : start + LINES_AT_ONCE])
+        indices = table.indices(codes)
+        letters = sum_by_line(indices != INDEX_OF_SCRIPT[NO_LETTER], offsets)
+        of_these = sum_by_line(wanted[indices], offsets)
+        shares.append(np.where(letters > 0, of_these / np.maximum(letters, 1), 1.0))
+    return np.concatenate(shares)

@@ -1,0 +1,112 @@
+"""Data sets that the library `datasets` can read: from the hub, or from local files."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from nmt.config import HubData
+from nmt.data.cache import cached_folder, content_key
+from nmt.data.lines import read_lines
+from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of
+from nmt.errors import DataError, UserError
+from nmt.versions import require
+
+Sides = tuple[list[str], list[str]]
+
+
+def load_splits(settings: HubData) -> list[Sides | None]:
+    """Return the lines of both sides of training, validation and test text; None for test text that is not named.
+
+    With `streaming`, rows are read one by one and kept in the cache, from where the next run has them.
+    Raises DataError when a split cannot be had.
+    """
+    opened = cache(partial(_open, settings))  # only if something is not in the cache, and only once
+    splits = (settings.train_split, settings.validation_split, settings.test_split)
+    return [
+        None if split is None else _load_split(settings, opened, role, split)
+        for role, split in zip(("train", "validation", "test"), splits, strict=True)
+    ]
+
+
+def _load_split(settings: HubData, opened: Callable[[], Any], role: str, split: str) -> Sides:
+    limit = settings.num_train if role == "train" else None
+    if not settings.streaming:
+        return _unzip(_pairs(settings, opened, role, split, limit))
+
+    def make(folder: Path) -> None:
+        with (
+            open(folder / "source", "w", encoding="utf-8", newline="\n") as source,
+            open(folder / "target", "w", encoding="utf-8", newline="\n") as target,
+        ):
+            for one, other in _pairs(settings, opened, role, split, limit):
+                source.write(f"{one}\n")
+                target.write(f"{other}\n")
+
+    folder = cached_folder(f"hub-{_key(settings, split, limit)}", make)
+    return read_lines(str(folder / "source"), "data.path"), read_lines(str(folder / "target"), "data.path")
+
+
+def _key(settings: HubData, split: str, limit: int | None) -> str:
+    """Name what is streamed: by the data set, and by size and time of local files, which may change."""
+    chosen = settings.model_dump(
+        mode="json", include={"path", "name", "revision", "data_files", "source_column", "target_column"}
+    )
+    facts = []
+    for files in (settings.data_files or {}).values():
+        for path in [files] if isinstance(files, str) else files:
+            if os.path.exists(path):
+                status = os.stat(path)
+                facts.append([os.path.abspath(path), status.st_size, status.st_mtime_ns])
+    return content_key(json.dumps([chosen, split, limit, facts], sort_keys=True))
+
+
+def _pairs(
+    settings: HubData, opened: Callable[[], Any], role: str, split: str, limit: int | None
+) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of a split. Raises DataError for one without any, or whatever the library raises."""
+    where = f"{settings.path}, split {split}"
+    columns = Columns(settings.source_column, settings.target_column)
+    number = 0
+    try:
+        splits = opened()
+        if split not in splits:
+            raise DataError(f"data.{role}_split: one of {', '.join(splits)} is needed; got {split}")
+        rows = splits[split] if limit is None else splits[split].take(limit)
+        for batch in rows.iter(ROWS_AT_ONCE):
+            for values in zip(*batch.values(), strict=True):
+                number += 1
+                yield sides_of(dict(zip(batch, values, strict=True)), columns, f"{where}, row {number}")
+    except UserError:
+        raise
+    except Exception as error:  # the library raises whatever its loaders, its cache and the network do
+        reason = (str(error).strip() or type(error).__name__).split("\n")[0]
+        raise DataError(f"data.path: a data set is needed; got {settings.path}: {reason}") from None
+    if not number:
+        raise DataError(f"data.{role}_split: text is needed; got none in {split}")
+
+
+def _open(settings: HubData) -> Any:
+    import datasets  # takes seconds, and few runs need it
+
+    require("datasets")
+    if not sys.stderr.isatty():
+        datasets.disable_progress_bars()
+    return datasets.load_dataset(
+        settings.path,
+        settings.name,
+        data_files=settings.data_files,
+        revision=settings.revision,
+        streaming=settings.streaming,
+    )
+
+
+def _unzip(pairs: Iterator[tuple[str, str]]) -> Sides:
+    source, target = [], []
+    for one, other in pairs:
+        source.append(one)
+        target.append(other)
+    return source, target

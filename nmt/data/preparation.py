@@ -1,0 +1,63 @@
+"""What becomes of a corpus before it is learned from: filters, and a warning where it holds what it is tested with."""
+
+import logging
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from nmt.config import FilterSettings
+from nmt.data.corpus import Corpus
+from nmt.data.dataset import LeftOut
+from nmt.data.filters import Counts, describe, filter_corpus
+from nmt.data.fingerprints import Fingerprints, Overlap, find_overlap
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class PreparedCorpus:
+    """A corpus to learn from, and what is known of it."""
+
+    corpus: Corpus
+    num_read: int  # training pairs
+    filtered: Counts
+    overlaps: dict[str, Overlap]  # with training, of validation and test text
+
+    def log(self) -> None:
+        """Say in a line each what was left out, and which held-out text was not."""
+        if self.filtered:
+            logger.info(
+                "filter       left out of %d training pairs: %s; %d stay",
+                self.num_read,
+                describe(self.filtered),
+                len(self.corpus.train.source),
+            )
+        for split, overlap in self.overlaps.items():
+            if overlap.found:
+                logger.warning(
+                    "%-12s %s; data.filter.overlap=either leaves these out of training", split, overlap
+                )
+
+    def as_dict(self, left_out: LeftOut) -> dict[str, Any]:
+        """Return the numbers of training pairs for JSON: read, left out by filters and for length, and overlaps."""
+        return {
+            "num_read": self.num_read,
+            "filtered": self.filtered,
+            "empty": left_out.empty,
+            "too_long": left_out.too_long,
+            "num_train": len(self.corpus.train.source) - left_out.empty - left_out.too_long,
+            "overlaps": {split: asdict(overlap) for split, overlap in self.overlaps.items()},
+        }
+
+
+def prepare_corpus(corpus: Corpus, settings: FilterSettings) -> PreparedCorpus:
+    """Apply the filters to training text, and compare what is left with validation and test text.
+
+    Raises DataError if no training pair stays.
+    """
+    texts = {"train": corpus.train, "validation": corpus.validation, "test": corpus.test}
+    prints = {split: Fingerprints.of(text) for split, text in texts.items() if text is not None}
+    filtered, train, counts = filter_corpus(corpus, settings, prints)
+    overlaps = {
+        split: find_overlap(held_out, train) for split, held_out in prints.items() if split != "train"
+    }
+    return PreparedCorpus(filtered, len(corpus.train.source), counts, overlaps)

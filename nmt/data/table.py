@@ -1,0 +1,176 @@
+"""Tables of pairs: TSV, CSV, JSON lines and Parquet, of which two columns are the two sides."""
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmt.config import Files
+from nmt.data.lines import MAX_LINE_BYTES, read_raw_lines
+from nmt.errors import DataError
+
+TRANSLATION = "translation"  # a column that holds both sides, by their languages
+ROWS_AT_ONCE = 10_000
+
+Pairs = Iterator[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which two columns are the two sides; without a `header` they are numbers, from 1."""
+
+    source: str
+    target: str
+    header: bool = True
+
+    def require(self, known: Iterable[str], where: object) -> None:
+        """Raise DataError unless both are among the columns that are `known`."""
+        names = list(known)
+        for key, name in (("source_column", self.source), ("target_column", self.target)):
+            if name not in names:
+                raise DataError(
+                    f"data.{key}: one of {', '.join(names)} is needed; got {name}, not in {where}"
+                )
+
+
+def read_table(files: Files, key: str, columns: Columns) -> tuple[list[str], list[str]]:
+    """Return the lines of both sides of one table or several, one after the other.
+
+    Raises DataError, naming file and line, for what is no table, or has no text.
+    """
+    source, target = [], []
+    for path in [files] if isinstance(files, str) else files:
+        for one, other in _reader(path, key)(path, key, columns):
+            source.append(one)
+            target.append(other)
+    if not any(line.strip() for line in source):
+        raise DataError(f"{key}: text is needed; got none in {files}")
+    return source, target
+
+
+def as_line(value: Any, where: str) -> str:
+    """Return what a cell holds as one line: everywhere else in the project a text is one line.
+
+    What is not there is an empty line. Raises DataError for what is no text.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, (dict, list)):
+        raise DataError(f"{where}: text is needed in a column; got {str(value)[:40]}")
+    return str(value).replace("\r\n", " ").replace("\n", " ")
+
+
+def sides_of(row: Mapping[str, Any], columns: Columns, where: str) -> tuple[str, str]:
+    """Return the two sides of a record, from its own columns or those of `translation`."""
+    record = row
+    if columns.source not in row and isinstance(row.get(TRANSLATION), Mapping):
+        record = row[TRANSLATION]
+    columns.require(record, where)
+    return as_line(record[columns.source], where), as_line(record[columns.target], where)
+
+
+def _reader(path: str, key: str) -> Callable[[str, str, Columns], Pairs]:
+    readers = {".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
+    name = path.removesuffix(".gz")
+    suffix = Path(name).suffix
+    if suffix not in readers or (suffix == ".parquet" and name != path):
+        raise DataError(
+            f"{key}: a file that ends in .tsv, .csv, .jsonl (each with .gz or not) or .parquet is needed; got {path}"
+        )
+    return readers[suffix]
+
+
+def _read_text(path: str, key: str) -> Iterator[str]:
+    for number, raw in enumerate(read_raw_lines(path, key), start=1):
+        try:
+            yield raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{key}: UTF-8 text is needed; got byte 0x{raw[error.start]:02x} in {path}, line {number}"
+            ) from None
+
+
+def _read_tsv(path: str, key: str, columns: Columns) -> Pairs:
+    """Yield pairs of a file in which a tab ends a column, and quotation marks mean themselves."""
+    rows = (line.split("\t") for line in _read_text(path, key))
+    return _read_rows(enumerate(rows, start=1), path, key, columns)
+
+
+def _read_csv(path: str, key: str, columns: Columns) -> Pairs:
+    """Yield pairs of comma-separated values as RFC 4180 has them; a quoted one may hold line ends."""
+    csv.field_size_limit(MAX_LINE_BYTES)
+    reader = csv.reader((f"{line}\n" for line in _read_text(path, key)), strict=True)
+
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        try:
+            for row in reader:
+                if row:  # a blank line is no record
+                    yield reader.line_num, row
+        except csv.Error as error:
+            raise DataError(
+                f"{key}: comma-separated values are needed; got {path}, line {reader.line_num}: {error}"
+            ) from None
+
+    return _read_rows(rows(), path, key, columns)
+
+
+def _read_rows(rows: Iterator[tuple[int, list[str]]], path: str, key: str, columns: Columns) -> Pairs:
+    number, first = next(rows, (0, []))
+    if not number:
+        return
+    names = first if columns.header else [str(i + 1) for i in range(len(first))]
+    columns.require(names, path)
+    indices = names.index(columns.source), names.index(columns.target)
+    if not columns.header:
+        rows = _chain((number, first), rows)
+    for number, row in rows:
+        if len(row) != len(names):
+            raise DataError(
+                f"{key}: {len(names)} columns, as in the first line, are needed; got {len(row)} in {path}, "
+                f"line {number}"
+            )
+        where = f"{key}: {path}, line {number}"
+        yield as_line(row[indices[0]], where), as_line(row[indices[1]], where)
+
+
+def _chain(
+    first: tuple[int, list[str]], rest: Iterator[tuple[int, list[str]]]
+) -> Iterator[tuple[int, list[str]]]:
+    yield first
+    yield from rest
+
+
+def _read_jsonl(path: str, key: str, columns: Columns) -> Pairs:
+    for number, line in enumerate(_read_text(path, key), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{key}: a JSON object in each line is needed; got {where}: {error}") from None
+        if not isinstance(record, dict):
+            raise DataError(f"{key}: a JSON object in each line is needed; got {where}: {line[:40]}")
+        yield sides_of(record, columns, where)
+
+
+def _read_parquet(path: str, key: str, columns: Columns) -> Pairs:
+    import pyarrow.parquet  # takes a while, and few runs need it; it comes with datasets
+
+    if not Path(path).is_file():
+        raise DataError(f"{key}: no such file: {path}")
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            nested = TRANSLATION in names and columns.source not in names
+            if not nested:
+                columns.require(names, path)
+            wanted = [TRANSLATION] if nested else sorted({columns.source, columns.target})
+            for batch in file.iter_batches(ROWS_AT_ONCE, columns=wanted):
+                for row in batch.to_pylist():
+                    yield sides_of(row, columns, path)
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = str(error).split("\n")[0]
+        raise DataError(f"{key}: a Parquet file is needed; got {path}: {reason}") from None

@@ -1,0 +1,1 @@
+"""What a corpus is like: numbers, as text, as JSON and as a page."""

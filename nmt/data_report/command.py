@@ -1,0 +1,43 @@
+"""What `nmt data` does."""
+
+import os
+from pathlib import Path
+
+from nmt.config import DataReportSettings
+from nmt.data.corpus import load_corpus
+from nmt.data.preparation import prepare_corpus
+from nmt.data.tokenizer import obtain_tokenizer
+from nmt.data_report.measures import measure_corpus
+from nmt.data_report.page import as_page
+from nmt.data_report.text import as_text
+from nmt.errors import DataError
+from nmt.run_directory import to_json, write_atomically
+
+
+def report_on_data(settings: DataReportSettings) -> str:
+    """Measure a corpus, write JSON and a page where they are asked for, and return the text of the report."""
+    files = {"json": settings.json_file, "html": settings.html}
+    for key, name in files.items():
+        _require_writable(key, name, settings.overwrite)
+    corpus = load_corpus(settings.data)
+    prepared = prepare_corpus(corpus, settings.data.filter)
+    tokenizer = obtain_tokenizer(settings.tokenizer, prepared.corpus.train)
+    named = {"train": corpus.train, "validation": corpus.validation, "test": corpus.test}
+    texts = {split: text for split, text in named.items() if text is not None}
+    measures = measure_corpus(texts, prepared, tokenizer, settings)
+    if settings.json_file is not None:
+        write_atomically(Path(settings.json_file), to_json(measures.as_dict()))
+    if settings.html is not None:
+        title = f"Corpus: {settings.data.kind}"
+        content = as_page(measures, texts, title).encode("utf-8", "replace")
+        write_atomically(Path(settings.html), content)
+    return as_text(measures)
+
+
+def _require_writable(key: str, name: str | None, overwrite: bool) -> None:
+    if name is None:
+        return
+    if os.path.exists(name) and not overwrite:
+        raise DataError(f"{key}: a new file is needed, or overwrite=true; got {name}, which exists")
+    if not Path(name).absolute().parent.is_dir():
+        raise DataError(f"{key}: a file in an existing folder is needed; got {name}")

@@ -1,0 +1,173 @@
+"""Measures of a corpus as a page with plots."""
+
+import numpy as np
+
+from nmt import __version__
+from nmt.data.filters import describe
+from nmt.data_report.findings import find
+from nmt.data_report.measures import CorpusMeasures, SplitMeasures, Texts
+from nmt.data_report.sides import CharacterCount, Lengths
+from nmt.data_report.text import PAIR_ROWS, SIDE_ROWS
+from nmt.pages.charts import COLOURS, Axis, bars, histogram, lines
+from nmt.pages.page import Section, figure, grid, notes, page, table
+
+# Scripts in which nothing stands between words, so that words say little of a line.
+NO_SPACES = ("Han", "Hiragana", "Katakana", "Khmer", "Lao", "Myanmar", "Thai", "Tibetan")
+MAX_POINTS = 240
+MAX_BARS = 12
+MAX_TEXT = 160  # characters of an example
+
+
+def as_page(measures: CorpusMeasures, texts: Texts, title: str) -> str:
+    """Return a page of HTML with the measures of a corpus; examples are from `texts`."""
+    splits = measures.splits
+    subtitle = ", ".join(f"{own.num_pairs} {split} pairs" for split, own in splits.items())
+    sections = [
+        Section(
+            "To look at", [notes([(f.split, f.text, f.option) for f in find(measures)], "Nothing was found.")]
+        ),
+        Section("In numbers", [_numbers(measures)]),
+        *(Section(f"{split.capitalize()} text", [grid(_charts(own))]) for split, own in splits.items()),
+        Section("Writing", [grid(_writing(measures))], "Letters by the script that Unicode counts them to."),
+    ]
+    if examples := _near_duplicates(measures, texts):
+        text = "Pairs whose character 4-grams are the same for four fifths at least."
+        sections.append(Section("Nearly the same", [examples], text))
+    if measures.filtered:
+        sections.append(Section("Filters", [], f"data.filter would leave out {describe(measures.filtered)}."))
+    return page(title, subtitle, sections, f"nmt {__version__}: nmt data")
+
+
+def _numbers(measures: CorpusMeasures) -> str:
+    splits = list(measures.splits.values())
+    rows: list[list[str]] = [[name, *(value(own) for own in splits)] for name, value in PAIR_ROWS]
+    for side in ("source", "target"):
+        rows.append([side])
+        rows += [[name, *(value(getattr(own, side)) for own in splits)] for name, value in SIDE_ROWS]
+    return table(["", *measures.splits], rows)
+
+
+def _charts(own: SplitMeasures) -> list[str]:
+    alignment, number, sides = own.alignment, own.num_pairs, (own.source, own.target)
+    has_spaces = not any(script in NO_SPACES for side in sides for script in side.main_scripts)
+    unit = "words" if has_spaces else "characters"
+    values = _thin(alignment.correlations)
+    step = number / max(len(values), 1)
+    marked = [(stretch.first_line, stretch.last_line) for stretch in own.alignment.stretches]
+    drift = lines(
+        "correlation of lengths along the file",
+        [(place + 0.5) * step for place in range(len(values))],
+        {"correlation": values},
+        Axis(0, number, "line"),
+        Axis(min([0.0, *(value for value in values if value is not None)]), 1.0),
+        marked,
+    )
+    return [
+        figure(f"{unit.capitalize()} in a line", _lengths(*(getattr(side, unit) for side in sides), unit)),
+        figure(
+            "Length of the target to that of the source",
+            histogram(
+                "ratios of characters",
+                own.ratios.edges,
+                {"pairs": own.ratios.counts},
+                "characters, target : source",
+                True,
+            ),
+            f"Of the whole text {own.ratio:.2f}.",
+        ),
+        figure(
+            "Do the two sides go together?",
+            drift,
+            f"Correlation of the lengths of both sides in windows of {alignment.window} lines"
+            + ("; red where they do not." if marked else ". In a file that slipped by a line it would fall."),
+        ),
+    ]
+
+
+def _lengths(source: Lengths, target: Lengths, label: str) -> str:
+    """Draw two histograms of lengths on the finer of their edges."""
+    one, other = source.histogram, target.histogram
+    if (
+        one.edges[1] != other.edges[1]
+    ):  # bins of another width: as shares of the same width they would compare badly
+        width = max(one.edges[1], other.edges[1])
+        one_counts, other_counts = (_widen(h.edges, h.counts, width) for h in (one, other))
+    else:
+        width, one_counts, other_counts = one.edges[1], list(one.counts), list(other.counts)
+    size = max(len(one_counts), len(other_counts))
+    one_counts += [0] * (size - len(one_counts))
+    other_counts += [0] * (size - len(other_counts))
+    edges = [place * width for place in range(size + 1)]
+    return histogram(
+        f"{label} in a line",
+        edges,
+        {"source": one_counts, "target": other_counts},
+        f"{label}, the last bar and more",
+    )
+
+
+def _widen(edges: list[float], counts: list[int], width: float) -> list[int]:
+    places = (np.array(edges[:-1]) // width).astype(np.int64)
+    return [int(count) for count in np.bincount(places, counts)]
+
+
+def _thin(values: list[float | None]) -> list[float | None]:
+    """Return means of neighbours, so that no more points are drawn than can be seen."""
+    if len(values) <= MAX_POINTS:
+        return values
+    known = np.array([np.nan if value is None else value for value in values])
+    parts = [part[~np.isnan(part)] for part in np.array_split(known, MAX_POINTS)]
+    return [float(part.mean()) if len(part) else None for part in parts]
+
+
+def _writing(measures: CorpusMeasures) -> list[str]:
+    train = measures.splits["train"]
+    blocks = []
+    for number, side in enumerate(("source", "target")):
+        own = getattr(train, side)
+        colour = COLOURS[number]
+        blocks.append(
+            figure(
+                f"Scripts, {side}",
+                bars(f"letters by script, {side}", list(own.scripts.items())[:MAX_BARS], colour),
+            )
+        )
+        blocks.append(
+            figure(
+                f"Most frequent characters, {side}",
+                bars(f"characters, {side}", _counts(own.frequent), colour),
+            )
+        )
+        if own.controls:
+            chart = bars(f"invisible characters, {side}", _counts(own.controls), colour)
+            blocks.append(figure(f"Invisible and damaged characters, {side}", chart))
+        for split, held_out in measures.splits.items():
+            if unseen := getattr(held_out, side).unseen:
+                chart = bars(f"new characters of {split}, {side}", _counts(unseen), colour)
+                blocks.append(figure(f"Not in training, {split} {side}", chart))
+    return blocks
+
+
+def _counts(counts: list[CharacterCount]) -> list[tuple[str, float]]:
+    return [(_shown(count), count.count) for count in counts[:MAX_BARS]]
+
+
+def _shown(count: CharacterCount) -> str:
+    if count.character == " ":
+        return "space"
+    return count.character if count.character.isprintable() else count.name
+
+
+def _near_duplicates(measures: CorpusMeasures, texts: Texts) -> str:
+    rows = []
+    for near in measures.near_duplicates or []:
+        what = "one before" if near.split == near.of_split else f"one of {near.of_split}"
+        rows.append([f"{near.split}: {near.num_pairs} as {what}"])
+        for line, of_line in near.examples[:3]:
+            one, other = texts[near.split], texts[near.of_split]
+            rows.append([f"{line}, {of_line}", _cut(one.source[line - 1]), _cut(other.source[of_line - 1])])
+    return table(["lines", "source", "source of the earlier pair"], rows, (1, 2)) if rows else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"

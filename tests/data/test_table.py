@@ -1,0 +1,131 @@
+"""Tables of one's own: TSV, CSV, JSON lines, Parquet."""
+
+import csv
+import gzip
+import json
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from nmt.data.corpus import ParallelText, load_corpus
+from nmt.errors import DataError
+
+ROWS = [
+    {"id": "1", "de": 'Er sagt "ja".', "en": 'He says "yes".'},
+    {"id": "2", "de": "Kommas, viele, hier", "en": "commas, many, here"},
+    {"id": "3", "de": "\u2028 é 🙂", "en": "x\x85y"},
+]
+SIDES = ParallelText([row["de"] for row in ROWS], [row["en"] for row in ROWS])
+
+
+def write(folder, form, rows=ROWS, name="train"):
+    """Write rows as a table of this form, by another library than the one that reads them where there is one."""
+    path = folder / f"{name}.{form.replace('nested', 'jsonl')}"
+    opener = gzip.open if form.endswith(".gz") else open
+    match form.split(".")[0]:
+        case "tsv":
+            with opener(path, "wt", encoding="utf-8", newline="\n") as file:
+                file.writelines("\t".join(row) + "\n" for row in [list(rows[0]), *(r.values() for r in rows)])
+        case "csv":
+            with opener(path, "wt", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+        case "jsonl":
+            with opener(path, "wt", encoding="utf-8") as file:
+                file.writelines(json.dumps(row) + "\n\n" for row in rows)
+        case "nested":
+            with opener(path, "wt", encoding="utf-8") as file:
+                file.writelines(json.dumps({"id": row["id"], "translation": row}) + "\n" for row in rows)
+        case "parquet":
+            pa.parquet.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+@pytest.fixture
+def load(tmp_path, data_settings):
+    """Return a function that loads a table as training and as validation text."""
+
+    def loaded(path, *overrides):
+        given = [f"train={path}", f"validation={path}", "source_column=de", "target_column=en", *overrides]
+        return load_corpus(data_settings("table", *given))
+
+    return loaded
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "nested", "parquet", "tsv.gz", "csv.gz", "jsonl.gz"])
+def test_every_form_has_the_same_pairs(tmp_path, load, form):
+    corpus = load(write(tmp_path, form))
+    assert corpus.train == corpus.validation == SIDES
+    assert corpus.test is None
+
+
+def test_tables_follow_each_other_and_may_be_of_several_forms(tmp_path, load, data_settings):
+    one, two = write(tmp_path, "csv"), write(tmp_path, "parquet", ROWS[:1])
+    settings = data_settings(
+        "table", f"train=[{one},{two}]", f"validation={two}", f"test={one}", "source_column=en", "target_column=de"
+    )  # fmt: skip
+    corpus = load_corpus(settings)
+    assert corpus.train.source == [*SIDES.target, SIDES.target[0]]
+    assert corpus.train.target == [*SIDES.source, SIDES.source[0]]
+    assert corpus.test == ParallelText(SIDES.target, SIDES.source)
+
+
+def test_columns_without_names_are_numbered_from_one(tmp_path, load):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("Go.\tGeh.\tsomebody\nHi.\tHallo!\tsomebody\n")
+    corpus = load(path, "header=false", "source_column=2", "target_column=1")
+    assert corpus.train == ParallelText(["Geh.", "Hallo!"], ["Go.", "Hi."])
+
+
+def test_a_cell_becomes_one_line_and_nothing_an_empty_one(tmp_path, load):
+    rows = [{"de": "eins\r\nzwei\ndrei", "en": "x"}, {"de": None, "en": "y"}, {"de": 7, "en": "z"}]
+    path = write(tmp_path, "jsonl", rows)
+    assert load(path).train.source == ["eins zwei drei", "", "7"]
+    quoted = tmp_path / "quoted.csv"
+    quoted.write_bytes(b'de,en\r\n"eins\r\nzwei","x ""y"""\r\n')
+    assert load(quoted).train == ParallelText(["eins zwei"], ['x "y"'])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.tsv", b"de\tfr\nx\ty\n", r"^data.target_column: one of de, fr is needed; got en, not in .*a.tsv"),
+        ("a.tsv", b"de\ten\nx\ty\nx\n", r"^data.train: 2 columns, as in the first line, are needed; got 1 in .*a.tsv, line 3"),
+        ("a.csv", b'de,en\n"x,y\n', r"^data.train: comma-separated values are needed; got .*a.csv, line 2: unexpected end"),
+        ("a.tsv", b"de\ten\nx\t\xff\n", r"^data.train: UTF-8 text is needed; got byte 0xff in .*a.tsv, line 2"),
+        ("a.jsonl", b'{"de": "x", "en": "y"}\n{"de"\n', r"^data.train: a JSON object in each line is needed; got .*a.jsonl, line 2"),
+        ("a.jsonl", b'["x", "y"]\n', r"^data.train: a JSON object in each line is needed; got .*a.jsonl, line 1"),
+        ("a.jsonl", b'{"de": ["x"], "en": "y"}\n', r"a.jsonl, line 1: text is needed in a column; got \['x'\]"),
+        ("a.jsonl", b'{"de": "x"}\n', r"^data.target_column: one of de is needed; got en, not in .*a.jsonl, line 1"),
+        ("a.parquet", b"no table", r"^data.train: a Parquet file is needed; got .*a.parquet: "),
+        ("a.txt", b"x\ty\n", r"^data.train: a file that ends in .tsv, .csv, .jsonl"),
+        ("a.parquet.gz", b"", r"^data.train: a file that ends in .tsv, .csv, .jsonl"),
+        ("a.csv", b"de,en\n", r"^data.train: text is needed; got none in .*a.csv"),
+        ("a.csv", b"", r"^data.train: text is needed; got none in .*a.csv"),
+    ],
+)  # fmt: skip
+def test_what_is_no_table_of_pairs_is_said_in_one_line(tmp_path, load, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        load(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["none.tsv", "none.csv", "none.jsonl", "none.parquet"])
+def test_a_table_that_is_not_there_is_named(load, name):
+    with pytest.raises(DataError, match=f"^data.train: no such file: {name}"):
+        load(name)
+
+
+def test_training_learns_from_a_table(nmt, tmp_path, tiny_training):
+    rows = [{"de": f"wort {i} und {i % 7}", "en": f"word {i} and {i % 7}"} for i in range(60)]
+    train, rest = write(tmp_path, "csv", rows), write(tmp_path, "parquet", rows[:5], "rest")
+    small = [option for option in tiny_training() if not option.startswith(("data.", "tokenizer."))]
+    done = nmt(
+        "train", "run=run", *small, "data=table", f"data.train={train}", f"data.validation={rest}",
+        f"data.test={rest}", "data.source_column=de", "data.target_column=en", "tokenizer.vocabulary_size=40",
+    )  # fmt: skip
+    assert b"60 training pairs" in done.stderr
+    assert json.loads((tmp_path / "run" / "test.json").read_text())["num_lines"] == 5
+    assert b"BLEU" in nmt("evaluate", "run=run", "split=validation").stdout
