@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from nmt.composition import Command, Composed, compose, help_text, multirun
-from nmt.errors import ExportError, SettingsError, UserError, one_line
+from nmt.errors import ExportError, SettingsError, UserError, VerificationError, one_line
 from nmt.versions import require
 
 USAGE = """\
@@ -19,6 +19,9 @@ nmt: train machine-translation models, translate with them, and measure them
   nmt train [KEY=VALUE ...]       from parallel text to a trained model in a run directory
   nmt translate [KEY=VALUE ...]   lines in, as many lines out, in order
   nmt evaluate [KEY=VALUE ...]    BLEU, chrF and TER of a run or of a finished translation
+  nmt report [KEY=VALUE ...]      one page about a run, or two side by side, to look at in a browser
+  nmt compare DIR ...             one table of any number of runs: settings that differ, scores, minutes
+  nmt verify [KEY=VALUE ...]      is a run what it recorded of itself?
   nmt export [KEY=VALUE ...]      a run as a model of CTranslate2, after a check that it translates the same
 
   nmt train experiment=demo                    the built-in corpus, a few minutes on a laptop
@@ -26,6 +29,7 @@ nmt: train machine-translation models, translate with them, and measure them
   nmt train -m model=rnn,attention,transformer one after the other
   nmt translate run=outputs/mine < in.de > out.en
   nmt evaluate run=outputs/mine
+  nmt evaluate run=outputs/mine against=outputs/other   is it better, or was it chance?
   nmt export run=outputs/mine output=outputs/mine-ctranslate2 quantization=int8
 
 options of each command
@@ -41,15 +45,16 @@ options of nmt alone: --help, --version
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code.
 
-    0; 1 for an export that fails its check; 2 for a mistake of the user's; 130 or 143 when stopped.
+    0; 1 for an export that fails its check, or a run that is not what it recorded; 2 for a mistake of the user's;
+    130 or 143 when stopped.
     """
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
-    except SettingsError as error:
+    except (SettingsError, VerificationError) as error:
         for problem in error.problems:
             print(f"nmt: {one_line(problem)}", file=sys.stderr)
-        return 2
+        return 1 if isinstance(error, VerificationError) else 2
     except UserError as error:
         print(f"nmt: {one_line(error)}", file=sys.stderr)
         return 1 if isinstance(error, ExportError) else 2
@@ -104,7 +109,7 @@ class Options:
         self.overrides: list[str] = []
         self.wants_help = self.wants_config = self.is_multirun = False
         self.config_directory: str | None = None
-        rest = iter(arguments)
+        rest, runs = iter(arguments), list[str]()
         for argument in rest:
             name, _, value = argument.partition("=")
             if name in ("--help", "-h"):
@@ -125,8 +130,13 @@ class Options:
                 raise UserError(
                     f"{argument}: no such option of nmt {command.value}; see nmt {command.value} --help"
                 )
+            elif command is Command.COMPARE and ("=" not in argument or Path(argument).is_dir()):
+                runs.append(argument)
             else:
                 self.overrides.append(argument)
+        if runs:
+            quoted = (run.replace("\\", "\\\\").replace("'", "\\'") for run in runs)
+            self.overrides.append("runs=[" + ",".join(f"'{run}'" for run in quoted) + "]")
 
 
 def _job(command: Command) -> Callable[[Composed], None]:
@@ -141,16 +151,28 @@ def _job(command: Command) -> Callable[[Composed], None]:
 
             run_translate(settings)
             return
-        from nmt import commands
+        from nmt import assessment, commands
         from nmt.run_directory import RunDirectory
 
         match command:
             case Command.TRAIN:
                 commands.run_train(settings, RunDirectory(composed.run_path))
             case Command.EVALUATE:
-                commands.run_evaluate(settings)
+                assessment.run_evaluate(settings)
             case Command.EXPORT:
                 commands.run_export(settings)
+            case Command.VERIFY:
+                from nmt.verification import run_verify
+
+                run_verify(settings)
+            case Command.REPORT:
+                from nmt.report.report import run_report
+
+                run_report(settings)
+            case Command.COMPARE:
+                from nmt.report.comparison import run_compare
+
+                run_compare(settings)
 
     return run
 

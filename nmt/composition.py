@@ -23,8 +23,9 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from nmt import config as settings_of
 from nmt.check import check, flatten, nearest
-from nmt.config import EvaluateSettings, ExportSettings, Settings, TrainSettings, TranslateSettings
+from nmt.config import Settings, TrainSettings
 from nmt.errors import RunError, SettingsError, UserError
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ class Command(enum.Enum):
     TRANSLATE = "translate"
     EVALUATE = "evaluate"
     EXPORT = "export"
+    VERIFY = "verify"
+    REPORT = "report"
+    COMPARE = "compare"
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -62,9 +66,12 @@ class Command(enum.Enum):
         """What checks the settings of the command."""
         classes: dict[Command, type[Settings]] = {
             Command.TRAIN: TrainSettings,
-            Command.TRANSLATE: TranslateSettings,
-            Command.EVALUATE: EvaluateSettings,
-            Command.EXPORT: ExportSettings,
+            Command.TRANSLATE: settings_of.TranslateSettings,
+            Command.EVALUATE: settings_of.EvaluateSettings,
+            Command.EXPORT: settings_of.ExportSettings,
+            Command.VERIFY: settings_of.VerifySettings,
+            Command.REPORT: settings_of.ReportSettings,
+            Command.COMPARE: settings_of.CompareSettings,
         }
         return classes[self]
 

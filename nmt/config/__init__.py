@@ -1,13 +1,17 @@
 """Settings as frozen objects; each class is a file in conf/, where all defaults live."""
 
 from nmt.config.commands import (
+    CompareSettings,
     EvaluateSettings,
     ExportSettings,
     ModelFiles,
+    ReportSettings,
     RunCheckpoints,
     RunData,
+    RunScoring,
     TrainSettings,
     TranslateSettings,
+    VerifySettings,
 )
 from nmt.config.data import (
     DataSettings,
@@ -69,6 +73,7 @@ __all__ = [
     "AttentionSettings",
     "BeamSettings",
     "Cell",
+    "CompareSettings",
     "Compile",
     "ConsistencySettings",
     "ConstantForcing",
@@ -99,8 +104,10 @@ __all__ = [
     "Quantization",
     "RDropSettings",
     "RNNSettings",
+    "ReportSettings",
     "RunCheckpoints",
     "RunData",
+    "RunScoring",
     "ScheduleSettings",
     "SearchSettings",
     "Settings",
@@ -114,4 +121,5 @@ __all__ = [
     "TrainingSettings",
     "TransformerSettings",
     "TranslateSettings",
+    "VerifySettings",
 ]
