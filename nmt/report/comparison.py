@@ -18,6 +18,7 @@ from nmt.training.metrics import read_metrics
 from nmt.training.record import read_record
 
 MAX_LETTERS = 26
+MAX_CHARACTERS = 60  # of a setting in a table
 
 
 @dataclass(frozen=True)
@@ -210,4 +211,5 @@ def _series(one: RunFacts, kind: str, name: str) -> tuple[list[float], list[floa
 
 def _shown(values: dict[str, Any], key: str) -> str:
     value = values.get(key, "–")
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    shown = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return shown if len(shown) <= MAX_CHARACTERS else f"{shown[:MAX_CHARACTERS]}…"

@@ -13,9 +13,10 @@ from nmt.report.page import text as escape
 Scale = Callable[[float], float]
 
 WIDTH, HEIGHT = 360, 210  # of charts: as wide as a phone shows
-LEFT, RIGHT, TOP, BOTTOM = 46, 10, 10, 34
+LEFT, RIGHT, TOP, BOTTOM = 56, 10, 10, 34
 MAX_POINTS = 400  # of a line: more cannot be told apart
 NUM_SHADES = 16
+HUGE, TINY = 1e100, 1e-100  # what is no figure of a run
 CHARACTER = 6.3  # width of one in labels, about
 
 
@@ -133,7 +134,7 @@ def heat_map(
     weights: Sequence[Sequence[float]],
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
-    cell: float = 14,
+    cell: float = 18,
     hidden: Sequence[Sequence[bool]] | None = None,
     chosen: bool = False,
 ) -> str:
@@ -144,7 +145,9 @@ def heat_map(
     height, width = len(weights), max((len(row) for row in weights), default=0)
     left = CHARACTER * max(map(len, rows)) + 6 if rows else 1
     top = CHARACTER * max(map(len, columns)) * 0.87 + 8 if columns else 1
-    right = CHARACTER * len(columns[-1]) * 0.5 if columns else 1
+    # Labels of columns lean over to the right, and the last ones beyond the cells.
+    leaning = [j * cell + 0.5 * cell + CHARACTER * len(label) * 0.5 for j, label in enumerate(columns or ())]
+    right = max(1.0, max(leaning, default=0.0) - width * cell + 4)
     parts = [f'<g transform="translate({left:.1f} {top:.1f}) scale({cell:g})">']
     parts.append(f'<rect class="ground" width="{width}" height="{height}"/>')
     if hidden is not None:
@@ -189,7 +192,7 @@ def svg(alternative: str, width: float, height: float, content: str, kind: str =
 
 def ticks(low: float, high: float) -> list[float]:
     """Return three to seven round numbers from at or below `low` to at or above `high`."""
-    if not high > low:
+    if high - low <= max(abs(low), abs(high)) * 1e-9 + TINY:
         low, high = low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5
     raw = (high - low) / 4
     power = 10.0 ** math.floor(math.log10(raw))

@@ -1,6 +1,7 @@
 """Attention of chosen sentences, positions and masks: what a model looked at, as pictures."""
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import Vocabulary
 from nmt.models.interface import AttentionMap
 from nmt.models.transformer import Transformer
+from nmt.models.transformer_layers import EncoderLayer
 from nmt.report.drawing import heat_map
 from nmt.report.measures import Measures
 from nmt.report.page import figure
@@ -70,24 +72,19 @@ def draw_sentence(one: Measures, found: SentenceMaps, title: str) -> str:
     mean = torch.stack([one_map.weights[0].mean(0) for one_map in crossing]).mean(0)
     is_seen = crossing[0].is_seen
     hard = bool(((mean == 0) | (mean == 1)).all())
-    what = "mean of all layers and heads" if len(crossing) > 1 or crossing[0].weights.shape[1] > 1 else ""
-    parts = [
-        figure(
-            title,
-            f"Each row is a word that is written, each column one that is read. {what}".strip(),
-            heat_map(
-                f"{title}: attention from each target token to each source token",
-                mean.tolist(),
-                found.target_out,
-                found.source,
-                hidden=None if is_seen is None else (~is_seen[0].any(0)).tolist(),
-                chosen=hard,
-            ),
-        )
-    ]
-    if isinstance(one.model, Transformer):
-        parts.append(_all_heads(found, title))
-    return "".join(parts)
+    what = (
+        "The mean of all layers and heads." if len(crossing) > 1 or crossing[0].weights.shape[1] > 1 else ""
+    )
+    drawing = heat_map(
+        f"{title}: attention from each target token to each source token",
+        mean.tolist(),
+        found.target_out,
+        found.source,
+        hidden=None if is_seen is None else (~is_seen[0].any(0)).tolist(),
+        chosen=hard,
+    )
+    every = _all_heads(found, title) if isinstance(one.model, Transformer) else ""
+    return figure(title, f"Rows are written, columns are read. {what}".strip(), drawing, below=every)
 
 
 def _all_heads(found: SentenceMaps, title: str) -> str:
@@ -162,13 +159,15 @@ def draw_positions(one: Measures) -> str:
             likeness = None
             said = "Cosines of the angles by which queries and keys are turned at each position."
         else:
-            vectors = stack.layers[0].self_attention.relative.keys.weight
+            first = cast(EncoderLayer, stack.layers[0])
+            assert first.self_attention.relative is not None
+            vectors = first.self_attention.relative.keys.weight
             likeness = None
             said = "What each distance adds to the keys, in layer 1 of the encoder, as it was learned."
     step = -(-vectors.shape[1] // NUM_COLUMNS)
     shown = vectors[:, ::step]
     rows = "distance" if kind == "relative" else "position"
-    every = f" Every {step}th of {vectors.shape[1]} dimensions." if step > 1 else ""
+    every = f" One in {step} of the {vectors.shape[1]} dimensions is drawn." if step > 1 else ""
     parts = [
         figure(
             f"Positions: {kind}",

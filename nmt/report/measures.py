@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from sacrebleu.metrics.chrf import CHRF
@@ -90,7 +90,7 @@ class Measures:
     @property
     def minutes(self) -> str:
         """How long training took, as the last line of its log says; nothing where it says nothing."""
-        known = [float(row["seconds"]) for row in self.metrics if _is_number(row.get("seconds"))]
+        known = [float(value) for row in self.metrics if _is_number(value := row.get("seconds"))]
         return f"{known[-1] / 60:.1f}" if known else ""
 
     def series(self, kind: str, name: str, over: str = "update") -> tuple[list[float], list[float]]:
@@ -153,5 +153,5 @@ def _with_lines(buckets: list[Bucket]) -> list[Bucket]:
     return [bucket for bucket in buckets if len(bucket.lines) >= MIN_LINES]
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -58,8 +58,10 @@ STYLE += """
 .chosen{fill:var(--card)}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
 th,td{padding:5px 12px 5px 0;border-bottom:1px solid var(--rule);text-align:right;white-space:nowrap}
-th:first-child,td:first-child{text-align:left}
-td.text{text-align:left;white-space:normal;overflow-wrap:anywhere;min-width:12em}
+th:first-child,td:first-child,.text{text-align:left}
+td:first-child{white-space:normal}
+td.text{white-space:normal;overflow-wrap:anywhere;min-width:12em}
+.wide+.wide,.figures+.wide{margin-top:14px}
 thead th{color:var(--faint);font-weight:600}
 .sentence{background:var(--card);border:1px solid var(--rule);border-radius:10px;padding:8px 14px;margin:0 0 10px;
 display:grid;grid-template-columns:6.5em 1fr;gap:2px 10px;overflow-wrap:anywhere}
@@ -103,11 +105,11 @@ def section(identifier: str, title: str, note: str, *parts: str) -> str:
     )
 
 
-def figure(title: str, note: str, *drawings: str) -> str:
-    """Return drawings with a caption above them."""
+def figure(title: str, note: str, drawing: str, below: str = "") -> str:
+    """Return a drawing with a caption above it; `below` is HTML."""
     return (
         f"<figure><figcaption><b>{text(title)}</b> {text(note)}</figcaption>"
-        f'<div class="wide">{"".join(drawings)}</div></figure>'
+        f'<div class="wide">{drawing}</div>{below}</figure>'
     )
 
 
@@ -119,7 +121,7 @@ def figures(*parts: str) -> str:
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], text_columns: Sequence[int] = ()) -> str:
     """Return a table of cells of text; `text_columns` hold prose, which is not to be aligned as figures are."""
     classes = dict.fromkeys(text_columns, ' class="text"')
-    heads = "".join(f"<th>{text(cell)}</th>" for cell in head)
+    heads = "".join(f"<th{classes.get(i, '')}>{text(cell)}</th>" for i, cell in enumerate(head))
     body = "".join(
         "<tr>" + "".join(f"<td{classes.get(i, '')}>{text(cell)}</td>" for i, cell in enumerate(row)) + "</tr>"
         for row in rows

@@ -109,7 +109,7 @@ def _attention(runs: Sequence[Measures], context: Context, num_maps: int) -> str
             draw_sentence(one, maps, f"Line {i + 1}, chrF {one.sentence_scores[i]:.0f}")
             for i, maps in zip(lines, found, strict=True)
         ]
-        parts.append("".join(f'<div class="figures-of-one">{drawing}</div>' for drawing in drawn if drawing))
+        parts.append(f'<div class="maps">{"".join(drawn)}</div>')
         if rest := draw_positions(one) + draw_masks(one, found):
             parts.append(f"<h3>Positions and masks</h3>{figures(rest)}")
     note = (
@@ -130,8 +130,10 @@ def _names(runs: Sequence[RunDirectory]) -> list[str]:
 
 
 def _subtitle(runs: Sequence[Measures], context: Context) -> str:
-    said = [f"{one.name}: {one.config['model']['kind']}, {one.checkpoint}, {one.search}" for one in runs]
+    said = "; ".join(
+        f"{one.name} is a model of kind {one.config['model']['kind']}, checkpoint {one.checkpoint}, search {one.search}"
+        for one in runs
+    )
     return (
-        f"Translated and scored for this page: the {len(context.text.source)} lines of the {context.split} text. "
-        + "; ".join(said)
+        f"{said}. Its {len(context.text.source)} lines of {context.split} text were translated for this page."
     )

@@ -167,7 +167,7 @@ def kinds_of_sentences(runs: Sequence[Measures], context: Context) -> str:
         figure(
             "Words found",
             "Of the words of the references, how many are in the translation of their line, by how often each was seen "
-            "in training.",
+            f"in training. Words in each: {', '.join(str(total) for _, _, total in runs[0].recall)}.",
             bar_chart("Words found by frequency", names, bars, "times seen in the training text", "%"),
         )
     )
@@ -189,11 +189,8 @@ def _bucket_figure(
     x_label: str,
 ) -> str:
     groups: list[list[Bar | None]] = [
-        [
-            Bar(scores[index].value, scores[index].interval.bounds if scores[index].interval else None)
-            for scores in of_run
-        ]
-        for of_run in chosen
+        [Bar(one.value, one.interval.bounds if one.interval else None) for one in of_run]
+        for of_run in ([scores[index] for scores in every] for every in chosen)
     ]
     names = [bucket.name.replace(" or more", "+") for bucket in buckets]
     lines = ", ".join(str(len(bucket.lines)) for bucket in buckets)
@@ -228,21 +225,22 @@ def lengths(runs: Sequence[Measures], context: Context) -> str:
 def signs(runs: Sequence[Measures], context: Context) -> str:
     """Return how often translations show what a good one does not, with examples."""
     total = len(context.text.source)
+    names = {
+        "empty": "nothing at all",
+        "copies": "a copy of the source",
+        "repetitions": "a word three times, or a phrase twice, in a row",
+        "untranslated": "a word of the source left as it was",
+        "numbers_lost": "a number lost",
+    }
     rows = []
-    for name, count in (
-        ("nothing at all", lambda one: len(one.findings.empty)),
-        ("a copy of the source", lambda one: len(one.findings.copies)),
-        ("a word three times, or a phrase twice, in a row", lambda one: len(one.findings.repetitions)),
-        ("a word of the source left as it was", lambda one: len(one.findings.untranslated)),
-        ("a number lost", lambda one: len(one.findings.numbers_lost)),
-    ):
-        counts = [count(one) for one in runs]
+    for field, name in names.items():
+        counts = [len(getattr(one.findings, field)) for one in runs]
         rows.append([name, *(f"{number} ({100 * number / total:.1f} %)" for number in counts)])
     head = ["lines with", *(one.name for one in runs)]
     shared = runs[0].findings.num_numbers
     note = (
-        "Signs that need no judge; what the reference does likewise does not count. "
-        f"{shared} numbers are in both source and reference, so that a translation should have them."
+        "Signs that need no judge; what the reference does likewise does not count. Numbers that are in both source "
+        f"and reference, so that a translation should have them: {shared}."
     )
     examples = "".join(_examples(one) for one in runs)
     return section(

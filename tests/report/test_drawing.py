@@ -124,7 +124,7 @@ def test_cells_are_as_dark_as_the_weights():
 def test_a_choice_is_marked():
     root = parse(heat_map("x", [[0, 1], [1, 0]], chosen=True))
     places = [(float(dot.get("cx")), float(dot.get("cy"))) for dot in root.iter(f"{SVG}circle")]
-    assert places == [(1 + 1.5 * 14, 1 + 7), (1 + 7, 1 + 1.5 * 14)]
+    assert places == [(1 + 1.5 * 18, 1 + 9), (1 + 9, 1 + 1.5 * 18)]
 
 
 def test_hostile_labels_stay_text():
