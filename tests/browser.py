@@ -7,11 +7,20 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SECONDS = 60
+# The browser reads commands from descriptor 3 and answers on 4.
+LAUNCHER = """
+import os, sys
+given = [int(number) for number in sys.argv[1:3]]
+for number, descriptor in enumerate(given): os.dup2(descriptor, 100 + number)
+for number in (3, 4): os.dup2(97 + number, number)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 def find_chromium():
@@ -31,7 +40,7 @@ class Browser:
             "--disable-dev-shm-usage", "--hide-scrollbars", f"--user-data-dir={folder}", "--remote-debugging-pipe",
         ]  # fmt: skip
         self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{read_there} 4>&{write_there}', "sh", program, *options],
+            [sys.executable, "-c", LAUNCHER, str(read_there), str(write_there), program, *options],
             pass_fds=(read_there, write_there),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -41,6 +50,13 @@ class Browser:
         self.reader, self.writer = read_here, write_here
         self.received, self.number = b"", 0
         self.messages, self.requests, self.events = [], [], []
+        try:
+            self._attach()
+        except BaseException:
+            self.close()
+            raise
+
+    def _attach(self):
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self.session = None
         self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]

@@ -78,3 +78,18 @@ def test_runs_that_recorded_less(nmt, copy):
     (copy / "run.json").write_text(record)
     shutil.rmtree(copy / "checkpoints")
     assert b"holds no model yet" in nmt("verify", "run=run", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [
+        ("verify", "tolerance: 0.01"),
+        ("compare", "html: null"),
+        ("report", "num_maps: 3"),
+        ("evaluate", "against: null"),
+    ],
+)
+def test_help_names_the_keys(nmt, command, key):
+    text = nmt(command, "--help").stdout.decode()
+    assert f"\n{key} " in text
+    assert f"  nmt {command} " in nmt("--help").stdout.decode()

@@ -58,8 +58,9 @@ def run_compare(settings: CompareSettings) -> None:
     require_new_file("html", settings.html, settings.overwrite)
     found = []
     for name in settings.runs:
-        with naming(f"runs: {name}"):
-            found.append(read_facts(RunDirectory.existing(name, "runs"), name))
+        run = RunDirectory.existing(name, "runs")
+        with naming("runs"):
+            found.append(read_facts(run, name))
     found.sort(key=lambda one: -one.rank)
     print("\n".join(one_line(line) for line in describe(found).split("\n")), flush=True)
     if settings.html is not None:

@@ -214,7 +214,7 @@ def show(value: float) -> str:
 
 def _thin(line: Line) -> Line:
     """Leave out points that are not finite, and of many all but some."""
-    points = [(x, y) for x, y in zip(line.xs, line.ys, strict=True) if math.isfinite(x) and math.isfinite(y)]
+    points = [(x, y) for x, y in zip(line.xs, line.ys, strict=True) if abs(x) < HUGE and abs(y) < HUGE]
     if len(points) > MAX_POINTS:
         step = (len(points) - 1) / (MAX_POINTS - 1)
         points = [points[round(i * step)] for i in range(MAX_POINTS)]

@@ -52,7 +52,10 @@ def test_ticks_are_round_and_hold_everything(low, high, expected):
     assert ticks(low, high) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("low", "high"), [(5, 5), (0, 0), (-1, 1e9), (1e-7, 2e-7), (-3, -2)])
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(5, 5), (0, 0), (-1, 1e9), (1e-7, 2e-7), (-3, -2), (0, 5e-324), (1e17, 1e17 + 16), (-1e99, 1e99)],
+)
 def test_ticks_of_anything(low, high):
     found = ticks(low, high)
     assert found[0] <= low <= high <= found[-1]

@@ -45,7 +45,8 @@ def runs(tmp_path_factory, tiny_training):
     for name, pairs in grammar.generate(num_train=300, num_validation=10, num_test=30).items():
         source = [pair.source for pair in pairs]
         target = [pair.target for pair in pairs]
-        source[0], target[0] = f"{HOSTILE} 1984", f"{HOSTILE} 1984"
+        for i in range(0, len(pairs) if name == "test" else 1, 2):
+            source[i], target[i] = f"{source[i]} 1984 {HOSTILE}", f"{target[i]} 1984 {HOSTILE}"
         (folder / f"{name}.de").write_text("".join(f"{line}\n" for line in source), encoding="utf-8")
         (folder / f"{name}.en").write_text("".join(f"{line}\n" for line in target), encoding="utf-8")
     files = [
@@ -115,7 +116,7 @@ def test_the_figures_are_sacrebleus(report, runs, nmt, tmp_path):
         assert str(metric.get_signature()) in shown
     words = [len(line.split()) for line in source.decode().split("\n")[:-1]]
     page = report("transformer").read_text(encoding="utf-8")
-    for low, high in ((1, 5), (6, 10), (11, 15)):
+    for low, high in ((1, 5), (6, 10), (11, 15), (16, 20), (21, 25)):
         lines = [i for i, number in enumerate(words) if low <= number <= high]
         if len(lines) >= 5:
             direct = sacrebleu.corpus_chrf([hypotheses[i] for i in lines], [[references[i] for i in lines]])
