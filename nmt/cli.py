@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nmt import reference
-from nmt.errors import ExportError, SettingsError, SweepError, UserError, one_line
+from nmt.errors import ExportError, SettingsError, SweepError, UserError, VerificationError, one_line
 from nmt.versions import require
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ nmt: train machine-translation models, translate with them, and measure them
   nmt train [KEY=VALUE ...]       from parallel text to a trained model in a run directory
   nmt translate [KEY=VALUE ...]   lines in, as many lines out, in order
   nmt evaluate [KEY=VALUE ...]    BLEU, chrF and TER of a run or of a finished translation
+  nmt report [KEY=VALUE ...]      one page about a run, or two side by side, to look at in a browser
+  nmt compare DIR ...             one table of any number of runs: settings that differ, scores, minutes
+  nmt verify [KEY=VALUE ...]      is a run what it recorded of itself?
   nmt export [KEY=VALUE ...]      a run as a model of CTranslate2, after a check that it translates the same
 
   nmt train experiment=demo                    the built-in corpus, a few minutes on a laptop
@@ -31,6 +34,7 @@ nmt: train machine-translation models, translate with them, and measure them
   nmt translate run=outputs/mine < in.de > out.en
   nmt evaluate run=outputs/mine
   nmt data data=multi30k html=corpus.html
+  nmt evaluate run=outputs/mine against=outputs/other   is it better, or was it chance?
   nmt export run=outputs/mine output=outputs/mine-ctranslate2 quantization=int8
 
 options of each command
@@ -47,16 +51,16 @@ options of nmt alone: --help, --version, --completion bash|zsh|fish
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code.
 
-    0; 1 for an export that fails its check or a sweep of which runs failed; 2 for a mistake of the user's; 130 or
-    143 when stopped.
+    0; 1 for an export that fails its check, a run that is not what it recorded, or a sweep of which runs failed; 2 for
+    a mistake of the user's; 130 or 143 when stopped.
     """
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
-    except SettingsError as error:
+    except (SettingsError, VerificationError) as error:
         for problem in error.problems:
             print(f"nmt: {one_line(problem)}", file=sys.stderr)
-        return 2
+        return 1 if isinstance(error, VerificationError) else 2
     except UserError as error:
         print(f"nmt: {one_line(error)}", file=sys.stderr)
         return 1 if isinstance(error, ExportError | SweepError) else 2
@@ -138,7 +142,7 @@ class Options:
         self.overrides: list[str] = []
         self.wants_config = self.wants_plan = self.is_multirun = False
         self.config_directory: str | None = None
-        rest = iter(arguments)
+        rest, runs = iter(arguments), list[str]()
         for argument in rest:
             name, _, value = argument.partition("=")
             if name in ("--multirun", "-m") and command.value == "train":
@@ -159,8 +163,13 @@ class Options:
                 raise UserError(
                     f"{argument}: no such option of nmt {command.value}; see nmt {command.value} --help"
                 )
+            elif command is Command.COMPARE and ("=" not in argument or Path(argument).is_dir()):
+                runs.append(argument)
             else:
                 self.overrides.append(argument)
+        if runs:
+            quoted = (run.replace("\\", "\\\\").replace("'", "\\'") for run in runs)
+            self.overrides.append("runs=[" + ",".join(f"'{run}'" for run in quoted) + "]")
 
 
 def _job(command: "Command", wants_plan: bool = False) -> "Callable[[Composed], None]":
@@ -177,7 +186,7 @@ def _job(command: "Command", wants_plan: bool = False) -> "Callable[[Composed], 
 
             run_translate(settings)
             return
-        from nmt import commands
+        from nmt import assessment, commands
         from nmt.run_directory import RunDirectory
 
         match command:
@@ -186,11 +195,23 @@ def _job(command: "Command", wants_plan: bool = False) -> "Callable[[Composed], 
             case Command.TRAIN:
                 commands.run_train(settings, RunDirectory(composed.run_path))
             case Command.EVALUATE:
-                commands.run_evaluate(settings)
+                assessment.run_evaluate(settings)
             case Command.DATA:
                 commands.run_data(settings)
             case Command.EXPORT:
                 commands.run_export(settings)
+            case Command.VERIFY:
+                from nmt.verification import run_verify
+
+                run_verify(settings)
+            case Command.REPORT:
+                from nmt.report.report import run_report
+
+                run_report(settings)
+            case Command.COMPARE:
+                from nmt.report.comparison import run_compare
+
+                run_compare(settings)
 
     return run
 

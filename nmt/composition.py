@@ -19,16 +19,10 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from nmt import config as settings_of
 from nmt import reference
 from nmt.check import check, flatten
-from nmt.config import (
-    DataReportSettings,
-    EvaluateSettings,
-    ExportSettings,
-    Settings,
-    TrainSettings,
-    TranslateSettings,
-)
+from nmt.config import Settings, TrainSettings
 from nmt.errors import RunError, SettingsError, UserError
 from nmt.reference import CONFIG_MODULE
 from nmt.words import nearest
@@ -55,6 +49,9 @@ class Command(enum.Enum):
     EVALUATE = "evaluate"
     EXPORT = "export"
     DATA = "data"
+    VERIFY = "verify"
+    REPORT = "report"
+    COMPARE = "compare"
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -69,10 +66,13 @@ class Command(enum.Enum):
         """What checks the settings of the command."""
         classes: dict[Command, type[Settings]] = {
             Command.TRAIN: TrainSettings,
-            Command.TRANSLATE: TranslateSettings,
-            Command.EVALUATE: EvaluateSettings,
-            Command.EXPORT: ExportSettings,
-            Command.DATA: DataReportSettings,
+            Command.TRANSLATE: settings_of.TranslateSettings,
+            Command.EVALUATE: settings_of.EvaluateSettings,
+            Command.EXPORT: settings_of.ExportSettings,
+            Command.DATA: settings_of.DataReportSettings,
+            Command.VERIFY: settings_of.VerifySettings,
+            Command.REPORT: settings_of.ReportSettings,
+            Command.COMPARE: settings_of.CompareSettings,
         }
         return classes[self]
 

@@ -31,6 +31,14 @@ class SweepError(UserError):
     """Runs of a sweep have failed; the command ends with exit code 1."""
 
 
+class VerificationError(UserError):
+    """A run is not what it recorded, `problems` says in what; the command ends with exit code 1."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
 class DeviceError(UserError):
     """The device that was asked for is not there, or cannot compute so."""
 

@@ -48,6 +48,7 @@ def test_a_run_directory_holds_what_the_design_says(run):
     names = {path.name for path in run.iterdir()}
     assert names == {
         "config.json", "tokenizer.model", "checkpoints", "best.json", "last.json", "data.json", "metrics.jsonl", "train.log", "test.json",
+        "run.json",
     }  # fmt: skip
     for checkpoint in (run / "checkpoints").iterdir():
         assert {path.name for path in checkpoint.iterdir()} == {
@@ -256,7 +257,9 @@ def test_evaluate_a_run_and_files(nmt, run, tmp_path):
     assert scores["bleu"] == final["bleu"]
     assert scores["num_lines"] == 20
     assert scores["perplexity"] > 1
-    assert f"BLEU       {scores['bleu']:6.2f}  nrefs:1|case:mixed" in done.stdout.decode()
+    low, high = scores["intervals"]["bleu"]
+    assert f"BLEU       {scores['bleu']:6.2f}  [{low:.2f}, {high:.2f}]" in done.stdout.decode()
+    assert scores["signatures"]["bleu"].startswith("nrefs:1|bs:1000|seed:12345|case:mixed")
     nmt("evaluate", f"run={run}", "source=in.de", "reference=ref.en")
     (tmp_path / "hyp.en").write_text("\n".join(ENGLISH).upper() + "\n", encoding="utf-8")
     cased = nmt("evaluate", "hypothesis=hyp.en", "reference=ref.en").stdout.decode()
@@ -264,7 +267,7 @@ def test_evaluate_a_run_and_files(nmt, run, tmp_path):
         "evaluate", "hypothesis=hyp.en", "reference=ref.en", "evaluation.lowercase=true"
     ).stdout.decode()
     assert "case:mixed" in cased
-    assert re.search(r"BLEU       100.00  .*case:lc", uncased)
+    assert re.search(r"lower-case BLEU 100.00  .*case:lc", uncased)
     (tmp_path / "short.en").write_text("one\n")
     message = one_line(nmt("evaluate", "hypothesis=short.en", "reference=ref.en", code=2))
     assert "as many lines as in the reference are needed, 4; got 1" in message

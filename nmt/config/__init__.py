@@ -1,14 +1,18 @@
 """Settings as frozen objects; each class is a file in conf/, where all defaults live."""
 
 from nmt.config.commands import (
+    CompareSettings,
     DataReportSettings,
     EvaluateSettings,
     ExportSettings,
     ModelFiles,
+    ReportSettings,
     RunCheckpoints,
     RunData,
+    RunScoring,
     TrainSettings,
     TranslateSettings,
+    VerifySettings,
 )
 from nmt.config.data import (
     DataSettings,
@@ -80,6 +84,7 @@ __all__ = [
     "AttentionSettings",
     "BeamSettings",
     "Cell",
+    "CompareSettings",
     "Compile",
     "ConsistencySettings",
     "ConstantForcing",
@@ -116,8 +121,10 @@ __all__ = [
     "Quantization",
     "RDropSettings",
     "RNNSettings",
+    "ReportSettings",
     "RunCheckpoints",
     "RunData",
+    "RunScoring",
     "ScheduleSettings",
     "SearchSettings",
     "Settings",
@@ -135,5 +142,6 @@ __all__ = [
     "TrainingSettings",
     "TransformerSettings",
     "TranslateSettings",
+    "VerifySettings",
     "WandbTracking",
 ]

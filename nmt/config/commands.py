@@ -1,12 +1,13 @@
 """Settings of the commands, and what of them a trained model needs."""
 
-from typing import Literal, Self
+import itertools
+from typing import Annotated, Literal, Self
 
 import pydantic
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from nmt.config.data import DataSettings, TokenizerSettings
-from nmt.config.kinds import Device, Precision, Quantization, Settings
+from nmt.config.kinds import Device, Files, Precision, Quantization, Settings
 from nmt.config.model import AttentionSettings, ModelSettings, TransformerSettings
 from nmt.config.tracking import TrackingSettings
 from nmt.config.training import (
@@ -20,6 +21,9 @@ from nmt.config.training import (
     TeacherForcingSettings,
     TrainingSettings,
 )
+
+# Fewer have no 2.5 % at each end.
+NumResamples = Annotated[int, Field(ge=40)]
 
 
 class ModelFiles(Settings):
@@ -38,6 +42,14 @@ class RunData(Settings):
     model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
 
     data: DataSettings
+
+
+class RunScoring(Settings):
+    """How a finished run was scored; old runs stay readable by it."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+
+    evaluation: EvaluationSettings
 
 
 class Kept(Settings):
@@ -147,8 +159,14 @@ class EvaluateSettings(Settings):
     checkpoint: str
     split: Literal["test", "validation"]
     source: str | None
-    reference: str | None
+    reference: Files | None
     hypothesis: str | None
+    against: str | None
+    num_resamples: NumResamples | None
+    num_trials: PositiveInt
+    length_buckets: list[PositiveInt]
+    comet: str | None
+    comet_program: str
     json_file: str | None = Field(alias="json")
     overwrite: bool
     device: Device
@@ -162,12 +180,14 @@ class EvaluateSettings(Settings):
             raise ValueError("run: either `run` or `hypothesis` says what to score; got both or neither")
         if self.hypothesis is not None and self.reference is None:
             raise ValueError("reference: the file to compare `hypothesis` with is needed; got null")
-        if self.hypothesis is not None and self.source is not None:
-            raise ValueError(
-                f"source: null is needed with `hypothesis`, which is already translated; got {self.source}"
-            )
         if self.run is not None and (self.source is None) != (self.reference is None):
             raise ValueError("source, reference: both are needed, or neither; got one of them")
+        if self.against is not None and self.num_resamples is None:
+            raise ValueError("num_resamples: a number is needed with `against`; got null")
+        if any(low >= high for low, high in itertools.pairwise(self.length_buckets)):
+            raise ValueError(f"length_buckets: rising numbers are needed; got {self.length_buckets}")
+        if self.comet is not None and self.run is None and self.source is None:
+            raise ValueError("source: the text that was translated is needed with `comet`; got null")
         return self
 
 
@@ -194,3 +214,39 @@ class ExportSettings(Settings):
     device: Literal["cpu", "cuda"]
     decoding: DecodingSettings
     evaluation: EvaluationSettings
+
+
+class VerifySettings(Settings):
+    """See conf/verify.yaml."""
+
+    run: str
+    tolerance: NonNegativeFloat
+    device: Device
+    precision: Precision
+
+
+class ReportSettings(Settings):
+    """See conf/report.yaml."""
+
+    run: str
+    against: str | None
+    output: str | None
+    overwrite: bool
+    checkpoint: str
+    split: Literal["test", "validation"]
+    num_resamples: NumResamples
+    num_trials: PositiveInt
+    num_sentences: NonNegativeInt
+    num_maps: NonNegativeInt
+    device: Device
+    precision: Precision
+    decoding: DecodingSettings
+    evaluation: EvaluationSettings
+
+
+class CompareSettings(Settings):
+    """See conf/compare.yaml."""
+
+    runs: Annotated[list[str], Field(min_length=1)]
+    html: str | None
+    overwrite: bool

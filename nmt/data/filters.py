@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from nmt.check import nearest
+from nmt.words import nearest
 from nmt.config import FilterSettings
 from nmt.data.characters import OTHER, SCRIPTS, script_shares
 from nmt.data.corpus import Corpus, ParallelText

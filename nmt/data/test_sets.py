@@ -5,7 +5,7 @@ import io
 import re
 from pathlib import Path
 
-from nmt.check import nearest
+from nmt.words import nearest
 from nmt.errors import DataError
 
 NAME = re.compile(r"(?P<name>[A-Za-z0-9_./-]+):(?P<pair>[a-z]{2,3}(?:_[A-Za-z]+)?-[a-z]{2,3}(?:_[A-Za-z]+)?)")

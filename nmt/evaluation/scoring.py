@@ -2,13 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
+import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
+from sacrebleu.significance import _bootstrap_resample, estimate_ci
 
 from nmt.config import EvaluationSettings
 from nmt.errors import DataError
+
+
+@dataclass(frozen=True)
+class Interval:
+    """95 % of the scores of texts that are drawn anew from the test text, as sacreBLEU gives it (Koehn 2004)."""
+
+    mean: float
+    half_width: float
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Its lower and its upper end."""
+        return self.mean - self.half_width, self.mean + self.half_width
 
 
 @dataclass(frozen=True)
@@ -18,6 +34,7 @@ class Score:
     name: str
     value: float
     signature: str
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -28,14 +45,38 @@ class Evaluation:
     num_lines: int
     loss: float | None = None
     perplexity: float | None = None
-    bleu_interval: tuple[float, float] | None = None  # 95 %, by resampling sentences
 
     def as_dict(self) -> dict[str, object]:
         """Return what `json=FILE` holds."""
-        figures: dict[str, object] = {score.name.lower(): score.value for score in self.scores}
-        signatures = {score.name.lower(): score.signature for score in self.scores}
+        figures: dict[str, object] = {key_of(score.name): score.value for score in self.scores}
+        signatures = {key_of(score.name): score.signature for score in self.scores}
+        intervals = {key_of(score.name): score.interval.bounds for score in self.scores if score.interval}
         rest = {name: value for name, value in asdict(self).items() if name != "scores" and value is not None}
-        return figures | {"signatures": signatures} | rest
+        return figures | {"signatures": signatures} | ({"intervals": intervals} if intervals else {}) | rest
+
+
+def key_of(name: str) -> str:
+    """Return what a figure is called in JSON."""
+    return name.lower().replace(" ", "_").replace("-", "_")
+
+
+def bleu_name(settings: EvaluationSettings) -> str:
+    """Return what BLEU is called: what is not cased and on text as people read it says so by its name.
+
+    Tokenised, lower-cased BLEU can be five points more than BLEU of the same translation.
+    """
+    parts = ["tokenised"] if settings.tokenize == "none" else []
+    parts += ["lower-case"] if settings.lowercase else []
+    return f"{'-'.join(parts)} BLEU".lstrip()
+
+
+def metrics(settings: EvaluationSettings, with_ter: bool = True) -> dict[str, Any]:
+    """Return sacreBLEU's BLEU, chrF and, as the slowest by far, TER by the names that their figures have."""
+    found: dict[str, Any] = {
+        bleu_name(settings): BLEU(lowercase=settings.lowercase, tokenize=settings.tokenize),
+        "chrF": CHRF(lowercase=settings.lowercase),
+    }
+    return found | ({"TER": TER(case_sensitive=not settings.lowercase)} if with_ter else {})
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], settings: EvaluationSettings) -> float:
@@ -49,25 +90,47 @@ def score(hypotheses: Sequence[str], references: Sequence[str], settings: Evalua
 
     Raises DataError unless both have the same number of lines, at least one.
     """
-    if len(hypotheses) != len(references):
-        raise DataError(
-            f"hypothesis: as many lines as in the reference are needed, {len(references)}; got {len(hypotheses)}"
-        )
-    if not references:
-        raise DataError("reference: text is needed; got none")
-    metrics = [
-        BLEU(lowercase=settings.lowercase, tokenize=settings.tokenize),
-        CHRF(lowercase=settings.lowercase),
-        TER(case_sensitive=not settings.lowercase),
-    ]
+    return score_against(hypotheses, [references], settings)
+
+
+def score_against(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    settings: EvaluationSettings,
+    num_resamples: int | None = None,
+    with_ter: bool = True,
+) -> list[Score]:
+    """Return BLEU, chrF and TER of a translation against one reference or several, each with as many lines.
+
+    With `num_resamples` each has an interval, by the bootstrap. Raises DataError as `require_same_length` does.
+    """
+    require_same_length(hypotheses, references)
     scores = []
-    for metric in metrics:
-        result = metric.corpus_score(list(hypotheses), [list(references)])
-        scores.append(
-            Score(
-                metric.__class__.__name__.replace("CHRF", "chrF"),
-                float(result.score),
-                str(metric.get_signature()),
-            )
+    for name, metric in metrics(settings, with_ter).items():
+        statistics = metric._extract_corpus_statistics(
+            list(hypotheses), [list(lines) for lines in references]
         )
+        result = metric._aggregate_and_compute(statistics)
+        interval = None
+        if num_resamples is not None:
+            # What `corpus_score(n_bootstrap=…)` does, which cannot take the mean where some of the texts score 0.
+            metric.n_bootstrap = num_resamples
+            metric.seed, drawn = _bootstrap_resample(statistics, metric, num_resamples)
+            mean, half_width = estimate_ci(np.array([one.score for one in drawn], np.float64))
+            interval = Interval(float(mean), float(half_width))
+        scores.append(Score(name, float(result.score), str(metric.get_signature()), interval))
     return scores
+
+
+def require_same_length(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], key: str = "hypothesis"
+) -> None:
+    """Raise DataError, of `key`, unless a translation and its references have as many lines, at least one."""
+    for number, lines in enumerate(references):
+        if len(hypotheses) != len(lines):
+            which = "the reference" if len(references) == 1 else f"reference {number + 1}"
+            raise DataError(
+                f"{key}: as many lines as in {which} are needed, {len(lines)}; got {len(hypotheses)}"
+            )
+    if not hypotheses:
+        raise DataError("reference: text is needed; got none")

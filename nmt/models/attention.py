@@ -5,7 +5,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from nmt.models.interface import Choices, Decoded, DecoderState, concatenate_rows, padding_mask
+from nmt.data.batching import Batch
+from nmt.models.interface import AttentionMap, Choices, Decoded, DecoderState, concatenate_rows, padding_mask
 from nmt.models.layers import Embedding, xavier_linear
 from nmt.models.recurrent import (
     CELLS,
@@ -103,6 +104,27 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
             found = self._attend(states, state)
             parts = torch.cat([states, found.outputs], -1)
         return replace(found, outputs=self._read_out(parts))
+
+    @torch.no_grad()
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        """Return the weights of the source positions, the mean over heads, and what local attention could see."""
+        spans: list[Tensor] = []  # of each step, (B, H or 1, Q, S)
+        hook = None
+        if self.attention.span is not None:
+            hook = self.attention.span.register_forward_hook(
+                lambda module, given, span: spans.append(span.is_inside.any(1, keepdim=True))
+            )
+        try:
+            weights = self(batch).attention
+        finally:
+            if hook is not None:
+                hook.remove()
+        is_seen = None
+        if spans:
+            size = [len(batch.source), 1, -1, batch.source.shape[1]]
+            is_seen = torch.cat([span.expand(size) for span in spans], 2)
+            is_seen = is_seen & padding_mask(batch.source_lengths, size[-1], is_seen.device)[:, None, None]
+        return [AttentionMap("cross", 1, weights.unsqueeze(1), is_seen)]
 
     def _recur_over_contexts(self, embedded: Tensor, state: DecoderState) -> Decoded:
         """Return states and contexts (N, T, d_hidden + d_attention) as outputs."""

@@ -34,6 +34,18 @@ class Decoded:
     choices: Choices | None = None  # in training, where positions are sampled
 
 
+@dataclass(frozen=True)
+class AttentionMap:
+    """Who looked at whom in one layer, for every sentence of a batch."""
+
+    kind: str  # encoder: source to source; decoder: target to target; cross: target to source
+    layer: int  # from 1
+    weights: (
+        Tensor  # (B, H, T, S), or with S or T twice; one H where the model gives only the mean over heads
+    )
+    is_seen: Tensor | None = None  # (B, H, T, S): True in the window, where attention is local
+
+
 @dataclass
 class DecoderState:
     """All that a decoder keeps between two positions; `step` advances it.
@@ -120,6 +132,13 @@ class Seq2Seq(nn.Module):
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
         raise NotImplementedError
+
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        """Return the weights of all attention while `batch` is decoded, layer by layer; none, where there is none.
+
+        In a forward pass of its own, so that neither training nor search keeps what they do not need.
+        """
+        return []
 
     def prepare_for_translating(self) -> None:
         """Lay out the weights for speed where that helps; they can no longer be trained or saved."""

@@ -70,20 +70,32 @@ def _attend_step_by_step(
     relative: RelativePositions | None,
 ) -> Tensor:
     """Return what `attend` does, written out; `added` (B or 1, 1, T or 1, S) goes to the scores."""
-    query = heads[0] * _scale(heads[0])
     key, value = heads[1:] if memory is None else memory
-    num_sharing = query.shape[1] // key.shape[1]
-    key, value = key.repeat_interleave(num_sharing, 1), value.repeat_interleave(num_sharing, 1)
+    weights = weigh(heads[0], key, added, relative)
+    return combine(functional.dropout(weights, dropout), value, relative)
+
+
+def weigh(query: Tensor, key: Tensor, added: Tensor, relative: RelativePositions | None) -> Tensor:
+    """Return the weights (B, H, T, S) that queries (B, H, T, d) give to keys (B, H or fewer, S, d).
+
+    `added` (B or 1, 1, T or 1, S) goes to the scores.
+    """
+    query = query * _scale(query)
+    key = key.repeat_interleave(query.shape[1] // key.shape[1], 1)
     scores = query @ key.transpose(-1, -2) + added  # (B, H, T, S)
     if relative is not None:
-        relative_keys, relative_values = (
-            vectors.to(query.dtype) for vectors in relative.look_up(query.shape[2], key.shape[2])
-        )
-        scores = scores + torch.einsum("bhtd,tsd->bhts", query, relative_keys)
-    weights = functional.dropout(scores.softmax(-1), dropout)
+        relative_keys, _ = relative.look_up(query.shape[2], key.shape[2])
+        scores = scores + torch.einsum("bhtd,tsd->bhts", query, relative_keys.to(query.dtype))
+    return scores.softmax(-1)
+
+
+def combine(weights: Tensor, value: Tensor, relative: RelativePositions | None) -> Tensor:
+    """Return what weights (B, H, T, S) make of values (B, H or fewer, S, d): (B, H, T, d)."""
+    value = value.repeat_interleave(weights.shape[1] // value.shape[1], 1)
     attended = weights @ value
     if relative is not None:
-        attended = attended + torch.einsum("bhts,tsd->bhtd", weights, relative_values)
+        _, relative_values = relative.look_up(*weights.shape[2:])
+        attended = attended + torch.einsum("bhts,tsd->bhtd", weights, relative_values.to(weights.dtype))
     return attended
 
 

@@ -7,10 +7,11 @@ from torch import Tensor, nn
 
 from nmt.data.batching import Batch
 from nmt.models.attention_cache import POSITIONS_AT_ONCE, AttentionCache
-from nmt.models.interface import Decoded, DecoderState, Seq2Seq
+from nmt.models.interface import AttentionMap, Decoded, DecoderState, Seq2Seq
 from nmt.models.layers import Embedding
 from nmt.models.packing import Grid, Packing
 from nmt.models.prepared_linear import prepare_linears
+from nmt.models.recorded_attention import recording_attention
 from nmt.models.transformer_layers import (
     DecoderLayer,
     LayerOptions,
@@ -92,6 +93,14 @@ class Transformer(Seq2Seq):
             x = layer(x, layouts, rotation, memories, own)
         state.length += 1
         return Decoded(self.decoder.norm(x))
+
+    @torch.no_grad()
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        """Return the weights of every layer: of the encoder, then those of each layer of the decoder."""
+        sizes = len(batch.source), batch.source.shape[1], batch.target_in.shape[1]
+        with recording_attention(self.encoder.layers, self.decoder.layers, sizes) as maps:
+            self(batch)
+        return maps
 
     def prepare_for_translating(self) -> None:
         """Lay out the weights of all linear layers, output layer included."""

@@ -89,8 +89,9 @@ def read_result(sweep: Path, job: int, setting: str) -> Result:
         }
     if (path / "test.json").exists():
         scores = read_json(path / "test.json")
-        low, high = scores.get("bleu_interval") or (None, None)
-        figures |= {"test_bleu": scores.get("bleu"), "test_bleu_low": low, "test_bleu_high": high}
+        name = next((name for name in scores if name.endswith("bleu")), "bleu")  # it may be lower_case_bleu
+        low, high = scores.get("intervals", {}).get(name) or (None, None)
+        figures |= {"test_bleu": scores.get(name), "test_bleu_low": low, "test_bleu_high": high}
     return Result(job, setting, state, str(path), **figures)
 
 

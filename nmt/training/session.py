@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_device, choose_precision, require_determinism
 from nmt.errors import RunError
+from nmt.evaluation.plain_text import find_mark
 from nmt.evaluation.scoring import Evaluation
 from nmt.files import require_plain
 from nmt.models.build import build_model
@@ -39,11 +41,15 @@ from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.log_file import log_file
 from nmt.training.pairs import training_pairs
+from nmt.training.record import Recorder, describe_machine
 from nmt.training.trainer import IsHopeless, Trainer
 from nmt.training.validation import evaluate_model
 from nmt.weights import read_shapes
 
 logger = logging.getLogger(__name__)
+
+# Texts drawn anew from the test text for the intervals of its scores: as many as sacreBLEU takes.
+NUM_RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,7 @@ def train(
     """
     prepared = prepare(settings, run)
     trainer, corpus, left_out = prepared.trainer, prepared.corpus, prepared.left_out
+    recorder = Recorder(run, describe_machine(trainer.device, trainer.dtype))
     with naming_last_checkpoint(run), log_file(run.path / "train.log"):
         if run.config_path.exists() != prepared.resuming:
             raise RunError(
@@ -129,7 +136,7 @@ def train(
                 logger.info("%s is finished: %s", run.path, reason)
                 if (run.path / "test.json").exists() or corpus.test is None:
                     return None
-                return final_test(settings, run, corpus, trainer.device, trainer.dtype)
+                return final_test(settings, run, corpus, trainer.device, trainer.dtype, recorder)
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(prepared.tokenizer)
         write_atomically(run.path / "data.json", to_json(prepared.text.as_dict(left_out)))
@@ -144,13 +151,20 @@ def train(
                 left_out.too_long,
                 settings.data.max_length,
             )
+        num_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+        recorder.begin(corpus, settings.tokenizer.joint, num_parameters, trainer.progress.update)
         for line in plan_lines(prepared):
             logger.info("%s", line)
         with _shown(trainer, prepared.resuming) as tracker:
-            trainer.train(is_hopeless)
+            try:
+                trainer.train(is_hopeless)
+            except (KeyboardInterrupt, SystemExit):  # it was asked to stop, and has saved what it did
+                recorder.end(trainer.progress)
+                raise
+            recorder.end(trainer.progress)
             if corpus.test is None or trainer.is_hopeless:
                 return None
-            evaluation = final_test(settings, run, corpus, trainer.device, trainer.dtype)
+            evaluation = final_test(settings, run, corpus, trainer.device, trainer.dtype, recorder)
             tracker.log(figures_of({"kind": "test", **evaluation.as_dict()}), trainer.progress.update)
             return evaluation
 
@@ -210,15 +224,26 @@ def start_from(settings: TrainingSettings, model: Seq2Seq, tokenizer: Tokenizer)
 
 
 def final_test(
-    settings: TrainSettings, run: RunDirectory, corpus: Corpus, device: torch.device, dtype: torch.dtype
+    settings: TrainSettings,
+    run: RunDirectory,
+    corpus: Corpus,
+    device: torch.device,
+    dtype: torch.dtype,
+    recorder: Recorder,
 ) -> Evaluation:
     """Translate the test split with the best checkpoint and the run's own search, score it, and note the scores."""
     assert corpus.test is not None
+    began = time.monotonic()
     model, tokenizer = run.load_model("best")
-    evaluation = evaluate_model(
-        model, tokenizer, corpus.test, settings.decoding, settings.evaluation, device, dtype
+    evaluation, hypotheses = evaluate_model(
+        model, tokenizer, corpus.test, settings.decoding, settings.evaluation, device, dtype, NUM_RESAMPLES
     )
+    if found := find_mark(corpus.test.target):
+        logger.warning(
+            "the test text holds marks of subwords (%s in line %d): its scores say little", found[1], found[0]
+        )
     write_atomically(run.path / "test.json", to_json(evaluation.as_dict()))
+    recorder.note_test(evaluation, hypotheses, time.monotonic() - began)
     return evaluation
 
 

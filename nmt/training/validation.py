@@ -12,8 +12,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, load_dataset
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.translator import Translator
-from nmt.evaluation.intervals import bleu_interval
-from nmt.evaluation.scoring import Evaluation, score
+from nmt.evaluation.scoring import Evaluation, Score, score_against
 from nmt.models.interface import Seq2Seq
 from nmt.training.objective import Objective
 
@@ -56,16 +55,49 @@ def evaluate_model(
     evaluation: EvaluationSettings,
     device: torch.device,
     dtype: torch.dtype,
-) -> Evaluation:
-    """Translate and score a text, with loss and perplexity, and say what of it was cut."""
+    num_resamples: int | None = None,
+) -> tuple[Evaluation, list[str]]:
+    """Translate and score a text, with loss and perplexity; return the translation as well.
+
+    With `num_resamples` the scores have intervals.
+    """
+    hypotheses = translate_text(model, tokenizer, text.source, decoding, device, dtype)
+    loss = text_loss(model, tokenizer, text, decoding, device, dtype)
+    scores = score_against(hypotheses, [text.target], evaluation, num_resamples)
+    return evaluation_of(scores, len(hypotheses), loss), hypotheses
+
+
+def translate_text(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    source: list[str],
+    decoding: DecodingSettings,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> list[str]:
+    """Return the translation of a text, and say what of it was cut."""
     translator = Translator(model, tokenizer, decoding, device, dtype)
-    hypotheses = list(translator.translate(text.source))
+    hypotheses = list(translator.translate(source))
     translator.warn()
+    return hypotheses
+
+
+def text_loss(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    text: ParallelText,
+    decoding: DecodingSettings,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> float:
+    """Return the negative log-likelihood of a text per target token, in nats."""
     objective = Objective(model.to(device), label_smoothing=0.0)
-    loss = mean_loss(objective, load_dataset(text, tokenizer), tokenizer, decoding.max_tokens, device, dtype)
-    scores = score(hypotheses, text.target, evaluation)
-    interval = bleu_interval(hypotheses, text.target, evaluation)
-    return Evaluation(scores, len(hypotheses), loss, math.exp(min(loss, 700)), interval)
+    return mean_loss(objective, load_dataset(text, tokenizer), tokenizer, decoding.max_tokens, device, dtype)
+
+
+def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluation:
+    """Put scores, loss and the perplexity that it stands for together."""
+    return Evaluation(scores, num_lines, loss, math.exp(min(loss, 700)))
 
 
 def validation_search(settings: DecodingSettings) -> GreedySettings:

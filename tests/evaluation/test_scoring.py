@@ -2,10 +2,12 @@
 
 import pytest
 import sacrebleu
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 from nmt.config import EvaluationSettings
 from nmt.errors import DataError
-from nmt.evaluation.scoring import Evaluation, corpus_bleu, score
+from nmt.evaluation.scoring import Evaluation, corpus_bleu, score, score_against
 
 HYPOTHESES = ["The dog sleeps.", "We read a good book !", "she buys bread"]
 REFERENCES = ["The dog is sleeping.", "We read a good book!", "She buys bread."]
@@ -25,7 +27,9 @@ def test_scores_are_sacrebleus(lowercase, tokenize):
     assert ter.value == pytest.approx(
         sacrebleu.corpus_ter(lowered[0], [lowered[1]], case_sensitive=True).score
     )
-    assert [figure.name for figure in scores] == ["BLEU", "chrF", "TER"]
+    names = {(False, False): "BLEU", (True, False): "lower-case BLEU", (False, True): "tokenised BLEU"}
+    name = names.get((lowercase, tokenize == "none"), "tokenised-lower-case BLEU")
+    assert [figure.name for figure in scores] == [name, "chrF", "TER"]
 
 
 def test_bleu_alone_is_the_same_figure():
@@ -39,6 +43,25 @@ def test_texts_of_different_length_are_refused():
         score(HYPOTHESES[:2], REFERENCES, settings)
     with pytest.raises(DataError, match="text is needed"):
         score([], [], settings)
+
+
+def test_intervals_are_sacrebleus():
+    settings = EvaluationSettings(lowercase=False, tokenize="13a")
+    bleu, chrf, _ = score_against(HYPOTHESES, [REFERENCES, HYPOTHESES[::-1]], settings, num_resamples=50)
+    for figure, metric in ((bleu, BLEU()), (chrf, CHRF())):
+        direct = metric.corpus_score(HYPOTHESES, [REFERENCES, HYPOTHESES[::-1]], n_bootstrap=50)
+        assert figure.value == direct.score
+        assert figure.interval.mean == pytest.approx(direct._mean)
+        assert figure.interval.half_width == pytest.approx(direct._ci)
+        assert figure.signature == str(metric.get_signature())
+        assert figure.signature.startswith("nrefs:2|bs:50|seed:12345|")
+
+
+def test_intervals_of_texts_of_which_some_score_nothing():
+    bleu, *_ = score_against(
+        ["a", "b b b b b"], [["a", "c"]], EvaluationSettings(lowercase=False, tokenize="13a"), 50
+    )
+    assert 0 <= bleu.interval.mean <= 100
 
 
 def test_json_has_figures_and_signatures():

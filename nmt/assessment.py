@@ -1,0 +1,221 @@
+"""What `nmt evaluate` does: scores of a run or of a finished translation, alone or against another one."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmt.check import check
+from nmt.config import DecodingSettings, EvaluateSettings, RunData
+from nmt.data.corpus import Corpus, ParallelText, load_corpus, require_files
+from nmt.data.lines import read_lines
+from nmt.device import choose_device, choose_precision
+from nmt.errors import DataError, RunError
+from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
+from nmt.evaluation.comet import Comet
+from nmt.evaluation.plain_text import require_plain_text
+from nmt.evaluation.scoring import Evaluation, require_same_length, score_against
+from nmt.evaluation.significance import compare
+from nmt.evaluation.tables import (
+    BucketRow,
+    bucket_table,
+    comparison_as_dict,
+    comparison_table,
+    evaluation_table,
+    rows_as_dict,
+)
+from nmt.run_directory import RunDirectory, to_json, write_atomically
+from nmt.training.validation import evaluation_of, text_loss, translate_text
+
+
+@dataclass(frozen=True)
+class TestText:
+    """What translations are compared with: lines of the source, where it is known, and one reference or several."""
+
+    source: list[str] | None
+    references: list[list[str]]
+
+
+@dataclass(frozen=True)
+class System:
+    """A translation of the text, and where it is from."""
+
+    name: str
+    hypotheses: list[str]
+    loss: float | None = None
+
+
+def run_evaluate(settings: EvaluateSettings) -> None:
+    """Score a run or a finished translation; print the scores, and write them as JSON where asked."""
+    require_new_file("json", settings.json_file, settings.overwrite)
+    comet = None if settings.comet is None else Comet(settings.comet, settings.comet_program)
+    run = None if settings.run is None else RunDirectory.existing(settings.run)
+    text = _test_text(settings, run)
+    other = None if settings.against is None else _other_run(settings)
+    against = None
+    if settings.against is not None and other is None:
+        against = System(settings.against, _read_text(settings.against, "against"))
+        require_same_length(against.hypotheses, text.references, "against")
+    if run is not None:
+        this = _translate(run, settings.decoding, text, settings)
+    else:
+        assert settings.hypothesis is not None
+        this = System(settings.hypothesis, _read_text(settings.hypothesis, "hypothesis"))
+        require_same_length(this.hypotheses, text.references)
+    if other is not None:
+        assert run is not None
+        with naming("against"):
+            typed = settings.decoding if settings.decoding != run.read_model_settings().decoding else None
+            against = _translate(other, typed or other.read_model_settings().decoding, text, settings)
+    found = _report(this, against, text, comet, settings)
+    if settings.json_file is not None:
+        write_atomically(Path(settings.json_file), to_json(found))
+
+
+def require_new_file(key: str, path: str | None, overwrite: bool) -> None:
+    """Raise DataError, of `key`, for a file that is there and not to be replaced, or that has no folder to be in."""
+    if path is None:
+        return
+    if not overwrite and os.path.exists(path):
+        raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")
+    if not Path(path).absolute().parent.is_dir():
+        raise DataError(f"{key}: a file in an existing folder is needed; got {path}")
+
+
+@contextmanager
+def naming(key: str) -> Iterator[None]:
+    """Have errors of a run begin with `key`, where another key than `run` names it."""
+    try:
+        yield
+    except RunError as error:
+        raise RunError(f"{key}: {str(error).removeprefix('run: ')}") from None
+
+
+def _report(
+    this: System,
+    against: System | None,
+    text: TestText,
+    comet: Comet | None,
+    settings: EvaluateSettings,
+) -> dict[str, object]:
+    """Print what is known of one translation or two; return the same for JSON."""
+    systems = [this] if against is None else [this, against]
+    scores = score_against(this.hypotheses, text.references, settings.evaluation, settings.num_resamples)
+    evaluation = Evaluation(scores, len(this.hypotheses))
+    if this.loss is not None:
+        evaluation = evaluation_of(scores, len(this.hypotheses), this.loss)
+    found = evaluation.as_dict()
+    if against is None:
+        print(evaluation_table(evaluation))
+    else:
+        assert settings.num_resamples is not None
+        comparisons = compare(
+            this.hypotheses,
+            against.hypotheses,
+            text.references,
+            settings.evaluation,
+            settings.num_resamples,
+            settings.num_trials,
+        )
+        print(comparison_table(comparisons, this.name, against.name, len(this.hypotheses)))
+        found |= {"against": comparison_as_dict(comparisons)}
+    if comet is not None:
+        assert text.source is not None
+        figures = [comet.score(text.source, one.hypotheses, text.references[0]) for one in systems]
+        for one, figure in zip(systems, figures, strict=True):
+            print(f"{'COMET':10} {figure:6.4f}  {one.name}, {Path(comet.model).name}")
+        found |= {"comet": figures[0] if against is None else figures}
+    if settings.length_buckets:
+        rows = _by_length(systems, text, settings)
+        of = "source" if text.source is not None else "reference"
+        print(bucket_table(rows, f"{of} words", [one.name for one in systems]))
+        found |= {"by_length": {"words_of": of, "buckets": rows_as_dict(rows)}}
+    return found
+
+
+def _by_length(systems: Sequence[System], text: TestText, settings: EvaluateSettings) -> list[BucketRow]:
+    lengths = count_words(text.references[0] if text.source is None else text.source)
+    return [
+        BucketRow(
+            bucket.name,
+            len(bucket.lines),
+            [score_bucket(bucket, one.hypotheses, text.references, settings.evaluation) for one in systems],
+        )
+        for bucket in sort_into_buckets(lengths, settings.length_buckets, lowest=0)
+        if bucket.lines
+    ]
+
+
+def _read_text(path: str, key: str) -> list[str]:
+    lines = read_lines(path, key)
+    require_plain_text(lines, key, path)
+    return lines
+
+
+def _test_text(settings: EvaluateSettings, run: RunDirectory | None) -> TestText:
+    """Read what translations are compared with, before any time is spent on them."""
+    source = None if settings.source is None else read_lines(settings.source, "source")
+    if settings.reference is None:
+        assert run is not None
+        text = text_of_run(settings.split, run)
+        require_plain_text(text.target, "split", f"the {settings.split} text of {run.path}")
+        return TestText(text.source, [text.target])
+    paths = [settings.reference] if isinstance(settings.reference, str) else settings.reference
+    references = [_read_text(path, "reference") for path in paths]
+    for lines in references[1:]:
+        require_same_length(lines, references[:1], "reference")
+    if source is not None and len(source) != len(references[0]):
+        raise DataError(
+            f"reference: as many lines as in source are needed, {len(source)}; got {len(references[0])}"
+        )
+    return TestText(source, references)
+
+
+def _other_run(settings: EvaluateSettings) -> RunDirectory | None:
+    """Return the run that `against` names, and None for a file."""
+    assert settings.against is not None
+    if settings.run is None or Path(settings.against).is_file():
+        return None
+    return RunDirectory.existing(settings.against, "against")
+
+
+def _translate(
+    run: RunDirectory, decoding: DecodingSettings, text: TestText, settings: EvaluateSettings
+) -> System:
+    device = choose_device(settings.device)
+    dtype = choose_precision(settings.precision, device)
+    model, tokenizer = run.load_model(settings.checkpoint)
+    assert text.source is not None
+    hypotheses = translate_text(model, tokenizer, text.source, decoding, device, dtype)
+    require_plain_text(hypotheses, "run", f"what {run.path} translates")
+    loss = None
+    if settings.against is None:  # with other pieces it would be another figure
+        pairs = ParallelText(text.source, text.references[0])
+        loss = text_loss(model, tokenizer, pairs, decoding, device, dtype)
+    return System(f"{run.path}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)
+
+
+def name_search(decoding: DecodingSettings) -> str:
+    """Return what a search is called."""
+    return f"beam {decoding.beam_size}" if decoding.kind == "beam" else "greedy"
+
+
+def corpus_of_run(run: RunDirectory) -> Corpus:
+    """Load the text that a run was made with. Raises UserError if it cannot be had."""
+    settings = check(RunData, run.read_config(), f"run: {run.config_path}: ").data
+    require_files(settings)
+    return load_corpus(settings)
+
+
+def text_of_run(split: str, run: RunDirectory) -> ParallelText:
+    """Load the `test` or `validation` text that a run was made with. Raises UserError if it cannot be had."""
+    return select_split(corpus_of_run(run), split)
+
+
+def select_split(corpus: Corpus, split: str) -> ParallelText:
+    """Return the `test` or `validation` text of a corpus. Raises RunError if there is none."""
+    text = corpus.validation if split == "validation" else corpus.test
+    if text is None:
+        raise RunError(f"split: this run has no {split} text; give source and reference")
+    return text

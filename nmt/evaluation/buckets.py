@@ -1,0 +1,57 @@
+"""Sentences of a kind together: by their length, by how rare their words are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nmt.config import EvaluationSettings
+from nmt.evaluation.scoring import Score, score_against
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """The lines whose number is in a range, both ends included; without a `high` end, all from `low` on."""
+
+    low: int
+    high: int | None
+    lines: list[int]  # their indices
+
+    @property
+    def name(self) -> str:
+        """The range, for people."""
+        if self.high is None:
+            return f"{self.low} or more"
+        return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
+
+
+def sort_into_buckets(numbers: Sequence[int], bounds: Sequence[int], lowest: int = 1) -> list[Bucket]:
+    """Return buckets up to each of the rising `bounds`, and one for what is beyond.
+
+    What is below `lowest` is in none.
+    """
+    lows = [lowest, *(bound + 1 for bound in bounds)]
+    highs = [*bounds, None]
+    return [
+        Bucket(
+            low,
+            high,
+            [i for i, number in enumerate(numbers) if low <= number and (high is None or number <= high)],
+        )
+        for low, high in zip(lows, highs, strict=True)
+    ]
+
+
+def score_bucket(
+    bucket: Bucket,
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    settings: EvaluationSettings,
+    num_resamples: int | None = None,
+) -> list[Score]:
+    """Return BLEU and chrF of the lines of a bucket, which must not be empty; TER says little of few lines."""
+    chosen = [[lines[i] for i in bucket.lines] for lines in (hypotheses, *references)]
+    return score_against(chosen[0], chosen[1:], settings, num_resamples, with_ter=False)
+
+
+def count_words(lines: Sequence[str]) -> list[int]:
+    """Return how many words, between white space, each line has."""
+    return [len(line.split()) for line in lines]

@@ -1,0 +1,1 @@
+"""Pages about runs: what was measured, drawn so that one sees it."""

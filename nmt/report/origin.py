@@ -1,0 +1,62 @@
+"""How runs were made: settings, program, machine, as their folders say."""
+
+from collections.abc import Sequence
+
+from nmt.check import flatten
+from nmt.report.measures import Measures
+from nmt.report.page import section, table
+
+
+def settings(runs: Sequence[Measures]) -> str:
+    """Return what the runs were made of: where they differ at first, then everything."""
+    flat = [dict(flatten(one.config)) for one in runs]
+    keys = sorted(set().union(*flat))
+    cells = [[key, *(_shown(of_run, key) for of_run in flat)] for key in keys]
+    head = ["key", *(one.name for one in runs)]
+    parts = []
+    if len(runs) > 1:
+        different = [row for row in cells if row[1] != row[2]]
+        parts.append(table(head, different, [1, 2]) if different else "<p>All settings are the same.</p>")
+    parts.append(table(["", *(one.name for one in runs)], _facts(runs), list(range(1, len(runs) + 1))))
+    parts.append(
+        f"<details><summary>All settings</summary>{table(head, cells, list(range(1, len(runs) + 1)))}</details>"
+    )
+    return section("settings", "How it was made", "From config.json and run.json of the run.", *parts)
+
+
+def _facts(runs: Sequence[Measures]) -> list[list[str]]:
+    rows = {
+        "folder": [str(one.run.path) for one in runs],
+        "checkpoint": [one.checkpoint for one in runs],
+        "search": [one.search for one in runs],
+        "parameters": [f"{one.num_parameters:,}" for one in runs],
+        "minutes": [one.minutes for one in runs],
+    }
+    sessions = [one.record.sessions[-1] if one.record else None for one in runs]
+    rows["command"] = [" ".join(last.command) if last else "not recorded" for last in sessions]
+    rows["started"] = [one.record.sessions[0].started if one.record else "not recorded" for one in runs]
+    rows["sessions"] = [str(len(one.record.sessions)) if one.record else "not recorded" for one in runs]
+    rows["machine"] = [
+        f"{last.machine.device} ({last.machine.name}), {last.machine.precision}, {last.machine.threads} threads"
+        if last
+        else "not recorded"
+        for last in sessions
+    ]
+    rows["versions"] = [
+        ", ".join(f"{name} {version}" for name, version in last.versions.items()) if last else "not recorded"
+        for last in sessions
+    ]
+    rows["git"] = [
+        (f"{last.git.commit[:12]}{', with changes' if last.git.changed else ''}" if last.git else "none")
+        if last
+        else "not recorded"
+        for last in sessions
+    ]
+    return [[name, *values] for name, values in rows.items()]
+
+
+def _shown(values: dict[str, object], key: str) -> str:
+    if key not in values:
+        return "–"
+    value = values[key]
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

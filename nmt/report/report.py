@@ -1,0 +1,139 @@
+"""What `nmt report` does: measure a run, or two, and write one page about it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nmt.assessment import corpus_of_run, naming, require_new_file, select_split
+from nmt.config import ReportSettings
+from nmt.device import choose_device, choose_precision
+from nmt.evaluation.significance import Comparison, compare
+from nmt.report import origin, sections
+from nmt.report.maps import (
+    choose_sentences,
+    draw_masks,
+    draw_positions,
+    draw_sentence,
+    kind_of_attention,
+    sentence_maps,
+)
+from nmt.report.measures import Context, Measures, measure
+from nmt.report.page import figures, legend, page, section, text
+from nmt.report.sentences import examples
+from nmt.run_directory import RunDirectory, write_atomically
+
+
+def run_report(settings: ReportSettings) -> None:
+    """Write a page about a run, beside another one where one is named; print where it is."""
+    run = RunDirectory.existing(settings.run)
+    other = None if settings.against is None else RunDirectory.existing(settings.against, "against")
+    output = Path(settings.output) if settings.output is not None else run.path / "report.html"
+    require_new_file("output", str(output), settings.overwrite)
+    device = choose_device(settings.device)
+    dtype = choose_precision(settings.precision, device)
+    corpus = corpus_of_run(run)
+    context = Context.of(
+        select_split(corpus, settings.split),
+        settings.split,
+        corpus.train,
+        settings.evaluation,
+        settings.num_resamples,
+    )
+    own = run.read_model_settings().decoding
+    names = _names([run] if other is None else [run, other])
+    runs = [measure(run, names[0], settings.checkpoint, settings.decoding, context, device, dtype)]
+    comparisons: list[Comparison] = []
+    if other is not None:
+        with naming("against"):
+            typed = settings.decoding if settings.decoding != own else None
+            search = typed or other.read_model_settings().decoding
+            runs.append(measure(other, names[1], settings.checkpoint, search, context, device, dtype))
+        comparisons = compare(
+            runs[0].hypotheses,
+            runs[1].hypotheses,
+            [context.text.target],
+            settings.evaluation,
+            settings.num_resamples,
+            settings.num_trials,
+        )
+    write_atomically(output, draw(runs, comparisons, context, settings.num_sentences, settings.num_maps))
+    print(output)
+
+
+def draw(
+    runs: Sequence[Measures],
+    comparisons: Sequence[Comparison],
+    context: Context,
+    num_sentences: int,
+    num_maps: int,
+) -> bytes:
+    """Return the page about what was measured."""
+    title = " against ".join(one.name for one in runs)
+    links = {
+        "scores": "Scores",
+        "training": "Training",
+        "kinds": "Long sentences, rare words",
+        "signs": "Telling signs",
+        "sentences": "Sentences",
+        "attention": "Attention",
+        "settings": "How it was made",
+    }
+    navigation = "".join(f'<a href="#{target}">{name}</a>' for target, name in links.items())
+    body = "".join(
+        (
+            f"<h1>{text(title)}</h1>",
+            f'<p class="note">{text(_subtitle(runs, context))}</p>',
+            legend([one.name for one in runs]),
+            f"<nav>{navigation}</nav>",
+            sections.headline(runs, comparisons),
+            sections.scores(runs, comparisons, context),
+            sections.curves(runs),
+            sections.kinds_of_sentences(runs, context),
+            sections.signs(runs, context),
+            examples(runs, context, num_sentences),
+            _attention(runs, context, num_maps),
+            origin.settings(runs),
+        )
+    )
+    return page(f"{title} – nmt report", body)
+
+
+def _attention(runs: Sequence[Measures], context: Context, num_maps: int) -> str:
+    parts = []
+    lines = choose_sentences(runs[0], context.text.source, num_maps)
+    for one in runs:
+        if len(runs) > 1:
+            parts.append(f"<h3>{text(one.name)}</h3>")
+        parts.append(f"<p>{text(kind_of_attention(one.config))}</p>")
+        found = [sentence_maps(one, context.text.source[i], one.hypotheses[i]) for i in lines]
+        drawn = [
+            draw_sentence(one, maps, f"Line {i + 1}, chrF {one.sentence_scores[i]:.0f}")
+            for i, maps in zip(lines, found, strict=True)
+        ]
+        parts.append(f'<div class="maps">{"".join(drawn)}</div>')
+        if rest := draw_positions(one) + draw_masks(one, found):
+            parts.append(f"<h3>Positions and masks</h3>{figures(rest)}")
+    note = (
+        "What the model looked at while it wrote its own translation: sentences from the best to the worst. "
+        "Each row sums to 1."
+    )
+    return section("attention", "Attention", note, *parts)
+
+
+def _names(runs: Sequence[RunDirectory]) -> list[str]:
+    """Return short names that differ: of the folders, as many of the last parts as it takes."""
+    parts = [run.path.resolve().parts for run in runs]
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(of_run[-length:]) for of_run in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{name} ({letter})" for name, letter in zip(names, "AB", strict=False)]
+
+
+def _subtitle(runs: Sequence[Measures], context: Context) -> str:
+    said = "; ".join(
+        f"{one.name} is a model of kind {one.config['model']['kind']}, checkpoint {one.checkpoint}, search {one.search}"
+        for one in runs
+    )
+    return (
+        f"{said}. Its {len(context.text.source)} lines of {context.split} text were translated for this page."
+    )

@@ -1,0 +1,63 @@
+"""Signs of bad translations, on sentences where a person sees what they are."""
+
+from collections import Counter
+
+import pytest
+
+from nmt.evaluation.findings import count_tokens, find, numbers, rarest, repeats, word_recall
+
+
+@pytest.mark.parametrize(
+    ("line", "is_repetition"),
+    [
+        ("the dog dog dog sleeps", True),
+        ("the dog dog sleeps", False),
+        ("in the house in the house", True),
+        ("In the house, in the HOUSE.", True),
+        ("in the house and in the garden", False),
+        ("a b c d e f a b c d e f", True),
+        ("", False),
+    ],
+)
+def test_repetitions(line, is_repetition):
+    assert repeats(line) is is_repetition
+
+
+def test_numbers_are_their_digits():
+    assert numbers("1.000 and 1,000 and 3.5, 3,5 in 2024!") == ["1000", "1000", "35", "35", "2024"]
+    assert numbers("no number") == []
+
+
+def test_findings():
+    source = ["Das Haus ist alt.", "Im Jahr 1984", "Der Hund", "Hallo Welt", "Berlin ist groß", "leer", ""]
+    hypotheses = ["The Haus is old.", "In the year", "the the the dog", "Hallo Welt", "Berlin is big", "", ""]
+    references = ["The house is old.", "In 1984", "The dog", "Hello world", "Berlin is large", "empty", ""]
+    found = find(source, hypotheses, references)
+    assert found.empty == [5]
+    assert found.copies == [3]
+    assert found.repetitions == [2]
+    assert found.untranslated == {0: ["Haus"], 3: ["Hallo", "Welt"]}  # Berlin is Berlin
+    assert found.numbers_lost == {1: ["1984"]}
+    assert found.num_numbers == 1
+
+
+def test_what_the_reference_does_as_well_is_no_sign():
+    line = "bye bye bye Berlin"
+    found = find([line], [line], [line])
+    assert (found.copies, found.repetitions, found.untranslated) == ([], [], {})
+
+
+def test_words_found_by_how_often_they_were_seen():
+    frequencies = Counter({"the": 100, "dog": 3})
+    rows = word_recall(["the dog", "the the cat"], ["the dog", "the zebra dog"], frequencies, [0, 5])
+    assert rows == [("0", 0, 1), ("1–5", 1, 2), ("6+", 2, 2)]
+
+
+def test_the_rarest_word():
+    frequencies = count_tokens(["the dog", "the cat", "the the"])
+    assert frequencies == {"the": 4, "dog": 1, "cat": 1}
+    assert (rarest("the dog", frequencies), rarest("a dog", frequencies), rarest("", frequencies)) == (
+        1,
+        0,
+        0,
+    )

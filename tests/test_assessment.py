@@ -1,0 +1,176 @@
+"""nmt evaluate by the real command line: two translations, two runs, several references, buckets, COMET."""
+
+import json
+import os
+import re
+import shutil
+
+import pytest
+import sacrebleu
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.significance import PairedTest
+
+from nmt.data import grammar
+
+PAIRS = grammar.generate(num_train=1, num_validation=1, num_test=50)["test"]
+REFERENCES = [pair.target for pair in PAIRS]
+GOOD = [line if i % 5 else line.replace("the", "a") for i, line in enumerate(REFERENCES)]
+BAD = [" ".join(line.split()[::2]) or line for line in REFERENCES]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Make a folder with a source, two references and two translations."""
+    texts = {
+        "in.de": [pair.source for pair in PAIRS],
+        "a.en": REFERENCES,
+        "b.en": [line.upper() for line in REFERENCES],
+        "good.en": GOOD,
+        "bad.en": BAD,
+    }
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return tmp_path
+
+
+def one_line(done):
+    message = done.stderr.decode()
+    assert message.count("\n") == 1, message
+    assert done.stdout == b""
+    return message
+
+
+def test_two_translations(nmt, folder):
+    arguments = ("evaluate", "hypothesis=good.en", "against=bad.en", "reference=a.en", "json=all.json")
+    printed = nmt(*arguments, "num_resamples=200", "num_trials=300").stdout.decode()
+    found = json.loads((folder / "all.json").read_text())
+    direct = {
+        test: PairedTest([("bad", BAD), ("good", GOOD)], {"BLEU": BLEU()}, [REFERENCES], test, number)()[1]
+        for test, number in (("bs", 200), ("ar", 300))
+    }
+    (bad, good), (_, randomised) = direct["bs"]["BLEU"], direct["ar"]["BLEU"]
+    assert found["bleu"] == good.score
+    assert found["intervals"]["bleu"] == pytest.approx([good.mean - good.ci, good.mean + good.ci], rel=1e-5)
+    assert found["against"]["bleu"] == {
+        "value": bad.score,
+        "interval": [bad.mean - bad.ci, bad.mean + bad.ci],
+        "difference": good.score - bad.score,
+        "p_bootstrap": good.p_value,
+        "p_randomisation": randomised.p_value,
+        "signature": found["against"]["bleu"]["signature"],
+    }
+    row = next(line for line in printed.split("\n") if line.startswith("BLEU  ")).split()
+    assert (row[1], row[4]) == (f"{good.score:.2f}", f"{bad.score:.2f}")
+    assert row[-3:] == [f"{good.score - bad.score:+.2f}", f"{good.p_value:.4f}", f"{randomised.p_value:.4f}"]
+    assert "A          good.en\nB          bad.en\n" in printed
+    assert "bs:200|ar:300|seed:12345|case:mixed" in printed
+
+
+def test_several_references_and_lengths(nmt, folder):
+    printed = nmt(
+        "evaluate", "hypothesis=good.en", "reference=[a.en,b.en]", "source=in.de", "length_buckets=[8]",
+        "num_resamples=null", "json=scores.json",
+    ).stdout.decode()  # fmt: skip
+    found = json.loads((folder / "scores.json").read_text())
+    direct = sacrebleu.corpus_bleu(GOOD, [REFERENCES, [line.upper() for line in REFERENCES]])
+    assert found["bleu"] == direct.score
+    assert found["signatures"]["bleu"].startswith("nrefs:2|case:mixed")
+    assert "intervals" not in found
+    short = [i for i, pair in enumerate(PAIRS) if len(pair.source.split()) <= 8]
+    assert found["by_length"]["words_of"] == "source"
+    first = found["by_length"]["buckets"][0]
+    assert first["num_lines"] == len(short)
+    chosen = [
+        [lines[i] for i in short] for lines in (GOOD, REFERENCES, [line.upper() for line in REFERENCES])
+    ]
+    assert first["scores"][0]["bleu"] == sacrebleu.corpus_bleu(chosen[0], chosen[1:]).score
+    assert re.search(rf"^0–8 +{len(short)} +{first['scores'][0]['bleu']:.2f} ", printed, re.MULTILINE)
+
+
+def test_two_runs(nmt, trained_run, folder):
+    shutil.copytree(trained_run, folder / "other")
+    found = nmt(
+        "evaluate", f"run={trained_run}", "against=other", "num_resamples=50", "num_trials=50", "json=x.json"
+    )
+    printed = found.stdout.decode()
+    assert f"A          {trained_run}, best, beam 2\nB          other, best, beam 2\n" in printed
+    against = json.loads((folder / "x.json").read_text())["against"]
+    assert [against[name]["difference"] for name in ("bleu", "chrf", "ter")] == [0, 0, 0]
+    # A search that is typed holds for both.
+    printed = nmt(
+        "evaluate", f"run={trained_run}", "against=other", "decoding=greedy", "source=in.de", "reference=a.en",
+        "num_resamples=50", "num_trials=50",
+    ).stdout.decode()  # fmt: skip
+    assert printed.count("greedy") == 2
+    # A run against what another program translated.
+    printed = nmt(
+        "evaluate", f"run={trained_run}", "against=good.en", "source=in.de", "reference=a.en",
+        "num_resamples=50", "num_trials=50",
+    ).stdout.decode()  # fmt: skip
+    assert "B          good.en" in printed
+    (folder / "other" / "tokenizer.model").write_bytes(b"spoiled")
+    assert "nmt: against: an undamaged tokenizer" in one_line(
+        nmt("evaluate", f"run={trained_run}", "against=other", code=2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("hypothesis=good.en", "against=short.en"),
+            "against: as many lines as in the reference are needed, 50",
+        ),
+        (("hypothesis=good.en", "against=none.en"), "against: no such file: none.en"),
+        (("hypothesis=pieces.en",), "hypothesis: text without marks of subwords is needed"),
+        (("hypothesis=good.en", "against=pieces.en"), "got @@ in pieces.en, line 50; put the pieces together"),
+        (("hypothesis=good.en", "reference=[a.en,short.en]"), "reference: as many lines as in the reference"),
+        (("hypothesis=good.en", "reference=pieces.en"), "reference: text without marks"),
+        (("hypothesis=good.en", "length_buckets=[5,5]"), "length_buckets: rising numbers are needed"),
+        (("hypothesis=good.en", "against=bad.en", "num_resamples=null"), "num_resamples: a number is needed"),
+        (("hypothesis=good.en", "num_resamples=3"), "num_resamples: greater than or equal to 40 is needed; got 3"),
+        (("hypothesis=good.en", "comet=x.ckpt"), "source: the text that was translated is needed with `comet`"),
+        (
+            ("hypothesis=good.en", "source=in.de", "comet=x.ckpt"),
+            "comet: the .ckpt file of a model on this disk is needed, since none is downloaded; got x.ckpt",
+        ),
+        (
+            ("hypothesis=good.en", "source=in.de", "comet=there.ckpt", "comet_program=no-such-program"),
+            "comet_program: the program comet-score is needed (pip install unbabel-comet, in an environment",
+        ),
+        (("run=nowhere", "against=good.en"), "run: the folder of a run is needed; got nowhere"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_scored_is_said_in_one_line(nmt, folder, arguments, message):
+    (folder / "short.en").write_text("one\n")
+    (folder / "pieces.en").write_text("".join(f"{line}\n" for line in [*REFERENCES[:-1], "the do@@ g"]))
+    (folder / "there.ckpt").write_bytes(b"")
+    if not any(argument.startswith(("reference", "run")) for argument in arguments):
+        arguments = (*arguments, "reference=a.en")
+    assert message in one_line(nmt("evaluate", *arguments, code=2))
+
+
+# Says what it was given as COMET's own program would: the mean of its scores, one for each line.
+PROGRAM = """#!/bin/sh
+test "$HF_HUB_OFFLINE" = 1 || exit 3
+test "$2" = "$PWD/there.ckpt" || exit 4
+while [ $# -gt 1 ]; do case "$1" in -s) s="$2";; -t) t="$2";; -r) r="$2";; esac; shift; done
+cmp -s "$s" in.de && cmp -s "$r" a.en || exit 5
+cmp -s "$t" good.en && n=0.7512 || n=-0.1234
+echo "a line of the library"
+printf '%s\\tscore: %s\\n' "$t" "$n"
+"""
+
+
+def test_comet_by_its_own_program(nmt, folder):
+    (folder / "there.ckpt").write_bytes(b"")
+    (folder / "comet-score").write_text(PROGRAM)
+    (folder / "comet-score").chmod(0o755)
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    arguments = ("evaluate", "hypothesis=good.en", "reference=a.en", "source=in.de", "comet=there.ckpt")
+    done = nmt(*arguments, "against=bad.en", "num_resamples=50", "num_trials=50", "json=x.json", PATH=path)
+    assert "COMET      0.7512  good.en, there.ckpt\nCOMET      -0.1234  bad.en" in done.stdout.decode()
+    assert json.loads((folder / "x.json").read_text())["comet"] == [0.7512, -0.1234]
+    (folder / "comet-score").write_text("#!/bin/sh\necho 'no such model' >&2\nexit 1\n")
+    message = nmt(*arguments, "num_resamples=null", PATH=path, code=2).stderr.decode()
+    assert message.endswith("comet-score is needed; got no such model\n")

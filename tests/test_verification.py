@@ -1,0 +1,95 @@
+"""nmt verify: a run that is what it recorded, and runs of which something is not."""
+
+import json
+import shutil
+
+import pytest
+
+
+@pytest.fixture
+def copy(trained_run, tmp_path):
+    shutil.copytree(trained_run, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def edit(path, change):
+    values = json.loads(path.read_text())
+    change(values)
+    path.write_text(json.dumps(values))
+
+
+def test_a_good_run_is_the_same(nmt, copy):
+    printed = nmt("verify", "run=run").stdout.decode()
+    rows = {line.split("  ")[0]: line.rstrip() for line in printed.split("\n") if line}
+    for name in ("settings", "tokenizer.model", "train text", "test text", "bleu", "chrf", "loss"):
+        assert rows[name].endswith("  the same"), printed
+    assert printed.rstrip().endswith("the same to the last character")
+
+
+def test_each_difference_is_a_line(nmt, copy):
+    record = json.loads((copy / "run.json").read_text())
+
+    def spoil(values):
+        values["test"]["scores"]["bleu"] += 1
+        values["data"]["train"]["hash"] = "0" * 24
+        values["tokenizer"]["tokenizer.model"] = "f" * 64
+
+    edit(copy / "run.json", spoil)
+    done = nmt("verify", "run=run", code=1)
+    lines = done.stderr.decode().split("\n")[:-1]
+    bleu = record["test"]["scores"]["bleu"]
+    assert lines == [
+        f"nmt: run: tokenizer.model: ffffffffffff was recorded; got {record['tokenizer']['tokenizer.model'][:12]}",
+        f"nmt: run: train text: 000000000000 was recorded; got {record['data']['train']['hash'][:12]}",
+        f"nmt: run: bleu: {bleu + 1:.4f} was recorded; got {bleu:.4f}",
+    ]
+    assert done.stdout.decode().count("NOT THE SAME") == 3
+    edit(copy / "config.json", lambda values: values["data"].update(num_test=19))
+    message = nmt("verify", "run=run", code=1).stderr.decode()
+    assert "run: settings: " in message
+    assert "run: test text: " in message
+
+
+def test_a_tolerance_is_kept_to(nmt, copy):
+    edit(
+        copy / "run.json",
+        lambda values: values["test"]["scores"].update(chrf=values["test"]["scores"]["chrf"] + 0.5),
+    )
+    assert nmt("verify", "run=run", code=1).stderr.count(b"\n") == 1
+    nmt("verify", "run=run", "tolerance=0.6")
+
+
+def test_runs_that_recorded_less(nmt, copy):
+    record = (copy / "run.json").read_text()
+    # A run without a test text, as one that was stopped is: its validation score is what can be compared.
+    edit(copy / "run.json", lambda values: values.update(test=None))
+    printed = nmt("verify", "run=run").stdout.decode()
+    assert "validation bleu" in printed
+    edit(copy / "run.json", lambda values: values["validation"].update(bleu=99.0))
+    assert b"validation bleu: 99.0000 was recorded" in nmt("verify", "run=run", code=1).stderr
+    # One of an older version has only its scores.
+    (copy / "run.json").unlink()
+    printed = nmt("verify", "run=run").stdout.decode()
+    assert "bleu" in printed
+    assert "settings" not in printed
+    (copy / "test.json").unlink()
+    message = nmt("verify", "run=run", code=2).stderr.decode()
+    assert message.startswith("nmt: run: a run that recorded its scores is needed; got run")
+    (copy / "run.json").write_text(record)
+    shutil.rmtree(copy / "checkpoints")
+    assert b"holds no model yet" in nmt("verify", "run=run", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [
+        ("verify", "tolerance: 0.01"),
+        ("compare", "html: null"),
+        ("report", "num_maps: 3"),
+        ("evaluate", "against: null"),
+    ],
+)
+def test_help_names_the_keys(nmt, command, key):
+    text = nmt(command, "--help").stdout.decode()
+    assert f"\n{key} " in text
+    assert f"  nmt {command} " in nmt("--help").stdout.decode()
