@@ -233,11 +233,12 @@ def test_runs_without_scores_and_ties_have_their_place_in_the_table(tmp_path):
         Result(1, "a=2", "finished", "s/1", 12.0, 11.0, 10.0, 12.5, 3.0),
         Result(2, "a=3", "finished", "s/2", 12.0, None, None, None, 3.0),
         Result(3, "a=4", "pruned", "s/3", 50.0, None, None, None, 3.0),
+        Result(4, "a=5", "finished", "s/4", 11.0, 99.0, 98.0, 100.0, 3.0),
     ]
     assert best_of(results) is results[1]
     assert best_of(results[:1]) is None
-    assert [line[0] for line in table(results).split("\n")] == [" ", " ", "*", " ", " "]
+    assert [line[0] for line in table(results).split("\n")] == [" ", " ", "*", " ", " ", " "]
     write_results(tmp_path, results)
     rows = (tmp_path / "results.tsv").read_text().split("\n")[:-1]
     assert len({row.count("\t") for row in rows}) == 1
-    assert len(rows) == 5
+    assert len(rows) == 6
