@@ -124,7 +124,7 @@ def text_of_run(split: str, run: RunDirectory) -> ParallelText:
     """Load the `test` or `validation` text that a run was made with. Raises UserError if it cannot be had."""
     settings = check(RunData, run.read_config(), f"run: {run.config_path}: ").data
     require_files(settings)
-    corpus = load_corpus(settings)
+    corpus = load_corpus(settings).tagged()
     text = corpus.validation if split == "validation" else corpus.test
     if text is None:
         raise RunError(f"split: this run has no {split} text; give source and reference")

@@ -165,14 +165,13 @@ def help_text(command: Command) -> str:
     blocks = [block for block in top.split("\n\n") if not block.startswith("hydra:")]
     parts = ["\n\n".join(blocks)]
     groups = _groups_of(top)
-    while groups:
-        group = groups.pop(0)
+    for group in groups:  # those within a group join its end
         for file in sorted(root.joinpath(group).iterdir(), key=lambda file: file.name):
             if file.name.endswith(".yaml"):
                 text = file.read_text(encoding="utf-8")
                 parts.append(f"--- {group}={file.name.removesuffix('.yaml')}\n{text}")
             elif file.is_dir() and not file.name.startswith("_"):
-                groups.insert(0, f"{group}/{file.name}")
+                groups.append(f"{group}/{file.name}")
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
@@ -182,7 +181,8 @@ def _groups_of(top: str) -> list[str]:
 
 
 def _quoted(override: str) -> str:
-    """Put quotes around a value that Hydra's grammar has no place for: a path with an umlaut, say."""
+    """Put quotes around a value that Hydra's grammar has no place for, and lists of several lines in one."""
+    override = override.replace("\n", " ") if re.match(r"[^=]*=\s*[\[{]", override) else override
     try:
         OverridesParser.create().parse_override(override)
     except HydraException:

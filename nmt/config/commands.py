@@ -117,6 +117,7 @@ class TranslateSettings(Settings):
     run: str
     checkpoint: str
     input: str | None
+    target_language: str | None
     output: str | None
     overwrite: bool
     resume: bool

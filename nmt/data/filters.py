@@ -37,7 +37,8 @@ def filter_corpus(
         return corpus, train, counts
     indices = np.flatnonzero(kept).tolist()
     text = ParallelText([corpus.train.source[i] for i in indices], [corpus.train.target[i] for i in indices])
-    return Corpus(text, corpus.validation, corpus.test), train.select(kept), counts
+    groups = corpus.groups and corpus.groups.keep(kept)
+    return Corpus(text, corpus.validation, corpus.test, groups), train.select(kept), counts
 
 
 def describe(counts: Counts) -> str:

@@ -50,7 +50,7 @@ class Prepared:
 
 
 def prepare_corpus(corpus: Corpus, settings: FilterSettings) -> Prepared:
-    """Apply the filters to training text, and compare what is left with validation and test text.
+    """Apply the filters to training text, compare what is left with validation and test text, and put tags before it.
 
     Raises DataError if no training pair stays.
     """
@@ -60,4 +60,4 @@ def prepare_corpus(corpus: Corpus, settings: FilterSettings) -> Prepared:
     overlaps = {
         split: find_overlap(held_out, train) for split, held_out in prints.items() if split != "train"
     }
-    return Prepared(filtered, len(corpus.train.source), counts, overlaps)
+    return Prepared(filtered.tagged(), len(corpus.train.source), counts, overlaps)

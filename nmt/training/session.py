@@ -61,10 +61,14 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
     tokenizer = (
         run.read_tokenizer(settings.tokenizer.joint)
         if resuming
-        else obtain_tokenizer(settings.tokenizer, corpus.train)
+        else obtain_tokenizer(
+            settings.tokenizer, corpus.train, corpus.groups.symbols if corpus.groups else ()
+        )
     )
     dataset = load_dataset(corpus.train, tokenizer)
     selected, left_out = select_pairs(dataset, settings.data.max_length)
+    if corpus.groups is not None:
+        selected = corpus.groups.repeat(selected, settings.seed)
     if steps := run.steps():
         require_weights(settings.model, tokenizer, _newest_readable(run, steps))
     torch.manual_seed(settings.seed)
@@ -110,6 +114,8 @@ def train(settings: TrainSettings, run: RunDirectory) -> Evaluation | None:
                 left_out.too_long,
                 settings.data.max_length,
             )
+        if corpus.groups is not None:
+            logger.info("mixture      %s", corpus.groups.describe(selected))
         _log_plan(trainer, corpus, tokenizer)
         trainer.train()
         return None if corpus.test is None else final_test(settings, run, corpus, device, dtype)
