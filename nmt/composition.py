@@ -164,8 +164,7 @@ def help_text(command: Command) -> str:
     top = root.joinpath(f"{command.value}.yaml").read_text(encoding="utf-8")
     blocks = [block for block in top.split("\n\n") if not block.startswith("hydra:")]
     parts = ["\n\n".join(blocks)]
-    groups = _groups_of(top)
-    for group in groups:  # those within a group join its end
+    for group in (groups := _groups_of(top)):  # those within a group join its end
         for file in sorted(root.joinpath(group).iterdir(), key=lambda file: file.name):
             if file.name.endswith(".yaml"):
                 text = file.read_text(encoding="utf-8")
