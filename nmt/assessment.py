@@ -205,7 +205,7 @@ def corpus_of_run(run: RunDirectory) -> Corpus:
     """Load the text that a run was made with. Raises UserError if it cannot be had."""
     settings = check(RunData, run.read_config(), f"run: {run.config_path}: ").data
     require_files(settings)
-    return load_corpus(settings)
+    return load_corpus(settings).tagged()
 
 
 def text_of_run(split: str, run: RunDirectory) -> ParallelText:

@@ -150,7 +150,8 @@ def explain_sweep(overrides: list[str], search_path: list[str], error: Exception
 
 
 def quoted(override: str) -> str:
-    """Put quotes around a value that Hydra's grammar has no place for: a path with an umlaut, say."""
+    """Put quotes around a value that Hydra's grammar has no place for, and lists of several lines in one."""
+    override = override.replace("\n", " ") if re.match(r"[^=]*=\s*[\[{]", override) else override
     try:
         OverridesParser.create().parse_override(override)
     except HydraException:

@@ -3,11 +3,14 @@
 import contextlib
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from io import FileIO
 
 from nmt.config import TranslateSettings
+from nmt.data.groups import TAG_END, TAG_START, tag_of, tagged
 from nmt.data.lines import BLOCK_SIZE, STANDARD_INPUT, Decoder, follow_lines, in_chunks
+from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.translator import Translator
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError
@@ -16,6 +19,7 @@ from nmt.run_directory import RunDirectory
 logger = logging.getLogger(__name__)
 
 STANDARD_OUTPUT = 1
+TAG = re.compile(f"{TAG_START}[A-Za-z0-9_-]{{1,20}}{TAG_END}")
 
 
 def run_translate(settings: TranslateSettings) -> None:
@@ -26,9 +30,34 @@ def run_translate(settings: TranslateSettings) -> None:
     source = choose_input(settings)
     target = choose_output(settings, source)
     model, tokenizer = run.load_model(settings.checkpoint)
+    tag = choose_tag(settings.target_language, tokenizer)
     translator = Translator(model, tokenizer, settings.decoding, device, dtype)
-    translate_stream(translator.translate_chunk, source, target, settings.resume)
+
+    def translate(lines: list[str]) -> list[str]:
+        return translator.translate_chunk(lines if tag is None else [tagged(line, tag) for line in lines])
+
+    translate_stream(translate, source, target, settings.resume)
     translator.warn()
+
+
+def choose_tag(language: str | None, tokenizer: Tokenizer) -> str | None:
+    """Return what each line begins with for a model of many languages. Raises DataError if it does not know this one.
+
+    Without a language, lines are translated as they are, and it is said that they need tags.
+    """
+    pieces = tokenizer.source.pieces
+    known = [piece[len(TAG_START) : -len(TAG_END)] for piece in pieces if TAG.fullmatch(piece)]
+    if language is None:
+        if known:
+            logger.warning(
+                "target_language: not given; each line needs a tag of its own: %s",
+                ", ".join(map(tag_of, known)),
+            )
+        return None
+    if language not in known:
+        there = f"one of {', '.join(known)}" if known else "null"
+        raise DataError(f"target_language: {there} is needed for this run; got {language}")
+    return tag_of(language)
 
 
 def choose_input(settings: TranslateSettings) -> str | int:

@@ -8,6 +8,7 @@ from nmt.check import SettingsT, check
 from nmt.config import RunData, RunScoring, VerifySettings
 from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, load_corpus, require_files
+from nmt.data.preparation import prepare_corpus
 from nmt.data.tokenizer import Tokenizer
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DeviceError, RunError, SettingsError, VerificationError, one_line
@@ -66,7 +67,7 @@ def run_verify(settings: VerifySettings) -> None:
     tokenizer_settings = run.read_model_settings().tokenizer
     data = _read(run, RunData).data
     require_files(data)
-    corpus = load_corpus(data)
+    corpus = prepare_corpus(load_corpus(data), data.filter).corpus
     verification = Verification()
     if record is not None:
         verification.compare_hash("settings", record.settings, settings_hash(run))

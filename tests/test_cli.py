@@ -296,7 +296,8 @@ def test_settings_of_ones_own(nmt, tmp_path):
 @pytest.mark.parametrize("command", ["train", "translate", "evaluate", "export", "data"])
 def test_help_names_every_key(nmt, command):
     text = nmt(command, "--help", "all").stdout.decode()
-    assert "length_penalty: 1.0" in text
+    assert ("near_duplicates: true" if command == "data" else "length_penalty: 1.0") in text
+    assert ("data/filter=clean" in text) == (command in ("train", "data"))
     assert "# " in text
     assert "hydra:" not in text
     assert nmt("--help").stdout.startswith(b"nmt: train")

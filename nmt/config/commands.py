@@ -131,6 +131,7 @@ class TranslateSettings(Settings):
     run: str
     checkpoint: str
     input: str | None
+    target_language: str | None
     output: str | None
     overwrite: bool
     resume: bool

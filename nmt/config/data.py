@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
-from pydantic import Discriminator, Field, NonNegativeInt, PositiveInt, Tag
+from pydantic import Discriminator, Field, NonNegativeInt, PositiveFloat, PositiveInt, Tag
 
 from nmt.config.kinds import Files, PositiveShare, Settings
 
@@ -126,8 +126,47 @@ class TableData(Settings):
     max_length: PositiveInt
 
 
+Language = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,20}$")]
+BothSides = tuple[Files, Files]
+
+
+class PartSettings(Settings):
+    """One corpus of a mixture: of both sides of each split the files. There is no other home for these defaults."""
+
+    source: Language
+    target: Language
+    train: BothSides
+    validation: BothSides | None = None
+    test: BothSides | None = None
+    weight: PositiveFloat = 1.0
+
+
+class MixtureData(Settings):
+    """See conf/data/mixture.yaml."""
+
+    kind: Literal["mixture"]
+    pairs: Annotated[list[PartSettings], Field(min_length=1)]
+    tags: Literal["auto", "on", "off"]
+    temperature: Annotated[float, Field(ge=1, le=100)]
+    filter: FilterSettings
+    max_length: PositiveInt
+
+    @pydantic.model_validator(mode="after")
+    def _check_parts(self) -> Self:
+        if all(part.validation is None for part in self.pairs):
+            raise ValueError("pairs: validation text in one of them at least is needed; got none")
+        if self.tags == "off" and len({part.target for part in self.pairs}) > 1:
+            raise ValueError("tags: on or auto is needed with several target languages; got off")
+        return self
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether source lines begin with a tag of the target language."""
+        return self.tags == "on" or len({part.target for part in self.pairs}) > 1
+
+
 DataSettings = Annotated[
-    GrammarData | FilesData | Multi30kData | HubData | TableData, Field(discriminator="kind")
+    GrammarData | FilesData | Multi30kData | HubData | TableData | MixtureData, Field(discriminator="kind")
 ]
 
 

@@ -9,16 +9,20 @@ from nmt.config import (
     FilesData,
     GrammarData,
     HubData,
+    MixtureData,
     Multi30kData,
     OptionalTextPair,
     TableData,
     TextPair,
 )
+from nmt.data.groups import Groups, tag_of
 from nmt.data.hub import load_splits
 from nmt.data.lines import read_lines
 from nmt.data.table import Columns, read_table
 from nmt.data.test_sets import is_test_set, test_set_files
 from nmt.errors import DataError
+
+MULTI30K_NAMES = ("train", "val", "test_2016_flickr")
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,19 @@ class Corpus:
     train: ParallelText
     validation: ParallelText
     test: ParallelText | None
+    groups: Groups | None = None
+
+    def tagged(self) -> "Corpus":
+        """Return the corpus with the tags of a mixture, where it has any, before its source lines."""
+        groups = self.groups
+        if groups is None or groups.tags is None:
+            return self
+        train, validation = (
+            ParallelText(groups.tag(split, text.source), text.target)
+            for split, text in (("train", self.train), ("validation", self.validation))
+        )
+        test = self.test and ParallelText(groups.tag("test", self.test.source), self.test.target)
+        return Corpus(train, validation, test, groups)
 
 
 def read_parallel_files(source: Files, target: Files, key: str) -> ParallelText:
@@ -62,6 +79,9 @@ def require_files(settings: DataSettings) -> None:
             named = [settings.train, settings.validation, settings.test]
         case HubData():
             named = list((settings.data_files or {}).values())
+        case MixtureData(pairs=parts):
+            splits = [(part.train, part.validation, part.test) for part in parts]
+            named = [files for part in splits for sides in part for files in sides or ()]
     for files in named:
         for path in [files] if isinstance(files, str) else files or []:
             if Path(path).exists() and not Path(path).is_file():
@@ -82,20 +102,23 @@ def load_corpus(settings: DataSettings) -> Corpus:
                 for name, pairs in splits.items()
             }
             return Corpus(texts["train"], texts["validation"], texts["test"])
-        case FilesData(train=train, validation=validation, test=test):
-            valid = _read_split(validation, "data.validation")
-            assert valid is not None
+        case FilesData(train=files):
+            held_out = _read_split(settings.validation, "data.validation")
+            assert held_out is not None
             return Corpus(
-                read_parallel_files(train.source, train.target, "data.train"),
-                valid,
-                _read_split(test, "data.test"),
+                read_parallel_files(files.source, files.target, "data.train"),
+                held_out,
+                _read_split(settings.test, "data.test"),
             )
         case TableData():
             return _read_tables(settings)
         case Multi30kData():
-            return Corpus(*(_read_multi30k(settings, name) for name in ("train", "val", "test_2016_flickr")))
+            train, validation, test = (_read_multi30k(settings, name) for name in MULTI30K_NAMES)
+            return Corpus(train, validation, test)
         case HubData():
             return _load_from_hub(settings)
+        case MixtureData():
+            return _read_mixture(settings)
 
 
 def _read_split(files: TextPair | OptionalTextPair | str, key: str) -> ParallelText | None:
@@ -122,6 +145,35 @@ def _read_tables(settings: TableData) -> Corpus:
     assert train is not None
     assert validation is not None
     return Corpus(train, validation, test)
+
+
+def _read_mixture(settings: MixtureData) -> Corpus:
+    texts: dict[str, ParallelText | None] = {}
+    sizes: dict[str, list[int]] = {}
+    for split in ("train", "validation", "test"):
+        parts = []
+        for number, part in enumerate(settings.pairs):
+            files = getattr(part, split)
+            key = f"data.pairs.{number}.{split}"
+            parts.append(
+                ParallelText([], []) if files is None else read_parallel_files(files[0], files[1], key)
+            )
+        sizes[split] = [len(part.source) for part in parts]
+        source, target = (
+            [line for part in parts for line in getattr(part, side)] for side in ("source", "target")
+        )
+        texts[split] = ParallelText(source, target) if source else None
+    train, validation = texts["train"], texts["validation"]
+    assert train is not None
+    assert validation is not None
+    groups = Groups(
+        names=[f"{part.source}-{part.target}" for part in settings.pairs],
+        tags=[tag_of(part.target) for part in settings.pairs] if settings.has_tags else None,
+        weights=[part.weight for part in settings.pairs],
+        temperature=settings.temperature,
+        sizes=sizes,
+    )
+    return Corpus(train, validation, texts["test"], groups)
 
 
 def _load_from_hub(settings: HubData) -> Corpus:

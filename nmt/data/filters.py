@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from nmt.words import nearest
 from nmt.config import FilterSettings
 from nmt.data.characters import OTHER, SCRIPTS, script_shares
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.fingerprints import BLANK, Fingerprints, Mask, are_among, are_repeated
 from nmt.errors import DataError, SettingsError
+from nmt.words import nearest
 
 Counts = dict[str, int]
 
@@ -37,7 +37,8 @@ def filter_corpus(
         return corpus, train, counts
     indices = np.flatnonzero(kept).tolist()
     text = ParallelText([corpus.train.source[i] for i in indices], [corpus.train.target[i] for i in indices])
-    return Corpus(text, corpus.validation, corpus.test), train.select(kept), counts
+    groups = corpus.groups and corpus.groups.keep(kept)
+    return Corpus(text, corpus.validation, corpus.test, groups), train.select(kept), counts
 
 
 def describe(counts: Counts) -> str:

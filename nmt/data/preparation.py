@@ -50,7 +50,7 @@ class PreparedCorpus:
 
 
 def prepare_corpus(corpus: Corpus, settings: FilterSettings) -> PreparedCorpus:
-    """Apply the filters to training text, and compare what is left with validation and test text.
+    """Apply the filters to training text, compare what is left with validation and test text, and put tags before it.
 
     Raises DataError if no training pair stays.
     """
@@ -60,4 +60,4 @@ def prepare_corpus(corpus: Corpus, settings: FilterSettings) -> PreparedCorpus:
     overlaps = {
         split: find_overlap(held_out, train) for split, held_out in prints.items() if split != "train"
     }
-    return PreparedCorpus(filtered, len(corpus.train.source), counts, overlaps)
+    return PreparedCorpus(filtered.tagged(), len(corpus.train.source), counts, overlaps)

@@ -115,31 +115,49 @@ class Tokenizer:
         return cls(vocabulary, vocabulary if target is None else Vocabulary(target))
 
 
-def obtain_tokenizer(settings: TokenizerSettings, text: ParallelText) -> Tokenizer:
+def obtain_tokenizer(
+    settings: TokenizerSettings, text: ParallelText, symbols: Sequence[str] = ()
+) -> Tokenizer:
     """Load the tokenizer that the settings name, or train it on `text`; a trained one is kept in the cache.
 
+    `symbols` are pieces that the source vocabulary has in any case, and never takes apart.
     Raises DataError for a file that is no SentencePiece model, SettingsError for a vocabulary that the text
     does not allow.
     """
     if settings.model is not None:
         try:
             with open(settings.model, "rb") as file:
-                return Tokenizer.of_models(file.read())
+                return _with_symbols(Tokenizer.of_models(file.read()), symbols)
         except FileNotFoundError:
             raise DataError(f"tokenizer.model: no such file: {settings.model}") from None
         except OSError as error:
             raise DataError(f"tokenizer.model: a readable file is needed; got {error}") from None
     if settings.joint:
-        return Tokenizer.of_models(_train(settings, [text.source, text.target]))
-    return Tokenizer.of_models(_train(settings, [text.source]), _train(settings, [text.target]))
+        return Tokenizer.of_models(_train(settings, [text.source, text.target], symbols))
+    return Tokenizer.of_models(_train(settings, [text.source], symbols), _train(settings, [text.target]))
 
 
-def _train(settings: TokenizerSettings, sides: list[list[str]]) -> bytes:
-    key = content_key("tokenizer", settings.model_dump_json(), *sides)
-    return cached_file(f"tokenizer-{key}.model", lambda: _train_sentencepiece(settings, sides)).read_bytes()
+def _with_symbols(tokenizer: Tokenizer, symbols: Sequence[str]) -> Tokenizer:
+    """Return a tokenizer whose source vocabulary has these pieces. Raises SettingsError if it lacks one."""
+    for symbol in symbols:
+        if symbol not in tokenizer.source.pieces:
+            raise SettingsError(
+                [f"tokenizer.model: a vocabulary with the piece {symbol} is needed; got none"]
+            )
+    return tokenizer
 
 
-def _train_sentencepiece(settings: TokenizerSettings, sides: list[list[str]]) -> bytes:
+def _train(settings: TokenizerSettings, sides: list[list[str]], symbols: Sequence[str] = ()) -> bytes:
+    named = [",".join(symbols)] if symbols else []
+    key = content_key("tokenizer", settings.model_dump_json(), *named, *sides)
+    return cached_file(
+        f"tokenizer-{key}.model", lambda: _train_sentencepiece(settings, sides, symbols)
+    ).read_bytes()
+
+
+def _train_sentencepiece(
+    settings: TokenizerSettings, sides: list[list[str]], symbols: Sequence[str]
+) -> bytes:
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -157,6 +175,7 @@ def _train_sentencepiece(settings: TokenizerSettings, sides: list[list[str]]) ->
             unk_id=1,
             bos_id=2,
             eos_id=3,
+            user_defined_symbols=list(symbols),
             minloglevel=2,
         )
     except RuntimeError as error:

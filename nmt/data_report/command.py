@@ -21,7 +21,9 @@ def report_on_data(settings: DataReportSettings) -> str:
         _require_writable(key, name, settings.overwrite)
     corpus = load_corpus(settings.data)
     prepared = prepare_corpus(corpus, settings.data.filter)
-    tokenizer = obtain_tokenizer(settings.tokenizer, prepared.corpus.train)
+    groups = prepared.corpus.groups
+    symbols = groups.symbols if groups else ()
+    tokenizer = obtain_tokenizer(settings.tokenizer, prepared.corpus.train, symbols)
     named = {"train": corpus.train, "validation": corpus.validation, "test": corpus.test}
     texts = {split: text for split, text in named.items() if text is not None}
     measures = measure_corpus(texts, prepared, tokenizer, settings)

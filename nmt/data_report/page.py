@@ -6,7 +6,7 @@ from nmt import __version__
 from nmt.data.filters import describe
 from nmt.data_report.findings import find
 from nmt.data_report.measures import CorpusMeasures, SplitMeasures, Texts
-from nmt.data_report.sides import CharacterCount, Lengths
+from nmt.data_report.sides import CharacterCount, Lengths, is_control
 from nmt.data_report.text import PAIR_ROWS, SIDE_ROWS
 from nmt.pages.charts import COLOURS, Axis, bars, histogram, lines
 from nmt.pages.page import Section, figure, grid, notes, page, table
@@ -51,6 +51,7 @@ def _charts(own: SplitMeasures) -> list[str]:
     alignment, number, sides = own.alignment, own.num_pairs, (own.source, own.target)
     has_spaces = not any(script in NO_SPACES for side in sides for script in side.main_scripts)
     unit = "words" if has_spaces else "characters"
+    lengths: list[Lengths] = [getattr(side, unit) for side in sides]
     values = _thin(alignment.correlations)
     step = number / max(len(values), 1)
     marked = [(stretch.first_line, stretch.last_line) for stretch in own.alignment.stretches]
@@ -63,7 +64,7 @@ def _charts(own: SplitMeasures) -> list[str]:
         marked,
     )
     return [
-        figure(f"{unit.capitalize()} in a line", _lengths(*(getattr(side, unit) for side in sides), unit)),
+        figure(f"{unit.capitalize()} in a line", _lengths(lengths[0], lengths[1], unit)),
         figure(
             "Length of the target to that of the source",
             histogram(
@@ -102,7 +103,7 @@ def _lengths(source: Lengths, target: Lengths, label: str) -> str:
         f"{label} in a line",
         edges,
         {"source": one_counts, "target": other_counts},
-        f"{label}, the last bar and more",
+        f"{label}; beyond the 99th percentile in the last bar",
     )
 
 
@@ -155,7 +156,7 @@ def _counts(counts: list[CharacterCount]) -> list[tuple[str, float]]:
 def _shown(count: CharacterCount) -> str:
     if count.character == " ":
         return "space"
-    return count.character if count.character.isprintable() else count.name
+    return count.name if is_control(count.character) else count.character
 
 
 def _near_duplicates(measures: CorpusMeasures, texts: Texts) -> str:

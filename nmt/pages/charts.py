@@ -11,7 +11,7 @@ LEFT, RIGHT, TOP, BOTTOM = 42, 10, 26, 36
 COLOURS = ("#1f5fa8", "#c4530f", "#2e7d32", "#7b3fa0")
 INK, FAINT = "#3d4752", "#dfe4e9"
 BAR_HEIGHT = 22
-MAX_BAR_LABEL = 20  # characters
+MAX_BAR_LABEL = 18  # characters
 
 Series = Mapping[str, Sequence[float | None]]
 

@@ -18,7 +18,9 @@ h2 { font-size: 1.2rem; margin: 36px 0 10px; }
 h3 { font-size: .98rem; margin: 0 0 6px; }
 p { margin: 0 0 10px; max-width: 46rem; }
 .faint, footer, figcaption { color: #55606b; font-size: .88rem; }
-.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 330px), 1fr)); gap: 16px; }
+.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 330px), 1fr)); gap: 16px;
+  align-items: start;
+}
 .card {
   background: #fff; border: 1px solid #dfe4e9; border-radius: 10px; padding: 14px 16px; margin: 0;
   min-width: 0;

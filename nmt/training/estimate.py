@@ -7,7 +7,7 @@ import torch
 from nmt.config import TrainSettings
 from nmt.files import read_json
 from nmt.run_directory import STATE, RunDirectory
-from nmt.training.session import Prepared, plan_lines, prepare
+from nmt.training.preparation import Prepared, plan_lines, prepare
 from nmt.training.trainer import Trainer
 
 NUM_UNTIMED = 3  # updates that come first, since memory, kernels and caches are new to them

@@ -4,112 +4,32 @@ import contextlib
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from nmt.check import flatten
 from nmt.config import (
-    DataSettings,
-    FilesData,
-    GrammarData,
-    HubData,
-    Multi30kData,
-    TrainingSettings,
     TrainSettings,
 )
-from nmt.data.batching import padding_share
-from nmt.data.cache import content_key
-from nmt.data.corpus import Corpus, load_corpus, require_files
-from nmt.data.dataset import LeftOut, load_dataset, select_pairs
-from nmt.data.preparation import PreparedCorpus, prepare_corpus
-from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
-from nmt.data.word_vectors import read_word_vectors
-from nmt.device import choose_device, choose_precision, require_determinism
+from nmt.data.corpus import Corpus
 from nmt.errors import RunError
 from nmt.evaluation.plain_text import find_mark
 from nmt.evaluation.scoring import Evaluation
-from nmt.files import require_plain
-from nmt.models.build import build_model
-from nmt.models.interface import Seq2Seq
-from nmt.run_directory import MODEL_WEIGHTS, RunDirectory, require_weights, to_json, write_atomically
-from nmt.tracking.build import figures_of, open_tracker, require_tracker
+from nmt.run_directory import RunDirectory, to_json, write_atomically
+from nmt.tracking.build import figures_of, open_tracker
 from nmt.tracking.interface import Tracker
 from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint
-from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.log_file import log_file
-from nmt.training.pairs import training_pairs
+from nmt.training.preparation import plan_lines, prepare
 from nmt.training.record import Recorder, describe_machine
 from nmt.training.trainer import IsHopeless, Trainer
 from nmt.training.validation import evaluate_model
-from nmt.weights import read_shapes
 
 logger = logging.getLogger(__name__)
 
 # Texts drawn anew from the test text for the intervals of its scores: as many as sacreBLEU takes.
 NUM_RESAMPLES = 1000
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A run whose settings, device, data and tokenizer are known to be good, and of which nothing is written yet."""
-
-    trainer: Trainer
-    corpus: Corpus
-    text: PreparedCorpus
-    tokenizer: Tokenizer
-    left_out: LeftOut
-    resuming: bool
-
-
-def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
-    """Load text, tokenizer and model of a run. Raises UserError for what the user can mend."""
-    require_determinism(settings.deterministic)
-    require_tracker(settings.tracking)
-    device = choose_device(settings.device)
-    dtype = choose_precision(settings.precision, device)
-    resuming = run.config_path.exists()
-    if resuming and not settings.resume:
-        raise RunError(
-            f"run: a new folder is needed, or resume=true to go on; got {run.path}, which holds a run"
-        )
-    is_taken = run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir()))
-    if is_taken and not settings.resume:
-        raise RunError(f"run: a new or empty folder is needed; got {run.path}")
-    if run.path.is_dir():
-        require_plain(run.path)  # what is written there is not to go elsewhere
-    if resuming:
-        require_files(settings.data)
-    text = prepare_corpus(load_corpus(settings.data), settings.data.filter)
-    corpus = text.corpus
-    tokenizer = (
-        run.read_tokenizer(settings.tokenizer.joint)
-        if resuming
-        else obtain_tokenizer(settings.tokenizer, corpus.train)
-    )
-    dataset = load_dataset(corpus.train, tokenizer)
-    selected, left_out = select_pairs(dataset, settings.data.max_length)
-    if steps := run.steps():
-        require_weights(settings.model, tokenizer, _newest_readable(run, steps))
-    torch.manual_seed(settings.seed)
-    model = build_model(settings.model, tokenizer)
-    if not steps:  # also where a run goes on that stopped before its first checkpoint
-        start_from(settings.training, model, tokenizer)
-    freeze(model, settings.training.freeze)
-    trainer = Trainer(
-        settings,
-        run,
-        model,
-        tokenizer,
-        training_pairs(settings, dataset, selected, tokenizer, device),
-        (corpus.validation, load_dataset(corpus.validation, tokenizer)),
-        device,
-        dtype,
-    )
-    trainer.progress.origins = origins(corpus, tokenizer)
-    return Prepared(trainer, corpus, text, tokenizer, left_out, resuming)
 
 
 def train(
@@ -122,7 +42,7 @@ def train(
     Raises UserError for what the user can mend.
     """
     prepared = prepare(settings, run)
-    trainer, corpus, left_out = prepared.trainer, prepared.corpus, prepared.left_out
+    trainer, corpus, left_out = prepared.trainer, prepared.text.corpus, prepared.left_out
     recorder = Recorder(run, describe_machine(trainer.device, trainer.dtype))
     with naming_last_checkpoint(run), log_file(run.path / "train.log"):
         if run.config_path.exists() != prepared.resuming:
@@ -182,47 +102,6 @@ def _shown(trainer: Trainer, resuming: bool) -> Iterator[Tracker]:
         tracker.close()
 
 
-def _newest_readable(run: RunDirectory, steps: list[int]) -> list[Path]:
-    """Return the newest checkpoint whose weights have a header; none, where all are damaged, which is said later."""
-    for step in reversed(steps):
-        with contextlib.suppress(RunError):
-            read_shapes(run.step_path(step) / MODEL_WEIGHTS)
-            return [run.step_path(step)]
-    return []
-
-
-def origins(corpus: Corpus, tokenizer: Tokenizer) -> dict[str, str]:
-    """Return hashes of what a run learns from, by the keys that it comes from: a run goes on with the same alone."""
-    return {
-        "data.train": content_key(corpus.train.source, corpus.train.target),
-        "data.validation": content_key(corpus.validation.source, corpus.validation.target),
-        "tokenizer": content_key(tokenizer.source.model, tokenizer.target.model),
-    }
-
-
-def start_from(settings: TrainingSettings, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    """Replace first weights by those of another run and by word vectors, where the settings name them."""
-    if settings.from_run is not None:
-        other = RunDirectory.existing(settings.from_run, "training.from_run")
-        try:
-            other_model, other_tokenizer = other.load_model("best")
-        except RunError as error:
-            raise RunError(f"training.from_run: {str(error).removeprefix('run: ')}") from None
-        copied = copy_matching(
-            model, tokenizer, dict(other_model.named_parameters()), other_tokenizer, other.path
-        )
-        logger.info("start        from %s: %s", other.path, copied)
-    for side in ("source", "target"):
-        path = getattr(settings, f"{side}_vectors")
-        if path is not None:
-            embedding = getattr(model, f"{side}_embedding")
-            vocabulary = getattr(tokenizer, side)
-            key = f"training.{side}_vectors"
-            ids, vectors = read_word_vectors(path, key, vocabulary, embedding.embedding_dim)
-            set_word_vectors(embedding, ids, vectors)
-            logger.info("start        %d %s pieces of %d from %s", len(ids), side, vocabulary.size, path)
-
-
 def final_test(
     settings: TrainSettings,
     run: RunDirectory,
@@ -245,43 +124,6 @@ def final_test(
     write_atomically(run.path / "test.json", to_json(evaluation.as_dict()))
     recorder.note_test(evaluation, hypotheses, time.monotonic() - began)
     return evaluation
-
-
-def plan_lines(prepared: Prepared) -> list[str]:
-    """Say what a run is going to do, a line for each part."""
-    trainer, corpus, tokenizer = prepared.trainer, prepared.corpus, prepared.tokenizer
-    parameters = list(trainer.model.parameters())
-    num_parameters = sum(parameter.numel() for parameter in parameters)
-    num_frozen = sum(parameter.numel() for parameter in parameters if not parameter.requires_grad)
-    frozen = f", {num_frozen} of them frozen" if num_frozen else ""
-    updates = trainer.plan(trainer.progress.epoch)  # the one that training begins with
-    pairs = trainer.pairs
-    padding = 100 * padding_share(updates, pairs.source_lengths, pairs.target_lengths)
-    return [
-        f"run          {trainer.run.path}",
-        f"text         {_origin(trainer.settings.data)}",
-        f"data         {len(pairs)} training pairs, {pairs.source_lengths.sum()} + {pairs.target_lengths.sum()} "
-        f"tokens; {len(corpus.validation.source)} validation pairs; "
-        f"{len(corpus.test.source) if corpus.test else 'no'} test pairs",
-        f"vocabulary   {tokenizer.source.size} source, {tokenizer.target.size} target pieces",
-        f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
-        f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens, "
-        f"padding {padding:.1f} %",
-        f"device       {trainer.device}, {str(trainer.dtype).removeprefix('torch.')}",
-    ]
-
-
-def _origin(settings: DataSettings) -> str:
-    """Say where text comes from."""
-    match settings:
-        case GrammarData():
-            return "the built-in German and English; your own two files: data=files"
-        case FilesData(train=train):
-            return f"from {train.source if isinstance(train.source, str) else ', '.join(train.source)}"
-        case Multi30kData(directory=directory):
-            return f"Multi30k, from {directory}"
-        case HubData(path=path):
-            return f"the data set {path}"
 
 
 def _log_changes(own: Mapping[str, Any], settings: TrainSettings) -> None:

@@ -143,7 +143,7 @@ def test_what_splits_have_in_common_is_found(report, corpus):
         }
     assert found["overlaps"]["test"]["pair"] >= 10
     near = {(near["split"], near["of_split"]): near for near in found["near_duplicates"]}
-    assert near["test", "train"]["num_pairs"] >= 10
+    assert near["test", "train"]["num_pairs"] >= 8
     for line, of_line in near["test", "train"]["examples"]:
         one, other = corpus["test"][line - 1], corpus["train"][of_line - 1]
         grams = [

@@ -1,0 +1,191 @@
+"""What a training run is made of before anything of it is written: text, tokenizer, model, trainer."""
+
+import contextlib
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from nmt.config import (
+    DataSettings,
+    FilesData,
+    GrammarData,
+    HubData,
+    MixtureData,
+    Multi30kData,
+    TableData,
+    TrainingSettings,
+    TrainSettings,
+)
+from nmt.data.batching import padding_share
+from nmt.data.cache import content_key
+from nmt.data.corpus import Corpus, load_corpus, require_files
+from nmt.data.dataset import Int64Array, LeftOut, load_dataset, select_pairs
+from nmt.data.preparation import PreparedCorpus, prepare_corpus
+from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
+from nmt.data.word_vectors import read_word_vectors
+from nmt.device import choose_device, choose_precision, require_determinism
+from nmt.errors import RunError
+from nmt.files import require_plain
+from nmt.models.build import build_model
+from nmt.models.interface import Seq2Seq
+from nmt.run_directory import MODEL_WEIGHTS, RunDirectory, require_weights
+from nmt.tracking.build import require_tracker
+from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
+from nmt.training.pairs import training_pairs
+from nmt.training.trainer import Trainer
+from nmt.weights import read_shapes
+
+logger = logging.getLogger(__name__)
+
+# Texts drawn anew from the test text for the intervals of its scores: as many as sacreBLEU takes.
+NUM_RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run whose settings, device, data and tokenizer are known to be good, and of which nothing is written yet."""
+
+    trainer: Trainer
+    text: PreparedCorpus
+    tokenizer: Tokenizer
+    selected: Int64Array  # training pairs that are long and short enough, as often as they are to be seen
+    left_out: LeftOut
+    resuming: bool
+
+
+def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
+    """Load text, tokenizer and model of a run. Raises UserError for what the user can mend."""
+    require_determinism(settings.deterministic)
+    require_tracker(settings.tracking)
+    device = choose_device(settings.device)
+    dtype = choose_precision(settings.precision, device)
+    resuming = run.config_path.exists()
+    if resuming and not settings.resume:
+        raise RunError(
+            f"run: a new folder is needed, or resume=true to go on; got {run.path}, which holds a run"
+        )
+    is_taken = run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir()))
+    if is_taken and not settings.resume:
+        raise RunError(f"run: a new or empty folder is needed; got {run.path}")
+    if run.path.is_dir():
+        require_plain(run.path)  # what is written there is not to go elsewhere
+    if resuming:
+        require_files(settings.data)
+    text = prepare_corpus(load_corpus(settings.data), settings.data.filter)
+    corpus = text.corpus
+    tokenizer = (
+        run.read_tokenizer(settings.tokenizer.joint)
+        if resuming
+        else obtain_tokenizer(
+            settings.tokenizer, corpus.train, corpus.groups.symbols if corpus.groups else ()
+        )
+    )
+    dataset = load_dataset(corpus.train, tokenizer)
+    selected, left_out = select_pairs(dataset, settings.data.max_length)
+    if corpus.groups is not None:
+        selected = corpus.groups.repeat(selected, settings.seed)
+    if steps := run.steps():
+        require_weights(settings.model, tokenizer, _newest_readable(run, steps))
+    torch.manual_seed(settings.seed)
+    model = build_model(settings.model, tokenizer)
+    if not steps:  # also where a run goes on that stopped before its first checkpoint
+        start_from(settings.training, model, tokenizer)
+    freeze(model, settings.training.freeze)
+    trainer = Trainer(
+        settings,
+        run,
+        model,
+        tokenizer,
+        training_pairs(settings, dataset, selected, tokenizer, device),
+        (corpus.validation, load_dataset(corpus.validation, tokenizer)),
+        device,
+        dtype,
+    )
+    trainer.progress.origins = origins(corpus, tokenizer)
+    return Prepared(trainer, text, tokenizer, selected, left_out, resuming)
+
+
+def _newest_readable(run: RunDirectory, steps: list[int]) -> list[Path]:
+    """Return the newest checkpoint whose weights have a header; none, where all are damaged, which is said later."""
+    for step in reversed(steps):
+        with contextlib.suppress(RunError):
+            read_shapes(run.step_path(step) / MODEL_WEIGHTS)
+            return [run.step_path(step)]
+    return []
+
+
+def origins(corpus: Corpus, tokenizer: Tokenizer) -> dict[str, str]:
+    """Return hashes of what a run learns from, by the keys that it comes from: a run goes on with the same alone."""
+    return {
+        "data.train": content_key(corpus.train.source, corpus.train.target),
+        "data.validation": content_key(corpus.validation.source, corpus.validation.target),
+        "tokenizer": content_key(tokenizer.source.model, tokenizer.target.model),
+    }
+
+
+def start_from(settings: TrainingSettings, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    """Replace first weights by those of another run and by word vectors, where the settings name them."""
+    if settings.from_run is not None:
+        other = RunDirectory.existing(settings.from_run, "training.from_run")
+        try:
+            other_model, other_tokenizer = other.load_model("best")
+        except RunError as error:
+            raise RunError(f"training.from_run: {str(error).removeprefix('run: ')}") from None
+        copied = copy_matching(
+            model, tokenizer, dict(other_model.named_parameters()), other_tokenizer, other.path
+        )
+        logger.info("start        from %s: %s", other.path, copied)
+    for side in ("source", "target"):
+        path = getattr(settings, f"{side}_vectors")
+        if path is not None:
+            embedding = getattr(model, f"{side}_embedding")
+            vocabulary = getattr(tokenizer, side)
+            key = f"training.{side}_vectors"
+            ids, vectors = read_word_vectors(path, key, vocabulary, embedding.embedding_dim)
+            set_word_vectors(embedding, ids, vectors)
+            logger.info("start        %d %s pieces of %d from %s", len(ids), side, vocabulary.size, path)
+
+
+def plan_lines(prepared: Prepared) -> list[str]:
+    """Say what a run is going to do, a line for each part."""
+    trainer, corpus, tokenizer = prepared.trainer, prepared.text.corpus, prepared.tokenizer
+    parameters = list(trainer.model.parameters())
+    num_parameters = sum(parameter.numel() for parameter in parameters)
+    num_frozen = sum(parameter.numel() for parameter in parameters if not parameter.requires_grad)
+    frozen = f", {num_frozen} of them frozen" if num_frozen else ""
+    updates = trainer.plan(trainer.progress.epoch)  # the one that training begins with
+    pairs = trainer.pairs
+    padding = 100 * padding_share(updates, pairs.source_lengths, pairs.target_lengths)
+    mixture = [f"mixture      {corpus.groups.describe(prepared.selected)}"] if corpus.groups else []
+    return [
+        f"run          {trainer.run.path}",
+        f"text         {_origin(trainer.settings.data)}",
+        f"data         {len(pairs)} training pairs, {pairs.source_lengths.sum()} + {pairs.target_lengths.sum()} "
+        f"tokens; {len(corpus.validation.source)} validation pairs; "
+        f"{len(corpus.test.source) if corpus.test else 'no'} test pairs",
+        *mixture,
+        f"vocabulary   {tokenizer.source.size} source, {tokenizer.target.size} target pieces",
+        f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
+        f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens, "
+        f"padding {padding:.1f} %",
+        f"device       {trainer.device}, {str(trainer.dtype).removeprefix('torch.')}",
+    ]
+
+
+def _origin(settings: DataSettings) -> str:
+    """Say where text comes from."""
+    match settings:
+        case GrammarData():
+            return "the built-in German and English; your own two files: data=files"
+        case FilesData(train=train):
+            return f"from {train.source if isinstance(train.source, str) else ', '.join(train.source)}"
+        case TableData(train=train):
+            return f"from {train if isinstance(train, str) else ', '.join(train)}"
+        case MixtureData(pairs=pairs):
+            return f"a mixture of {len(pairs)} pairs of languages"
+        case Multi30kData(directory=directory):
+            return f"Multi30k, from {directory}"
+        case HubData(path=path):
+            return f"the data set {path}"

@@ -1,0 +1,148 @@
+"""Several corpora at once: shares, tags, and a run that goes on."""
+
+import json
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file
+
+from nmt.check import check
+from nmt.composition import Command, compose
+from nmt.config import TrainSettings
+from nmt.data.corpus import load_corpus
+from nmt.data.groups import Groups
+from nmt.data.preparation import prepare_corpus
+from nmt.data.tokenizer import obtain_tokenizer
+from nmt.errors import SettingsError
+
+SIZES = {"de-en": 60, "de-fr": 20, "fr-en": 10}
+
+
+def groups_of(sizes, weights, temperature):
+    names = [str(number) for number in range(len(sizes))]
+    return Groups(names, None, weights, temperature, {"train": sizes})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "weights", "temperature", "shares"),
+    [
+        ([60, 20, 10], [1, 1, 1], 1.0, [6 / 9, 2 / 9, 1 / 9]),
+        ([60, 20, 10], [1, 3, 6], 1.0, [1 / 3, 1 / 3, 1 / 3]),
+        ([60, 40], [1, 1.2], 1.0, [60 / 108, 48 / 108]),
+        ([1600, 100], [1, 1], 2.0, [0.8, 0.2]),
+        ([1000, 10], [1, 1], 100.0, [0.51, 0.49]),
+    ],
+)
+def test_each_corpus_has_its_share_and_no_pair_is_lost(sizes, weights, temperature, shares):
+    groups, total = groups_of(sizes, weights, temperature), sum(sizes)
+    repeated = groups.repeat(np.arange(total), seed=1)
+    edges = [0, *np.cumsum(sizes)]
+    counts = np.diff(np.searchsorted(repeated, edges))
+    assert (counts / len(repeated)).tolist() == pytest.approx(shares, abs=0.01)
+    times = np.bincount(repeated, minlength=total)
+    assert times.min() == 1
+    for low, high in pairwise(edges):
+        assert np.ptp(times[low:high]) <= 1, (
+            "within a corpus no pair is seen more often than any other, but once"
+        )
+    assert np.array_equal(repeated, groups.repeat(np.arange(total), seed=1))
+
+
+def test_a_corpus_of_which_nothing_is_left_has_no_share():
+    groups = groups_of([3, 2, 4], [1, 5, 1], 1.0)
+    assert groups.repeat(np.array([0, 1, 2, 5, 6, 7, 8]), seed=1).tolist() == [0, 1, 2, 5, 6, 7, 8]
+    kept = groups.keep(np.array([True, False, True, True, True, False, False, False, True]))
+    assert kept.sizes["train"] == [2, 2, 1]
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Write three corpora; return the override that names them."""
+    chance, named = random.Random(1), []
+    for name, size in SIZES.items():
+        source, target = name.split("-")
+        for split, number in (("train", size), ("valid", 3)):
+            rows = [
+                [f"{side} {split} {i} {chance.randint(0, 9)}" for side in (source, target)]
+                for i in range(number)
+            ]
+            for side, column in ((source, 0), (target, 1)):
+                (tmp_path / f"{name}.{split}.{side}").write_text("".join(f"{row[column]}\n" for row in rows))
+        files = {
+            split: f"[{tmp_path}/{name}.{split}.{source},{tmp_path}/{name}.{split}.{target}]"
+            for split in ("train", "valid")
+        }
+        named.append(
+            f"{{source: {source}, target: {target}, train: {files['train']}, validation: {files['valid']}, weight: {2 if source == 'fr' else 1}}}"
+        )
+    return f"pairs=[{', '.join(named)}]"
+
+
+def test_tags_come_before_source_lines_and_are_pieces(data_settings, parts):
+    settings = data_settings("mixture", parts)
+    plain = load_corpus(settings)
+    corpus = prepare_corpus(plain, settings.filter).corpus
+    assert corpus.train.source[0] == f"<2en> {plain.train.source[0]}"
+    assert corpus.train.source[60].startswith("<2fr> de train")
+    assert corpus.validation.source[6].startswith("<2en> fr valid")
+    assert corpus.train.target == plain.train.target
+    assert plain.tagged() == corpus
+    for kind in ("bpe", "unigram", "char"):
+        given = compose(Command.TRAIN, [f"tokenizer={kind}", "tokenizer.vocabulary_size=30"], None).values
+        source = obtain_tokenizer(
+            check(TrainSettings, given).tokenizer, corpus.train, corpus.groups.symbols
+        ).source
+        ids = source.encode(["<2fr> de train"])[0]
+        assert [source.pieces[i] for i in ids].count("<2fr>") == 1
+    untagged = data_settings("mixture", parts.replace("target: fr", "target: en"))
+    assert load_corpus(untagged).groups.tags is None
+    with pytest.raises(
+        SettingsError, match=r"^data.tags: on or auto is needed with several target languages; got off"
+    ):
+        data_settings("mixture", parts, "tags=off")
+
+
+def test_filters_keep_corpora_apart(data_settings, parts):
+    settings = data_settings("mixture", parts, "filter.duplicates=pair")
+    plain = load_corpus(settings)
+    for index in (1, 61, 62, 85):
+        plain.train.source[index], plain.train.target[index] = plain.train.source[0], plain.train.target[0]
+    groups = prepare_corpus(plain, settings.filter).corpus.groups
+    assert groups.sizes["train"] == [59, 18, 9]
+
+
+def test_a_run_of_many_languages_goes_on_and_translates(nmt, tmp_path, parts, tiny_training):
+    small = [option for option in tiny_training() if not option.startswith(("data.", "tokenizer."))]
+    in_lines = parts.replace("}, {", "},\n    {")
+    shared = [*small, "data=mixture", f"data.{in_lines}", "data.temperature=3", "tokenizer.vocabulary_size=60",
+              "device=cpu"]  # fmt: skip
+    done = nmt("train", "run=whole", *shared, "training.max_updates=8")
+    said = done.stderr.decode()
+    assert "mixture      de-en 60 pairs (" in said
+    assert "9 validation pairs" in said
+    for last in (3, 8):
+        nmt("train", "run=parts", "resume=true", *shared, f"training.max_updates={last}")
+    one, two = (
+        load_file(tmp_path / run / "checkpoints" / "step-000008" / "model.safetensors")
+        for run in ("whole", "parts")
+    )
+    assert all(tensor.equal(two[name]) for name, tensor in one.items())
+    refused = nmt("train", "run=parts", "resume=true", "data.temperature=1", code=2)
+    assert refused.stderr.startswith(b"nmt: data.temperature: 3.0")
+    given = nmt("translate", "run=whole", "target_language=fr", stdin=b"de train 1\n\n")
+    typed = nmt("translate", "run=whole", stdin=b"<2fr> de train 1\n\n")
+    assert given.stdout == typed.stdout
+    assert given.stdout.count(b"\n") == 2
+    assert b"each line needs a tag of its own: <2en>, <2fr>" in typed.stderr
+    assert b"tag" not in given.stderr
+    wrong = nmt("translate", "run=whole", "target_language=es", stdin=b"x\n", code=2)
+    assert wrong.stderr == b"nmt: target_language: one of en, fr is needed for this run; got es\n"
+    assert json.loads((tmp_path / "whole" / "config.json").read_text())["data"]["pairs"][2]["weight"] == 2.0
+    assert b"BLEU" in nmt("evaluate", "run=whole", "split=validation").stdout
+
+
+def test_a_run_without_tags_takes_no_language(nmt, trained_run):
+    done = nmt("translate", f"run={trained_run}", "target_language=en", stdin=b"x\n", code=2)
+    assert done.stderr == b"nmt: target_language: null is needed for this run; got en\n"
