@@ -15,7 +15,7 @@ from nmt.errors import DataError, RunError
 from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.comet import Comet
 from nmt.evaluation.plain_text import require_plain_text
-from nmt.evaluation.scoring import Evaluation, require_same_length, score_against
+from nmt.evaluation.scoring import Evaluation, Statistics, require_same_length, score_against
 from nmt.evaluation.significance import compare
 from nmt.evaluation.tables import (
     BucketRow,
@@ -136,12 +136,9 @@ def _report(
 
 def _by_length(systems: Sequence[System], text: TestText, settings: EvaluateSettings) -> list[BucketRow]:
     lengths = count_words(text.references[0] if text.source is None else text.source)
+    counted = [Statistics(one.hypotheses, text.references, settings.evaluation) for one in systems]
     return [
-        BucketRow(
-            bucket.name,
-            len(bucket.lines),
-            [score_bucket(bucket, one.hypotheses, text.references, settings.evaluation) for one in systems],
-        )
+        BucketRow(bucket.name, len(bucket.lines), [score_bucket(bucket, one) for one in counted])
         for bucket in sort_into_buckets(lengths, settings.length_buckets, lowest=0)
         if bucket.lines
     ]

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nmt.config import EvaluationSettings
-from nmt.evaluation.scoring import Score, score_against
+from nmt.evaluation.scoring import Score, Statistics
 
 
 @dataclass(frozen=True)
@@ -40,16 +39,9 @@ def sort_into_buckets(numbers: Sequence[int], bounds: Sequence[int], lowest: int
     ]
 
 
-def score_bucket(
-    bucket: Bucket,
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
-    settings: EvaluationSettings,
-    num_resamples: int | None = None,
-) -> list[Score]:
+def score_bucket(bucket: Bucket, statistics: Statistics, num_resamples: int | None = None) -> list[Score]:
     """Return BLEU and chrF of the lines of a bucket, which must not be empty; TER says little of few lines."""
-    chosen = [[lines[i] for i in bucket.lines] for lines in (hypotheses, *references)]
-    return score_against(chosen[0], chosen[1:], settings, num_resamples, with_ter=False)
+    return statistics.score(num_resamples, bucket.lines, with_ter=False)
 
 
 def count_words(lines: Sequence[str]) -> list[int]:

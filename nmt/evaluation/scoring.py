@@ -70,13 +70,13 @@ def bleu_name(settings: EvaluationSettings) -> str:
     return f"{'-'.join(parts)} BLEU".lstrip()
 
 
-def metrics(settings: EvaluationSettings, with_ter: bool = True) -> dict[str, Any]:
-    """Return sacreBLEU's BLEU, chrF and, as the slowest by far, TER by the names that their figures have."""
-    found: dict[str, Any] = {
+def metrics(settings: EvaluationSettings) -> dict[str, Any]:
+    """Return sacreBLEU's BLEU, chrF and TER by the names that their figures have."""
+    return {
         bleu_name(settings): BLEU(lowercase=settings.lowercase, tokenize=settings.tokenize),
         "chrF": CHRF(lowercase=settings.lowercase),
+        "TER": TER(case_sensitive=not settings.lowercase),
     }
-    return found | ({"TER": TER(case_sensitive=not settings.lowercase)} if with_ter else {})
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], settings: EvaluationSettings) -> float:
@@ -98,28 +98,46 @@ def score_against(
     references: Sequence[Sequence[str]],
     settings: EvaluationSettings,
     num_resamples: int | None = None,
-    with_ter: bool = True,
 ) -> list[Score]:
     """Return BLEU, chrF and TER of a translation against one reference or several, each with as many lines.
 
     With `num_resamples` each has an interval, by the bootstrap. Raises DataError as `require_same_length` does.
     """
-    require_same_length(hypotheses, references)
-    scores = []
-    for name, metric in metrics(settings, with_ter).items():
-        statistics = metric._extract_corpus_statistics(
-            list(hypotheses), [list(lines) for lines in references]
-        )
-        result = metric._aggregate_and_compute(statistics)
-        interval = None
-        if num_resamples is not None:
-            # What `corpus_score(n_bootstrap=…)` does, which cannot take the mean where some of the texts score 0.
-            metric.n_bootstrap = num_resamples
-            metric.seed, drawn = _bootstrap_resample(statistics, metric, num_resamples)
-            mean, half_width = estimate_ci(np.array([one.score for one in drawn], np.float64))
-            interval = Interval(float(mean), float(half_width))
-        scores.append(Score(name, float(result.score), str(metric.get_signature()), interval))
-    return scores
+    return Statistics(hypotheses, references, settings).score(num_resamples)
+
+
+class Statistics:
+    """What sacreBLEU counts in each line, from which it scores any of them without counting again."""
+
+    def __init__(
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]], settings: EvaluationSettings
+    ) -> None:
+        require_same_length(hypotheses, references)
+        self.metrics = metrics(settings)
+        self.of_lines = {
+            name: metric._extract_corpus_statistics(list(hypotheses), [list(lines) for lines in references])
+            for name, metric in self.metrics.items()
+        }
+
+    def score(
+        self, num_resamples: int | None = None, lines: Sequence[int] | None = None, with_ter: bool = True
+    ) -> list[Score]:
+        """Return the scores of the lines with these indices, at least one; of all, where there are none."""
+        scores = []
+        for name, metric in self.metrics.items():
+            if name == "TER" and not with_ter:
+                continue
+            chosen = self.of_lines[name] if lines is None else [self.of_lines[name][i] for i in lines]
+            result = metric._aggregate_and_compute(chosen)
+            interval = None
+            metric.n_bootstrap = num_resamples or 1
+            if num_resamples is not None:
+                # What `corpus_score(n_bootstrap=…)` does, which cannot take the mean where some of the texts score 0.
+                metric.seed, drawn = _bootstrap_resample(chosen, metric, num_resamples)
+                mean, half_width = estimate_ci(np.array([one.score for one in drawn], np.float64))
+                interval = Interval(float(mean), float(half_width))
+            scores.append(Score(name, float(result.score), str(metric.get_signature()), interval))
+        return scores
 
 
 def require_same_length(

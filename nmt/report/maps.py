@@ -19,7 +19,7 @@ from nmt.report.page import figure
 
 MAX_TOKENS = 40  # of a sentence whose attention is drawn
 NUM_POSITIONS, NUM_COLUMNS = 40, 64
-SMALL_CELL = 5
+SMALL_CELL = 7
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,8 @@ def kind_of_attention(config: dict[str, object]) -> str:
     if model["kind"] == "transformer":
         return (
             f"Scaled dot-product attention with {model['num_heads']} heads in {model['num_encoder_layers']} layers of "
-            f"the encoder and {model['num_decoder_layers']} of the decoder. The darker a cell, the larger its share."
+            f"the encoder and {model['num_decoder_layers']} of the decoder. The stronger the colour of a "
+            "cell, the larger its share."
         )
     attention = model["attention"]
     span = {

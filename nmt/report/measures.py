@@ -14,7 +14,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import Tokenizer
 from nmt.evaluation.buckets import Bucket, count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.findings import Findings, count_tokens, find, rarest, word_recall
-from nmt.evaluation.scoring import Evaluation, Score, score_against
+from nmt.evaluation.scoring import Evaluation, Score, Statistics
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import RunDirectory
 from nmt.training.metrics import read_metrics
@@ -115,15 +115,13 @@ def measure(
     model, tokenizer = run.load_model(checkpoint)
     text, references = context.text, [context.text.target]
     hypotheses = translate_text(model, tokenizer, text.source, decoding, device, dtype)
-    scores = score_against(hypotheses, references, context.evaluation, context.num_resamples)
+    statistics = Statistics(hypotheses, references, context.evaluation)
+    scores = statistics.score(context.num_resamples)
     loss = text_loss(model, tokenizer, text, decoding, device, dtype)
     metric = CHRF(lowercase=context.evaluation.lowercase)
 
     def by(buckets: Sequence[Bucket]) -> list[list[Score]]:
-        return [
-            score_bucket(bucket, hypotheses, references, context.evaluation, context.num_resamples)
-            for bucket in buckets
-        ]
+        return [score_bucket(bucket, statistics, context.num_resamples) for bucket in buckets]
 
     folders = run.find_checkpoints(checkpoint)
     return Measures(

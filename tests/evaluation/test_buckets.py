@@ -4,6 +4,7 @@ import sacrebleu
 
 from nmt.config import EvaluationSettings
 from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
+from nmt.evaluation.scoring import Statistics
 
 
 def test_every_line_is_in_one_bucket():
@@ -24,6 +25,6 @@ def test_scores_of_a_bucket_are_sacrebleus():
     short, long = sort_into_buckets(count_words(references), [3])
     assert (short.lines, long.lines) == ([0], [1, 2])
     settings = EvaluationSettings(lowercase=False, tokenize="13a")
-    bleu, chrf = score_bucket(long, hypotheses, [references], settings)
+    bleu, chrf = score_bucket(long, Statistics(hypotheses, [references], settings))
     assert bleu.value == sacrebleu.corpus_bleu(hypotheses[1:], [references[1:]]).score
     assert chrf.value == sacrebleu.corpus_chrf(hypotheses[1:], [references[1:]]).score

@@ -15,6 +15,8 @@ from sacrebleu.metrics.chrf import CHRF
 
 from nmt.data import grammar
 
+pytestmark = pytest.mark.timeout(900)  # for three trainings, on machines that do much else
+
 HOSTILE = "<script>alert(1)</script> <img src=http://127.0.0.1/x onerror=alert(2)> </style> \"'&amp;"
 
 

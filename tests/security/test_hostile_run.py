@@ -13,12 +13,20 @@ from nmt.errors import RunError
 from nmt.weights import read_shapes
 
 FILES = (
-    "config.json", "tokenizer.model", "best.json", "last.json", "train.log", "metrics.jsonl", "test.json",
+    "config.json", "tokenizer.model", "best.json", "last.json", "train.log", "metrics.jsonl", "test.json", "run.json",
     "checkpoints/step-000002/model.safetensors", "checkpoints/step-000002/manifest.json",
     "checkpoints/step-000002/training.safetensors", "checkpoints/step-000002/state.json",
 )  # fmt: skip
 # Read by nobody who translates.
-SILENT = {"last.json", "train.log", "metrics.jsonl", "test.json", "training.safetensors", "state.json"}
+SILENT = {
+    "last.json",
+    "train.log",
+    "metrics.jsonl",
+    "test.json",
+    "run.json",
+    "training.safetensors",
+    "state.json",
+}
 
 
 def tree(folder: Path) -> dict[str, object]:
