@@ -210,6 +210,9 @@ def _run_job(
     if done is not None and done.state != "failed":
         return
     set_up_log()
+    if hydra.runtime.choices.get("hydra/launcher") != "basic":  # several at once: whose line is it?
+        for handler in logging.getLogger("nmt").handlers:
+            handler.setFormatter(logging.Formatter(f"[{number}] %(message)s"))
     logger.info("job %d        %s", number, setting)
     path = os.path.join(folder, str(number))
     pruner = Search(sweep, folder).pruner(number) if isinstance(sweep, OptunaSweep) else None

@@ -143,4 +143,8 @@ def require_optuna() -> Any:
 
 
 def _typed(values: Mapping[str, Any]) -> dict[str, str]:
-    return {key: value if isinstance(value, str) else repr(value) for key, value in values.items()}
+    """Return values as they would be typed; numbers in four digits, which say as much and can be read."""
+    return {
+        key: repr(float(f"{value:.4g}")) if isinstance(value, float) else str(value)
+        for key, value in values.items()
+    }

@@ -162,7 +162,11 @@ def test_joblib_trains_several_at_once_with_the_same_results(nmt, tmp_path, lear
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     options = [*learnable, "seed=1,2,3"]
     nmt("train", "-m", *options, "run=turns")
-    nmt("train", "-m", *options, "run=sweep", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
+    done = nmt(
+        "train", "-m", *options, "run=sweep", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", timeout=250
+    )
+    for job in range(3):
+        assert f"[{job}] update 40 epoch" in done.stderr.decode(), "each line says whose it is"
     for job in range(3):
         assert weights_of(tmp_path / "sweep" / str(job)) == weights_of(tmp_path / "turns" / str(job))
     began = [(tmp_path / "sweep" / str(job) / "config.json").stat().st_mtime for job in range(3)]
