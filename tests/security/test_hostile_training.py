@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from nmt.data.cache import content_key
 from nmt.data.lines import MAX_LINE_BYTES, read_raw_lines
 from nmt.errors import DataError
+from nmt.migration import ADDED_TO_DATA
 
 
 @pytest.fixture
@@ -91,6 +92,7 @@ SPOILT = {
                 "validation": {"source": "/dev/zero", "target": "/dev/zero"},
                 "test": {"source": None, "target": None},
                 "max_length": 9,
+                "filter": ADDED_TO_DATA["filter"],
             },
         ),
         "data: files are needed.*/dev/zero",
@@ -123,7 +125,14 @@ def test_text_of_a_run_is_in_files(refused, victim, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     run = victim()
     side = {"source": "pipe", "target": "pipe"}
-    data = {"kind": "files", "train": side, "validation": side, "test": side, "max_length": 9}
+    data = {
+        "kind": "files",
+        "train": side,
+        "validation": side,
+        "test": side,
+        "max_length": 9,
+        **ADDED_TO_DATA,
+    }
     run.edit_config("data", data)
     assert "data: files are needed, since the run names them; got pipe" in refused(
         "evaluate", f"run={run.path}"
