@@ -163,7 +163,7 @@ class Options:
                 raise UserError(
                     f"{argument}: no such option of nmt {command.value}; see nmt {command.value} --help"
                 )
-            elif command is Command.COMPARE and ("=" not in argument or Path(argument).is_dir()):
+            elif command.value == "compare" and ("=" not in argument or Path(argument).is_dir()):
                 runs.append(argument)
             else:
                 self.overrides.append(argument)

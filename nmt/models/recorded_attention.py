@@ -5,7 +5,7 @@ what each layer is given, and let the layers go on with what these weights make 
 model does.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from nmt.models.interface import AttentionMap
 from nmt.models.packing import Packing
 from nmt.models.positions import rotate
 from nmt.models.scaled_attention import combine, weigh
-from nmt.models.transformer_layers import CrossAttention, SelfAttention
+from nmt.models.transformer_layers import CrossAttention, Memory, SelfAttention
 
 
 @contextmanager
@@ -88,10 +88,10 @@ def _self_attention(
 
 
 def _cross_attention(
-    attention: CrossAttention, x: Tensor, layout: Packing, memory: Tensor, mask: Tensor
+    attention: CrossAttention, x: Tensor, layout: Packing, memories: Sequence[Memory]
 ) -> tuple[Tensor, Tensor]:
     """Return the weights (B', H, T', S'), and what `attention` returns for the same."""
     (queries,) = layout.to_heads(attention.query(x), 1, attention.num_heads)
-    keys, values = memory
+    (((keys, values), mask),) = memories  # outside of decoding all sentences are one group
     weights = weigh(queries, keys, mask.to(x.dtype), None)
     return weights, attention.output(layout.from_heads(combine(weights, values, None)))
