@@ -81,23 +81,20 @@ def complete(words: Sequence[str], commands: Sequence[str]) -> list[str]:
 def _of_command(command: str, before: Sequence[str], word: str) -> list[str]:
     page = reference.page(command)
     groups = {group.name: group.default for group in page.groups}
+    prefixes = {group.name: group.prefix for group in page.groups if group.prefix}
     key, equals, _ = word.partition("=")
     if equals and key in groups:
         return [f"{key}={choice}" for choice in reference.choices(key)]
     chosen = groups | dict(item.split("=", 1) for item in before if "=" in item)
-    group = key.split(".")[0]
     keys = {item.name: item for item in page.keys}
-    if group in groups and "." in key:
-        choice = chosen[group]
-        if choice in reference.choices(group):
-            keys |= {f"{group}.{item.name}": item for item in reference.all_keys(group, choice)}
+    for group, prefix in prefixes.items():
+        if key.startswith(prefix) and (choice := chosen[group]) in reference.choices(group):
+            keys |= {f"{prefix}{item.name}": item for item in reference.all_keys(group, choice)}
     if equals:
         values = keys[key].choices if key in keys else []
         return [f"{key}={value}" for value in ([*values, "last"] if key == "run" else values)]
     if word.startswith("-"):
         return [*OPTIONS, *(TRAIN_OPTIONS if command == "train" else ())]
     names = [f"{name}=" for name in keys]
-    if "." in key:
-        return names
-    with_keys = [name for name in groups if name != "experiment"]
-    return [*(f"{name}=" for name in groups), *(f"{name}." for name in with_keys), *names]
+    inside = [prefix for prefix in prefixes.values() if prefix != key]
+    return [*([] if "." in key else [f"{name}=" for name in groups]), *inside, *names]

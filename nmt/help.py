@@ -62,7 +62,7 @@ def command_page(command: str, topic: str | None = None) -> str:
                 f"--help: one of {', '.join(f'{name}={item}' for item in there)} is needed; got {topic}"
                 f"{nearest(choice, there)}"
             )
-        return _group_page(name, groups[name].default, [choice] if choice else reference.choices(name))
+        return _group_page(groups[name], [choice] if choice else reference.choices(name))
     described = _describe_key(command, name)
     if described is None:
         known = [*groups, *(key.name for key in page.keys), *_all_names(command)]
@@ -101,18 +101,15 @@ def _overview(command: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _group_page(group: str, default: str | None, choices: list[str]) -> str:
+def _group_page(group: reference.Group, choices: list[str]) -> str:
     parts = []
     for choice in choices:
-        page = reference.page(choice, group)
-        title = f"{group}={choice}" + ("  (unless another is chosen)" if choice == default else "")
+        page = reference.page(choice, group.name)
+        title = f"{group.name}={choice}" + ("  (unless another is chosen)" if choice == group.default else "")
         lines = [title, f"  {page.purpose}"]
         if page.base:
-            lines.append(f"  the keys of {group}={page.base}, with these changed:")
-        if group == "experiment":
-            lines += _columns([(f"{key.name}={key.default}", key.comment) for key in page.keys])
-        else:
-            lines += _columns([(f"{group}.{key.name}={key.default}", key.comment) for key in page.keys])
+            lines.append(f"  the keys of {group.name}={page.base}, with these changed:")
+        lines += _columns([(f"{group.prefix}{key.name}={key.default}", key.comment) for key in page.keys])
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
@@ -124,12 +121,12 @@ def _describe_key(command: str, name: str) -> str | None:
     for key in page.keys:
         if key.name == name:
             found.setdefault((key.default, key.comment), []).append(f"nmt {command}")
-    group, _, rest = name.partition(".")
-    if group != "experiment" and any(group == item.name for item in page.groups):
-        for choice in reference.choices(group):
-            for key in reference.all_keys(group, choice):
-                if key.name == rest:
-                    found.setdefault((key.default, key.comment), []).append(f"{group}={choice}")
+    for group in page.groups:
+        if group.prefix and name.startswith(group.prefix):
+            for choice in reference.choices(group.name):
+                for key in reference.all_keys(group.name, choice):
+                    if group.prefix + key.name == name:
+                        found.setdefault((key.default, key.comment), []).append(f"{group.name}={choice}")
     if not found:
         return None
     lines = []
@@ -140,7 +137,7 @@ def _describe_key(command: str, name: str) -> str | None:
 
 def _all_names(command: str) -> list[str]:
     return [
-        f"{group.name}.{key.name}"
+        f"{group.prefix}{key.name}"
         for group in reference.page(command).groups
         if group.name != "experiment"
         for choice in reference.choices(group.name)

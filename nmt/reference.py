@@ -1,7 +1,7 @@
 """The keys of every command with their defaults and comments, read from the files in conf/ without Hydra."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 
@@ -31,11 +31,16 @@ class Key:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of settings, of which one choice is taken."""
+    """A group of settings, of which one choice is taken; a group inside of another is `outer/inner`."""
 
     name: str
     default: str | None
     comment: str
+
+    @property
+    def prefix(self) -> str:
+        """What its keys begin with."""
+        return "" if self.name == "experiment" else f"{self.name.replace('/', '.')}."
 
 
 @dataclass
@@ -61,8 +66,17 @@ def choices(group: str) -> list[str]:
 
 
 def page(name: str, group: str | None = None) -> Page:
-    """Return what is in the file of a command, or of a choice of a group."""
-    return parse(read(name, group))
+    """Return what is in the file of a command, with the groups inside of its groups, or of a choice of a group."""
+    found = parse(read(name, group))
+    if group is None:
+        for outer in list(found.groups):
+            inner = {
+                item.name: item
+                for choice in choices(outer.name)
+                for item in parse(read(choice, outer.name)).groups
+            }
+            found.groups += [replace(item, name=f"{outer.name}/{item.name}") for item in inner.values()]
+    return found
 
 
 def read(name: str, group: str | None = None) -> str:

@@ -29,21 +29,21 @@ def page() -> str:
         parts += [f"### nmt {command}\n", f"{_sentence(found.purpose.partition(': ')[2])}\n"]
         if found.groups:
             rows = [
-                f"| [`{group.name}`](#{group.name}) | `{group.default or 'null'}` | {_cell(group.comment)} |"
+                f"| [`{group.name}`](#{group.name.replace('/', '')}) | `{group.default or 'null'}` | {_cell(group.comment)} |"
                 for group in found.groups
             ]
             parts.append("\n".join(["| group | choice | |", "|---|---|---|", *rows]) + "\n")
-            groups |= {group.name: group.comment for group in found.groups}
+            groups |= {group.name: group.prefix for group in found.groups}
         parts.append(_table(found.keys, ""))
     parts.append("## Groups\n")
-    for group in groups:
+    for group, prefix in groups.items():
         parts.append(f"### {group}\n")
         for choice in reference.choices(group):
             found = reference.page(choice, group)
             parts += [f"#### {group}={choice}\n", f"{_sentence(found.purpose)}\n"]
             if found.base:
                 parts.append(f"The keys of `{group}={found.base}`, with these changed:\n")
-            parts.append(_table(found.keys, "" if group == "experiment" else f"{group}."))
+            parts.append(_table(found.keys, prefix))
     return "\n".join(parts)
 
 

@@ -58,8 +58,10 @@ def _alone(path: Path) -> Iterator[None]:
     with open(path, "w") as file:
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-        path.unlink(missing_ok=True)  # whoever waits has it open, and finds what was made
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)  # whoever waits has it open, and finds what was made
 
 
 def _fill(final: Path, make: Callable[[Path], None]) -> None:

@@ -130,7 +130,7 @@ class Statistics:
             chosen = self.of_lines[name] if lines is None else [self.of_lines[name][i] for i in lines]
             result = metric._aggregate_and_compute(chosen)
             interval = None
-            metric.n_bootstrap = num_resamples or 1
+            metric.n_bootstrap = num_resamples
             if num_resamples is not None:
                 # What `corpus_score(n_bootstrap=…)` does, which cannot take the mean where some of the texts score 0.
                 metric.seed, drawn = _bootstrap_resample(chosen, metric, num_resamples)
