@@ -29,7 +29,8 @@ def page() -> str:
         parts += [f"### nmt {command}\n", f"{_sentence(found.purpose.partition(': ')[2])}\n"]
         if found.groups:
             rows = [
-                f"| [`{group.name}`](#{group.name.replace('/', '')}) | `{group.default or 'null'}` | {_cell(group.comment)} |"
+                f"| [`{group.name}`](#{group.name.replace('/', '')}) | `{group.default or 'null'}` "
+                f"| {_cell(group.comment)} |"
                 for group in found.groups
             ]
             parts.append("\n".join(["| group | choice | |", "|---|---|---|", *rows]) + "\n")
