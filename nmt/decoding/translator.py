@@ -4,6 +4,7 @@ import copy
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from threading import Event
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, round_down, wu_penalty
-from nmt.decoding.side_by_side import deal, side_by_side
+from nmt.decoding.side_by_side import Stoppable, deal, side_by_side
 from nmt.models.interface import DecoderState, Seq2Seq
 
 # A batch consists of so many groups of sentences of about equal length.
@@ -113,7 +114,7 @@ class Translator:
         return state, torch.cat(limits)
 
     @torch.inference_mode()
-    def _search_batch(self, source: Ids, groups: Sequence[Int64Array]) -> list[list[int]]:
+    def _search_batch(self, source: Ids, groups: Sequence[Int64Array], stopped: Event) -> list[list[int]]:
         """Return the target ids of the sentences of `source` in `groups`, found together in one batch."""
         settings, vocabulary = self.settings, self.tokenizer.target
         state, limits = self._start(source, groups)
@@ -123,7 +124,7 @@ class Translator:
             EndAtLimit(vocabulary.eos_id, limits.to(self.device)),
         ]
         given = (
-            self.model,
+            Stoppable(self.model, stopped),
             state,
             int(limits.max()),
             vocabulary.bos_id,
