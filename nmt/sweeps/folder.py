@@ -7,11 +7,12 @@ from pathlib import Path
 import pydantic
 
 from nmt.errors import RunError
-from nmt.files import read_json
+from nmt.files import read_json, require_plain
 from nmt.run_directory import to_json, write_atomically
 
 FILE = "sweep.json"
 SWEEPS = Path("outputs/sweeps")
+OF_SUBMITIT = ".submitit"  # pickles, which submitit would load
 
 
 class SweepFile(pydantic.BaseModel):
@@ -43,6 +44,7 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
     if given is None:
         for folder in sorted(SWEEPS.glob(f"*/{FILE}"), key=lambda path: path.stat().st_mtime, reverse=True):
             if read_sweep(folder.parent) == list(overrides):
+                _require_safe(folder.parent)
                 return folder.parent
         raise RunError(
             f"run: the folder of the sweep is needed with resume=true, since none under {SWEEPS} began with the same "
@@ -65,7 +67,18 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
             f"run: the settings that the sweep in {folder} began with are needed to go on; got "
             f"{' '.join(extra) or 'another order'} and not {' '.join(missing) or 'theirs'}"
         )
+    _require_safe(folder)
     return folder
+
+
+def _require_safe(folder: Path) -> None:
+    """Raise RunError for a folder that would have something outside of it written, or a stranger's pickle loaded."""
+    if os.path.lexists(folder / OF_SUBMITIT):
+        raise RunError(
+            f"run: a sweep without {OF_SUBMITIT} is needed to go on, since that holds pickles; got {folder}; no job "
+            f"that has ended needs it: delete it"
+        )
+    require_plain(folder)
 
 
 def begin(folder: Path, overrides: Sequence[str]) -> None:

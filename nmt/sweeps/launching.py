@@ -132,7 +132,7 @@ class Sweep:
             self._launch(self.jobs)
             return
         assert isinstance(self.settings, OptunaSweep)
-        begun = self.search.begun()
+        begun = self.search.begun(self.space)
         while True:
             batch, begun = begun[: self.settings.at_once], begun[self.settings.at_once :]
             while len(batch) < self.settings.at_once and self.search.num_trials < self.settings.trials:
@@ -149,7 +149,7 @@ class Sweep:
     def write(self) -> list[Result]:
         """Write what all runs have come to up to now, and return it."""
         if self.search is not None:
-            self.jobs = [self._job(number, values) for number, values in self.search.all()]
+            self.jobs = [self._job(number, values) for number, values in self.search.all(self.space)]
         results = [read_result(self.folder, number, _setting(job, self.swept)) for number, job in self.jobs]
         write_results(self.folder, results)
         return results
@@ -213,7 +213,7 @@ def _run_job(
     if hydra.runtime.choices.get("hydra/launcher") != "basic":  # several at once: whose line is it?
         for handler in logging.getLogger("nmt").handlers:
             handler.setFormatter(logging.Formatter(f"[{number}] %(message)s"))
-    logger.info("job %d        %s", number, setting)
+    logger.info("job %d        %s", number, one_line(setting))
     path = os.path.join(folder, str(number))
     pruner = Search(sweep, folder).pruner(number) if isinstance(sweep, OptunaSweep) else None
     try:

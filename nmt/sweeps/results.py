@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pydantic
 
-from nmt.errors import RunError
+from nmt.errors import RunError, one_line
 from nmt.files import read_json
 from nmt.run_directory import STATE, RunDirectory, to_json, write_atomically
 
@@ -114,7 +114,7 @@ def table(results: Sequence[Result]) -> str:
             (
                 "*" if result is best else " ",
                 str(result.job),
-                result.setting or "(as it is)",
+                one_line(result.setting) or "(as it is)",
                 _number(result.validation_bleu),
                 test,
                 _number(result.minutes),

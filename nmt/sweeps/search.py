@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nmt.config import OptunaSweep
-from nmt.errors import UserError
+from nmt.errors import RunError, UserError, one_line
 from nmt.sweeps.results import JobRecord
 
 JOURNAL = "study.jsonl"
@@ -41,33 +41,40 @@ class Search:
         from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        path = str(folder / JOURNAL)
+        self.path = folder / JOURNAL
         self.settings = settings
-        self.study = optuna.create_study(
-            storage=optuna.storages.JournalStorage(JournalFileBackend(path, JournalFileOpenLock(path))),
-            study_name=NAME,
-            direction="maximize",
-            load_if_exists=True,
-            pruner=(
-                optuna.pruners.MedianPruner(n_startup_trials=settings.prune_after_trials)
-                if settings.prune
-                else optuna.pruners.NopPruner()
-            ),
-        )
+        backend = JournalFileBackend(str(self.path), JournalFileOpenLock(str(self.path)))
+        try:
+            self.study = optuna.create_study(
+                storage=optuna.storages.JournalStorage(backend),
+                study_name=NAME,
+                direction="maximize",
+                load_if_exists=True,
+                pruner=(
+                    optuna.pruners.MedianPruner(n_startup_trials=settings.prune_after_trials)
+                    if settings.prune
+                    else optuna.pruners.NopPruner()
+                ),
+            )
+        except Exception as error:  # Optuna trusts the file: what it raises depends on what is wrong there
+            raise RunError(
+                f"run: a readable {JOURNAL} is needed; got {self.path}: {type(error).__name__}: {error}"
+            ) from None
 
     @property
     def num_trials(self) -> int:
         """How many runs have been asked for."""
         return len(self.study.get_trials(deepcopy=False))
 
-    def begun(self) -> list[tuple[int, dict[str, str]]]:
+    def begun(self, space: Space) -> list[tuple[int, dict[str, str]]]:
         """Return the numbers and the values of the runs that have been asked for and not been told of."""
         running = self.study.get_trials(deepcopy=False, states=[self.optuna.trial.TrialState.RUNNING])
-        return [(trial.number, _typed(trial.params)) for trial in running]
+        numbers = {trial.number for trial in running}
+        return [(number, values) for number, values in self.all(space) if number in numbers]
 
-    def all(self) -> list[tuple[int, dict[str, str]]]:
-        """Return the numbers and the values of all runs."""
-        return [(trial.number, _typed(trial.params)) for trial in self.study.get_trials(deepcopy=False)]
+    def all(self, space: Space) -> list[tuple[int, dict[str, str]]]:
+        """Return the numbers and the values of all runs. Raises RunError where they are not of this space."""
+        return [self._read(trial, space) for trial in self.study.get_trials(deepcopy=False)]
 
     def ask(self, space: Space) -> tuple[int, dict[str, str]]:
         """Return the number and the values of a new run.
@@ -81,21 +88,45 @@ class Search:
             n_startup_trials=self.settings.random_trials,
             constant_liar=self.settings.at_once > 1,
         )
+        trial = self.study.ask(self._distributions(space))
+        return self._read(self.study.get_trials(deepcopy=False)[trial.number], space)
+
+    def _distributions(self, space: Space) -> dict[str, Any]:
+        """Return a space as Optuna knows it."""
         distributions = self.optuna.distributions
-        trial = self.study.ask(
-            {
-                key: distributions.CategoricalDistribution(values)
-                if isinstance(values, list)
-                else distributions.IntDistribution(
-                    int(values.low), int(values.high), log=values.is_log, step=int(values.step or 1)
+        return {
+            key: distributions.CategoricalDistribution(values)
+            if isinstance(values, list)
+            else distributions.IntDistribution(
+                int(values.low), int(values.high), log=values.is_log, step=int(values.step or 1)
+            )
+            if values.is_integer
+            else distributions.FloatDistribution(values.low, values.high, log=values.is_log, step=values.step)
+            for key, values in space.items()
+        }
+
+    def _read(self, trial: Any, space: Space) -> tuple[int, dict[str, str]]:
+        """Return the number and the values of a run.
+
+        They become overrides of Hydra's, and the file may be a stranger's: only what could have been asked for passes.
+        Raises RunError for anything else.
+        """
+        expected = self._distributions(space)
+        if trial.distributions != expected or trial.params.keys() != expected.keys():
+            got = ", ".join(f"{key}={value}" for key, value in trial.params.items()) or "none"
+            raise RunError(
+                f"run: values of {', '.join(space)} are needed, as the sweep searches them; got {one_line(got)} for "
+                f"run {trial.number} in {self.path}"
+            )
+        for key, value in trial.params.items():
+            span = space[key]
+            if isinstance(span, Span) and not (
+                type(value) in (int, float) and span.low <= value <= span.high
+            ):
+                raise RunError(
+                    f"run: {key} from {span.low} to {span.high} is needed; got {one_line(value)} for run "
+                    f"{trial.number} in {self.path}"
                 )
-                if values.is_integer
-                else distributions.FloatDistribution(
-                    values.low, values.high, log=values.is_log, step=values.step
-                )
-                for key, values in space.items()
-            }
-        )
         return trial.number, _typed(trial.params)
 
     def tell(self, number: int, record: JobRecord, validation_bleu: float | None) -> None:

@@ -213,22 +213,22 @@ def test_a_hopeless_run_is_ended(nmt, tmp_path, learnable):
     settings = OptunaSweep(
         kind="optuna", trials=4, at_once=1, random_trials=10, prune=True, prune_after_trials=2, seed=1
     )
-    search = Search(settings, tmp_path)
+    search, space = Search(settings, tmp_path), {"model.dropout": ["0.1", "0.2"]}
     for best in (30.0, 20.0):
-        number, _ = search.ask({"model.dropout": ["0.1", "0.2"]})
+        number, _ = search.ask(space)
         pruner = search.pruner(number)
         assert not any(pruner(update, best * update / 20) for update in (10, 20))
         search.tell(number, JobRecord(setting="", state="finished"), best)
-    number, _ = search.ask({"model.dropout": ["0.1", "0.2"]})
+    number, _ = search.ask(space)
     assert not search.pruner(number)(10, 13.0), "above the median of 15 and 10"
     later = Search(settings, tmp_path)
-    assert later.begun()[0][0] == number, "what has not ended is known to whoever goes on"
+    assert later.begun(space)[0][0] == number, "what has not ended is known to whoever goes on"
     pruner = later.pruner(number)
     assert not pruner(10, 0.0), "what was reported before the interruption stays"
     assert pruner(20, 14.0)
     later.tell(number, JobRecord(setting="", state="pruned"), 14.0)
-    assert later.begun() == []
-    assert [number for number, _ in later.all()] == [0, 1, 2]
+    assert later.begun(space) == []
+    assert [number for number, _ in later.all(space)] == [0, 1, 2]
 
 
 def test_runs_without_scores_and_ties_have_their_place_in_the_table(tmp_path):
