@@ -30,8 +30,16 @@ from nmt.config import GridSweep, OptunaSweep, SweepSettings, TrainSettings
 from nmt.errors import SettingsError, SweepError, UserError, one_line
 from nmt.reference import CONFIG_MODULE
 from nmt.sweeps import folder as sweep_folder
-from nmt.sweeps.results import JobRecord, Result, read_record, read_result, table, write_record, write_results
-from nmt.sweeps.search import Search, Span
+from nmt.sweeps.results import (
+    JobRecord,
+    Result,
+    print_results,
+    read_record,
+    read_result,
+    write_record,
+    write_results,
+)
+from nmt.sweeps.search import Search, Span, ends, require_optuna
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +68,7 @@ def run_sweep(overrides: list[str], config_directory: str | None, set_up_log: Ca
         logger.info("sweep        %s; the same command with resume=true goes on", sweep.folder)
         raise
     results = sweep.write()
-    print(table(results))
-    _print_best(results, sweep.folder)
+    print_results(results, sweep.folder)
     failed = [result for result in results if result.state == "failed"]
     if failed:
         told = "; ".join(f"{result.job} ({result.error})" for result in failed)
@@ -116,8 +123,9 @@ class Sweep:
                     raise SettingsError(
                         ["sweep: a key to search is needed, such as model.dropout=interval(0,0.4)"]
                     )
-                sweep_folder.begin(self.folder, identity)
-                self.search = Search(self.settings, self.folder)
+                require_optuna()
+                for values in ends(self.space):  # as for the last job of a grid
+                    self._check(self._job(0, values)[1])
         self.launcher = Plugins.instance().instantiate_launcher(
             hydra_context=HydraContext(config_loader=self.loader, callbacks=Callbacks(self.config)),
             task_function=functools.partial(_run_job, self.folder, self.swept, set_up_log, self.settings),
@@ -128,10 +136,10 @@ class Sweep:
         """Begin the sweep, or go on with it, until all runs have ended."""
         sweep_folder.begin(self.folder, self.identity)
         logger.info("sweep        %s", self.folder)
-        if self.search is None:
+        if isinstance(self.settings, GridSweep):
             self._launch(self.jobs)
             return
-        assert isinstance(self.settings, OptunaSweep)
+        self.search = Search(self.settings, self.folder)
         begun = self.search.begun(self.space)
         while True:
             batch, begun = begun[: self.settings.at_once], begun[self.settings.at_once :]
@@ -163,7 +171,7 @@ class Sweep:
                 )  # fmt: skip
         (jobs,) = BasicSweeper.split_arguments(of_runs, None)
         for job in jobs:  # what is wrong with the last one is said now, not when the others have been trained
-            check(TrainSettings, _without_sweep(self._compose(job)))
+            self._check(job)
         return list(enumerate(jobs))
 
     def _job(self, number: int, values: dict[str, str]) -> Job:
@@ -187,6 +195,10 @@ class Sweep:
                 ) from error
             for outcome in returns:
                 _ = outcome.return_value  # raises what a job did not note itself
+
+    def _check(self, overrides: list[str]) -> None:
+        values = self._compose(overrides)
+        check(TrainSettings, {key: value for key, value in values.items() if key != "sweep"})
 
     def _compose(self, overrides: list[str]) -> dict[str, Any]:
         return composition.to_values(self.loader.load_sweep_config(self.config, overrides))
@@ -278,6 +290,10 @@ def _span(override: Override) -> Span | list[str]:
             raise SettingsError(
                 [f"{override.key_or_group}: an interval that rises is needed; got {override.input_line}"]
             )
+        if "log" in value.tags and value.start <= 0:
+            raise SettingsError(
+                [f"{override.key_or_group}: an interval above 0 is needed for log; got {override.input_line}"]
+            )
         is_integer = isinstance(value.start, int) and isinstance(value.end, int)
         return Span(value.start, value.end, None, is_integer, "log" in value.tags)
     if isinstance(value, RangeSweep):
@@ -289,22 +305,13 @@ def _span(override: Override) -> Span | list[str]:
         is_integer = all(isinstance(number, int) for number in numbers)
         return Span(min(numbers), max(numbers), abs(value.step), is_integer)
     assert isinstance(value, ChoiceSweep) or override.is_discrete_sweep()
-    return list(override.sweep_string_iterator())
+    values = list(override.sweep_string_iterator())
+    if not values:
+        raise SettingsError(
+            [f"{override.key_or_group}: a choice is needed; got none by {override.input_line}"]
+        )
+    return values
 
 
 def _setting(overrides: Sequence[str], swept: frozenset[str]) -> str:
     return " ".join(override for override in overrides if override.partition("=")[0] in swept)
-
-
-def _without_sweep(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key != "sweep"}
-
-
-def _print_best(results: Sequence[Result], folder: Path) -> None:
-    from nmt.sweeps.results import best_of
-
-    best = best_of(results)
-    if best is not None:
-        print(f"best by validation BLEU: job {best.job}{f', {best.setting}' if best.setting else ''}")
-        print(f"to translate: nmt translate run={best.run} input=FILE output=FILE")
-    print(f"the same as data: {folder / 'results.json'}, {folder / 'results.tsv'}", flush=True)

@@ -134,6 +134,16 @@ def table(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
+def print_results(results: Sequence[Result], folder: Path) -> None:
+    """Print the table, which run is the best one, what to do with it, and where all of this is as data."""
+    print(table(results))
+    best = best_of(results)
+    if best is not None:
+        print(f"best by validation BLEU: job {best.job}{f', {best.setting}' if best.setting else ''}")
+        print(f"to translate: nmt translate run={best.run} input=FILE output=FILE")
+    print(f"the same as data: {folder / 'results.json'}, {folder / 'results.tsv'}", flush=True)
+
+
 def write_results(sweep: Path, results: Sequence[Result]) -> None:
     """Write results.json and results.tsv into the folder of a sweep."""
     best = best_of(results)

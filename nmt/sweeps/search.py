@@ -1,7 +1,7 @@
 """A search for good settings by Optuna (Akiba et al. 2019), whose state is lines of JSON in the sweep's folder."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,16 @@ class Span:
 
 Space = Mapping[str, Span | list[str]]
 """What is searched: for each key its numbers, or the values to choose from as they would be typed."""
+
+
+def ends(space: Space) -> Iterator[dict[str, str]]:
+    """Yield values for runs that have both ends of all numbers, and each value of all lists."""
+    choices = {
+        key: span if isinstance(span, list) else [_typed({key: end})[key] for end in (span.low, span.high)]
+        for key, span in space.items()
+    }
+    for place in range(max(map(len, choices.values()))):
+        yield {key: values[min(place, len(values) - 1)] for key, values in choices.items()}
 
 
 class Search:
