@@ -1,6 +1,7 @@
 """A search for good settings by Optuna (Akiba et al. 2019), whose state is lines of JSON in the sweep's folder."""
 
 import logging
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,9 @@ class Search:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.path = folder / JOURNAL
         self.settings = settings
-        backend = JournalFileBackend(str(self.path), JournalFileOpenLock(str(self.path)))
+        lock = JournalFileOpenLock(str(self.path))
+        backend = JournalFileBackend(str(self.path), lock)
+        _cut_torn_line(self.path, lock)
         try:
             self.study = optuna.create_study(
                 storage=optuna.storages.JournalStorage(backend),
@@ -181,6 +184,18 @@ def require_optuna() -> Any:
             f"sweep: optuna is needed for sweep=optuna; got {error}; pip install 'nmt[optuna]'"
         ) from None
     return optuna
+
+
+def _cut_torn_line(path: Path, lock: Any) -> None:
+    """Cut what a kill has left of a line, behind which Optuna would write the next; under the lock all are whole."""
+    lock.acquire()
+    try:
+        content = path.read_bytes()
+        length = content.rfind(b"\n") + 1
+        if length < len(content):
+            os.truncate(path, length)
+    finally:
+        lock.release()
 
 
 def _typed(values: Mapping[str, Any]) -> dict[str, str]:

@@ -240,6 +240,34 @@ def test_a_hopeless_run_is_ended(nmt, tmp_path, learnable):
     assert [number for number, _ in later.all(space)] == [0, 1, 2]
 
 
+@pytest.fixture
+def search(tmp_path):
+    """Return a search of a single key, with its space."""
+    pytest.importorskip("optuna")
+    from nmt.config import OptunaSweep
+    from nmt.sweeps.search import Search, Span
+
+    settings = OptunaSweep(
+        kind="optuna", trials=4, at_once=1, random_trials=9, prune=True, prune_after_trials=2, seed=1
+    )
+    space = {"model.dropout": Span(0, 0.4), "seed": ["1", "2"]}
+    return lambda: (Search(settings, tmp_path), space)
+
+
+def test_what_a_kill_left_of_a_line_is_cut(search, tmp_path):
+    first, space = search()
+    asked = first.ask(space)
+    journal = tmp_path / "study.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + b'{"op_code":6,"worker_id"')
+    second, _ = search()
+    assert second.begun(space) == [asked]
+    second.ask(space)
+    third, _ = search()
+    assert len(third.begun(space)) == 2
+    assert third.begun(space)[0] == asked
+
+
 def test_runs_without_scores_and_ties_have_their_place_in_the_table(tmp_path):
     results = [
         Result(0, "a=1", "failed", "s/0", error="tab\tand\nline"),
