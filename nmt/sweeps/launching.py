@@ -143,7 +143,8 @@ class Sweep:
         begun = self.search.begun(self.space)
         while True:
             batch, begun = begun[: self.settings.at_once], begun[self.settings.at_once :]
-            while len(batch) < self.settings.at_once and self.search.num_trials < self.settings.trials:
+            num_runs = len(self.search.all(self.space))
+            for _ in range(min(self.settings.at_once - len(batch), self.settings.trials - num_runs)):
                 batch.append(self.search.ask(self.space))
             if not batch:
                 return

@@ -74,20 +74,22 @@ class Search:
                 f"run: a readable {JOURNAL} is needed; got {self.path}: {type(error).__name__}: {error}"
             ) from None
 
-    @property
-    def num_trials(self) -> int:
-        """How many runs have been asked for."""
-        return len(self.study.get_trials(deepcopy=False))
-
     def begun(self, space: Space) -> list[tuple[int, dict[str, str]]]:
         """Return the numbers and the values of the runs that have been asked for and not been told of."""
-        running = self.study.get_trials(deepcopy=False, states=[self.optuna.trial.TrialState.RUNNING])
-        numbers = {trial.number for trial in running}
-        return [(number, values) for number, values in self.all(space) if number in numbers]
+        runs, states = dict(self.all(space)), self.optuna.trial.TrialState
+        running = [trial.number for trial in self.study.get_trials(deepcopy=False, states=[states.RUNNING])]
+        for number in running:
+            if number not in runs:
+                self.study.tell(number, state=states.FAIL)
+        return [(number, runs[number]) for number in running if number in runs]
 
     def all(self, space: Space) -> list[tuple[int, dict[str, str]]]:
-        """Return the numbers and the values of all runs. Raises RunError where they are not of this space."""
-        return [self._read(trial, space) for trial in self.study.get_trials(deepcopy=False)]
+        """Return the numbers and the values of all runs, without those that a kill left half asked for.
+
+        Raises RunError where they are not of this space.
+        """
+        trials = self.study.get_trials(deepcopy=False)
+        return [self._read(trial, space) for trial in trials if not self._is_half(trial, space)]
 
     def ask(self, space: Space) -> tuple[int, dict[str, str]]:
         """Return the number and the values of a new run.
@@ -95,7 +97,7 @@ class Search:
         They depend on the seed and on what is known of the runs before alone, so a search that was interrupted
         goes on as one that was not.
         """
-        seed = np.random.SeedSequence([self.settings.seed, self.num_trials]).generate_state(1)[0]
+        seed = np.random.SeedSequence([self.settings.seed, len(self.all(space))]).generate_state(1)[0]
         self.study.sampler = self.optuna.samplers.TPESampler(
             seed=int(seed),
             n_startup_trials=self.settings.random_trials,
@@ -117,6 +119,12 @@ class Search:
             else distributions.FloatDistribution(values.low, values.high, log=values.is_log, step=values.step)
             for key, values in space.items()
         }
+
+    def _is_half(self, trial: Any, space: Space) -> bool:
+        """Say whether a run has but some of its values: Optuna writes them one after the other."""
+        states = self.optuna.trial.TrialState
+        is_open = trial.state in (states.RUNNING, states.FAIL)
+        return is_open and trial.distributions.items() < self._distributions(space).items()
 
     def _read(self, trial: Any, space: Space) -> tuple[int, dict[str, str]]:
         """Return the number and the values of a run.

@@ -268,6 +268,19 @@ def test_what_a_kill_left_of_a_line_is_cut(search, tmp_path):
     assert third.begun(space)[0] == asked
 
 
+def test_a_run_that_was_half_asked_for_is_none_and_asked_for_anew(search, tmp_path):
+    first, space = search()
+    first.ask(space)
+    _, lost = first.ask(space)
+    journal = tmp_path / "study.jsonl"
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))  # without its second key
+    second, _ = search()
+    assert [number for number, _ in second.begun(space)] == [0]
+    assert second.ask(space) == (2, lost)
+    assert [number for number, _ in second.all(space)] == [0, 2]
+    assert [number for number, _ in second.begun(space)] == [0, 2]
+
+
 def test_runs_without_scores_and_ties_have_their_place_in_the_table(tmp_path):
     results = [
         Result(0, "a=1", "failed", "s/0", error="tab\tand\nline"),
