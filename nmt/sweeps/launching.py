@@ -151,7 +151,7 @@ class Sweep:
             self._launch([self._job(number, values) for number, values in batch])
             for number, _ in batch:
                 record = read_record(self.folder, number)
-                if record is not None:
+                if record is not None and record.state != "failed":  # else it stays begun, to be tried again
                     result = read_result(self.folder, number, record.setting)
                     self.search.tell(number, record, result.validation_bleu)
 

@@ -151,7 +151,7 @@ class Search:
         return trial.number, _typed(trial.params)
 
     def tell(self, number: int, record: JobRecord, validation_bleu: float | None) -> None:
-        """Note how a run ended."""
+        """Note how a run ended that need not be tried again."""
         states = self.optuna.trial.TrialState
         if record.state == "pruned":
             self.study.tell(number, state=states.PRUNED)

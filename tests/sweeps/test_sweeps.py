@@ -212,6 +212,22 @@ def test_a_search_goes_on_as_if_it_had_not_been_interrupted(nmt, tmp_path, learn
         json.loads(line)
 
 
+def test_what_failed_in_a_search_is_tried_again(nmt, tmp_path, learnable):
+    pytest.importorskip("optuna")
+    command = [
+        *learnable, "training.max_updates=2", "sweep=optuna", "sweep.trials=1", "model.dropout=interval(0,0.4)",
+        "run=sweep",
+    ]  # fmt: skip
+    (tmp_path / "train.t").rename(tmp_path / "elsewhere")
+    nmt("train", "-m", *command, code=1)
+    (failed,) = results_of(tmp_path / "sweep")["runs"]
+    assert failed["state"] == "failed"
+    (tmp_path / "elsewhere").rename(tmp_path / "train.t")
+    nmt("train", "-m", *command, "resume=true")
+    (finished,) = results_of(tmp_path / "sweep")["runs"]
+    assert (finished["state"], finished["setting"]) == ("finished", failed["setting"])
+
+
 def test_a_hopeless_run_is_ended(nmt, tmp_path, learnable):
     """The first learns, the second cannot: at its first validation it is below the median of the first."""
     pytest.importorskip("optuna")
