@@ -42,10 +42,10 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
     if given is None and not resume:
         return Path(fresh)
     if given is None:
-        for folder in sorted(SWEEPS.glob(f"*/{FILE}"), key=lambda path: path.stat().st_mtime, reverse=True):
-            if read_sweep(folder.parent) == list(overrides):
-                _require_safe(folder.parent)
-                return folder.parent
+        for path in sorted(SWEEPS.glob(f"*/{FILE}"), key=lambda path: path.lstat().st_mtime, reverse=True):
+            if _began_with(path.parent, overrides):
+                _require_safe(path.parent)
+                return path.parent
         raise RunError(
             f"run: the folder of the sweep is needed with resume=true, since none under {SWEEPS} began with the same "
             "settings; got null"
@@ -69,6 +69,14 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
         )
     _require_safe(folder)
     return folder
+
+
+def _began_with(folder: Path, overrides: Sequence[str]) -> bool:
+    """Say whether a sweep began with these overrides; one that cannot be read is not the one that is looked for."""
+    try:
+        return read_sweep(folder) == list(overrides)
+    except RunError:
+        return False
 
 
 def _require_safe(folder: Path) -> None:
