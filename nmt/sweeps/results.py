@@ -1,6 +1,7 @@
 """What the runs of a sweep came to: read from their folders, and written as a table, as JSON and as TSV."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +11,8 @@ import pydantic
 from nmt.errors import RunError, one_line
 from nmt.files import read_json
 from nmt.run_directory import STATE, RunDirectory, to_json, write_atomically
+
+logger = logging.getLogger(__name__)
 
 State = Literal["finished", "pruned", "failed", "interrupted", "waiting"]
 FIELDS = (
@@ -81,18 +84,39 @@ def read_result(sweep: Path, job: int, setting: str) -> Result:
     figures: dict[str, Any] = {"error": record.error if record else None}
     run = RunDirectory(path)
     if steps := run.steps():
-        saved = read_json(run.step_path(steps[-1]) / STATE)
+        saved = _read(run.step_path(steps[-1]) / STATE)
+        seconds = _number_in(saved, "seconds")
         figures |= {
-            "validation_bleu": saved.get("best_bleu"),
-            "minutes": saved.get("seconds", 0.0) / 60,
-            "updates": saved.get("update"),
+            "validation_bleu": _number_in(saved, "best_bleu"),
+            "minutes": None if seconds is None else seconds / 60,
+            "updates": _number_in(saved, "update"),
         }
     if (path / "test.json").exists():
-        scores = read_json(path / "test.json")
+        scores = _read(path / "test.json")
         name = next((name for name in scores if name.endswith("bleu")), "bleu")  # it may be lower_case_bleu
-        low, high = scores.get("intervals", {}).get(name) or (None, None)
-        figures |= {"test_bleu": scores.get(name), "test_bleu_low": low, "test_bleu_high": high}
+        intervals = scores.get("intervals")
+        interval = intervals.get(name) if isinstance(intervals, dict) else None
+        ends = dict(enumerate(interval)) if isinstance(interval, list) else {}
+        figures |= {
+            "test_bleu": _number_in(scores, name),
+            "test_bleu_low": _number_in(ends, 0),
+            "test_bleu_high": _number_in(ends, 1),
+        }
     return Result(job, setting, state, str(path), **figures)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return what is in a file of a run; nothing where it is damaged, for the table tells of other runs as well."""
+    try:
+        return read_json(path)
+    except RunError as error:
+        logger.warning("%s", one_line(error))
+        return {}
+
+
+def _number_in(values: Mapping[Any, Any], key: object) -> float | None:
+    value = values.get(key)
+    return value if type(value) in (int, float) else None
 
 
 def best_of(results: Sequence[Result]) -> Result | None:

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from nmt.sweeps.results import Result, best_of, table, write_results
+from nmt.sweeps.results import Result, best_of, read_result, table, write_results
 
 # Texts that can be learned by heart, so that scores differ from nought within seconds.
 SOURCE = ["a b c", "d e", "f g h i j", "k l m n", "a c e g i"] * 12
@@ -295,6 +295,29 @@ def test_a_run_that_was_half_asked_for_is_none_and_asked_for_anew(search, tmp_pa
     assert second.ask(space) == (2, lost)
     assert [number for number, _ in second.all(space)] == [0, 2]
     assert [number for number, _ in second.begun(space)] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("checkpoints/step-000002/state.json", '{"best_bleu": "high", "seconds": null, "update": [1]}'),
+        ("checkpoints/step-000002/state.json", "{"),
+        ("test.json", '{"bleu": {}, "intervals": [1, 2]}'),
+        ("test.json", '{"bleu": 1.5, "intervals": {"bleu": [null]}}'),
+        ("test.json", '{"bleu": 1.5, "intervals": {"bleu": 7}}'),
+    ],
+)
+def test_a_damaged_file_of_one_run_leaves_the_others_in_the_table(tmp_path, file, content):
+    checkpoint = tmp_path / "0" / "checkpoints" / "step-000002"
+    checkpoint.mkdir(parents=True)
+    for name in ("config.json", "checkpoints/step-000002/manifest.json"):
+        (tmp_path / "0" / name).write_text("{}")
+    (tmp_path / "0" / file).write_text(content)
+    damaged, good = read_result(tmp_path, 0, "a=1"), Result(1, "a=2", "finished", "s/1", 12.0)
+    assert (damaged.state, damaged.validation_bleu, damaged.test_bleu_low) == ("interrupted", None, None)
+    assert damaged.test_bleu == (1.5 if "1.5" in content else None)
+    assert len(table([damaged, good]).split("\n")) == 3
+    write_results(tmp_path, [damaged, good])
 
 
 def test_runs_without_scores_and_ties_have_their_place_in_the_table(tmp_path):
