@@ -233,7 +233,8 @@ def _run_job(
         composed = composition.compose_job(config, overrides, path)
         settings = composed.settings()
         assert isinstance(settings, TrainSettings)
-        train(settings, RunDirectory(path), pruner)
+        if pruner is None or not pruner.has_pruned:
+            train(settings, RunDirectory(path), pruner)
     except UserError as error:
         logger.warning("job %d failed: %s", number, one_line(error))
         record = JobRecord(setting=setting, state="failed", error=one_line(error))

@@ -15,6 +15,7 @@ from nmt.sweeps.results import JobRecord
 
 JOURNAL = "study.jsonl"
 NAME = "sweep"
+PRUNED = "pruned"
 
 logger = logging.getLogger(__name__)
 
@@ -172,14 +173,17 @@ class Pruner:
         frozen = search.study.get_trials(deepcopy=False)[number]
         self.trial = search.optuna.trial.Trial(search.study, frozen._trial_id)
         self.reported = set(frozen.intermediate_values)
-        self.has_pruned = False
+        self.has_pruned = PRUNED in frozen.user_attrs
 
     def __call__(self, update: int, bleu: float) -> bool:
         """Note validation BLEU of an update; return whether the run is to end."""
         if update not in self.reported:  # else the run went on from before it
             self.trial.report(bleu, update)
             self.reported.add(update)
-        self.has_pruned = self.trial.should_prune()
+        if self.trial.should_prune():
+            # For whoever goes on, should a kill come before the job notes how it ended.
+            self.trial.set_user_attr(PRUNED, True)
+            self.has_pruned = True
         return self.has_pruned
 
 
