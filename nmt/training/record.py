@@ -33,6 +33,7 @@ from nmt.weights import file_facts
 logger = logging.getLogger(__name__)
 
 RECORD = "run.json"
+TEST = "test.json"  # the scores of the final translation
 LIBRARIES = (
     "torch",
     "numpy",
@@ -152,8 +153,18 @@ class Recorder:
             earlier = None
         self.values: dict[str, Any] = {} if earlier is None else earlier.model_dump(mode="json")
 
+    @property
+    def is_tested(self) -> bool:
+        """Whether the final translation is scored, and noted where there is a record."""
+        is_noted = not self.values or self.values["test"] is not None
+        return is_noted and (self.run.path / TEST).exists()
+
     def begin(self, corpus: Corpus, joint: bool, num_parameters: int, update: int) -> None:
-        """Note what the run is made of, and that a session begins after an update."""
+        """Note what the run is made of, and that a session begins after an update.
+
+        Scores of an earlier session are dropped: the model that they are of is about to change.
+        """
+        (self.run.path / TEST).unlink(missing_ok=True)
         sessions, state = self.values.get("sessions", []), git_state()
         session = {
             "command": ["nmt", *sys.argv[1:]],

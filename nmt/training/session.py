@@ -6,8 +6,6 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import torch
-
 from nmt.check import flatten
 from nmt.config import (
     TrainSettings,
@@ -22,7 +20,7 @@ from nmt.tracking.interface import Tracker
 from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint
 from nmt.training.log_file import log_file
 from nmt.training.preparation import plan_lines, prepare
-from nmt.training.record import Recorder, describe_machine
+from nmt.training.record import TEST, Recorder, describe_machine
 from nmt.training.trainer import IsHopeless, Trainer
 from nmt.training.validation import evaluate_model
 
@@ -54,9 +52,10 @@ def train(
             trainer.resume()
             if reason := trainer.reason_to_stop():
                 logger.info("%s is finished: %s", run.path, reason)
-                if (run.path / "test.json").exists() or corpus.test is None:
+                if corpus.test is None or recorder.is_tested:
                     return None
-                return final_test(settings, run, corpus, trainer.device, trainer.dtype, recorder)
+                with _shown(trainer, prepared.resuming) as tracker:
+                    return final_test(trainer, corpus, recorder, tracker)
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(prepared.tokenizer)
         write_atomically(run.path / "data.json", to_json(prepared.text.as_dict(left_out)))
@@ -84,9 +83,7 @@ def train(
             recorder.end(trainer.progress)
             if corpus.test is None or trainer.is_hopeless:
                 return None
-            evaluation = final_test(settings, run, corpus, trainer.device, trainer.dtype, recorder)
-            tracker.log(figures_of({"kind": "test", **evaluation.as_dict()}), trainer.progress.update)
-            return evaluation
+            return final_test(trainer, corpus, recorder, tracker)
 
 
 @contextlib.contextmanager
@@ -102,27 +99,29 @@ def _shown(trainer: Trainer, resuming: bool) -> Iterator[Tracker]:
         tracker.close()
 
 
-def final_test(
-    settings: TrainSettings,
-    run: RunDirectory,
-    corpus: Corpus,
-    device: torch.device,
-    dtype: torch.dtype,
-    recorder: Recorder,
-) -> Evaluation:
+def final_test(trainer: Trainer, corpus: Corpus, recorder: Recorder, tracker: Tracker) -> Evaluation:
     """Translate the test split with the best checkpoint and the run's own search, score it, and note the scores."""
     assert corpus.test is not None
+    settings, run = trainer.settings, trainer.run
     began = time.monotonic()
     model, tokenizer = run.load_model("best")
     evaluation, hypotheses = evaluate_model(
-        model, tokenizer, corpus.test, settings.decoding, settings.evaluation, device, dtype, NUM_RESAMPLES
+        model,
+        tokenizer,
+        corpus.test,
+        settings.decoding,
+        settings.evaluation,
+        trainer.device,
+        trainer.dtype,
+        NUM_RESAMPLES,
     )
     if found := find_mark(corpus.test.target):
         logger.warning(
             "the test text holds marks of subwords (%s in line %d): its scores say little", found[1], found[0]
         )
-    write_atomically(run.path / "test.json", to_json(evaluation.as_dict()))
+    write_atomically(run.path / TEST, to_json(evaluation.as_dict()))
     recorder.note_test(evaluation, hypotheses, time.monotonic() - began)
+    tracker.log(figures_of({"kind": "test", **evaluation.as_dict()}), trainer.progress.update)
     return evaluation
 
 

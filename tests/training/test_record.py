@@ -16,7 +16,8 @@ import pytest
 from nmt.data import grammar
 from nmt.errors import RunError
 from nmt.run_directory import RunDirectory
-from nmt.training.record import git_state, read_record
+from nmt.training import session
+from nmt.training.record import Recorder, git_state, read_record
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -132,3 +133,28 @@ def test_a_record_of_a_stranger_is_checked(trained_run, tmp_path, key, value, me
     (tmp_path / "run.json").write_text(json.dumps(record))
     with pytest.raises(RunError, match=message):
         read_record(RunDirectory(tmp_path))
+
+
+def test_scores_of_an_earlier_model_do_not_stay_and_a_test_that_was_cut_short_is_made_up_for(
+    train_in, monkeypatch
+):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    run = train_in("run", "training.max_updates=2")
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "evaluate_model", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train_in("run", "training.max_updates=3")
+    assert not (run / "test.json").exists()
+    train_in("run", "training.max_updates=3", "tracking=tensorboard")
+    assert read_record(RunDirectory(run)).test is not None
+    shown = b"".join(path.read_bytes() for path in (run / "tensorboard").iterdir())
+    assert b"test/bleu" in shown
+    with monkeypatch.context() as patch:  # between test.json and run.json
+        patch.setattr(Recorder, "note_test", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train_in("run", "training.max_updates=4")
+    assert (run / "test.json").exists()
+    train_in("run", "training.max_updates=4")
+    assert read_record(RunDirectory(run)).test is not None
