@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt.check import check
-from nmt.config import DecodingSettings, EvaluateSettings, RunData
+from nmt.config import DataSettings, DecodingSettings, EvaluateSettings, MixtureData, RunData
 from nmt.data.corpus import Corpus, ParallelText, load_corpus, require_files
 from nmt.data.lines import read_lines
 from nmt.device import choose_device, choose_precision
@@ -155,7 +155,7 @@ def _test_text(settings: EvaluateSettings, run: RunDirectory | None) -> TestText
     source = None if settings.source is None else read_lines(settings.source, "source")
     if settings.reference is None:
         assert run is not None
-        text = text_of_run(settings.split, run)
+        text = select_split(corpus_of_run(run), settings.split)
         require_plain_text(text.target, "split", f"the {settings.split} text of {run.path}")
         return TestText(text.source, [text.target])
     paths = [settings.reference] if isinstance(settings.reference, str) else settings.reference
@@ -184,11 +184,13 @@ def _translate(
     dtype = choose_precision(settings.precision, device)
     model, tokenizer = run.load_model(settings.checkpoint)
     assert text.source is not None
-    hypotheses = translate_text(model, tokenizer, text.source, decoding, device, dtype)
+    pairs = ParallelText(text.source, text.references[0])
+    if settings.source is None:
+        pairs = tagged_for(run, pairs, settings.split)
+    hypotheses = translate_text(model, tokenizer, pairs.source, decoding, device, dtype)
     require_plain_text(hypotheses, "run", f"what {run.path} translates")
     loss = None
     if settings.against is None:  # with other pieces it would be another figure
-        pairs = ParallelText(text.source, text.references[0])
         loss = text_loss(model, tokenizer, pairs, decoding, device, dtype)
     return System(f"{run.path}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)
 
@@ -198,16 +200,42 @@ def name_search(decoding: DecodingSettings) -> str:
     return f"beam {decoding.beam_size}" if decoding.kind == "beam" else "greedy"
 
 
-def corpus_of_run(run: RunDirectory) -> Corpus:
-    """Load the text that a run was made with. Raises UserError if it cannot be had."""
+def data_of_run(run: RunDirectory) -> DataSettings:
+    """Return the settings of the text that a run was made with. Raises UserError if they are damaged, or no files."""
     settings = check(RunData, run.read_config(), f"run: {run.config_path}: ").data
     require_files(settings)
-    return load_corpus(settings).tagged()
+    return settings
+
+
+def corpus_of_run(run: RunDirectory) -> Corpus:
+    """Load the text that a run was made with, without tags. Raises UserError if it cannot be had."""
+    return load_corpus(data_of_run(run))
 
 
 def text_of_run(split: str, run: RunDirectory) -> ParallelText:
-    """Load the `test` or `validation` text that a run was made with. Raises UserError if it cannot be had."""
-    return select_split(corpus_of_run(run), split)
+    """Load the `test` or `validation` text that a run was made with, tagged. Raises UserError if it cannot be had."""
+    return select_split(corpus_of_run(run).tagged(), split)
+
+
+def tagged_for(run: RunDirectory, text: ParallelText, split: str) -> ParallelText:
+    """Return a text with the tags that a run needs before its source lines, where it needs any.
+
+    Raises RunError for a pair that is not in the split of the run itself, whose tag nobody knows.
+    """
+    data = data_of_run(run)
+    if not (isinstance(data, MixtureData) and data.has_tags):
+        return text
+    corpus = load_corpus(data)
+    own, tagged = (select_split(one, split) for one in (corpus, corpus.tagged()))
+    lines = dict(zip(zip(own.source, own.target, strict=True), tagged.source, strict=True))
+    pairs = list(zip(text.source, text.target, strict=True))
+    for number, pair in enumerate(pairs, 1):
+        if pair not in lines:
+            raise RunError(
+                f"run: {split} text of {run.path} is needed, since its lines have tags; "
+                f"got line {number}, which is not in it; give source, with tags, and reference"
+            )
+    return ParallelText([lines[pair] for pair in pairs], text.target)
 
 
 def select_split(corpus: Corpus, split: str) -> ParallelText:

@@ -1,9 +1,10 @@
 """What `nmt report` does: measure a run, or two, and write one page about it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from nmt.assessment import corpus_of_run, naming, require_new_file, select_split
+from nmt.assessment import corpus_of_run, naming, require_new_file, select_split, tagged_for
 from nmt.config import ReportSettings
 from nmt.device import choose_device, choose_precision
 from nmt.evaluation.significance import Comparison, compare
@@ -40,13 +41,15 @@ def run_report(settings: ReportSettings) -> None:
     )
     own = run.read_model_settings().decoding
     names = _names([run] if other is None else [run, other])
-    runs = [measure(run, names[0], settings.checkpoint, settings.decoding, context, device, dtype)]
+    contexts = [_as_for(run, context)]
+    runs = [measure(run, names[0], settings.checkpoint, settings.decoding, contexts[0], device, dtype)]
     comparisons: list[Comparison] = []
     if other is not None:
         with naming("against"):
             typed = settings.decoding if settings.decoding != own else None
             search = typed or other.read_model_settings().decoding
-            runs.append(measure(other, names[1], settings.checkpoint, search, context, device, dtype))
+            contexts.append(_as_for(other, context))
+            runs.append(measure(other, names[1], settings.checkpoint, search, contexts[1], device, dtype))
         comparisons = compare(
             runs[0].hypotheses,
             runs[1].hypotheses,
@@ -55,18 +58,26 @@ def run_report(settings: ReportSettings) -> None:
             settings.num_resamples,
             settings.num_trials,
         )
-    write_atomically(output, draw(runs, comparisons, context, settings.num_sentences, settings.num_maps))
+    sources = [one.text.source for one in contexts]
+    content = draw(runs, comparisons, context, sources, settings.num_sentences, settings.num_maps)
+    write_atomically(output, content)
     print(output)
+
+
+def _as_for(run: RunDirectory, context: Context) -> Context:
+    """Return what runs share, with the tags in its text that this one needs."""
+    return replace(context, text=tagged_for(run, context.text, context.split))
 
 
 def draw(
     runs: Sequence[Measures],
     comparisons: Sequence[Comparison],
     context: Context,
+    sources: Sequence[Sequence[str]],
     num_sentences: int,
     num_maps: int,
 ) -> bytes:
-    """Return the page about what was measured."""
+    """Return the page about what was measured; `sources` are the lines as each run was given them."""
     title = " against ".join(one.name for one in runs)
     links = {
         "scores": "Scores",
@@ -90,21 +101,23 @@ def draw(
             sections.kinds_of_sentences(runs, context),
             sections.signs(runs, context),
             examples(runs, context, num_sentences),
-            _attention(runs, context, num_maps),
+            _attention(runs, context, sources, num_maps),
             origin.settings(runs),
         )
     )
     return page(f"{title} – nmt report", body)
 
 
-def _attention(runs: Sequence[Measures], context: Context, num_maps: int) -> str:
+def _attention(
+    runs: Sequence[Measures], context: Context, sources: Sequence[Sequence[str]], num_maps: int
+) -> str:
     parts = []
     lines = choose_sentences(runs[0], context.text.source, num_maps)
-    for one in runs:
+    for one, source in zip(runs, sources, strict=True):
         if len(runs) > 1:
             parts.append(f"<h3>{text(one.name)}</h3>")
         parts.append(f"<p>{text(kind_of_attention(one.config))}</p>")
-        found = [sentence_maps(one, context.text.source[i], one.hypotheses[i]) for i in lines]
+        found = [sentence_maps(one, source[i], one.hypotheses[i]) for i in lines]
         drawn = [
             draw_sentence(one, maps, f"Line {i + 1}, chrF {one.sentence_scores[i]:.0f}")
             for i, maps in zip(lines, found, strict=True)

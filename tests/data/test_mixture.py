@@ -146,3 +146,56 @@ def test_a_run_of_many_languages_goes_on_and_translates(nmt, tmp_path, parts, ti
 def test_a_run_without_tags_takes_no_language(nmt, trained_run):
     done = nmt("translate", f"run={trained_run}", "target_language=en", stdin=b"x\n", code=2)
     assert done.stderr == b"nmt: target_language: null is needed for this run; got en\n"
+
+
+def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tmp_path, parts, tiny_training):
+    small = [option for option in tiny_training() if not option.startswith(("data.", "tokenizer."))]
+    small += ["tokenizer.vocabulary_size=60", "device=cpu", "training.max_updates=30", "training.validate_every=30"]
+    nmt("train", "run=many", *small, "data=mixture", f"data.{parts}")
+    sides = [
+        f"data.{split}.{side}={tmp_path}/de-en.{name}.{language}"
+        for split, name in (("train", "train"), ("validation", "valid"))
+        for side, language in (("source", "de"), ("target", "en"))
+    ]
+    nmt("train", "run=two", *small, "data=files", *sides)
+    short = ("split=validation", "num_resamples=40", "num_trials=40")
+    plain = (tmp_path / "de-en.valid.de").read_bytes()
+    (tmp_path / "two.en").write_bytes(nmt("translate", "run=two", stdin=plain).stdout)
+    tagged = nmt("translate", "run=many", "target_language=en", stdin=plain).stdout
+    (tmp_path / "many.en").write_bytes(tagged)
+    nmt("evaluate", "run=two", "against=many", *short, "json=runs.json")
+    nmt(
+        "evaluate",
+        "hypothesis=two.en",
+        "against=many.en",
+        "reference=de-en.valid.en",
+        *short,
+        "json=files.json",
+    )
+    runs, files = (json.loads((tmp_path / name).read_text()) for name in ("runs.json", "files.json"))
+    for metric in ("bleu", "chrf", "ter"):
+        assert (runs[metric], runs["against"][metric]["value"]) == (
+            files[metric],
+            files["against"][metric]["value"],
+        )
+    nmt("evaluate", "run=many", "against=two", *short, "json=others.json")
+    found = json.loads((tmp_path / "others.json").read_text())
+    lines = b"".join((tmp_path / f"{name}.valid.{name[:2]}").read_bytes() for name in SIZES)
+    (tmp_path / "all.en").write_bytes(nmt("translate", "run=two", stdin=lines).stdout)
+    (tmp_path / "all.ref").write_bytes(
+        b"".join((tmp_path / f"{name}.valid.{name[3:]}").read_bytes() for name in SIZES)
+    )
+    nmt("evaluate", "hypothesis=all.en", "reference=all.ref", "json=all.json")
+    assert found["against"]["chrf"]["value"] == json.loads((tmp_path / "all.json").read_text())["chrf"]
+    page = ("num_resamples=40", "num_trials=40", "num_sentences=2", "num_maps=1", "split=validation")
+    nmt("report", "run=two", "against=many", *page, "output=report.html")
+    assert "&lt;2en&gt;" in (tmp_path / "report.html").read_text(), "the maps of one show its tags"
+    (tmp_path / "de-en.valid.de").write_bytes(plain.replace(b"de", b"d", 1))
+    two = json.loads((tmp_path / "two" / "config.json").read_text())
+    two["data"]["validation"]["source"] = "other.de"
+    (tmp_path / "two" / "config.json").write_text(json.dumps(two))
+    (tmp_path / "other.de").write_bytes(plain)
+    done = nmt("evaluate", "run=two", "against=many", *short, code=2)
+    assert done.stderr.startswith(
+        b"nmt: against: validation text of many is needed, since its lines have tags;"
+    )
