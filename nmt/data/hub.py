@@ -1,5 +1,6 @@
 """Data sets that the library `datasets` can read: from the hub, or from local files."""
 
+import glob
 import json
 import os
 import sys
@@ -55,13 +56,21 @@ def _key(settings: HubData, split: str, limit: int | None) -> str:
     chosen = settings.model_dump(
         mode="json", include={"path", "name", "revision", "data_files", "source_column", "target_column"}
     )
-    facts = []
-    for files in (settings.data_files or {}).values():
-        for path in [files] if isinstance(files, str) else files:
-            if os.path.exists(path):
-                status = os.stat(path)
-                facts.append([os.path.abspath(path), status.st_size, status.st_mtime_ns])
+    found = [(path, os.stat(path)) for path in _local_files(settings)]
+    facts = [[os.path.abspath(path), status.st_size, status.st_mtime_ns] for path, status in found]
     return content_key(json.dumps([chosen, split, limit, facts], sort_keys=True))
+
+
+def _local_files(settings: HubData) -> list[str]:
+    """Return the files here that a data set is read from: those of a pattern, or of a folder, wherever it is."""
+    named = [[one] if isinstance(one, str) else one for one in (settings.data_files or {}).values()]
+    patterns = [pattern.rpartition("::")[2] for files in named for pattern in files]  # zip://*.csv::all.zip
+    places = ["", settings.path] if os.path.isdir(settings.path) else [""]
+    wanted = [os.path.join(place, pattern) for place in places for pattern in patterns]
+    if not patterns and os.path.isdir(settings.path):
+        wanted = [os.path.join(settings.path, "**")]
+    found = {path for pattern in wanted for path in [pattern, *glob.iglob(pattern, recursive=True)]}
+    return sorted(path for path in found if os.path.isfile(path))
 
 
 def _pairs(

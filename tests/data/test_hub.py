@@ -77,6 +77,25 @@ def test_what_was_streamed_once_is_not_read_again_unless_it_changed(tmp_path, da
     assert load_corpus(settings).train.source == ["neu"]
 
 
+def test_files_of_a_pattern_or_a_folder_are_read_again_where_they_changed(
+    tmp_path, data_settings, monkeypatch
+):
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    write(folder, "jsonl")
+    monkeypatch.chdir(tmp_path)
+    ways = [
+        ["path=json", "data_files={train: texts/tr*.jsonl, validation: texts/validation.jsonl}"],
+        [f"path={folder}", "data_files={train: train.jsonl, validation: validation.jsonl}"],
+        [f"path={folder}"],
+    ]
+    for number, way in enumerate(ways):
+        settings = data_settings("hub", *way, "streaming=true")
+        assert load_corpus(settings) == load_corpus(settings)
+        (folder / "train.jsonl").write_text(json.dumps({"de": f"neu {number}", "en": "new"}))
+        assert load_corpus(settings).train.source == [f"neu {number}"]
+
+
 @pytest.mark.parametrize("streaming", ["false", "true"])
 def test_what_cannot_be_had_is_said_in_one_line(tmp_path, data_settings, streaming):
     given = [*write(tmp_path, "jsonl"), f"streaming={streaming}"]

@@ -150,7 +150,12 @@ def test_a_run_without_tags_takes_no_language(nmt, trained_run):
 
 def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tmp_path, parts, tiny_training):
     small = [option for option in tiny_training() if not option.startswith(("data.", "tokenizer."))]
-    small += ["tokenizer.vocabulary_size=60", "device=cpu", "training.max_updates=30", "training.validate_every=30"]
+    small += [
+        "tokenizer.vocabulary_size=60",
+        "device=cpu",
+        "training.max_updates=30",
+        "training.validate_every=30",
+    ]
     nmt("train", "run=many", *small, "data=mixture", f"data.{parts}")
     sides = [
         f"data.{split}.{side}={tmp_path}/de-en.{name}.{language}"
