@@ -51,7 +51,8 @@ def open_tracker(
     except Exception as error:  # the libraries raise whatever their servers and the network do
         reason = (str(error).strip() or type(error).__name__).split("\n")[0]
         raise UserError(
-            f"tracking: {settings.kind} cannot begin: {reason}; tracking=none trains without"
+            f"tracking: {settings.kind} that can begin is needed; got {reason}; "
+            f"run={folder} resume=true tracking=none trains without"
         ) from None
     return Lenient(tracker)
 

@@ -240,6 +240,18 @@ def test_an_extra_that_is_not_there_is_named_before_anything_is_written(nmt, tmp
     assert not Path(tmp_path / "new").exists()
 
 
+def test_a_run_whose_tracker_cannot_begin_goes_on_as_its_error_says(nmt, tmp_path, tiny_training):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "tensorboard").touch()  # where its folder would be
+    options = [*tiny_training(), "training.max_updates=1", "run=run", "resume=true"]
+    message = nmt("train", *options, "tracking=tensorboard", code=2).stderr.decode().split("\n")[-2]
+    advice = "run=run resume=true tracking=none"
+    assert message.startswith("nmt: tracking: tensorboard that can begin is needed; got ")
+    assert message.endswith(f"; {advice} trains without")
+    nmt("train", *advice.split())
+    assert (tmp_path / "run" / "test.json").exists()
+
+
 def test_a_project_is_a_plain_name(nmt, tmp_path):
     message = nmt("train", "tracking=wandb", "tracking.project=../else", code=2).stderr.decode()
     assert message.startswith("nmt: tracking.project: ")
