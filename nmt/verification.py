@@ -17,10 +17,12 @@ from nmt.evaluation.tables import layout
 from nmt.files import read_json
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import MODEL_WEIGHTS, RunDirectory
+from nmt.training.checkpoint import saved_progress
 from nmt.training.record import (
     RECORD,
     Machine,
     RunRecord,
+    ValidationFacts,
     describe_machine,
     read_record,
     settings_hash,
@@ -112,15 +114,29 @@ def _score_again(
             is_same = record.test.translation == content_key(hypotheses)
             same = "the same to the last character" if is_same else "other characters in it"
             verification.rows.append(["translation", "", "", same])
-    elif record.validation is not None:
-        model, tokenizer = _load(run, record, record.validation.checkpoint, verification)
+    elif (validation := _validation_facts(run, record)) is not None:
+        model, tokenizer = _load(run, record, validation.checkpoint, verification)
         hypotheses = translate_text(
             model, tokenizer, corpus.validation.source, validation_search(decoding), device, dtype
         )
         bleu = corpus_bleu(hypotheses, corpus.validation.target, scoring)
-        verification.compare_figure("validation bleu", record.validation.bleu, bleu, settings.tolerance)
+        verification.compare_figure("validation bleu", validation.bleu, bleu, settings.tolerance)
     else:
         raise RunError(f"run: a run that recorded scores is needed; got {run.path}, which stopped before")
+
+
+def _validation_facts(run: RunDirectory, record: RunRecord) -> ValidationFacts | None:
+    """Return the best score of a run: of the last checkpoint, where that of the record gave way to a better one.
+
+    So it does where a run is killed, and with it the process that would have noted it.
+    """
+    facts = record.validation
+    if facts is not None and (run.checkpoints_path / facts.checkpoint).exists():
+        return facts
+    progress = saved_progress(run)
+    if progress.best_bleu is None or progress.best_step is None:
+        return facts
+    return ValidationFacts(checkpoint=run.step_path(progress.best_step).name, bleu=progress.best_bleu)
 
 
 def _load(

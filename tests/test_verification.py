@@ -80,6 +80,15 @@ def test_runs_that_recorded_less(nmt, copy):
     assert b"holds no model yet" in nmt("verify", "run=run", code=2).stderr
 
 
+def test_a_run_that_was_killed_after_a_better_checkpoint_is_the_same(nmt, copy):
+    def before(values):
+        values["validation"] = {"checkpoint": "step-000001", "bleu": 99.0}
+        values["test"] = None
+
+    edit(copy / "run.json", before)
+    assert "NOT THE SAME" not in nmt("verify", "run=run").stdout.decode()
+
+
 @pytest.mark.parametrize(
     ("command", "key"),
     [

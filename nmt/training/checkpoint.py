@@ -125,14 +125,7 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
         raise RunError(
             f"run: a checkpoint that is whole is needed to go on; got none in {run.checkpoints_path}: {what}"
         )
-    try:
-        progress = PROGRESS.validate_python(values)
-    except pydantic.ValidationError as error:
-        (problem, *_) = error.errors(include_url=False)
-        key = ".".join(map(str, problem["loc"]))
-        raise RunError(
-            f"run: a state that this version knows is needed; got {folder / STATE}: {key}: {problem['msg']}"
-        ) from None
+    progress = _check_state(values, folder)
     refuse_other_origins(progress.origins, origins)
     set_parameters(step.model, weights, folder)
     found = {name: tensor.shape for name, tensor in state.items()}
@@ -148,6 +141,15 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
     _point(run, progress)
     progress.origins = dict(origins)
     return progress
+
+
+def saved_progress(run: RunDirectory) -> Progress:
+    """Return where the last checkpoint of a run is; the start, if none was saved yet. Raises RunError if damaged."""
+    steps = run.steps()
+    if not steps:
+        return Progress()
+    folder = run.step_path(steps[-1])
+    return _check_state(_read_state(folder), folder)
 
 
 def refuse_other_origins(saved: Mapping[str, str], present: Mapping[str, str]) -> None:
@@ -200,6 +202,17 @@ def _read_state(folder: Path) -> dict[str, Any]:
     if file_facts(path) != read_json(folder / MANIFEST).get(STATE):
         raise RunError(f"run: an undamaged state is needed; got {path}, which its manifest does not describe")
     return values
+
+
+def _check_state(values: Mapping[str, Any], folder: Path) -> Progress:
+    try:
+        return PROGRESS.validate_python(values)
+    except pydantic.ValidationError as error:
+        (problem, *_) = error.errors(include_url=False)
+        key = ".".join(map(str, problem["loc"]))
+        raise RunError(
+            f"run: a state that this version knows is needed; got {folder / STATE}: {key}: {problem['msg']}"
+        ) from None
 
 
 def _point(run: RunDirectory, progress: Progress) -> None:

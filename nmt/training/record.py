@@ -27,7 +27,7 @@ from nmt.errors import RunError, SettingsError
 from nmt.evaluation.scoring import Evaluation
 from nmt.files import read_json
 from nmt.run_directory import MODEL_WEIGHTS, RunDirectory, to_json, write_atomically
-from nmt.training.checkpoint import Progress
+from nmt.training.checkpoint import saved_progress
 from nmt.weights import file_facts
 
 logger = logging.getLogger(__name__)
@@ -190,8 +190,9 @@ class Recorder:
         }
         self._write()
 
-    def end(self, progress: Progress) -> None:
-        """Note how far the session came."""
+    def end(self) -> None:
+        """Note how far the session came, as it was saved: at a second signal, more was done than that."""
+        progress = saved_progress(self.run)
         self.values["sessions"][-1] |= {
             "finished": _now(),
             "last_update": progress.update,

@@ -77,10 +77,10 @@ def train(
         with _shown(trainer, prepared.resuming) as tracker:
             try:
                 trainer.train(is_hopeless)
-            except (KeyboardInterrupt, SystemExit):  # it was asked to stop, and has saved what it did
-                recorder.end(trainer.progress)
+            except (KeyboardInterrupt, SystemExit):  # it was asked to stop
+                recorder.end()
                 raise
-            recorder.end(trainer.progress)
+            recorder.end()
             if corpus.test is None or trainer.is_hopeless:
                 return None
             return final_test(trainer, corpus, recorder, tracker)

@@ -18,6 +18,7 @@ from nmt.errors import RunError
 from nmt.run_directory import RunDirectory
 from nmt.training import session
 from nmt.training.record import Recorder, git_state, read_record
+from nmt.training.step import TrainingStep
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -158,3 +159,21 @@ def test_scores_of_an_earlier_model_do_not_stay_and_a_test_that_was_cut_short_is
     assert (run / "test.json").exists()
     train_in("run", "training.max_updates=4")
     assert read_record(RunDirectory(run)).test is not None
+
+
+def test_a_run_that_was_stopped_at_once_records_what_it_saved(train_in, monkeypatch):
+    run_update = TrainingStep.run
+
+    def stopped(step, update, rows):
+        if update == 6:
+            raise KeyboardInterrupt
+        return run_update(step, update, rows)
+
+    monkeypatch.setattr(TrainingStep, "run", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        train_in("run", "training.validate_every=3", "training.checkpoint_every=4")
+    run = RunDirectory("run")
+    record, saved = read_record(run), json.loads((run.step_path(4) / "state.json").read_text())
+    assert run.steps()[-1] == record.sessions[0].last_update == saved["update"] == 4
+    assert record.sessions[0].target_tokens == saved["num_tokens"]
+    assert record.validation.bleu == saved["best_bleu"]
