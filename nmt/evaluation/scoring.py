@@ -85,14 +85,6 @@ def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], settings: 
     return float(metric.corpus_score(list(hypotheses), [list(references)]).score)
 
 
-def score(hypotheses: Sequence[str], references: Sequence[str], settings: EvaluationSettings) -> list[Score]:
-    """Return BLEU, chrF and TER of a translation against one reference.
-
-    Raises DataError unless both have the same number of lines, at least one.
-    """
-    return score_against(hypotheses, [references], settings)
-
-
 def score_against(
     hypotheses: Sequence[str],
     references: Sequence[Sequence[str]],

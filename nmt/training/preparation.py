@@ -39,9 +39,6 @@ from nmt.weights import read_shapes
 
 logger = logging.getLogger(__name__)
 
-# Texts drawn anew from the test text for the intervals of its scores: as many as sacreBLEU takes.
-NUM_RESAMPLES = 1000
-
 
 @dataclass(frozen=True)
 class Prepared:

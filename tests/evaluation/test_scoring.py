@@ -7,7 +7,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from nmt.config import EvaluationSettings
 from nmt.errors import DataError
-from nmt.evaluation.scoring import Evaluation, corpus_bleu, score, score_against
+from nmt.evaluation.scoring import Evaluation, corpus_bleu, score_against
 
 HYPOTHESES = ["The dog sleeps.", "We read a good book !", "she buys bread"]
 REFERENCES = ["The dog is sleeping.", "We read a good book!", "She buys bread."]
@@ -16,7 +16,9 @@ REFERENCES = ["The dog is sleeping.", "We read a good book!", "She buys bread."]
 @pytest.mark.parametrize("lowercase", [False, True])
 @pytest.mark.parametrize("tokenize", ["13a", "char", "none"])
 def test_scores_are_sacrebleus(lowercase, tokenize):
-    scores = score(HYPOTHESES, REFERENCES, EvaluationSettings(lowercase=lowercase, tokenize=tokenize))
+    scores = score_against(
+        HYPOTHESES, [REFERENCES], EvaluationSettings(lowercase=lowercase, tokenize=tokenize)
+    )
     bleu, chrf, ter = scores
     direct = sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES], lowercase=lowercase, tokenize=tokenize)
     assert bleu.value == pytest.approx(direct.score)
@@ -34,15 +36,18 @@ def test_scores_are_sacrebleus(lowercase, tokenize):
 
 def test_bleu_alone_is_the_same_figure():
     settings = EvaluationSettings(lowercase=False, tokenize="13a")
-    assert corpus_bleu(HYPOTHESES, REFERENCES, settings) == score(HYPOTHESES, REFERENCES, settings)[0].value
+    assert (
+        corpus_bleu(HYPOTHESES, REFERENCES, settings)
+        == score_against(HYPOTHESES, [REFERENCES], settings)[0].value
+    )
 
 
 def test_texts_of_different_length_are_refused():
     settings = EvaluationSettings(lowercase=False, tokenize="13a")
     with pytest.raises(DataError, match="as many lines as in the reference are needed, 3; got 2"):
-        score(HYPOTHESES[:2], REFERENCES, settings)
+        score_against(HYPOTHESES[:2], [REFERENCES], settings)
     with pytest.raises(DataError, match="text is needed"):
-        score([], [], settings)
+        score_against([], [[]], settings)
 
 
 def test_intervals_are_sacrebleus():
@@ -66,7 +71,7 @@ def test_intervals_of_texts_of_which_some_score_nothing():
 
 def test_json_has_figures_and_signatures():
     settings = EvaluationSettings(lowercase=False, tokenize="13a")
-    figures = Evaluation(score(HYPOTHESES, REFERENCES, settings), 3, 2.0, 7.4).as_dict()
+    figures = Evaluation(score_against(HYPOTHESES, [REFERENCES], settings), 3, 2.0, 7.4).as_dict()
     assert figures["signatures"]["bleu"].startswith("nrefs:1|case:mixed")
     assert (figures["num_lines"], figures["loss"], figures["perplexity"]) == (3, 2.0, 7.4)
     assert "loss" not in Evaluation([], 3).as_dict()
