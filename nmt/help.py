@@ -14,7 +14,7 @@ EXAMPLES = {
         ("nmt train experiment=demo", "the built-in corpus, a few minutes on a laptop"),
         ("nmt train model=attention model.cell=gru", "another model, one of its keys changed"),
         ("nmt train run=outputs/mine resume=true", "go on where a run stopped"),
-        ("nmt train --plan experiment=demo", "what would be trained and for how long; writes nothing"),
+        ("nmt train --plan experiment=demo", "what would be trained and for how long; makes no folder"),
         ("nmt train -m model=rnn,attention seed=1,2", "every combination, and a table of results"),
     ),
     "translate": (

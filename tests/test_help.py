@@ -149,7 +149,13 @@ def test_an_unknown_shell_is_refused(nmt):
     )
 
 
-def test_the_plan_writes_nothing_and_comes_true(nmt, tmp_path, tiny_training):
+def test_the_plan_says_what_filters_leave_out(nmt, tmp_path, tiny_training):
+    assert b"what would be trained and for how long; makes no folder" in nmt("train", "--help").stdout
+    done = nmt("train", "--plan", *tiny_training(), "data.filter.max_words=8", "device=cpu")
+    assert re.search(rb"^filter +left out of 300 training pairs: \d+ ", done.stderr, re.MULTILINE)
+
+
+def test_the_plan_makes_no_folder_and_comes_true(nmt, tmp_path, tiny_training):
     options = [*tiny_training(), "run=run", "device=cpu"]
     done = nmt("train", "--plan", *options)
     assert list(tmp_path.iterdir()) == []

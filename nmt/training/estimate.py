@@ -22,6 +22,7 @@ def plan(settings: TrainSettings, run: RunDirectory) -> list[str]:
     Raises UserError for what training would refuse.
     """
     prepared = prepare(settings, run)
+    prepared.text.log()
     return [*plan_lines(prepared), *_time_lines(prepared)]
 
 
