@@ -4,8 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nmt.assessment import corpus_of_run, naming, require_new_file, select_split, tagged_for
+from nmt.assessment import (
+    corpus_of_run,
+    data_of_run,
+    naming,
+    require_new_file,
+    select_split,
+    tagged_for,
+)
 from nmt.config import ReportSettings
+from nmt.data.corpus import Corpus, ParallelText
+from nmt.data.preparation import prepare_corpus
 from nmt.device import choose_device, choose_precision
 from nmt.evaluation.significance import Comparison, compare
 from nmt.report import origin, sections
@@ -35,7 +44,7 @@ def run_report(settings: ReportSettings) -> None:
     context = Context.of(
         select_split(corpus, settings.split),
         settings.split,
-        corpus.train,
+        training_text(run, corpus),
         settings.evaluation,
         settings.num_resamples,
     )
@@ -62,6 +71,11 @@ def run_report(settings: ReportSettings) -> None:
     content = draw(runs, comparisons, context, sources, settings.num_sentences, settings.num_maps)
     write_atomically(output, content)
     print(output)
+
+
+def training_text(run: RunDirectory, corpus: Corpus) -> ParallelText:
+    """Return what a run learned from of its corpus: what its filters left, without tags, which are no words."""
+    return prepare_corpus(replace(corpus, groups=None), data_of_run(run).filter).corpus.train
 
 
 def _as_for(run: RunDirectory, context: Context) -> Context:

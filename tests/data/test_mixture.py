@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
+from nmt.assessment import corpus_of_run
 from nmt.check import check
 from nmt.composition import Command, compose
 from nmt.config import TrainSettings
@@ -16,6 +17,8 @@ from nmt.data.groups import Groups
 from nmt.data.preparation import prepare_corpus
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.errors import SettingsError
+from nmt.report.report import training_text
+from nmt.run_directory import RunDirectory
 
 SIZES = {"de-en": 60, "de-fr": 20, "fr-en": 10}
 
@@ -204,3 +207,16 @@ def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tm
     assert done.stderr.startswith(
         b"nmt: against: validation text of many is needed, since its lines have tags;"
     )
+
+
+def test_a_report_counts_the_words_that_were_learned_from(tmp_path, parts):
+    lines = (tmp_path / "de-en.train.de").read_text().split("\n")
+    long = f"{lines[0]} much longer"
+    (tmp_path / "de-en.train.de").write_text("\n".join([long, *lines[1:]]))
+    given = ["data=mixture", f"data.{parts}", "data.filter.max_words=4"]
+    run = RunDirectory(tmp_path)
+    run.write_config(check(TrainSettings, compose(Command.TRAIN, given, None).values).model_dump(mode="json"))
+    source = training_text(run, corpus_of_run(run)).source
+    assert source[:2] == lines[1:3]
+    assert not any("much" in line or "<2" in line for line in source)
+    assert len(source) == sum(SIZES.values()) - 1
