@@ -1,5 +1,6 @@
 """What `nmt evaluate` does: scores of a run or of a finished translation, alone or against another one."""
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from nmt.check import check
 from nmt.config import DataSettings, DecodingSettings, EvaluateSettings, MixtureData, RunData
 from nmt.data.corpus import Corpus, ParallelText, load_corpus, require_files
 from nmt.data.lines import read_lines
+from nmt.data.tokenizer import Tokenizer
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError, RunError
 from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
@@ -27,6 +29,9 @@ from nmt.evaluation.tables import (
 )
 from nmt.run_directory import RunDirectory, to_json, write_atomically
 from nmt.training.validation import evaluation_of, text_loss, translate_text
+from nmt.translation import known_tags
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -187,12 +192,23 @@ def _translate(
     pairs = ParallelText(text.source, text.references[0])
     if settings.source is None:
         pairs = tagged_for(run, pairs, settings.split)
+    else:
+        _warn_of_missing_tags(text.source, tokenizer)
     hypotheses = translate_text(model, tokenizer, pairs.source, decoding, device, dtype)
     require_plain_text(hypotheses, "run", f"what {run.path} translates")
     loss = None
     if settings.against is None:  # with other pieces it would be another figure
         loss = text_loss(model, tokenizer, pairs, decoding, device, dtype)
     return System(f"{run.path}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)
+
+
+def _warn_of_missing_tags(lines: Sequence[str], tokenizer: Tokenizer) -> None:
+    tags = known_tags(tokenizer)
+    num_without = sum(bool(line.strip()) and not line.startswith(tuple(tags)) for line in lines)
+    if tags and num_without:
+        logger.warning(
+            "source: each line needs a tag of its own, %s; %d lines have none", ", ".join(tags), num_without
+        )
 
 
 def name_search(decoding: DecodingSettings) -> str:

@@ -40,18 +40,22 @@ def run_translate(settings: TranslateSettings) -> None:
     translator.warn()
 
 
+def known_tags(tokenizer: Tokenizer) -> list[str]:
+    """Return the tags that lines can begin with for a model of many languages; none for any other model."""
+    return [piece for piece in tokenizer.source.pieces if TAG.fullmatch(piece)]
+
+
 def choose_tag(language: str | None, tokenizer: Tokenizer) -> str | None:
     """Return what each line begins with for a model of many languages. Raises DataError if it does not know this one.
 
     Without a language, lines are translated as they are, and it is said that they need tags.
     """
-    pieces = tokenizer.source.pieces
-    known = [piece[len(TAG_START) : -len(TAG_END)] for piece in pieces if TAG.fullmatch(piece)]
+    known = [tag[len(TAG_START) : -len(TAG_END)] for tag in known_tags(tokenizer)]
     if language is None:
         if known:
             logger.warning(
                 "target_language: not given; each line needs a tag of its own: %s",
-                ", ".join(map(tag_of, known)),
+                ", ".join(known_tags(tokenizer)),
             )
         return None
     if language not in known:

@@ -4,6 +4,7 @@ from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.tokenizer import Tokenizer
 from nmt.export.comparison import Comparison
 from nmt.export.folder import TokenNames
+from nmt.translation import known_tags
 
 PAGE = """\
 # A translation model for CTranslate2
@@ -57,6 +58,7 @@ What these options are for, and what differs from `nmt translate`:
 - CTranslate2 has one `max_decoding_length` for all lines of a call, while nmt gives each line its own.
 """
 WU = "- nmt divides scores by ((5 + length) / 6)^{length_penalty} in this run; CTranslate2 has only length^p.\n"
+TAGS = "- Each line begins with the tag of the language to translate into and a space: {tags}.\n"
 
 
 def readme(
@@ -92,4 +94,5 @@ def readme(
         max_batch_size=decoding.max_tokens // beam_size,
         eos=TokenNames.of(tokenizer).eos,
     )
-    return page + differences
+    tags = known_tags(tokenizer)
+    return page + differences + (TAGS.format(tags=", ".join(f"`{tag}`" for tag in tags)) if tags else "")

@@ -195,6 +195,14 @@ def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tm
     )
     nmt("evaluate", "hypothesis=all.en", "reference=all.ref", "json=all.json")
     assert found["against"]["chrf"]["value"] == json.loads((tmp_path / "all.json").read_text())["chrf"]
+    typed = ("source=de-en.valid.de", "reference=de-en.valid.en", "num_resamples=null")
+    warning = b"source: each line needs a tag of its own, <2en>, <2fr>; 3 lines have none\n"
+    assert warning in nmt("evaluate", "run=many", *typed).stderr
+    (tmp_path / "tagged.de").write_bytes(b"".join(b"<2en> " + line for line in plain.splitlines(True)))
+    done = nmt("evaluate", "run=many", "source=tagged.de", *typed[1:], "json=tagged.json")
+    assert b"tag" not in done.stderr
+    found = json.loads((tmp_path / "tagged.json").read_text())
+    assert found["chrf"] == runs["against"]["chrf"]["value"]
     page = ("num_resamples=40", "num_trials=40", "num_sentences=2", "num_maps=1", "split=validation")
     nmt("report", "run=two", "against=many", *page, "output=report.html")
     assert "&lt;2en&gt;" in (tmp_path / "report.html").read_text(), "the maps of one show its tags"

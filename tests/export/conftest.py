@@ -10,13 +10,13 @@ from nmt.data.tokenizer import obtain_tokenizer
 PAD, _, BOS, EOS = range(4)
 
 
-def make_char_tokenizer(source="abcdef", target=None):
+def make_char_tokenizer(source="abcdef", target=None, symbols=()):
     """Make a tokenizer of letters: a special token or a letter for each of the 11 ids of tiny models."""
     settings = TokenizerSettings(
         kind="char", vocabulary_size=40, joint=target is None, character_coverage=1.0, byte_fallback=False,
         normalization="identity", model=None,
     )  # fmt: skip
-    return obtain_tokenizer(settings, ParallelText([source], [target or source]))
+    return obtain_tokenizer(settings, ParallelText([source], [target or source]), symbols)
 
 
 @pytest.fixture(scope="session")

@@ -90,6 +90,27 @@ def test_what_passes(quantization, num_lines, num_identical, exported_bleu, pass
             comparison.require()
 
 
+def test_the_page_names_the_tags_that_lines_need(char_tokenizer):
+    decoding = GreedySettings(
+        kind="greedy",
+        max_length_ratio=1.0,
+        max_length_extra=9,
+        min_length=0,
+        max_source_tokens=99,
+        max_tokens=99,
+    )
+    comparison = Comparison("float32", "float32", 20, 20, 30.0, 30.0)
+
+    def page_of(*symbols):
+        return readme("mine", "best", char_tokenizer(symbols=symbols), decoding, comparison, 64)
+
+    sentence = (
+        "Each line begins with the tag of the language to translate into and a space: `<2en>`, `<2fr>`."
+    )
+    assert sentence in page_of("<2en>", "<2fr>")
+    assert "tag" not in page_of()
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory, tiny_training):
     """Train a tiny model by the real command line."""
