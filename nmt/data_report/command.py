@@ -30,9 +30,7 @@ def report_on_data(settings: DataReportSettings) -> str:
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(measures.as_dict()))
     if settings.html is not None:
-        title = f"Corpus: {settings.data.kind}"
-        content = as_page(measures, texts, title).encode("utf-8", "replace")
-        write_atomically(Path(settings.html), content)
+        write_atomically(Path(settings.html), as_page(measures, texts, f"Corpus: {settings.data.kind}"))
     return as_text(measures)
 
 

@@ -2,40 +2,48 @@
 
 import numpy as np
 
-from nmt import __version__
 from nmt.data.filters import describe
 from nmt.data_report.findings import find
 from nmt.data_report.measures import CorpusMeasures, SplitMeasures, Texts
 from nmt.data_report.sides import CharacterCount, Lengths, is_control
 from nmt.data_report.text import PAIR_ROWS, SIDE_ROWS
-from nmt.pages.charts import COLOURS, Axis, bars, histogram, lines
-from nmt.pages.page import Section, figure, grid, notes, page, table
+from nmt.pages.charts import Bins, Line, histogram, line_chart, ranking
+from nmt.pages.page import figure, figures, legend, notes, page, section, table
 
 # Scripts in which nothing stands between words, so that words say little of a line.
 NO_SPACES = ("Han", "Hiragana", "Katakana", "Khmer", "Lao", "Myanmar", "Thai", "Tibetan")
-MAX_POINTS = 240
 MAX_BARS = 12
 MAX_TEXT = 160  # characters of an example
+BOTH = 2  # the colour of what is of both sides
+SIDES = legend(["source", "target", "both"])
 
 
-def as_page(measures: CorpusMeasures, texts: Texts, title: str) -> str:
+def as_page(measures: CorpusMeasures, texts: Texts, title: str) -> bytes:
     """Return a page of HTML with the measures of a corpus; examples are from `texts`."""
     splits = measures.splits
     subtitle = ", ".join(f"{own.num_pairs} {split} pairs" for split, own in splits.items())
+    remarks = [(f.split, f.text, f.option) for f in find(measures)]
     sections = [
-        Section(
-            "To look at", [notes([(f.split, f.text, f.option) for f in find(measures)], "Nothing was found.")]
+        section("findings", "To look at", "", notes(remarks, "Nothing was found.")),
+        section("numbers", "In numbers", "", _numbers(measures)),
+        *(
+            section(split, f"{split.capitalize()} text", "", SIDES, figures(*_charts(own)))
+            for split, own in splits.items()
         ),
-        Section("In numbers", [_numbers(measures)]),
-        *(Section(f"{split.capitalize()} text", [grid(_charts(own))]) for split, own in splits.items()),
-        Section("Writing", [grid(_writing(measures))], "Letters by the script that Unicode counts them to."),
+        section(
+            "writing",
+            "Writing",
+            "Letters by the script that Unicode counts them to.",
+            figures(*_writing(measures)),
+        ),
     ]
     if examples := _near_duplicates(measures, texts):
-        text = "Pairs whose character 4-grams are the same for four fifths at least."
-        sections.append(Section("Nearly the same", [examples], text))
+        note = "Pairs whose character 4-grams are the same for four fifths at least."
+        sections.append(section("near", "Nearly the same", note, examples))
     if measures.filtered:
-        sections.append(Section("Filters", [], f"data.filter would leave out {describe(measures.filtered)}."))
-    return page(title, subtitle, sections, f"nmt {__version__}: nmt data")
+        note = f"data.filter would leave out {describe(measures.filtered)}."
+        sections.append(section("filters", "Filters", note))
+    return page("nmt data", title, subtitle, sections)
 
 
 def _numbers(measures: CorpusMeasures) -> str:
@@ -52,35 +60,42 @@ def _charts(own: SplitMeasures) -> list[str]:
     has_spaces = not any(script in NO_SPACES for side in sides for script in side.main_scripts)
     unit = "words" if has_spaces else "characters"
     lengths: list[Lengths] = [getattr(side, unit) for side in sides]
-    values = _thin(alignment.correlations)
-    step = number / max(len(values), 1)
-    marked = [(stretch.first_line, stretch.last_line) for stretch in own.alignment.stretches]
-    drift = lines(
-        "correlation of lengths along the file",
-        [(place + 0.5) * step for place in range(len(values))],
-        {"correlation": values},
-        Axis(0, number, "line"),
-        Axis(min([0.0, *(value for value in values if value is not None)]), 1.0),
+    step = number / max(len(alignment.correlations), 1)
+    marked = [(stretch.first_line, stretch.last_line) for stretch in alignment.stretches]
+    middles = [(place + 0.5) * step for place in range(len(alignment.correlations))]
+    drift = line_chart(
+        "Correlation of lengths along the file",
+        [Line("correlation", middles, alignment.correlations, BOTH)],
+        "line",
+        "correlation",
+        (0.0, number),
+        (0.0, 1.0),
         marked,
     )
+    ratios = histogram(
+        "Ratios of lengths",
+        own.ratios.edges,
+        [Bins("pairs", own.ratios.counts, BOTH)],
+        "characters, target : source",
+        "pairs",
+        True,
+    )
     return [
-        figure(f"{unit.capitalize()} in a line", _lengths(lengths[0], lengths[1], unit)),
+        figure(
+            f"{unit.capitalize()} in a line",
+            "Lines beyond the 99th percentile are in the last bar.",
+            _lengths(lengths[0], lengths[1], unit),
+        ),
         figure(
             "Length of the target to that of the source",
-            histogram(
-                "ratios of characters",
-                own.ratios.edges,
-                {"pairs": own.ratios.counts},
-                "characters, target : source",
-                True,
-            ),
             f"Of the whole text {own.ratio:.2f}.",
+            ratios,
         ),
         figure(
             "Do the two sides go together?",
-            drift,
             f"Correlation of the lengths of both sides in windows of {alignment.window} lines"
             + ("; red where they do not." if marked else ". In a file that slipped by a line it would fall."),
+            drift,
         ),
     ]
 
@@ -99,12 +114,8 @@ def _lengths(source: Lengths, target: Lengths, label: str) -> str:
     one_counts += [0] * (size - len(one_counts))
     other_counts += [0] * (size - len(other_counts))
     edges = [place * width for place in range(size + 1)]
-    return histogram(
-        f"{label} in a line",
-        edges,
-        {"source": one_counts, "target": other_counts},
-        f"{label}; beyond the 99th percentile in the last bar",
-    )
+    series = [Bins("source", one_counts), Bins("target", other_counts, 1)]
+    return histogram(f"{label.capitalize()} in a line", edges, series, label, "lines")
 
 
 def _widen(edges: list[float], counts: list[int], width: float) -> list[int]:
@@ -112,41 +123,19 @@ def _widen(edges: list[float], counts: list[int], width: float) -> list[int]:
     return [int(count) for count in np.bincount(places, counts)]
 
 
-def _thin(values: list[float | None]) -> list[float | None]:
-    """Return means of neighbours, so that no more points are drawn than can be seen."""
-    if len(values) <= MAX_POINTS:
-        return values
-    known = np.array([np.nan if value is None else value for value in values])
-    parts = [part[~np.isnan(part)] for part in np.array_split(known, MAX_POINTS)]
-    return [float(part.mean()) if len(part) else None for part in parts]
-
-
 def _writing(measures: CorpusMeasures) -> list[str]:
     train = measures.splits["train"]
-    blocks = []
-    for number, side in enumerate(("source", "target")):
+    charts: list[tuple[str, list[tuple[str, float]], int]] = []
+    for colour, side in enumerate(("source", "target")):
         own = getattr(train, side)
-        colour = COLOURS[number]
-        blocks.append(
-            figure(
-                f"Scripts, {side}",
-                bars(f"letters by script, {side}", list(own.scripts.items())[:MAX_BARS], colour),
-            )
-        )
-        blocks.append(
-            figure(
-                f"Most frequent characters, {side}",
-                bars(f"characters, {side}", _counts(own.frequent), colour),
-            )
-        )
+        charts.append((f"Scripts, {side}", list(own.scripts.items())[:MAX_BARS], colour))
+        charts.append((f"Most frequent characters, {side}", _counts(own.frequent), colour))
         if own.controls:
-            chart = bars(f"invisible characters, {side}", _counts(own.controls), colour)
-            blocks.append(figure(f"Invisible and damaged characters, {side}", chart))
+            charts.append((f"Invisible and damaged characters, {side}", _counts(own.controls), colour))
         for split, held_out in measures.splits.items():
             if unseen := getattr(held_out, side).unseen:
-                chart = bars(f"new characters of {split}, {side}", _counts(unseen), colour)
-                blocks.append(figure(f"Not in training, {split} {side}", chart))
-    return blocks
+                charts.append((f"Not in training, {split} {side}", _counts(unseen), colour))
+    return [figure(title, "", ranking(title, items, colour)) for title, items, colour in charts]
 
 
 def _counts(counts: list[CharacterCount]) -> list[tuple[str, float]]:

@@ -1,178 +1,229 @@
-"""Charts: from numbers to SVG that scales with its column; 360 units wide, so that text is legible on a phone."""
+"""Charts: from numbers to SVG; colours are classes that the style of the page gives a meaning to."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
-from itertools import pairwise
+from itertools import groupby, pairwise
 
-WIDTH, HEIGHT = 360, 210
-LEFT, RIGHT, TOP, BOTTOM = 42, 10, 26, 36
-COLOURS = ("#1f5fa8", "#c4530f", "#2e7d32", "#7b3fa0")
-INK, FAINT = "#3d4752", "#dfe4e9"
-BAR_HEIGHT = 22
-MAX_BAR_LABEL = 18  # characters
+from nmt.pages.drawing import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Axis,
+    draw_x_axis,
+    draw_y_axis,
+    empty,
+    name_x_axis,
+    show,
+    svg,
+)
+from nmt.pages.escaping import text
+from nmt.pages.style import COLOURS
 
-Series = Mapping[str, Sequence[float | None]]
+MAX_POINTS = 400  # of a line: more cannot be told apart
+HUGE = 1e100  # what is no figure of anything
+ROW_HEIGHT = 22
+MAX_ROW_NAME = 18  # characters
 
 
 @dataclass(frozen=True)
-class Axis:
-    """A range of numbers, its name, and whether equal steps are equal factors."""
+class Line:
+    """One line of a chart, broken where a value is None; `is_dotted` marks each point, where there are few."""
 
-    low: float
-    high: float
-    label: str = ""
-    is_logarithmic: bool = False
+    name: str
+    xs: Sequence[float]
+    ys: Sequence[float | None]
+    colour: int = 0
+    is_dashed: bool = False
+    is_dotted: bool = False
 
-    def place(self, value: float) -> float:
-        """Return where a value stands between the ends, from 0 to 1."""
-        low, high = self.low, self.high
-        if self.is_logarithmic:
-            low, high, value = math.log(low), math.log(high), math.log(value)
-        return (value - low) / (high - low) if high > low else 0.5
 
-    def ticks(self) -> list[float]:
-        """Return a handful of round numbers within the range."""
-        if self.is_logarithmic:
-            powers = range(math.ceil(math.log2(self.low) - 1e-9), math.floor(math.log2(self.high) + 1e-9) + 1)
-            return [2.0**power for power in powers]
-        span = self.high - self.low
-        if span <= 0:
-            return [self.low]
-        rough = span / 4
-        unit = 10.0 ** math.floor(math.log10(rough))
-        step = next(factor * unit for factor in (1, 2, 2.5, 5, 10) if factor * unit >= rough * 0.999)
-        first = math.ceil(self.low / step - 1e-9)
-        return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
+@dataclass(frozen=True)
+class Bar:
+    """One bar, with the ends of an interval where there is one."""
+
+    value: float
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Bins:
+    """How many values are in each bin of a histogram."""
+
+    name: str
+    counts: Sequence[float]
+    colour: int = 0
+
+
+def line_chart(
+    title: str,
+    lines: Sequence[Line],
+    x_label: str,
+    y_label: str,
+    x_holds: Sequence[float] = (0.0,),
+    y_holds: Sequence[float] = (),
+    marked: Sequence[tuple[float, float]] = (),
+) -> str:
+    """Draw lines over a common axis; points that are not finite are left out.
+
+    The axes hold `x_holds` and `y_holds` in any case; `marked` are ranges of x that stand out.
+    """
+    kept = [(line, _points(line)) for line in lines]
+    known = [(x, y) for _, points in kept for x, y in points if y is not None]
+    if not known:
+        return empty(title)
+    x_axis = Axis.horizontal([*x_holds, *(x for x, _ in known), *(x for ends in marked for x in ends)])
+    y_axis = Axis.vertical([*y_holds, *(y for _, y in known)])
+    parts = [draw_y_axis(y_axis, y_label), draw_x_axis(x_axis, x_label)]
+    for first, last in marked:
+        left, right = x_axis.place(first), x_axis.place(last)
+        parts.append(
+            f'<rect class="marked" x="{left:.1f}" y="{TOP}" width="{max(right - left, 2):.1f}" '
+            f'height="{HEIGHT - TOP - BOTTOM}"/>'
+        )
+    parts += [_line(line, points, x_axis, y_axis) for line, points in kept]
+    ends = []
+    for line, points in kept:
+        values = [y for _, y in points if y is not None]
+        if values:
+            ends.append(f"{line.name} from {show(values[0])} to {show(values[-1])}")
+    return svg(f"{title}. {y_label} over {x_label}: {'; '.join(ends)}", WIDTH, HEIGHT, "".join(parts))
+
+
+def bar_chart(
+    title: str,
+    names: Sequence[str],
+    groups: Sequence[Sequence[Bar | None]],
+    x_label: str,
+    y_label: str,
+    is_one_each: bool = False,
+) -> str:
+    """Draw bars beside each other: `groups` holds one list for each colour, `names` one name for each place.
+
+    With `is_one_each` there is but one bar at each place, which has the place for itself.
+    """
+    bars = [bar for group in groups for bar in group if bar is not None]
+    if not bars:
+        return empty(title)
+    tops = [max(bar.value, bar.interval[1] if bar.interval else bar.value) for bar in bars]
+    axis = Axis.vertical([0.0, 1e-9, *tops])
+    place = (WIDTH - LEFT - RIGHT) / len(names)
+    num_beside = 1 if is_one_each else len(groups)
+    width = min(26.0, place * 0.8 / num_beside)
+    parts, said = [draw_y_axis(axis, y_label), name_x_axis(x_label)], []
+    for i, name in enumerate(names):
+        middle = LEFT + place * (i + 0.5)
+        parts.append(
+            f'<text class="tick" x="{middle:.1f}" y="{HEIGHT - BOTTOM + 13}" text-anchor="middle">{text(name)}</text>'
+        )
+        for colour, group in enumerate(groups):
+            bar = group[i]
+            if bar is not None:
+                beside = 0 if is_one_each else colour
+                left = middle + (beside - num_beside / 2) * width
+                parts.append(_bar(name, bar, colour, left, width, axis))
+                said.append(f"{name}: {show(bar.value)}")
+    return svg(f"{title}. {y_label} by {x_label}: {'; '.join(said)}", WIDTH, HEIGHT, "".join(parts))
 
 
 def histogram(
-    label: str, edges: Sequence[float], series: Series, x_label: str, is_logarithmic: bool = False
+    title: str,
+    edges: Sequence[float],
+    series: Sequence[Bins],
+    x_label: str,
+    y_label: str,
+    is_logarithmic: bool = False,
 ) -> str:
     """Draw how many values are in each bin, from `edges[i]` to `edges[i + 1]`, for one series or several."""
-    highest = max((value or 0 for values in series.values() for value in values), default=0)
-    x, y = Axis(edges[0], edges[-1], x_label, is_logarithmic), Axis(0, highest * 1.05 or 1)
-    parts = []
-    for colour, (name, counts) in zip(COLOURS, series.items(), strict=False):
-        outline = [f"M{_x(x, edges[0])} {_y(y, 0)}"]
-        for (low, high), count in zip(pairwise(edges), counts, strict=True):
-            outline.append(f"V{_y(y, count or 0)}H{_x(x, high)}")
+    x_axis = Axis.horizontal(edges, is_logarithmic)
+    y_axis = Axis.vertical([0.0, max((count for one in series for count in one.counts), default=0) or 1.0])
+    parts, said = [draw_y_axis(y_axis, y_label), draw_x_axis(x_axis, x_label)], []
+    bottom = y_axis.place(0)
+    for one in series:
+        kind = _colour(one.colour)
+        outline = [f"M{x_axis.place(edges[0]):.1f} {bottom:.1f}"]
+        for (low, high), count in zip(pairwise(edges), one.counts, strict=True):
+            left, right, top = x_axis.place(low), x_axis.place(high), y_axis.place(count)
+            outline.append(f"V{top:.1f}H{right:.1f}")
+            hint = text(f"{one.name}: {show(count)} from {show(low)} to {show(high)}")
             parts.append(
-                f'<rect x="{_x(x, low)}" y="{_y(y, count or 0)}" width="{_round(_x(x, high) - _x(x, low))}" '
-                f'height="{_round(_y(y, 0) - _y(y, count or 0))}" fill="{colour}" fill-opacity=".22">'
-                f"<title>{escape(name)}: {short(count or 0)} from {short(low)} to {short(high)}</title></rect>"
+                f'<rect class="bin {kind}" x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
+                f'height="{bottom - top:.1f}"><title>{hint}</title></rect>'
             )
-        outline.append(f"V{_y(y, 0)}")
-        parts.append(f'<path d="{"".join(outline)}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
-    return _frame(label, x, y, list(series), parts)
+        parts.append(f'<path class="line {kind}" d="{"".join(outline)}V{bottom:.1f}"/>')
+        said.append(f"{one.name} up to {show(max(one.counts, default=0))}")
+    return svg(f"{title}. {y_label} by {x_label}: {'; '.join(said)}", WIDTH, HEIGHT, "".join(parts))
 
 
-def lines(
-    label: str,
-    xs: Sequence[float],
-    series: Series,
-    x: Axis,
-    y: Axis,
-    marked: Sequence[tuple[float, float]] = (),
-) -> str:
-    """Draw a line for each series; where a value is None it is broken. `marked` are ranges of x to stand out."""
-    parts = [
-        f'<rect x="{_x(x, low)}" y="{TOP}" width="{max(_round(_x(x, high) - _x(x, low)), 2)}" '
-        f'height="{HEIGHT - TOP - BOTTOM}" fill="#c62828" fill-opacity=".14"/>'
-        for low, high in marked
-    ]
-    for colour, values in zip(COLOURS, series.values(), strict=False):
-        path, is_broken = [], True
-        for at, value in zip(xs, values, strict=True):
-            if value is not None:
-                path.append(f"{'M' if is_broken else 'L'}{_x(x, at)} {_y(y, min(max(value, y.low), y.high))}")
-            is_broken = value is None
-        if len(path) == 1:
-            path.append("h.1")
-        parts.append(
-            f'<path d="{"".join(path)}" fill="none" stroke="{colour}" stroke-width="1.8" '
-            'stroke-linejoin="round" stroke-linecap="round"/>'
-        )
-    return _frame(label, x, y, list(series), parts)
-
-
-def bars(label: str, items: Sequence[tuple[str, float]], colour: str = COLOURS[0]) -> str:
+def ranking(title: str, items: Sequence[tuple[str, float]], colour: int = 0) -> str:
     """Draw a horizontal bar with its name and its number for each item."""
-    highest = max((value for _, value in items), default=0) or 1
-    height, parts = BAR_HEIGHT * max(len(items), 1) + 4, []
+    if not items:
+        return empty(title)
+    highest = max(value for _, value in items) or 1
+    parts = []
     for number, (name, value) in enumerate(items):
-        middle = number * BAR_HEIGHT + BAR_HEIGHT / 2 + 2
-        width = _round(150 * value / highest)
+        middle = (number + 0.5) * ROW_HEIGHT + 2
+        width = max(150 * value / highest, 1.0)
+        shown = name if len(name) <= MAX_ROW_NAME else f"{name[: MAX_ROW_NAME - 1]}…"
         parts.append(
-            f'<text x="128" y="{middle + 4}" text-anchor="end">{escape(_cut(name))}<title>{escape(name)}</title></text>'
-            f'<rect x="136" y="{middle - 7}" width="{max(width, 1)}" height="14" rx="2" fill="{colour}"/>'
-            f'<text x="{_round(142 + max(width, 1))}" y="{middle + 4}">{short(value)}</text>'
+            f'<text class="token" x="128" y="{middle + 4:.0f}" text-anchor="end">{text(shown)}'
+            f"<title>{text(name)}</title></text>"
+            f'<rect class="bar {_colour(colour)}" x="136" y="{middle - 7:.0f}" width="{width:.1f}" height="14" rx="2"/>'
+            f'<text class="tick" x="{142 + width:.1f}" y="{middle + 4:.0f}">{show(value)}</text>'
         )
-    return _svg(label, height, parts)
+    said = "; ".join(f"{name}: {show(value)}" for name, value in items)
+    return svg(f"{title}. {said}", WIDTH, ROW_HEIGHT * len(items) + 4, "".join(parts))
 
 
-def short(value: float) -> str:
-    """Return a number as a person would write it on an axis: 950, 1.2 k, 3 M, 0.25."""
-    for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if abs(value) >= size:
-            return f"{value / size:.3g}{unit}"
-    return f"{value:.3g}"
+def _colour(number: int) -> str:
+    return COLOURS[number % len(COLOURS)]
 
 
-def _frame(label: str, x: Axis, y: Axis, names: list[str], parts: list[str]) -> str:
-    """Put axes and, for several series, a legend around what is drawn."""
-    back = []
-    for tick in y.ticks():
-        at = _y(y, tick)
-        back.append(f'<path d="M{LEFT} {at}H{WIDTH - RIGHT}" stroke="{FAINT}"/>')
-        back.append(f'<text x="{LEFT - 5}" y="{at + 4}" text-anchor="end">{short(tick)}</text>')
-    bottom = HEIGHT - BOTTOM
-    for tick in x.ticks():
-        at = _x(x, tick)
-        back.append(f'<path d="M{at} {bottom}v4" stroke="{INK}"/>')
-        text = _ratio(tick) if x.is_logarithmic else short(tick)
-        back.append(f'<text x="{at}" y="{bottom + 16}" text-anchor="middle">{text}</text>')
-    back.append(f'<path d="M{LEFT} {bottom}H{WIDTH - RIGHT}" stroke="{INK}"/>')
-    back.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 4}" text-anchor="middle">{escape(x.label)}</text>'
+def _points(line: Line) -> list[tuple[float, float | None]]:
+    """Leave out points that are not finite, and of many all but some."""
+    pairs = zip(line.xs, line.ys, strict=True)
+    points = [(x, y) for x, y in pairs if abs(x) < HUGE and (y is None or abs(y) < HUGE)]
+    if len(points) > MAX_POINTS:
+        step = (len(points) - 1) / (MAX_POINTS - 1)
+        points = [points[round(i * step)] for i in range(MAX_POINTS)]
+    return points
+
+
+def _line(line: Line, points: Sequence[tuple[float, float | None]], x_axis: Axis, y_axis: Axis) -> str:
+    kind, name, dash = _colour(line.colour), text(line.name), ' stroke-dasharray="5 4"' * line.is_dashed
+    path, dots = [], []
+    for is_gap, piece in groupby(points, lambda point: point[1] is None):
+        if is_gap:
+            continue
+        known = [(x, y) for x, y in piece if y is not None]
+        path.append("M" + "L".join(f"{x_axis.place(x):.1f} {y_axis.place(y):.1f}" for x, y in known))
+        if line.is_dotted or len(known) == 1:
+            dots += known
+    if not path:
+        return ""
+    circles = "".join(
+        f'<circle class="dot {kind}" cx="{x_axis.place(x):.1f}" cy="{y_axis.place(y):.1f}" r="3">'
+        f"<title>{name}: {show(y)} at {show(x)}</title></circle>"
+        for x, y in dots
     )
-    if y.label:
-        back.append(f'<text x="4" y="14">{escape(y.label)}</text>')
-    legend, at = [], WIDTH - RIGHT
-    for colour, name in reversed(list(zip(COLOURS, names, strict=False))):
-        if len(names) > 1:
-            at -= 8 + 6.2 * len(name)
-            legend.append(
-                f'<rect x="{_round(at - 12)}" y="5" width="10" height="10" rx="2" fill="{colour}"/>'
-            )
-            legend.append(f'<text x="{_round(at + 2)}" y="14">{escape(name)}</text>')
-            at -= 18
-    return _svg(label, HEIGHT, [*back, *parts, *legend])
+    return f'<path class="line {kind}" d="{"".join(path)}"{dash}><title>{name}</title></path>{circles}'
 
 
-def _svg(label: str, height: float, parts: list[str]) -> str:
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(label)}" '
-        f'font-size="11" fill="{INK}">{"".join(parts)}</svg>'
+def _bar(name: str, bar: Bar, colour: int, left: float, width: float, axis: Axis) -> str:
+    top, low = axis.place(bar.value), axis.place(0)
+    between = f", 95 % between {show(bar.interval[0])} and {show(bar.interval[1])}" if bar.interval else ""
+    hint = text(f"{name}: {show(bar.value)}{between}")
+    drawn = (
+        f'<rect class="bar {_colour(colour)}" x="{left + 1:.1f}" y="{top:.1f}" width="{width - 2:.1f}" '
+        f'height="{max(0.0, low - top):.1f}" rx="1.5"><title>{hint}</title></rect>'
     )
-
-
-def _x(axis: Axis, value: float) -> float:
-    return _round(LEFT + axis.place(value) * (WIDTH - LEFT - RIGHT))
-
-
-def _y(axis: Axis, value: float) -> float:
-    return _round(HEIGHT - BOTTOM - axis.place(value) * (HEIGHT - TOP - BOTTOM))
-
-
-def _round(value: float) -> float:
-    return round(value, 1)
-
-
-def _ratio(value: float) -> str:
-    return f"{value:g}" if value >= 1 else f"1/{1 / value:g}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_BAR_LABEL else f"{text[: MAX_BAR_LABEL - 1]}…"
+    if bar.interval:
+        centre = left + width / 2
+        first, last = (axis.place(end) for end in bar.interval)
+        drawn += (
+            f'<path class="whisker" d="M{centre:.1f} {first:.1f}V{last:.1f}M{centre - 3:.1f} {first:.1f}h6'
+            f'M{centre - 3:.1f} {last:.1f}h6"/>'
+        )
+    return drawn

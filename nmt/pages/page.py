@@ -1,132 +1,128 @@
-"""A page: sections one below the other, of figures, tables and notes; all of it in one file."""
+"""A page: one file of sections, made of figures, tables and notes; no script, nothing fetched.
 
+What is called text here is escaped; what functions return is HTML, as are the parts that they take.
+"""
+
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
-STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body {
-  margin: 0; background: #f5f7f9; color: #1c242c;
-  font: 16px/1.5 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
-}
-header, main, footer { max-width: 1180px; margin: 0 auto; padding: 0 20px; }
-header { padding-top: 32px; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 4px; }
-h2 { font-size: 1.2rem; margin: 36px 0 10px; }
-h3 { font-size: .98rem; margin: 0 0 6px; }
-p { margin: 0 0 10px; max-width: 46rem; }
-.faint, footer, figcaption { color: #55606b; font-size: .88rem; }
-.grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 330px), 1fr)); gap: 16px;
-  align-items: start;
-}
-.card {
-  background: #fff; border: 1px solid #dfe4e9; border-radius: 10px; padding: 14px 16px; margin: 0;
-  min-width: 0;
-}
-.card + .card { margin: 0; }
-svg { display: block; width: 100%; height: auto; font-family: inherit; }
-figcaption { margin-top: 6px; }
-.scroll { overflow-x: auto; background: #fff; border: 1px solid #dfe4e9; border-radius: 10px; }
-table { border-collapse: collapse; width: 100%; font-size: .92rem; }
-th, td {
-  padding: 6px 12px; text-align: right; border-top: 1px solid #eceff2;
-  font-variant-numeric: tabular-nums;
-}
-th:first-child, td:first-child { text-align: left; }
-.text { text-align: left; overflow-wrap: anywhere; min-width: 9rem; }
-thead th { border-top: 0; background: #eef2f5; white-space: nowrap; }
-tr.group th { background: #f7f9fa; color: #55606b; font-weight: 600; }
-ul.notes { list-style: none; margin: 0; padding: 0; display: grid; gap: 8px; }
-ul.notes li {
-  background: #fff; border: 1px solid #dfe4e9; border-left: 5px solid #c4530f; border-radius: 8px;
-  padding: 8px 12px; overflow-wrap: anywhere;
-}
-ul.notes li.good { border-left-color: #2e7d32; }
-ul.notes b { margin-right: 6px; }
-code {
-  font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .86em; background: #eef2f5;
-  border-radius: 4px; padding: 1px 5px;
-}
-footer { padding: 28px 20px 40px; }
-@media (max-width: 500px) {
-  body { font-size: 15px; }
-  header, main { padding-left: 12px; padding-right: 12px; }
-  th, td { padding: 6px 8px; }
-  .card { padding: 12px; }
-}
-"""
+from nmt import __version__
+from nmt.pages.escaping import text
+from nmt.pages.style import COLOURS, STYLE
+
+# Nothing but what stands in the page may be shown, and nothing run: whatever a text holds, it stays text.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a sentence on what is seen, and blocks of HTML that the functions below make."""
+    """A section as HTML, and what leads to it."""
 
+    identifier: str
     title: str
-    blocks: Sequence[str]
-    text: str = ""
+    content: str
 
 
-def page(title: str, subtitle: str, sections: Sequence[Section], footer: str) -> str:
-    """Return a whole page of HTML."""
-    body = "".join(
-        f"<section><h2>{escape(section.title)}</h2>"
-        + (f"<p>{escape(section.text)}</p>" if section.text else "")
-        + "".join(section.blocks)
-        + "</section>"
-        for section in sections
-    )
+def page(command: str, title: str, subtitle: str, sections: Sequence[Section], top: str = "") -> bytes:
+    """Return a whole page that a command made; `top` stands before the first section."""
+    links = "".join(f'<a href="#{text(one.identifier)}">{text(one.title)}</a>' for one in sections)
+    note = f'<p class="note">{text(subtitle)}</p>' if subtitle else ""
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
-        f'<header><h1>{escape(title)}</h1><p class="faint">{escape(subtitle)}</p></header>'
-        f"<main>{body}</main><footer>{escape(footer)}</footer></body></html>\n"
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{text(title)} – {text(command)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<header><h1>{text(title)}</h1>{note}<nav>{links}</nav></header>\n"
+        f"<main>{top}\n{''.join(one.content for one in sections)}</main>\n"
+        f"<footer>nmt {text(__version__)}: {text(command)}</footer>\n</body>\n</html>\n"
+    ).encode("utf-8", "replace")
+
+
+def section(identifier: str, title: str, note: str, *parts: str) -> Section:
+    """Return a section; `note` is text that says how to read it."""
+    said = f'<p class="note">{text(note)}</p>\n' if note else ""
+    body = "\n".join(parts)
+    return Section(
+        identifier,
+        title,
+        f'<section id="{text(identifier)}"><h2>{text(title)}</h2>\n{said}{body}</section>\n',
     )
 
 
-def figure(title: str, svg: str, caption: str = "") -> str:
-    """Return a chart with a title above it, and what there is to see in it below."""
-    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f'<figure class="card"><h3>{escape(title)}</h3>{svg}{below}</figure>'
+def heading(title: str) -> str:
+    """Return a heading within a section."""
+    return f"<h3>{text(title)}</h3>"
 
 
-def grid(blocks: Sequence[str]) -> str:
-    """Return blocks side by side, as many as there is room for."""
-    return f'<div class="grid">{"".join(blocks)}</div>'
+def paragraph(said: str) -> str:
+    """Return a paragraph of text."""
+    return f"<p>{text(said)}</p>"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], text_columns: Sequence[int] = ()) -> str:
-    """Return a table; a row of one cell is a heading within it. Columns of text are aligned to the left."""
-    head = "".join(
-        f'<th scope="col"{" class=text" if number in text_columns else ""}>{escape(cell)}</th>'
-        for number, cell in enumerate(header)
-    )
+def folded(summary: str, *parts: str) -> str:
+    """Return what is seen only when its summary is clicked on."""
+    return f"<details><summary>{text(summary)}</summary>{''.join(parts)}</details>"
+
+
+def figure(title: str, note: str, drawing: str, below: str = "") -> str:
+    """Return a drawing with its title above it, and below what there is to say of it, and more to look at."""
+    caption = f"<figcaption>{text(note)}{below}</figcaption>" if note or below else ""
+    return f'<figure>{heading(title)}<div class="wide">{drawing}</div>{caption}</figure>'
+
+
+def figures(*parts: str) -> str:
+    """Return figures of the same width side by side, as many as there is room for."""
+    return f'<div class="figures">{"".join(parts)}</div>'
+
+
+def maps(*parts: str) -> str:
+    """Return figures side by side, each as wide as it is drawn."""
+    return f'<div class="maps">{"".join(parts)}</div>'
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], text_columns: Sequence[int] = ()) -> str:
+    """Return a table of cells of text; a row of one cell is a heading within it.
+
+    `text_columns` hold prose, which is not to be aligned as figures are.
+    """
+    classes = dict.fromkeys(text_columns, ' class="text" dir="auto"')
+    heads = "".join(f'<th scope="col"{classes.get(i, "")}>{text(cell)}</th>' for i, cell in enumerate(head))
     body = []
     for row in rows:
-        if len(row) == 1:
-            body.append(f'<tr class="group"><th colspan="{len(header)}">{escape(row[0])}</th></tr>')
-            continue
-        cells = "".join(
-            f'<td class="text" dir="auto">{escape(cell)}</td>'
-            if number in text_columns
-            else f"<td>{escape(cell)}</td>"
-            for number, cell in enumerate(row)
-        )
-        body.append(f"<tr>{cells}</tr>")
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+        if len(row) == 1 < len(head):
+            body.append(f'<tr class="group"><th colspan="{len(head)}">{text(row[0])}</th></tr>')
+        else:
+            cells = "".join(f"<td{classes.get(i, '')}>{text(cell)}</td>" for i, cell in enumerate(row))
+            body.append(f"<tr>{cells}</tr>")
+    return f'<div class="table"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+
+
+def tiles(*pairs: tuple[str, str]) -> str:
+    """Return figures that stand out: (figure, what it is) each."""
+    cells = (
+        f'<div class="tile"><b>{text(value)}</b><span>{text(name)}</span></div>' for value, name in pairs
+    )
+    return f'<div class="tiles">{"".join(cells)}</div>'
+
+
+def legend(names: Sequence[str]) -> str:
+    """Return which colour stands for what, where there are two."""
+    if len(names) < 2:
+        return ""
+    entries = (
+        f'<span><span class="swatch {colour}"></span>{text(name)}</span>'
+        for colour, name in zip(itertools.cycle(COLOURS), names, strict=False)
+    )
+    return f'<p class="legend">{"".join(entries)}</p>'
 
 
 def notes(items: Sequence[tuple[str, str, str]], if_none: str) -> str:
     """Return remarks: of each what it is about, the remark, and what to type, if anything."""
     if not items:
-        return f'<ul class="notes"><li class="good">{escape(if_none)}</li></ul>'
+        return f'<ul class="notes"><li class="good">{text(if_none)}</li></ul>'
     rows = "".join(
-        f"<li><b>{escape(about)}</b>{escape(text)}"
-        + (f" · <code>{escape(code)}</code>" if code else "")
-        + "</li>"
-        for about, text, code in items
+        f"<li><b>{text(about)}</b>{text(said)}" + (f" · <code>{text(code)}</code>" if code else "") + "</li>"
+        for about, said, code in items
     )
     return f'<ul class="notes">{rows}</ul>'

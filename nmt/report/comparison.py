@@ -11,8 +11,8 @@ from nmt.config import CompareSettings
 from nmt.errors import RunError, one_line
 from nmt.evaluation.tables import layout
 from nmt.files import read_json
-from nmt.report.drawing import Bar, Line, bar_chart, line_chart
-from nmt.report.page import figure, figures, legend, page, section, table
+from nmt.pages.charts import Bar, Line, bar_chart, line_chart
+from nmt.pages.page import figure, figures, legend, page, paragraph, section, table
 from nmt.run_directory import RunDirectory, write_atomically
 from nmt.training.metrics import read_metrics
 from nmt.training.record import read_record
@@ -170,16 +170,16 @@ def draw(runs: Sequence[RunFacts]) -> bytes:
                 title, "Whiskers hold 95 %.", bar_chart(title, letters(runs), bars, "run", label(name), True)
             )
         )
-    for title, kind, key, y_label, from_zero in (
-        ("Validation BLEU", "validation", "bleu", "BLEU", True),
-        ("Validation loss", "validation", "loss", "nats per token", False),
-        ("Speed", "training", "tokens_per_second", "tokens/s", True),
+    for title, kind, key, y_label, holds in (
+        ("Validation BLEU", "validation", "bleu", "BLEU", (0.0,)),
+        ("Validation loss", "validation", "loss", "nats per token", ()),
+        ("Speed", "training", "tokens_per_second", "tokens/s", (0.0,)),
     ):
         lines = [
             Line(name, *_series(one, kind, key), colour, is_dotted=kind == "validation")
             for colour, (name, one) in enumerate(zip(named, runs, strict=True))
         ]
-        charts.append(figure(title, "", line_chart(title, lines, "updates", y_label, from_zero)))
+        charts.append(figure(title, "", line_chart(title, lines, "updates", y_label, y_holds=holds)))
     keys, cells = differing(runs)
     note = (
         text_note(runs)
@@ -188,17 +188,13 @@ def draw(runs: Sequence[RunFacts]) -> bytes:
     settings = (
         table(["key", *letters(runs)], [[key, *row] for key, row in zip(keys, cells, strict=True)])
         if keys
-        else "<p>All settings are the same.</p>"
+        else paragraph("All settings are the same.")
     )
-    body = "".join(
-        (
-            f"<h1>{len(runs)} runs</h1>",
-            legend(named),
-            section("scores", "Scores", note, table(head, rows), figures(*charts)),
-            section("settings", "Settings that differ", "From config.json of each run.", settings),
-        )
-    )
-    return page(f"{len(runs)} runs – nmt compare", body)
+    sections = [
+        section("scores", "Scores", note, table(head, rows), figures(*charts)),
+        section("settings", "Settings that differ", "From config.json of each run.", settings),
+    ]
+    return page("nmt compare", f"{len(runs)} runs", "", sections, legend(named))
 
 
 def _series(one: RunFacts, kind: str, name: str) -> tuple[list[float], list[float]]:

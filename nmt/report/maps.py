@@ -13,9 +13,9 @@ from nmt.data.tokenizer import Vocabulary
 from nmt.models.interface import AttentionMap
 from nmt.models.transformer import Transformer
 from nmt.models.transformer_layers import EncoderLayer
-from nmt.report.drawing import heat_map
+from nmt.pages.heat_map import heat_map
+from nmt.pages.page import figure, folded, heading, maps
 from nmt.report.measures import Measures
-from nmt.report.page import figure
 
 MAX_TOKENS = 40  # of a sentence whose attention is drawn
 NUM_POSITIONS, NUM_COLUMNS = 40, 64
@@ -101,9 +101,9 @@ def _all_heads(found: SentenceMaps, title: str) -> str:
             for head, weights in enumerate(one.weights[0], start=1):
                 place = f"layer {one.layer}, head {head}"
                 drawing = heat_map(f"{title}: {name}, {place}", weights.tolist(), cell=SMALL_CELL)
-                drawings.append(f"<figure><figcaption>{place}</figcaption>{drawing}</figure>")
-        groups.append(f'<h3>{name}</h3><div class="maps">{"".join(drawings)}</div>')
-    return f"<details><summary>Every layer and head</summary>{''.join(groups)}</details>"
+                drawings.append(figure(place, "", drawing))
+        groups += [heading(name), maps(*drawings)]
+    return folded("Every layer and head", *groups)
 
 
 def kind_of_attention(config: dict[str, object]) -> str:

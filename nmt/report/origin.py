@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from nmt.check import flatten
+from nmt.pages.page import Section, folded, paragraph, section, table
 from nmt.report.measures import Measures
-from nmt.report.page import section, table
 
 
-def settings(runs: Sequence[Measures]) -> str:
+def settings(runs: Sequence[Measures]) -> Section:
     """Return what the runs were made of: where they differ at first, then everything."""
     flat = [dict(flatten(one.config)) for one in runs]
     keys = sorted(set().union(*flat))
@@ -16,11 +16,9 @@ def settings(runs: Sequence[Measures]) -> str:
     parts = []
     if len(runs) > 1:
         different = [row for row in cells if row[1] != row[2]]
-        parts.append(table(head, different, [1, 2]) if different else "<p>All settings are the same.</p>")
+        parts.append(table(head, different, [1, 2]) if different else paragraph("All settings are the same."))
     parts.append(table(["", *(one.name for one in runs)], _facts(runs), list(range(1, len(runs) + 1))))
-    parts.append(
-        f"<details><summary>All settings</summary>{table(head, cells, list(range(1, len(runs) + 1)))}</details>"
-    )
+    parts.append(folded("All settings", table(head, cells, list(range(1, len(runs) + 1)))))
     return section("settings", "How it was made", "From config.json and run.json of the run.", *parts)
 
 

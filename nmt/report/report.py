@@ -17,6 +17,7 @@ from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.preparation import prepare_corpus
 from nmt.device import choose_device, choose_precision
 from nmt.evaluation.significance import Comparison, compare
+from nmt.pages.page import Section, figures, heading, legend, maps, page, paragraph, section
 from nmt.report import origin, sections
 from nmt.report.maps import (
     choose_sentences,
@@ -27,7 +28,6 @@ from nmt.report.maps import (
     sentence_maps,
 )
 from nmt.report.measures import Context, Measures, measure
-from nmt.report.page import figures, legend, page, section, text
 from nmt.report.sentences import examples
 from nmt.run_directory import RunDirectory, write_atomically
 
@@ -93,52 +93,36 @@ def draw(
 ) -> bytes:
     """Return the page about what was measured; `sources` are the lines as each run was given them."""
     title = " against ".join(one.name for one in runs)
-    links = {
-        "scores": "Scores",
-        "training": "Training",
-        "kinds": "Long sentences, rare words",
-        "signs": "Telling signs",
-        "sentences": "Sentences",
-        "attention": "Attention",
-        "settings": "How it was made",
-    }
-    navigation = "".join(f'<a href="#{target}">{name}</a>' for target, name in links.items())
-    body = "".join(
-        (
-            f"<h1>{text(title)}</h1>",
-            f'<p class="note">{text(_subtitle(runs, context))}</p>',
-            legend([one.name for one in runs]),
-            f"<nav>{navigation}</nav>",
-            sections.headline(runs, comparisons),
-            sections.scores(runs, comparisons, context),
-            sections.curves(runs),
-            sections.kinds_of_sentences(runs, context),
-            sections.signs(runs, context),
-            examples(runs, context, num_sentences),
-            _attention(runs, context, sources, num_maps),
-            origin.settings(runs),
-        )
-    )
-    return page(f"{title} – nmt report", body)
+    parts = [
+        sections.scores(runs, comparisons, context),
+        sections.curves(runs),
+        sections.kinds_of_sentences(runs, context),
+        sections.signs(runs, context),
+        examples(runs, context, num_sentences),
+        _attention(runs, context, sources, num_maps),
+        origin.settings(runs),
+    ]
+    top = legend([one.name for one in runs]) + sections.headline(runs, comparisons)
+    return page("nmt report", title, _subtitle(runs, context), parts, top)
 
 
 def _attention(
     runs: Sequence[Measures], context: Context, sources: Sequence[Sequence[str]], num_maps: int
-) -> str:
+) -> Section:
     parts = []
     lines = choose_sentences(runs[0], context.text.source, num_maps)
     for one, source in zip(runs, sources, strict=True):
         if len(runs) > 1:
-            parts.append(f"<h3>{text(one.name)}</h3>")
-        parts.append(f"<p>{text(kind_of_attention(one.config))}</p>")
+            parts.append(heading(one.name))
+        parts.append(paragraph(kind_of_attention(one.config)))
         found = [sentence_maps(one, source[i], one.hypotheses[i]) for i in lines]
         drawn = [
-            draw_sentence(one, maps, f"Line {i + 1}, chrF {one.sentence_scores[i]:.0f}")
-            for i, maps in zip(lines, found, strict=True)
+            draw_sentence(one, sentence, f"Line {i + 1}, chrF {one.sentence_scores[i]:.0f}")
+            for i, sentence in zip(lines, found, strict=True)
         ]
-        parts.append(f'<div class="maps">{"".join(drawn)}</div>')
+        parts.append(maps(*drawn))
         if rest := draw_positions(one) + draw_masks(one, found):
-            parts.append(f"<h3>Positions and masks</h3>{figures(rest)}")
+            parts += [heading("Positions and masks"), figures(rest)]
     note = (
         "What the model looked at while it wrote its own translation: sentences from the best to the worst. "
         "Each row sums to 1."

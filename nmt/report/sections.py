@@ -6,11 +6,13 @@ from nmt.evaluation.buckets import Bucket, count_words
 from nmt.evaluation.scoring import Score
 from nmt.evaluation.significance import Comparison
 from nmt.evaluation.tables import show_interval
-from nmt.report.drawing import Bar, Line, bar_chart, line_chart, show
+from nmt.pages.charts import Bar, Line, bar_chart, line_chart
+from nmt.pages.drawing import show
+from nmt.pages.page import Section, figure, figures, folded, legend, section, table, tiles
 from nmt.report.measures import Context, Measures
-from nmt.report.page import figure, figures, legend, section, table, text, tiles
 
 MAX_EXAMPLES = 5
+FROM_ZERO = (0.0,)  # axes of what can be compared by its height
 
 
 def headline(runs: Sequence[Measures], comparisons: Sequence[Comparison]) -> str:
@@ -37,7 +39,7 @@ def headline(runs: Sequence[Measures], comparisons: Sequence[Comparison]) -> str
     return tiles(*found)
 
 
-def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], context: Context) -> str:
+def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], context: Context) -> Section:
     """Return the scores of one run, or of two with what chance would make of their difference."""
     note = (
         f"On the {len(context.text.source)} lines of the {context.split} text, by sacreBLEU. Intervals hold 95 % "
@@ -75,11 +77,11 @@ def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], context:
         rows = [[one.name, f"{one.value:.2f}", show_interval(one.interval)] for one in found.scores]
         rows.append(["loss", f"{found.loss:.3f}", "nats per target token"])
         signatures = [[one.name, one.signature] for one in found.scores]
-    details = f"<details><summary>Signatures</summary>{table(['', 'signature'], signatures, [1])}</details>"
+    details = folded("Signatures", table(["", "signature"], signatures, [1]))
     return section("scores", "Scores", note, table(head, rows), details)
 
 
-def curves(runs: Sequence[Measures]) -> str:
+def curves(runs: Sequence[Measures]) -> Section:
     """Return how training went, as its log says."""
 
     def over(kind: str, name: str, is_dashed: bool = False, is_dotted: bool = False) -> list[Line]:
@@ -103,28 +105,44 @@ def curves(runs: Sequence[Measures]) -> str:
             "BLEU",
             "Greedy, on the validation text.",
             line_chart(
-                "Validation BLEU", over("validation", "bleu", is_dotted=True), "updates", "BLEU", True
+                "Validation BLEU",
+                over("validation", "bleu", is_dotted=True),
+                "updates",
+                "BLEU",
+                y_holds=FROM_ZERO,
             ),
         ),
         figure(
             "Learning rate",
             "",
-            line_chart("Learning rate", over("training", "learning_rate"), "updates", "rate", True),
+            line_chart(
+                "Learning rate", over("training", "learning_rate"), "updates", "rate", y_holds=FROM_ZERO
+            ),
         ),
         figure(
             "Speed",
             "Target tokens a second, validation left out.",
-            line_chart("Speed", over("training", "tokens_per_second"), "updates", "tokens/s", True),
+            line_chart(
+                "Speed", over("training", "tokens_per_second"), "updates", "tokens/s", y_holds=FROM_ZERO
+            ),
         ),
         figure(
             "Norm of the gradient",
             "Before it is cut to its limit.",
-            line_chart("Norm of the gradient", over("training", "gradient_norm"), "updates", "norm", True),
+            line_chart(
+                "Norm of the gradient",
+                over("training", "gradient_norm"),
+                "updates",
+                "norm",
+                y_holds=FROM_ZERO,
+            ),
         ),
         figure(
             "BLEU over time",
             "The same validations, by minutes of training: what it costs to get there.",
-            line_chart("Validation BLEU over minutes", _over_minutes(runs), "minutes", "BLEU", True),
+            line_chart(
+                "Validation BLEU over minutes", _over_minutes(runs), "minutes", "BLEU", y_holds=FROM_ZERO
+            ),
         ),
     ]
     return section(
@@ -144,7 +162,7 @@ def _over_minutes(runs: Sequence[Measures]) -> list[Line]:
     return lines
 
 
-def kinds_of_sentences(runs: Sequence[Measures], context: Context) -> str:
+def kinds_of_sentences(runs: Sequence[Measures], context: Context) -> Section:
     """Return scores by length and by how rare the words are."""
     parts = []
     for buckets, name, x_label, chosen in (
@@ -222,7 +240,7 @@ def lengths(runs: Sequence[Measures], context: Context) -> str:
     )
 
 
-def signs(runs: Sequence[Measures], context: Context) -> str:
+def signs(runs: Sequence[Measures], context: Context) -> Section:
     """Return how often translations show what a good one does not, with examples."""
     total = len(context.text.source)
     names = {
@@ -266,4 +284,4 @@ def _examples(one: Measures) -> str:
     if not rows:
         return ""
     body = table(["sign", "line", "what", "translation"], rows, [2, 3])
-    return f"<details><summary>Examples of {text(one.name)}</summary>{body}</details>"
+    return folded(f"Examples of {one.name}", body)

@@ -3,13 +3,14 @@
 import difflib
 from collections.abc import Sequence
 
+from nmt.pages.escaping import text
+from nmt.pages.page import Section, heading, section
 from nmt.report.measures import Context, Measures
-from nmt.report.page import section, text
 
 MAX_CHARACTERS = 2000  # of a sentence that is shown
 
 
-def examples(runs: Sequence[Measures], context: Context, number: int) -> str:
+def examples(runs: Sequence[Measures], context: Context, number: int) -> Section:
     """Return the worst and best sentences of one run, or those in which two runs differ most."""
     note = (
         "Sorted by chrF of the sentence. Struck words of the reference are missing in the translation, "
@@ -27,7 +28,7 @@ def examples(runs: Sequence[Measures], context: Context, number: int) -> str:
             f"Where {runs[1].name} gains most": ranked[::-1][:number],
         }
     parts = [
-        f"<h3>{text(title)}</h3>" + "".join(_sentence(runs, context, i) for i in lines)
+        heading(title) + "".join(_sentence(runs, context, i) for i in lines)
         for title, lines in groups.items()
     ]
     return section("sentences", "Sentences", note, *parts)

@@ -1,8 +1,5 @@
 """Words that are missing and words that are new; hostile text stays text."""
 
-import pytest
-
-from nmt.report.page import page, text
 from nmt.report.sentences import word_diff
 
 HOSTILE = "<script>alert('x')</script> <img src=x onerror=alert(1)> \"&amp; \x00\x1b[31m \u202eabc </style>"
@@ -22,16 +19,7 @@ def test_hostile_sentences_stay_text():
         *word_diff(HOSTILE, "a"),
         *word_diff("a", HOSTILE),
         *word_diff(HOSTILE, HOSTILE),
-        text(HOSTILE),
     ):
         for tag in ("del", "ins"):
             shown = shown.replace(f"<{tag}>", "").replace(f"</{tag}>", "")
         assert not set("<>\"'\x00\x1b\u202e") & set(shown)
-    whole = page(HOSTILE, "").decode()
-    assert "<script" not in whole
-    assert "<img" not in whole
-
-
-@pytest.mark.parametrize("kept", ["\u00a0", "\u200c", "日本語", "é", "🙂", "\u3000"])
-def test_what_languages_need_stays(kept):
-    assert text(kept) == kept
