@@ -12,22 +12,22 @@ DARK = """--paper:#14161b;--card:#1c1f26;--ink:#e8e6e1;--faint:#9aa3b2;--rule:#3
 FRAME = """
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
-body{margin:0;background:var(--paper);color:var(--ink);
+body{margin:0;background:var(--paper);color:var(--ink);overflow-wrap:anywhere;
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif}
 header,main,footer{max-width:1180px;margin:0 auto;padding:0 16px}
 header{padding-top:24px}
 footer{padding-top:28px;padding-bottom:40px;color:var(--faint);font-size:.88rem}
-h1{font-size:1.6rem;line-height:1.25;margin:.2em 0;overflow-wrap:anywhere}
+h1{font-size:1.6rem;line-height:1.25;margin:.2em 0}
 h2{font-size:1.2rem;margin:2.2em 0 .3em}
-h3{font-size:1rem;margin:1.2em 0 .3em;overflow-wrap:anywhere}
+h3{font-size:1rem;margin:1.2em 0 .3em}
 p{max-width:72ch;margin:0 0 .8em}
-.note{color:var(--faint);font-size:.92rem;margin:.2em 0 1em;overflow-wrap:anywhere}
+.note{color:var(--faint);font-size:.92rem;margin:.2em 0 1em}
 nav{display:flex;flex-wrap:wrap;gap:4px 14px;font-size:.92rem;margin:.8em 0}
 a,summary{color:var(--a)}
 details{margin:.6em 0}
 summary{cursor:pointer}
 code{font-family:ui-monospace,"DejaVu Sans Mono",monospace;font-size:.86em;background:var(--head);
-border-radius:4px;padding:1px 5px;overflow-wrap:anywhere}
+border-radius:4px;padding:1px 5px}
 """
 
 CARDS = """
@@ -35,18 +35,20 @@ CARDS = """
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:10px;margin:1em 0}
 .tile{padding:10px 14px;min-width:0}
 .tile b{display:block;font-size:1.55rem;font-variant-numeric:tabular-nums;line-height:1.3}
-.tile span{color:var(--faint);font-size:.85rem;overflow-wrap:anywhere}
-.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr));gap:14px}
+.tile span{color:var(--faint);font-size:.85rem}
+.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr));gap:14px;
+align-items:start}
 figure{margin:0;padding:12px 14px;min-width:0}
 figure>h3{margin:0 0 6px}
-figcaption{font-size:.88rem;color:var(--faint);margin-top:6px;overflow-wrap:anywhere}
+figcaption{font-size:.88rem;color:var(--faint);margin-top:6px}
 .wide{overflow-x:auto;max-width:100%}
 .maps{display:flex;flex-wrap:wrap;gap:14px;align-items:flex-start;margin-bottom:14px}
 .maps figure{max-width:100%}
-.legend{display:flex;flex-wrap:wrap;gap:4px 16px;font-size:.92rem;margin:.4em 0;max-width:none;overflow-wrap:anywhere}
+.legend{display:flex;flex-wrap:wrap;gap:4px 16px;font-size:.92rem;margin:.4em 0;max-width:none}
 .swatch{display:inline-block;width:.8em;height:.8em;border-radius:3px;margin-right:.45em;vertical-align:-.05em}
 .table{overflow-x:auto;width:fit-content;max-width:100%;margin:0 0 14px}
-table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
+.figures+.table{margin-top:14px}
+table{border-collapse:collapse;overflow-wrap:normal;font-size:.92rem;font-variant-numeric:tabular-nums}
 th,td{padding:6px 14px;border-top:1px solid var(--rule);text-align:right;white-space:nowrap}
 th:first-child,td:first-child,.text{text-align:left}
 td:first-child{white-space:normal}
@@ -54,11 +56,10 @@ td.text{white-space:normal;overflow-wrap:anywhere;min-width:12em}
 thead th{border-top:0;background:var(--head)}
 .group th{background:var(--head);color:var(--faint);font-weight:600;white-space:normal}
 .notes{list-style:none;margin:0;padding:0;display:grid;gap:8px}
-.notes li{border-left:5px solid var(--b);padding:8px 12px;overflow-wrap:anywhere}
+.notes li{border-left:5px solid var(--b);padding:8px 12px}
 .notes li.good{border-left-color:var(--good)}
 .notes b{margin-right:6px}
-.sentence{padding:8px 14px;margin:0 0 10px;display:grid;grid-template-columns:6.5em 1fr;gap:2px 10px;
-overflow-wrap:anywhere}
+.sentence{padding:8px 14px;margin:0 0 10px;display:grid;grid-template-columns:6.5em 1fr;gap:2px 10px}
 .sentence dt{color:var(--faint);font-size:.85rem}
 .sentence dd{margin:0;unicode-bidi:isolate;min-width:0}
 ins{text-decoration:none;background:var(--good-ground);color:var(--good);border-radius:3px;padding:0 2px}

@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 import sentencepiece
+from browser import FAULTS, Browser, find_chromium
 
 from nmt.data import grammar
 
@@ -195,6 +196,19 @@ def test_the_page_shows_the_same_numbers_and_asks_for_no_network(report):
     for split in found["splits"].values():
         assert f"<td>{split['source']['num_words']}</td>" in page
         assert f"<td>{split['num_pairs']}</td>" in page
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium here")
+def test_the_page_in_a_browser(report, tmp_path):
+    browser = Browser(tmp_path / "browser")
+    try:
+        for width in (390, 1280):
+            browser.open(tmp_path / "report.html", width)
+            assert browser.evaluate(FAULTS) == [], width
+        assert browser.messages == []
+        assert {url.split(":")[0] for url in browser.requests} == {"file"}
+    finally:
+        browser.close()
 
 
 def test_a_corpus_without_faults_is_called_so(nmt):

@@ -4,9 +4,11 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from browser import FAULTS, Browser, find_chromium
 
-from nmt.pages.charts import ranking
+from nmt.pages.charts import Line, line_chart, ranking
 from nmt.pages.escaping import text
+from nmt.pages.heat_map import heat_map
 from nmt.pages.page import (
     figure,
     figures,
@@ -100,3 +102,40 @@ def test_cells_of_a_table():
 def test_a_legend_is_for_more_than_one():
     assert legend(["a"]) == ""
     assert legend(["a", "b"]).count("swatch") == 2
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium here")
+def test_nothing_is_wider_than_a_phone(tmp_path):
+    long, wide = "x" * 300, [["1234567"] * 20]
+    weights = [[0.5] * 60] * 3
+    parts = [
+        figures(figure(long, long, line_chart(long, [Line(long, [0, 1], [1e9, 1.1e9])], long, long))),
+        maps(
+            figure(
+                long,
+                long,
+                heat_map(long, weights),
+                folded(long, maps(figure("", "", heat_map(long, weights)))),
+            )
+        ),
+        figures(figure("map", "", heat_map("map", weights))),
+        table(["a"] * 20, wide),
+        table([long, long], [[long, long], [long]], [0, 1]),
+        folded("more", table(["a"] * 20, wide)),
+        notes([(long, long, long)], long),
+        tiles((long, long), ("1", "2")),
+        legend([long, long]),
+        heading(long),
+        paragraph(long),
+    ]
+    path = tmp_path / "page.html"
+    path.write_bytes(page("nmt", long, long, [section("one", long, long, *parts)]))
+    browser = Browser(tmp_path / "browser")
+    try:
+        for width in (390, 1280):
+            browser.open(path, width)
+            assert browser.evaluate(FAULTS) == [], width
+        assert browser.messages == []
+        assert {url.split(":")[0] for url in browser.requests} == {"file"}
+    finally:
+        browser.close()
