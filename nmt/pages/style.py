@@ -59,7 +59,7 @@ thead th{border-top:0;background:var(--head)}
 .notes li{border-left:5px solid var(--b);padding:8px 12px}
 .notes li.good{border-left-color:var(--good)}
 .notes b{margin-right:6px}
-.sentence{padding:8px 14px;margin:0 0 10px;display:grid;grid-template-columns:6.5em 1fr;gap:2px 10px}
+.sentence{padding:8px 14px;margin:0 0 10px;display:grid;grid-template-columns:8.5em 1fr;gap:2px 10px}
 .sentence dt{color:var(--faint);font-size:.85rem}
 .sentence dd{margin:0;unicode-bidi:isolate;min-width:0}
 ins{text-decoration:none;background:var(--good-ground);color:var(--good);border-radius:3px;padding:0 2px}
