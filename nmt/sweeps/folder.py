@@ -80,7 +80,7 @@ def _began_with(folder: Path, overrides: Sequence[str]) -> bool:
 
 
 def _require_safe(folder: Path) -> None:
-    """Raise RunError for a folder that would have something outside of it written, or a stranger's pickle loaded."""
+    """Raise RunError for a folder that would have something outside of it written, or a stranger's pickles loaded."""
     if os.path.lexists(folder / OF_SUBMITIT):
         raise RunError(
             f"run: a sweep without {OF_SUBMITIT} is needed to go on, since that holds pickles; got {folder}; no job "

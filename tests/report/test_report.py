@@ -93,7 +93,7 @@ def report(runs):
             done = subprocess.run(
                 [
                     sys.executable, "-m", "nmt", "report", f"run={runs / name.split('-')[0]}", f"output={path}",
-                    "num_resamples=50", "num_trials=50", *arguments,
+                    "num_resamples=50", "num_trials=50", "precision=float32", *arguments,
                 ],
                 capture_output=True, cwd=runs, check=False,
             )  # fmt: skip
@@ -109,7 +109,9 @@ def test_the_figures_are_sacrebleus(report, runs, nmt, tmp_path):
     source = (runs / "test.de").read_bytes()
     references = (runs / "test.en").read_text(encoding="utf-8").split("\n")[:-1]
     hypotheses = (
-        nmt("translate", f"run={runs / 'transformer'}", stdin=source).stdout.decode().split("\n")[:-1]
+        nmt("translate", f"run={runs / 'transformer'}", "precision=float32", stdin=source)
+        .stdout.decode()
+        .split("\n")[:-1]
     )
     for name, metric in (("BLEU", BLEU()), ("chrF", CHRF())):
         direct = metric.corpus_score(hypotheses, [references], n_bootstrap=50)
