@@ -9,7 +9,7 @@ from typing import Any
 from nmt.check import flatten
 from nmt.config import MLflowTracking, NoTracking, TensorBoardTracking, TrackingSettings, WandbTracking
 from nmt.errors import UserError
-from nmt.tracking.interface import Lenient, Mark, NoTracker, OnlyNew, Tracker, library, read_mark
+from nmt.tracking.interface import Lenient, Mark, NoTracker, OnlyNew, Tracker, importing, read_mark
 from nmt.tracking.mlflow import MLflow
 from nmt.tracking.tensorboard import TensorBoard
 from nmt.tracking.wandb import Wandb
@@ -18,10 +18,15 @@ from nmt.tracking.wandb import Wandb
 def require_tracker(settings: TrackingSettings) -> None:
     """Raise UserError where the library is not there; to be called before anything is written."""
     match settings:
-        case WandbTracking() | MLflowTracking():
-            library(settings.kind, settings.kind)
+        case WandbTracking():
+            with importing("wandb"):
+                import wandb  # noqa: F401
+        case MLflowTracking():
+            with importing("mlflow"):
+                import mlflow  # noqa: F401
         case TensorBoardTracking():
-            library("tensorboard", "tensorboard")
+            with importing("tensorboard"):
+                import tensorboard  # noqa: F401
 
 
 def open_tracker(

@@ -1,11 +1,11 @@
 """What training asks of something that shows figures, and what such things have in common."""
 
-import importlib
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pydantic
 
@@ -119,11 +119,12 @@ class OnlyNew:
         os.replace(temporary, self.path)
 
 
-def library(name: str, extra: str) -> Any:
-    """Import a library of an extra. Raises UserError, with the extra, where it is not there."""
+@contextmanager
+def importing(library: str) -> Iterator[None]:
+    """Raise UserError, with the extra that has it, where a library that is imported within is not there."""
     try:
-        return importlib.import_module(name)
+        yield
     except ImportError as error:
         raise UserError(
-            f"tracking: {name} is needed for tracking={extra}; got {error}; pip install 'nmt[{extra}]'"
+            f"tracking: {library} is needed for tracking={library}; got {error}; pip install 'nmt[{library}]'"
         ) from None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt.tracking.interface import library
+from nmt.tracking.interface import importing
 
 MAX_PARAMETERS_AT_ONCE = 100  # that MLflow takes
 MAX_CHARACTERS = 500  # of the value of one
@@ -20,10 +20,12 @@ class MLflow:
     ) -> None:
         # Plain files in the run, which MLflow still reads and writes, but no longer without being asked.
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
-        library("mlflow", "mlflow")
-        self.entities = library("mlflow.entities", "mlflow")
+        with importing("mlflow"):
+            from mlflow import entities
+            from mlflow.tracking import MlflowClient
+        self.entities = entities
         uri = os.environ.get("MLFLOW_TRACKING_URI") or (folder / "mlflow").resolve().as_uri()
-        self.client = library("mlflow.tracking", "mlflow").MlflowClient(tracking_uri=uri)
+        self.client = MlflowClient(tracking_uri=uri)
         if run_id is not None:
             self.run_id = run_id
             self.client.update_run(run_id, status="RUNNING")

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt.tracking.interface import library
+from nmt.tracking.interface import importing
 
 
 class Wandb:
     """One run of a project; whether it is sent or only written is for WANDB_MODE to say."""
 
     def __init__(self, folder: Path, project: str, run_id: str, settings: Mapping[str, Any]) -> None:
-        wandb = library("wandb", "wandb")
+        with importing("wandb"):
+            import wandb
         self.folder = folder / "wandb"
         self.run = wandb.init(
             project=project,
