@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nmt.errors import RunError
+from nmt.migration import FORMAT
 from nmt.weights import read_shapes
 
 FILES = (
@@ -177,7 +178,7 @@ def test_other_things_in_place_of_files(judge):
 SETTINGS = [
     ("model", None), ("model", "transformer"), ("model", []), ("model", {}), ("model", {"kind": []}), ("model", 3),
     ("tokenizer", None), ("tokenizer", "kind"), ("decoding", "kind"), ("decoding", ["kind"]), ("decoding", {"kind": {}}),
-    ("format", None), ("format", 4), ("format", "3"), ("format", [2]), ("format", 10**400),
+    ("format", None), ("format", FORMAT + 1), ("format", str(FORMAT)), ("format", [2]), ("format", 10**400),
     ("model.kind", "rnn"), ("model.kind", "../../etc"), ("model.kind", "${oc.env:HOME}"), ("model.kind", None),
     ("model.kind", "transformer\nnmt: fine"), ("model.kind", "\x1b[2J"), ("model.kind", "os.system"),
     ("model._target_", "os.system"), ("decoding._target_", "os.system"), ("tokenizer._target_", "builtins.exec"),
