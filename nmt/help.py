@@ -27,6 +27,18 @@ EXAMPLES = {
         ("nmt evaluate run=last source=in.de reference=in.en", "other text"),
         ("nmt evaluate hypothesis=out.en reference=in.en", "a finished translation"),
     ),
+    "data": (
+        ("nmt data data=files data.train.source=a.de ...", "the keys of a training, before it"),
+        ("nmt data data=multi30k html=corpus.html", "a page with charts"),
+    ),
+    "verify": (("nmt verify run=outputs/mine", "text, weights and scores as they were recorded"),),
+    "report": (
+        ("nmt report run=outputs/mine", "report.html in the folder of the run"),
+        ("nmt report run=outputs/mine against=outputs/other", "two runs side by side"),
+    ),
+    "compare": (
+        ("nmt compare outputs/a outputs/b html=runs.html", "a table of what they recorded, and a page"),
+    ),
     "export": (("nmt export run=outputs/mine output=exported", "needs: pip install 'nmt[export]'"),),
 }
 OPTIONS = (

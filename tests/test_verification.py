@@ -99,6 +99,6 @@ def test_a_run_that_was_killed_after_a_better_checkpoint_is_the_same(nmt, copy):
     ],
 )
 def test_help_names_the_keys(nmt, command, key):
-    text = nmt(command, "--help").stdout.decode()
+    text = nmt(command, "--help", "all").stdout.decode()
     assert f"\n{key} " in text
     assert f"  nmt {command} " in nmt("--help").stdout.decode()
