@@ -51,11 +51,11 @@ def train(run: Path, overrides: list[str], log: Path) -> subprocess.Popen[bytes]
 
 
 def outcome(run: Path) -> dict[str, Any]:
-    """Return all that a finished run has come to, but for how long it took."""
+    """Return all that a finished run has come to, but for how it came about: when, in how many sessions, how fast."""
     found: dict[str, Any] = {}
     for path in sorted(run.rglob("*")):
         name = str(path.relative_to(run))
-        if path.name in ("train.log", "manifest.json") or path.is_dir():
+        if path.name in ("train.log", "run.json", "manifest.json") or path.is_dir():
             continue
         content = path.read_bytes()
         if path.name == "metrics.jsonl":

@@ -19,14 +19,17 @@ def test_the_reference_has_every_key_with_its_meaning(monkeypatch):
     from reference_page import page
 
     text = page()
-    groups = {group.name for command in reference.commands() for group in reference.page(command).groups}
-    assert {"model", "tracking", "sweep"} <= groups
+    groups = {
+        group.name: group.prefix
+        for command in reference.commands()
+        for group in reference.page(command).groups
+    }
+    assert {"model", "tracking", "sweep", "data/filter"} <= groups.keys()
     num_keys = 0
-    for group in groups:
+    for group, prefix in groups.items():
         assert f"\n### {group}\n" in text
         for choice in reference.choices(group):
             section = text.split(f"\n#### {group}={choice}\n")[1].split("\n#")[0]
-            prefix = "" if group == "experiment" else f"{group}."
             for key in reference.page(choice, group).keys:
                 assert f"| `{prefix}{key.name}` | `{key.default}` |" in section
                 num_keys += 1
