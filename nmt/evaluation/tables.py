@@ -40,21 +40,23 @@ def comparison_table(comparisons: Sequence[Comparison], this: str, other: str, n
     rows = [["", "A", "95 % of A", "B", "95 % of B", "A - B", "p bootstrap", "p randomisation"]]
     for one in comparisons:
         is_error = one.name == "TER"
-        rows.append(
-            [
-                one.name + (" (an error)" if is_error else ""),
-                f"{one.value:.2f}",
-                show_interval(one.interval),
-                f"{one.other_value:.2f}",
-                show_interval(one.other_interval),
-                f"{one.difference:+.2f}",
-                f"{one.p_bootstrap:.4f}",
-                f"{one.p_randomisation:.4f}",
-            ]
-        )
+        rows.append([one.name + (" (an error)" if is_error else ""), *comparison_cells(one)])
     names = [f"A          {this}", f"B          {other}", f"lines      {num_lines}"]
     signatures = [f"{one.name:10} {one.signature}" for one in comparisons]
     return "\n".join([*names, "", layout(rows), "", *signatures])
+
+
+def comparison_cells(one: Comparison) -> list[str]:
+    """Return what stands in a row about two translations: scores and intervals of both, difference, p-values."""
+    return [
+        f"{one.value:.2f}",
+        show_interval(one.interval),
+        f"{one.other_value:.2f}",
+        show_interval(one.other_interval),
+        f"{one.difference:+.2f}",
+        f"{one.p_bootstrap:.4f}",
+        f"{one.p_randomisation:.4f}",
+    ]
 
 
 def bucket_table(rows: Sequence[BucketRow], title: str, names: Sequence[str]) -> str:

@@ -19,9 +19,8 @@ from nmt.models.positions import Positions, RelativePositions, rotate
 from nmt.models.scaled_attention import KeysValues, attend
 
 Layout = Packing | Grid
-Memory = tuple[
-    KeysValues, Tensor
-]  # of a group of sentences: its keys and values, and the mask of its positions
+# Of a group of sentences: its keys and values, and the mask of its positions.
+Memory = tuple[KeysValues, Tensor]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nmt.evaluation.buckets import Bucket, count_words
 from nmt.evaluation.scoring import Score
 from nmt.evaluation.significance import Comparison
-from nmt.evaluation.tables import show_interval
+from nmt.evaluation.tables import comparison_cells, show_interval
 from nmt.pages.charts import Bar, Line, bar_chart, line_chart
 from nmt.pages.drawing import show
 from nmt.pages.page import Section, figure, figures, folded, legend, section, table, tiles
@@ -57,19 +57,7 @@ def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], context:
             "p bootstrap",
             "p randomisation",
         ]
-        rows = [
-            [
-                one.name,
-                f"{one.value:.2f}",
-                show_interval(one.interval),
-                f"{one.other_value:.2f}",
-                show_interval(one.other_interval),
-                f"{one.difference:+.2f}",
-                f"{one.p_bootstrap:.4f}",
-                f"{one.p_randomisation:.4f}",
-            ]
-            for one in comparisons
-        ]
+        rows = [[one.name, *comparison_cells(one)] for one in comparisons]
         signatures = [[one.name, one.signature] for one in comparisons]
     else:
         found = runs[0].evaluation

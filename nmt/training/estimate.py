@@ -5,8 +5,8 @@ import time
 import torch
 
 from nmt.config import TrainSettings
-from nmt.files import read_json
-from nmt.run_directory import STATE, RunDirectory
+from nmt.run_directory import RunDirectory
+from nmt.training.checkpoint import saved_progress
 from nmt.training.preparation import Prepared, plan_lines, prepare
 from nmt.training.trainer import Trainer
 
@@ -32,7 +32,7 @@ def _time_lines(prepared: Prepared) -> list[str]:
     num_updates = limits.max_updates
     if limits.max_epochs is not None:
         num_updates = min(num_updates, limits.max_epochs * per_epoch)
-    num_left = max(0, num_updates - _num_done(trainer.run))
+    num_left = max(0, num_updates - saved_progress(trainer.run).update)
     seconds, num_timed = _seconds_per_update(trainer)
     whole, capped = num_left * seconds, ""
     if limits.max_seconds is not None and whole > limits.max_seconds:
@@ -43,12 +43,6 @@ def _time_lines(prepared: Prepared) -> list[str]:
         f"time         about {duration(whole)} at most{capped}, and validations and the test on top: "
         f"{seconds:.3g} s an update, measured just now over {num_timed} of them on this machine",
     ]
-
-
-def _num_done(run: RunDirectory) -> int:
-    """Return how many updates a run has had that is to go on."""
-    steps = run.steps()
-    return int(read_json(run.step_path(steps[-1]) / STATE).get("update", 0)) if steps else 0
 
 
 def _seconds_per_update(trainer: Trainer) -> tuple[float, int]:
