@@ -152,7 +152,10 @@ def test_an_unknown_shell_is_refused(nmt):
 
 
 def test_the_plan_says_what_filters_leave_out(nmt, tmp_path, tiny_training):
-    assert b"what would be trained and for how long; makes no folder" in nmt("train", "--help").stdout
+    assert (
+        b"what would be trained and for how long; makes no folder"
+        in nmt("train", "--help", COLUMNS="110").stdout
+    )
     done = nmt("train", "--plan", *tiny_training(), "data.filter.max_words=8", "device=cpu")
     assert re.search(rb"^filter +left out of 300 training pairs: \d+ ", done.stderr, re.MULTILINE)
 
