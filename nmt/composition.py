@@ -144,7 +144,6 @@ def compose_job(config: DictConfig, overrides: list[str], path: str) -> Composed
 
 def explain_sweep(overrides: list[str], search_path: list[str], error: Exception) -> UserError:
     """Turn an error of Hydra's about the overrides of a sweep into one line."""
-    GlobalHydra.instance().clear()
     with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
         return _explain(Command.TRAIN, overrides, search_path, error, is_sweep=True)
 

@@ -52,7 +52,8 @@ def require_determinism(is_required: bool) -> None:
     """
     if is_required:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS needs for it
-    torch.use_deterministic_algorithms(is_required)
+    if is_required != torch.are_deterministic_algorithms_enabled():  # setting it takes a second
+        torch.use_deterministic_algorithms(is_required)
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:

@@ -22,6 +22,8 @@ SCRIPTS = Path(__file__).parent.parent / "scripts"
 PAD, UNK, BOS, EOS = range(4)
 VOCABULARY_SIZE = 11
 
+# Tests run side by side, and so do the processes that they start: each has one core.
+os.environ["OMP_NUM_THREADS"] = "1"
 # Whoever is started in the background is told to ignore it, and would tell the processes that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -10,6 +10,7 @@ import torch
 
 GERMAN = ["Das ist ein Haus.", "Der Hund schläft.", "Wir lesen ein Buch.", "Sie kauft Brot."]
 ABSENT = "mps" if torch.cuda.is_available() else "cuda"
+FEW_PAIRS = ("data.num_train=200", "data.num_validation=20", "data.num_test=20")
 ENGLISH = ["This is a house.", "The dog sleeps.", "We read a book.", "She buys bread."]
 
 
@@ -77,21 +78,21 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["consistency=rdrop"], r"^nmt: consistency: one of none, r_drop, simcut is needed; got rdrop; did you mean r_drop\?"),
         (["model=attention", "model.attention.choice=score_function", "consistency=r_drop"], r"^nmt: consistency: none is needed with model.attention.choice=score_function"),
         (["tokenizer=word", "training.subword_sampling=0.1"], r"^nmt: training.subword_sampling: null is needed with tokenizer=word"),
-        (["training.from_run=nowhere"], r"^nmt: training.from_run: the folder of a run is needed; got nowhere: no such folder"),
-        (["training.source_vectors=nowhere.vec"], r"^nmt: training.source_vectors: no such file: nowhere.vec"),
-        (["training.freeze=[encodr]"], r"^nmt: training.freeze: .*got encodr"),
+        (["training.from_run=nowhere", *FEW_PAIRS], r"^nmt: training.from_run: the folder of a run is needed; got nowhere: no such folder"),
+        (["training.source_vectors=nowhere.vec", *FEW_PAIRS], r"^nmt: training.source_vectors: no such file: nowhere.vec"),
+        (["training.freeze=[encodr]", *FEW_PAIRS], r"^nmt: training.freeze: .*got encodr"),
         (["model.num_key_value_heads=3"], r"^nmt: model.num_key_value_heads: a divisor of num_heads=4 is needed; got 3"),
         (["model.tied_embeddings=three_way", "tokenizer.joint=false"], r"^nmt: model.tied_embeddings: none or two_way is needed"),
         ([f"device={ABSENT}"], rf"^nmt: device: one that this machine has is needed \(.*cpu\); got {ABSENT}"),
         (["device=gpu"], r"^nmt: device: one of auto, cpu, cuda, mps is needed; got gpu"),
-        (["precision=float16", "device=cpu"], r"^nmt: precision: float32 or bfloat16 is needed on the CPU; got float16"),
+        (["precision=float16", "device=cpu", *FEW_PAIRS], r"^nmt: precision: float32 or bfloat16 is needed on the CPU; got float16"),
         (["data=files"], r"^nmt: data.train.source: a value is needed"),
         (["data=multi30k", "data.directory=nowhere"], r"^nmt: data.directory.source: no such file: nowhere/train.de"),
         (["model=rnn,attention"], r"^nmt: model: one value is needed, or the option -m"),
         (["run=null", "resume=true"], r"^nmt: run: the folder of the run is needed with resume=true"),
-        (["tokenizer.model=nowhere.model"], r"^nmt: tokenizer.model: no such file: nowhere.model"),
-        (["data.num_train=200", "tokenizer.vocabulary_size=30000"], r"^nmt: tokenizer.vocabulary_size: at most \d+ is possible with this text; got 30000"),
-        (["data.num_train=200", "tokenizer.vocabulary_size=10"], r"^nmt: tokenizer.vocabulary_size: at least \d+ is needed"),
+        (["tokenizer.model=nowhere.model", *FEW_PAIRS], r"^nmt: tokenizer.model: no such file: nowhere.model"),
+        (["tokenizer.vocabulary_size=30000", *FEW_PAIRS], r"^nmt: tokenizer.vocabulary_size: at most \d+ is possible with this text; got 30000"),
+        (["tokenizer.vocabulary_size=10", *FEW_PAIRS], r"^nmt: tokenizer.vocabulary_size: at least \d+ is needed"),
         (["--verbose"], r"^nmt: --verbose: no such option of nmt train"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
@@ -304,6 +305,7 @@ def test_help_names_every_key(nmt, command):
     assert re.fullmatch(rb"nmt \d+\.\d+\.\d+\n", nmt("--version").stdout)
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_the_models_one_after_the_other(nmt, tmp_path, tiny_training):
     shared = [option for option in tiny_training("rnn") if not option.startswith("model")]
     nmt("train", "-m", "model=rnn,attention,transformer", *shared, "training.max_updates=2")

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 import safetensors.torch
 
 from nmt.migration import FORMAT, current_name, migrate
@@ -67,6 +68,7 @@ def goes_on_and_averages(nmt, run):
     assert nmt("translate", "run=run", "checkpoint=average", stdin=b"Hund\n").stdout.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_an_older_transformer_translates_as_before(nmt, tmp_path, tiny_training):
     nmt("train", "run=run", *tiny_training(), "model.positions=learned")
     before = nmt("translate", "run=run", stdin="Der Hund schläft.\n".encode()).stdout
@@ -78,6 +80,7 @@ def test_an_older_transformer_translates_as_before(nmt, tmp_path, tiny_training)
     goes_on_and_averages(nmt, tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_an_older_attention_run_translates_as_before(nmt, tmp_path, tiny_training):
     nmt("train", "run=run", *tiny_training("attention"))
     before = nmt("translate", "run=run", stdin=b"Hund\n").stdout

@@ -52,6 +52,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_every_command_runs_in_the_order_of_the_page(folder):
     run = [command for command in commands() if command.startswith("nmt ")]
     assert len(run) >= 10

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from hydra._internal.callbacks import Callbacks
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra._internal.hydra import Hydra
 from hydra._internal.utils import create_config_search_path
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep
@@ -87,9 +87,9 @@ class Sweep:
         self.identity = identity
         of_hydra = [str(override.input_line) for override in typed if override.is_hydra_override()]
         of_hydra = [override for override in of_hydra if not override.startswith("hydra.sweep.")]
-        GlobalHydra.instance().clear()
-        hydra = Hydra.create_main_hydra2("nmt", create_config_search_path(f"pkg://{CONFIG_MODULE}"))
-        self.loader = hydra.config_loader
+        # made by hand and not by Hydra's own entry, which would leave it behind as the process's only one
+        self.loader = ConfigLoaderImpl(create_config_search_path(f"pkg://{CONFIG_MODULE}"))
+        hydra = Hydra("nmt", self.loader)
         self.config = hydra.compose_config(
             Command.TRAIN.value,
             [*search_path, *of_hydra, composition.quoted(f"hydra.sweep.dir={self.folder}")],

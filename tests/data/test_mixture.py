@@ -151,6 +151,7 @@ def test_a_run_without_tags_takes_no_language(nmt, trained_run):
     assert done.stderr == b"nmt: target_language: null is needed for this run; got en\n"
 
 
+@pytest.mark.slow
 def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tmp_path, parts, tiny_training):
     small = [option for option in tiny_training() if not option.startswith(("data.", "tokenizer."))]
     small += [

@@ -47,6 +47,7 @@ def test_training_validates_and_tests_on_them(nmt, tmp_path, kept, files):
     assert tested == own
 
 
+@pytest.mark.slow
 def test_tables_and_data_sets_know_them_as_well(nmt, tmp_path, kept, files):
     rows = [json.dumps({"source": line, "target": line[::-1]}) for line in GERMAN * 9]
     (tmp_path / "train.jsonl").write_text("\n".join(rows))

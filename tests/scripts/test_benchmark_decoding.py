@@ -49,6 +49,7 @@ def figures(run):
     return json.loads((folder / "out.json").read_text()), done
 
 
+@pytest.mark.slow
 def test_every_installed_engine_has_its_figures(figures):
     values, _ = figures
     rows = {(row["engine"], row["precision"], row["beam_size"]): row for row in values["results"]}

@@ -30,6 +30,7 @@ def test_every_row_of_every_table_is_a_valid_training_that_differs(tables):
         assert len({each.model_dump_json() for each in settings}) == len(rows)
 
 
+@pytest.mark.slow
 def test_a_table_is_trained_and_printed_and_not_trained_again(tmp_path, tiny_training):
     small = [option for option in tiny_training("attention") if not option.startswith("model=")]
     command = [sys.executable, SCRIPTS / "compare.py", "attention", tmp_path, "--only", "dot", *small]

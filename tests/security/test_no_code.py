@@ -201,6 +201,7 @@ def test_modules_in_a_run_are_not_imported(victim):
     assert not (run / "canary").exists()
 
 
+@pytest.mark.slow
 def test_a_process_does_nothing_else_with_a_hostile_run(victim, tmp_path):
     good = victim()
     (good.path / "__init__.py").write_text(CANARY)

@@ -10,6 +10,9 @@ import time
 
 import pytest
 
+from nmt.composition import Command, compose
+from nmt.errors import UserError
+from nmt.sweeps.launching import Sweep, run_sweep
 from nmt.sweeps.results import Result, best_of, read_result, table, write_results
 
 # Texts that can be learned by heart, so that scores differ from nought within seconds.
@@ -71,6 +74,7 @@ def test_a_sweep_ends_with_a_table_and_names_the_best(nmt, tmp_path, learnable):
     assert float(rows[2][3]) == runs[1]["validation_bleu"]
 
 
+@pytest.mark.slow
 def test_a_sweep_that_was_killed_goes_on_exactly(nmt, tmp_path, learnable):
     command = [*learnable, "seed=1,2,3", "training.checkpoint_every=5"]
     nmt("train", "-m", *command, "run=whole")
@@ -158,6 +162,14 @@ def test_mistakes_are_said_before_anything_is_written(nmt, tmp_path, tiny_traini
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_sweep_leaves_the_process_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Sweep(["seed=1,2"], [], lambda: None)
+    with pytest.raises(UserError, match="a multiple of num_heads=3"):
+        run_sweep(["model.d_model=32", "model.num_heads=2,3"], None, lambda: None)
+    assert compose(Command.TRAIN, ["seed=3"], None).values["seed"] == 3
+
+
 def test_a_folder_holds_one_sweep(nmt, tmp_path, learnable):
     short = [*learnable, "training.max_updates=2"]
     nmt("train", "-m", *short, "run=sweep", "seed=1")
@@ -167,6 +179,7 @@ def test_a_folder_holds_one_sweep(nmt, tmp_path, learnable):
     assert b"got seed=2 and not seed=1" in message
 
 
+@pytest.mark.slow
 def test_joblib_trains_several_at_once_with_the_same_results(nmt, tmp_path, learnable):
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     options = [*learnable, "seed=1,2,3"]
@@ -187,6 +200,7 @@ def searched(run):
     return {key: value for key, value in run.items() if key in ("job", "setting", "state", "validation_bleu")}
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_as_if_it_had_not_been_interrupted(nmt, tmp_path, learnable):
     pytest.importorskip("optuna")
     command = [

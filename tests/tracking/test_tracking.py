@@ -138,6 +138,7 @@ def test_tracking_changes_nothing_of_a_run(nmt, tmp_path, tiny_training, outcome
     assert [name for name in differing if not name.startswith("tensorboard/")] == ["config.json"]
 
 
+@pytest.mark.slow
 def test_an_older_run_tracks_nothing_unless_it_is_asked_for(nmt, tmp_path, tiny_training):
     nmt("train", "run=run", *tiny_training())
     path = tmp_path / "run" / "config.json"

@@ -103,6 +103,7 @@ def handle_terminate():
     signal.signal(signal.SIGTERM, before)
 
 
+@pytest.mark.slow
 def test_more_updates_go_on_from_the_end(nmt, tmp_path, tiny_training):
     shared = [*tiny_training("attention"), "model.attention.choice=score_function", "device=cpu",
               "training.update_tokens=900", "training.validate_every=5"]  # fmt: skip
@@ -152,6 +153,7 @@ def test_best_and_newest_checkpoints_are_kept(nmt, tmp_path, tiny_training):
     assert json.loads((tmp_path / "run" / "last.json").read_text()) == {"step": 12}
 
 
+@pytest.mark.slow
 def test_training_stops_for_want_of_patience_or_time(nmt, tmp_path, tiny_training):
     shared = [option for option in tiny_training() if "max_updates" not in option]
     done = nmt("train", "run=patient", *shared, "training.max_updates=500", "training.patience=2")
