@@ -3,13 +3,13 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from command_line import run_command
 
 from nmt.data.batching import Batch
 from nmt.models.attention import AttentionSeq2Seq
@@ -109,15 +109,7 @@ def nmt(tmp_path: Path) -> Command:
     def run(
         *arguments: str, stdin: bytes = b"", code: int | None = 0, timeout: float = 100, **environment: str
     ) -> subprocess.CompletedProcess[bytes]:
-        done = subprocess.run(
-            [sys.executable, "-W", "error::SyntaxWarning", "-m", "nmt", *arguments],
-            input=stdin,
-            capture_output=True,
-            cwd=tmp_path,
-            timeout=timeout,
-            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-            check=False,
-        )
+        done = run_command(arguments, tmp_path, stdin, environment, timeout)
         if code is not None:
             assert done.returncode == code, done.stderr.decode(errors="replace")
         return done
@@ -165,12 +157,7 @@ def trained_run(
 ) -> Path:
     """Train a tiny model once, by the real command line, for all tests that only read its folder."""
     folder = tmp_path_factory.mktemp("trained")
-    done = subprocess.run(
-        [sys.executable, "-m", "nmt", "train", f"run={folder / 'run'}", *tiny_training("transformer")],
-        capture_output=True,
-        cwd=folder,
-        check=False,
-    )
+    done = run_command(["train", "run=run", *tiny_training("transformer")], folder)
     assert done.returncode == 0, done.stderr.decode()
     return folder / "run"
 

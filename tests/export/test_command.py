@@ -3,11 +3,10 @@
 import json
 import logging
 import signal
-import subprocess
-import sys
 
 import pytest
 import torch
+from command_line import run_command
 
 from nmt import cli
 from nmt.config import BeamSettings, EvaluationSettings, GreedySettings
@@ -115,8 +114,7 @@ def test_the_page_names_the_tags_that_lines_need(char_tokenizer):
 def run(tmp_path_factory, tiny_training):
     """Train a tiny model by the real command line."""
     folder = tmp_path_factory.mktemp("trained")
-    command = [sys.executable, "-m", "nmt", "train", "run=mine", *tiny_training("transformer")]
-    done = subprocess.run(command, capture_output=True, cwd=folder, check=False)
+    done = run_command(["train", "run=mine", *tiny_training("transformer")], folder)
     assert done.returncode == 0, done.stderr.decode()
     return folder / "mine"
 

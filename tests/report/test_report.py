@@ -3,13 +3,12 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 from html.parser import HTMLParser
 
 import pytest
 import sacrebleu
 from browser import FAULTS, Browser, find_chromium
+from command_line import run_command
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
@@ -63,22 +62,7 @@ def runs(tmp_path_factory, tiny_training):
     }  # fmt: skip
     for kind, more in kinds.items():
         tiny = [one for one in tiny_training(kind) if not one.startswith("data.")]
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "nmt",
-                "train",
-                f"run={folder / kind}",
-                "data=files",
-                *files,
-                *tiny,
-                *more,
-            ],
-            capture_output=True,
-            cwd=folder,
-            check=False,
-        )
+        done = run_command(["train", f"run={kind}", "data=files", *files, *tiny, *more], folder)
         assert done.returncode == 0, done.stderr.decode()
     return folder
 
@@ -90,13 +74,10 @@ def report(runs):
     def write(name, *arguments):
         path = runs / f"{name}.html"
         if not path.exists():
-            done = subprocess.run(
-                [
-                    sys.executable, "-m", "nmt", "report", f"run={runs / name.split('-')[0]}", f"output={path}",
-                    "num_resamples=50", "num_trials=50", "precision=float32", *arguments,
-                ],
-                capture_output=True, cwd=runs, check=False,
-            )  # fmt: skip
+            few = ["num_resamples=50", "num_trials=50", "precision=float32"]
+            done = run_command(
+                ["report", f"run={name.split('-')[0]}", f"output={path}", *few, *arguments], runs
+            )
             assert done.returncode == 0, done.stderr.decode()
             assert done.stdout.decode() == f"{path}\n"
         return path

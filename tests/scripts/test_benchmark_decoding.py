@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import run_command
 
 from nmt.config import TokenizerSettings
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.errors import UserError
 
+pytestmark = pytest.mark.slow
 SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
 MODULES = {"nmt": "nmt", "ctranslate2": "ctranslate2", "huggingface": "transformers"}
 INSTALLED = [engine for engine, module in MODULES.items() if importlib.util.find_spec(module)]
@@ -30,10 +32,8 @@ def benchmark(run, *arguments, code=0):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory, tiny_training):
     folder = tmp_path_factory.mktemp("decoding")
-    training = [*tiny_training(), "decoding.length_penalty=0.5", f"run={folder / 'run'}"]
-    subprocess.run(
-        [sys.executable, "-m", "nmt", "train", *training], check=True, capture_output=True, timeout=100
-    )
+    done = run_command(["train", "run=run", *tiny_training(), "decoding.length_penalty=0.5"], folder)
+    assert done.returncode == 0, done.stderr.decode()
     (folder / "source").write_text("\n".join(LINES) + "\n")
     (folder / "reference").write_text("\n".join(LINES) + "\n")
     (folder / "short").write_text("Yes.\n")
@@ -49,7 +49,6 @@ def figures(run):
     return json.loads((folder / "out.json").read_text()), done
 
 
-@pytest.mark.slow
 def test_every_installed_engine_has_its_figures(figures):
     values, _ = figures
     rows = {(row["engine"], row["precision"], row["beam_size"]): row for row in values["results"]}

@@ -8,12 +8,11 @@ import os
 import shutil
 import signal
 import struct
-import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import command_line
 import pytest
 
 from nmt import cli
@@ -77,9 +76,8 @@ class Victim:
 def good_run(tmp_path_factory, tiny_training):
     """Train a tiny run that nothing is wrong with."""
     folder = tmp_path_factory.mktemp("good")
-    arguments = ("train", f"run={folder / 'run'}", *tiny_training("transformer"), "training.max_updates=2")
-    done = subprocess.run(
-        [sys.executable, "-m", "nmt", *arguments], capture_output=True, cwd=folder, check=False
+    done = command_line.run_command(
+        ["train", "run=run", *tiny_training("transformer"), "training.max_updates=2"], folder
     )
     assert done.returncode == 0, done.stderr.decode()
     return folder / "run"

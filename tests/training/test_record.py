@@ -43,7 +43,7 @@ def test_a_run_records_what_it_was_made_of(trained_run, nmt, tmp_path):
         sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
         assert found["data"][name] == {"lines": len(pairs), "hash": lines_hash(*sides)}
     (session,) = found["sessions"]
-    assert session["command"][:3] == ["nmt", "train", f"run={trained_run}"]
+    assert session["command"][:3] == ["nmt", "train", "run=run"]
     assert session["versions"]["sacrebleu"] == version("sacrebleu")
     assert (session["first_update"], session["last_update"]) == (1, 4)
     assert session["started"] <= session["finished"]
