@@ -47,13 +47,13 @@ def _one_line(problem: Any, values: Mapping[str, Any]) -> str:
         return f"{key}: no such key"
     if kind == "literal_error":
         choices = problem["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-        return f"{key}: one of {', '.join(choices)} is needed; got {_show(given)}" + nearest(given, choices)
+        return f"{key}: one of {', '.join(choices)} is needed; got {as_typed(given)}{nearest(given, choices)}"
     if kind == "union_tag_invalid":
         choices = problem["ctx"]["expected_tags"].replace("'", "").split(", ")
         tag = problem["ctx"]["tag"]
         return f"{key}.kind: one of {', '.join(choices)} is needed; got {tag}" + nearest(tag, choices)
     expected = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
-    return f"{key}: {expected} is needed; got {_show(given)}"
+    return f"{key}: {expected} is needed; got {as_typed(given)}"
 
 
 def _path_of_keys(location: Sequence[str | int], values: Any, is_missing: bool) -> list[str]:
@@ -70,7 +70,8 @@ def _path_of_keys(location: Sequence[str | int], values: Any, is_missing: bool) 
     return path
 
 
-def _show(value: Any) -> str:
+def as_typed(value: Any) -> str:
+    """Return a value as it stands on the command line."""
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

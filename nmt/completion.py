@@ -43,9 +43,17 @@ FISH = """\
 # nmt: completion for fish; in ~/.config/fish/config.fish: nmt --completion fish | source
 function __nmt_complete
     set -l words (commandline -opc)
-    nmt --complete $words[2..-1] (commandline -ct)'|' 2>/dev/null
+    set -l found (nmt --complete $words[2..-1] (commandline -ct)'|' 2>/dev/null)
+    if test -n "$found"
+        printf '%s\\n' $found
+    else
+        set -l key (commandline -ct | string match -r '^[^=]*=')
+        for path in (__fish_complete_path (commandline -ct | string replace -r '^[^=]*=' ''))
+            echo $key$path
+        end
+    end
 end
-complete -c nmt -a '(__nmt_complete)'
+complete -c nmt -f -a '(__nmt_complete)'
 """
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 

@@ -135,14 +135,46 @@ def test_bash_completes(tmp_path, line, expected):
     assert ("option: default" in done.stderr) == (not expected)
 
 
-@pytest.mark.parametrize(("shell", "check"), [("zsh", ["zsh", "-n"]), ("fish", ["fish", "--no-execute"])])
-def test_the_other_shells_can_read_their_scripts(nmt, tmp_path, shell, check):
-    text = nmt("--completion", shell).stdout
-    assert b"nmt --complete" in text
+# What zsh's line editor gives a completion function, and takes from it.
+ZSH = """
+    compdef() { :; }
+    compset() { :; }
+    _files() { print input.de; }
+    compadd() { [[ $1 == -S ]] && shift 2; shift; print -l -- "$@"; }
+    eval "$(nmt --completion zsh)"
+    words=(${(z)1}); [[ $1 == *' ' ]] && words+=('')
+    CURRENT=$#words
+    _nmt
+"""
+FISH = "nmt --completion fish | source; complete -C $argv[1]"
+OTHER_SHELLS = {"zsh": ["zsh", "-f", "-c", ZSH, "zsh"], "fish": ["fish", "-c", FISH]}
+
+
+@pytest.mark.parametrize(("line", "expected"), [*CASES, ("nmt translate input=in", [])])
+@pytest.mark.parametrize("shell", OTHER_SHELLS)
+def test_the_other_shells_complete(tmp_path, shell, line, expected):
+    """Where nothing of nmt's own fits, file names are offered."""
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} at hand")
-    (tmp_path / "script").write_bytes(text)
-    subprocess.run([*check, str(tmp_path / "script")], check=True)
+    (tmp_path / "input.de").write_text("")
+    done = subprocess.run(
+        [*OTHER_SHELLS[shell], line], cwd=tmp_path, capture_output=True, text=True, check=True,
+        env={**os.environ, "HOME": str(tmp_path), "PATH": f"{BIN}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    found = [word.partition("\t")[0] for word in done.stdout.split("\n") if word]
+    last = line.split(" ")[-1]
+    before = last[: max(last.rfind("="), last.rfind(":")) + 1]
+    if expected:
+        assert sorted(word.removeprefix(before) for word in found) == sorted(expected)
+    else:
+        assert found in ([], ["input.de"], [f"{before}input.de"])
+    if last.startswith("input="):
+        assert found
+
+
+def test_a_script_is_printed_for_each_shell(nmt):
+    for shell in ("bash", *OTHER_SHELLS):
+        assert b"nmt --complete" in nmt("--completion", shell).stdout
 
 
 def test_an_unknown_shell_is_refused(nmt):

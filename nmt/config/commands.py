@@ -201,6 +201,7 @@ class DataReportSettings(Settings):
     html: str | None
     overwrite: bool
     near_duplicates: bool
+    languages: bool
 
 
 class ExportSettings(Settings):

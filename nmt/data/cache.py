@@ -2,12 +2,15 @@
 
 import fcntl
 import hashlib
+import logging
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+logger = logging.getLogger(__name__)
 
 
 def cache_folder() -> Path:
@@ -57,7 +60,11 @@ def _alone(path: Path) -> Iterator[None]:
     """Wait until no other process is here; the kernel lets the next one in however the process before ends."""
     with open(path, "w") as file:
         with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                logger.info("cache        another process is making the same; waiting for it")
+                fcntl.flock(file, fcntl.LOCK_EX)
         try:
             yield
         finally:

@@ -7,6 +7,7 @@ from nmt.config import DataReportSettings
 from nmt.data.corpus import load_corpus
 from nmt.data.preparation import prepare_corpus
 from nmt.data.tokenizer import obtain_tokenizer
+from nmt.data_report.languages import load_detector
 from nmt.data_report.measures import measure_corpus
 from nmt.data_report.page import as_page
 from nmt.data_report.text import as_text
@@ -19,6 +20,7 @@ def report_on_data(settings: DataReportSettings) -> str:
     files = {"json": settings.json_file, "html": settings.html}
     for key, name in files.items():
         _require_writable(key, name, settings.overwrite)
+    detector = load_detector() if settings.languages else None
     corpus = load_corpus(settings.data)
     prepared = prepare_corpus(corpus, settings.data.filter)
     groups = prepared.corpus.groups
@@ -26,7 +28,7 @@ def report_on_data(settings: DataReportSettings) -> str:
     tokenizer = obtain_tokenizer(settings.tokenizer, prepared.corpus.train, symbols)
     named = {"train": corpus.train, "validation": corpus.validation, "test": corpus.test}
     texts = {split: text for split, text in named.items() if text is not None}
-    measures = measure_corpus(texts, prepared, tokenizer, settings)
+    measures = measure_corpus(texts, prepared, tokenizer, settings, detector)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(measures.as_dict()))
     if settings.html is not None:

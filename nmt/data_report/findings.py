@@ -8,6 +8,8 @@ from nmt.data_report.sides import SideMeasures
 
 # Of all tokens; fewer unknown ones are hardly worth another vocabulary.
 LEAST_UNKNOWN = 0.001
+# Of all lines; a few are always guessed wrong.
+LEAST_OF_OTHER_LANGUAGE = 0.01
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,13 @@ def _of_side(split: str, side: str, own: SideMeasures) -> Iterator[Finding]:
         yield Finding(
             split, f"{number} not mostly in {scripts} letters: {_lines(own.lines_of_other_script)}", option
         )
+    if own.languages and own.languages.num_others >= LEAST_OF_OTHER_LANGUAGE * own.languages.num_told > 0:
+        main, *others = own.languages.counts.items()
+        names = ", ".join(f"{name} ({count})" for name, count in others[:3])
+        number = _count(own.languages.num_others, f"{side} line")
+        of = f"of {own.languages.num_told} that are long enough to tell"
+        text = f"{number} {of} not in {main[0]}: {names}; {_lines(own.languages.lines_of_others)}"
+        yield Finding(split, text)
     if own.num_lines_with_controls:
         number = _count(own.num_lines_with_controls, f"{side} line")
         names = ", ".join(f"{control.name} ({control.count})" for control in own.controls[:3])

@@ -6,7 +6,7 @@ from nmt.data.filters import describe
 from nmt.data_report.findings import find
 from nmt.data_report.measures import CorpusMeasures, SplitMeasures, Texts
 from nmt.data_report.sides import CharacterCount, Lengths, is_control
-from nmt.data_report.text import PAIR_ROWS, SIDE_ROWS
+from nmt.data_report.text import PAIR_ROWS, side_rows
 from nmt.pages.charts import Bins, Line, histogram, line_chart, ranking
 from nmt.pages.page import figure, figures, legend, notes, page, section, table
 
@@ -51,7 +51,7 @@ def _numbers(measures: CorpusMeasures) -> str:
     rows: list[list[str]] = [[name, *(value(own) for own in splits)] for name, value in PAIR_ROWS]
     for side in ("source", "target"):
         rows.append([side])
-        rows += [[name, *(value(getattr(own, side)) for own in splits)] for name, value in SIDE_ROWS]
+        rows += side_rows(measures, side)
     return table(["", *measures.splits], rows)
 
 
@@ -129,6 +129,8 @@ def _writing(measures: CorpusMeasures) -> list[str]:
     for colour, side in enumerate(("source", "target")):
         own = getattr(train, side)
         charts.append((f"Scripts, {side}", list(own.scripts.items())[:MAX_BARS], colour))
+        if own.languages:
+            charts.append((f"Languages, {side}", list(own.languages.counts.items())[:MAX_BARS], colour))
         charts.append((f"Most frequent characters, {side}", _counts(own.frequent), colour))
         if own.controls:
             charts.append((f"Invisible and damaged characters, {side}", _counts(own.controls), colour))

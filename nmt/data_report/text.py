@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from nmt.data.filters import describe
 from nmt.data_report.findings import find
+from nmt.data_report.languages import Languages
 from nmt.data_report.measures import CorpusMeasures, SplitMeasures
 from nmt.data_report.sides import CharacterCount, SideMeasures
 
@@ -31,6 +32,7 @@ SIDE_ROWS: list[SideRow] = [
     ("distinct characters", lambda own: f"{own.num_distinct_characters}"),
     ("… not in training text", lambda own: f"{own.num_unseen}"),
     ("script", lambda own: ", ".join(own.main_scripts)),
+    ("language", lambda own: "" if own.languages is None else _main(own.languages)),
 ]
 NAME_WIDTH = 28
 
@@ -42,7 +44,7 @@ def as_text(measures: CorpusMeasures) -> str:
     lines += [_row(name, [value(own) for _, own in splits]) for name, value in PAIR_ROWS]
     for side in ("source", "target"):
         lines += ["", _row(side, [""] * len(splits))]
-        lines += [_row(name, [value(getattr(own, side)) for _, own in splits]) for name, value in SIDE_ROWS]
+        lines += [_row(name, values) for name, *values in side_rows(measures, side)]
         train: SideMeasures = getattr(measures.splits["train"], side)
         lines.append(f"{'most frequent':{NAME_WIDTH}} {_characters(train.frequent[:20])}")
     if measures.filtered:
@@ -55,6 +57,20 @@ def as_text(measures: CorpusMeasures) -> str:
             f"  near duplicates: of {measures.num_candidates} candidates {measures.num_compared} were compared"
         )
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def side_rows(measures: CorpusMeasures, side: str) -> list[list[str]]:
+    """Return a row for each number that was measured of a side: what it is, and its value in each split."""
+    sides = [getattr(own, side) for own in measures.splits.values()]
+    rows = [[name, *map(value, sides)] for name, value in SIDE_ROWS]
+    return [row for row in rows if any(row[1:])]
+
+
+def _main(languages: Languages) -> str:
+    """Return the most frequent language, with its share if there are others."""
+    for name, count in languages.counts.items():
+        return f"{name} {100 * count / languages.num_told:.0f} %" if languages.num_others else name
+    return "?"
 
 
 def _row(name: str, values: list[str]) -> str:

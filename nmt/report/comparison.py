@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.assessment import naming, require_new_file
-from nmt.check import flatten
+from nmt.check import as_typed, flatten
 from nmt.config import CompareSettings
 from nmt.errors import RunError, one_line
 from nmt.evaluation.tables import layout
@@ -207,6 +207,5 @@ def _series(one: RunFacts, kind: str, name: str) -> tuple[list[float], list[floa
 
 
 def _shown(values: dict[str, Any], key: str) -> str:
-    value = values.get(key, "–")
-    shown = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    shown = as_typed(values.get(key, "–"))
     return shown if len(shown) <= MAX_CHARACTERS else f"{shown[:MAX_CHARACTERS]}…"

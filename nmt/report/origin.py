@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from nmt.check import flatten
+from nmt.check import as_typed, flatten
 from nmt.pages.page import Section, folded, paragraph, section, table
 from nmt.report.measures import Measures
 
 
 def settings(runs: Sequence[Measures]) -> Section:
     """Return what the runs were made of: where they differ at first, then everything."""
-    flat = [dict(flatten(one.config)) for one in runs]
+    flat = [{key: as_typed(value) for key, value in flatten(one.config)} for one in runs]
     keys = sorted(set().union(*flat))
-    cells = [[key, *(_shown(of_run, key) for of_run in flat)] for key in keys]
+    cells = [[key, *(of_run.get(key, "–") for of_run in flat)] for key in keys]
     head = ["key", *(one.name for one in runs)]
     parts = []
     if len(runs) > 1:
@@ -51,10 +51,3 @@ def _facts(runs: Sequence[Measures]) -> list[list[str]]:
         for last in sessions
     ]
     return [[name, *values] for name, values in rows.items()]
-
-
-def _shown(values: dict[str, object], key: str) -> str:
-    if key not in values:
-        return "–"
-    value = values[key]
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
