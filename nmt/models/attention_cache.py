@@ -15,16 +15,16 @@ FIRST_POSITIONS = 32
 class LayerCache:
     """What one layer keeps, at one position."""
 
-    buffer: Tensor  # (rows, 2·H, d)
+    buffer: Tensor  # (rows · 2·H, d)
     rows: slice  # that are for this position
-    index: Tensor  # (2, N, H, P): where in (rows · 2·H) the keys and values of each hypothesis are
+    index: Tensor  # (2 · N · H · P): where in the buffer the keys and values of each hypothesis are
+    shape: tuple[int, ...]  # (2, N, H, P, d)
     mask: Tensor | None  # (1, 1, 1, P): added to scores; -inf where there is no position yet; None: nowhere
 
     def append(self, key_value: Tensor) -> Tensor:
         """Store keys and values (N, 2·H·d) of this position; return those of all, (2, N, H, P, d)."""
-        self.buffer[self.rows] = key_value.unflatten(1, self.buffer.shape[1:])
-        gathered = self.buffer.flatten(0, 1).index_select(0, self.index.flatten())
-        return gathered.view(*self.index.shape, -1)
+        self.buffer[self.rows] = key_value.reshape(-1, self.shape[-1])
+        return self.buffer.index_select(0, self.index).view(self.shape)
 
 
 class AttentionCache:
@@ -39,7 +39,7 @@ class AttentionCache:
 
         P is a multiple of `block`.
         """
-        self.buffers = [like.new_empty(0, 2 * num_heads, like.shape[-1]) for _ in range(num_layers)]
+        self.buffers = [like.new_empty(0, like.shape[-1]) for _ in range(num_layers)]
         self.num_heads, self.block = num_heads, block
         self.num_rows = 0
 
@@ -49,24 +49,27 @@ class AttentionCache:
         Returns the places with those of the new one, and what each layer is to read and write.
         """
         first, self.num_rows = self.num_rows, self.num_rows + len(places)
-        if self.num_rows > len(self.buffers[0]):
-            size = len(self.buffers[0]) + max(FIRST_POSITIONS * len(places), len(self.buffers[0]))
-            self.buffers = [_grown(buffer, size, first) for buffer in self.buffers]
+        per_row = 2 * self.num_heads
+        size = len(self.buffers[0])
+        if self.num_rows * per_row > size:
+            size += max(FIRST_POSITIONS * len(places) * per_row, size)
+            self.buffers = [_grown(buffer, size, first * per_row) for buffer in self.buffers]
         rows = torch.arange(first, self.num_rows, device=places.device)
         if length == places.shape[1]:  # any row that there is will do for a position that is not
             places = torch.cat([places, rows.unsqueeze(1).expand(-1, self.block)], 1)
         else:
             places[:, length] = rows
-        heads = torch.arange(2 * self.num_heads, device=places.device).view(2, 1, self.num_heads, 1)
-        index = places.unsqueeze(1) * (2 * self.num_heads) + heads
+        heads = torch.arange(per_row, device=places.device).view(2, 1, self.num_heads, 1)
+        index = places.unsqueeze(1) * per_row + heads  # (2, N, H, P)
         mask = None
         if self.block > 1:
             columns = torch.arange(places.shape[1], device=places.device)
             hidden = columns > length
             mask = torch.zeros(hidden.shape, device=places.device).masked_fill_(hidden, -torch.inf)
             mask = mask[None, None, None]
-        rows_of_position = slice(first, self.num_rows)
-        return places, [LayerCache(buffer, rows_of_position, index, mask) for buffer in self.buffers]
+        of_position = slice(first * per_row, self.num_rows * per_row)
+        shape, flat = (*index.shape, self.buffers[0].shape[-1]), index.flatten()
+        return places, [LayerCache(buffer, of_position, flat, shape, mask) for buffer in self.buffers]
 
 
 def _grown(buffer: Tensor, size: int, num_used: int) -> Tensor:

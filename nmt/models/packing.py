@@ -120,4 +120,4 @@ class Grid:
 
     def from_heads(self, heads: Tensor) -> Tensor:
         """Return rows (B·L, H·d) of rectangles (B, H, L, d)."""
-        return heads.transpose(1, 2).flatten(0, 1).flatten(1)
+        return heads.transpose(1, 2).reshape(-1, heads.shape[1] * heads.shape[-1])

@@ -31,7 +31,8 @@ def attend(
     what distances add to keys and values.
     """
     query = heads[0]
-    mask = None if mask is None else mask.to(query.dtype)
+    if mask is not None and mask.dtype != query.dtype:
+        mask = mask.to(query.dtype)
     longest = query.shape[2]
     num_shared, source_length = (heads if memory is None else memory[0]).shape[-3:-1]
     is_large = query.device.type != "cpu" or longest * source_length > LARGEST_PLAIN_SCORES
@@ -40,6 +41,10 @@ def attend(
         return functional.scaled_dot_product_attention(
             query, key, value, mask, dropout, causal, enable_gqa=num_shared < query.shape[1]
         )
+    is_learning = torch.is_grad_enabled() and not isinstance(memory, tuple)
+    if not (is_learning or causal or dropout or relative is not None):
+        key, value = heads[1:] if memory is None else memory
+        return _find(query, key, value, mask)
     if causal:
         added = query.new_full((longest, longest), -torch.inf).triu(1)[None, None]
     else:
@@ -54,12 +59,18 @@ def attend(
             added = added.repeat(1, 1, num_sharing, 1)
         elif mask is not None:
             added = added.expand(len(query), num_shared, -1, -1)
-        added = added.flatten(0, 1)
-        if isinstance(memory, tuple) or not torch.is_grad_enabled():  # in decoding
-            attended = _products(folded, memory, added)[0]
-        else:
-            attended = _PlainAttention.apply(folded, memory, added)  # type: ignore[no-untyped-call]
+        attended: Tensor = _PlainAttention.apply(folded, memory, added.flatten(0, 1))  # type: ignore[no-untyped-call]
     return attended.reshape(query.shape)
+
+
+def _find(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    """Return what `attend` does, in as few calls as can be: decoding has little work in each, and many of them."""
+    num_shared, num_sharing = key.shape[1], query.shape[1] // key.shape[1]
+    folded = query if num_sharing == 1 else query.reshape(len(query), num_shared, -1, query.shape[-1])
+    scores = folded @ key.mT
+    scores = scores * _scale(query) if mask is None else torch.add(mask, scores, alpha=_scale(query))
+    attended = scores.softmax(-1) @ value
+    return attended if num_sharing == 1 else attended.reshape(query.shape)
 
 
 def _attend_step_by_step(

@@ -70,7 +70,7 @@ class Transformer(Seq2Seq):
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
         packing = self.encoder.layout(source_lengths, source.device)
         encoded = self.encoder(self.source_embedding(packing.pack(source)), packing)
-        group = {"mask": packing.mask[: len(source)]}
+        group = {"mask": packing.mask[: len(source)].to(encoded.dtype)}
         for i, layer in enumerate(self._decoder_layers()):
             key, value = layer.cross_attention.project_memory(encoded, packing)
             group |= {f"key_{i}": key[: len(source)], f"value_{i}": value[: len(source)]}
