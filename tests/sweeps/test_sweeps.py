@@ -184,9 +184,11 @@ def test_joblib_trains_several_at_once_with_the_same_results(nmt, tmp_path, lear
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     options = [*learnable, "seed=1,2,3"]
     nmt("train", "-m", *options, "run=turns")
-    done = nmt(
-        "train", "-m", *options, "run=sweep", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", timeout=250
-    )
+    done = subprocess.run(  # joblib's processes are started as Python was: not from one that was forked
+        [sys.executable, "-m", "nmt", "train", "-m", *options, "run=sweep", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"],
+        cwd=tmp_path, capture_output=True, timeout=250, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
     for job in range(3):
         assert f"[{job}] update 40 epoch" in done.stderr.decode(), "each line says whose it is"
     for job in range(3):
