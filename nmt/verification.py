@@ -175,12 +175,8 @@ def _choose(settings: VerifySettings, machine: Machine | None) -> tuple[torch.de
         dtype = choose_precision(settings.precision, device)
     now = describe_machine(device, dtype)
     if machine is not None and now != machine:
-        print(one_line(f"recorded on {_show(machine)}; now on {_show(now)}"))
+        print(one_line(f"recorded on {machine}; now on {now}"))
     return device, dtype
-
-
-def _show(machine: Machine) -> str:
-    return f"{machine.device} ({machine.name}), {machine.precision}, {machine.threads} threads"
 
 
 def _read(run: RunDirectory, settings_class: type[SettingsT]) -> SettingsT:

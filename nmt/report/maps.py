@@ -9,8 +9,8 @@ from torch import Tensor
 
 from nmt.data.batching import Batch, collate
 from nmt.data.dataset import Dataset, Ids
-from nmt.data.tokenizer import Vocabulary
-from nmt.models.interface import AttentionMap
+from nmt.data.tokenizer import Tokenizer, Vocabulary
+from nmt.models.interface import AttentionMap, Seq2Seq
 from nmt.models.transformer import Transformer
 from nmt.models.transformer_layers import EncoderLayer
 from nmt.pages.heat_map import heat_map
@@ -32,6 +32,11 @@ class SentenceMaps:
     batch: Batch
     maps: list[AttentionMap]
 
+    @property
+    def crossing(self) -> list[AttentionMap]:
+        """Those from the target to the source."""
+        return [one for one in self.maps if one.kind == "cross"]
+
 
 def choose_sentences(one: Measures, source: list[str], number: int) -> list[int]:
     """Return lines to draw: of those that are short enough the best, the worst, and evenly between them."""
@@ -47,42 +52,47 @@ def choose_sentences(one: Measures, source: list[str], number: int) -> list[int]
     return [ranked[round(k * (len(ranked) - 1) / max(1, number - 1))] for k in range(number)]
 
 
-def sentence_maps(one: Measures, source: str, hypothesis: str) -> SentenceMaps:
+def sentence_maps(model: Seq2Seq, tokenizer: Tokenizer, source: str, hypothesis: str) -> SentenceMaps:
     """Return where a model looks while it writes `hypothesis`, for which it reads `source`."""
-    vocabularies = one.tokenizer.source, one.tokenizer.target
+    vocabularies = tokenizer.source, tokenizer.target
     ids = [side.encode([line]) for side, line in zip(vocabularies, (source, hypothesis), strict=True)]
-    limit = one.model.max_positions
+    limit = model.max_positions
     source_ids, target_ids = (rows[0][: limit - 1] if limit else rows[0] for rows in ids)
-    batch = collate(Dataset(Ids.of([source_ids]), Ids.of([target_ids])), np.array([0]), one.tokenizer)
+    batch = collate(Dataset(Ids.of([source_ids]), Ids.of([target_ids])), np.array([0]), tokenizer)
     written = _labels(vocabularies[1], target_ids)
     return SentenceMaps(
         [*_labels(vocabularies[0], source_ids), "END"],
         ["START", *written],
         [*written, "END"],
         batch,
-        one.model.attention_maps(batch),
+        model.attention_maps(batch),
     )
 
 
-def draw_sentence(one: Measures, found: SentenceMaps, title: str) -> str:
-    """Return figures of what was looked at: from target to source first, then all that there is."""
-    crossing = [one_map for one_map in found.maps if one_map.kind == "cross"]
-    if not crossing:
-        return ""
+def draw_crossing(found: SentenceMaps, title: str) -> str:
+    """Return what was looked at in the source: the mean of all layers and heads."""
+    crossing = found.crossing
     mean = torch.stack([one_map.weights[0].mean(0) for one_map in crossing]).mean(0)
     is_seen = crossing[0].is_seen
-    hard = bool(((mean == 0) | (mean == 1)).all())
-    what = (
-        "The mean of all layers and heads." if len(crossing) > 1 or crossing[0].weights.shape[1] > 1 else ""
-    )
-    drawing = heat_map(
+    return heat_map(
         f"{title}: attention from each target token to each source token",
         mean.tolist(),
         found.target_out,
         found.source,
         hidden=None if is_seen is None else (~is_seen[0].any(0)).tolist(),
-        chosen=hard,
+        chosen=bool(((mean == 0) | (mean == 1)).all()),
     )
+
+
+def draw_sentence(one: Measures, found: SentenceMaps, title: str) -> str:
+    """Return figures of what was looked at: from target to source first, then all that there is."""
+    crossing = found.crossing
+    if not crossing:
+        return ""
+    what = (
+        "The mean of all layers and heads." if len(crossing) > 1 or crossing[0].weights.shape[1] > 1 else ""
+    )
+    drawing = draw_crossing(found, title)
     every = _all_heads(found, title) if isinstance(one.model, Transformer) else ""
     return figure(title, f"Rows are written, columns are read. {what}".strip(), drawing, below=every)
 

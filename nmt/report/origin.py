@@ -34,12 +34,7 @@ def _facts(runs: Sequence[Measures]) -> list[list[str]]:
     rows["command"] = [" ".join(last.command) if last else "not recorded" for last in sessions]
     rows["started"] = [one.record.sessions[0].started if one.record else "not recorded" for one in runs]
     rows["sessions"] = [str(len(one.record.sessions)) if one.record else "not recorded" for one in runs]
-    rows["machine"] = [
-        f"{last.machine.device} ({last.machine.name}), {last.machine.precision}, {last.machine.threads} threads"
-        if last
-        else "not recorded"
-        for last in sessions
-    ]
+    rows["machine"] = [str(last.machine) if last else "not recorded" for last in sessions]
     rows["versions"] = [
         ", ".join(f"{name} {version}" for name, version in last.versions.items()) if last else "not recorded"
         for last in sessions

@@ -115,7 +115,7 @@ def _attention(
         if len(runs) > 1:
             parts.append(heading(one.name))
         parts.append(paragraph(kind_of_attention(one.config)))
-        found = [sentence_maps(one, source[i], one.hypotheses[i]) for i in lines]
+        found = [sentence_maps(one.model, one.tokenizer, source[i], one.hypotheses[i]) for i in lines]
         drawn = [
             draw_sentence(one, sentence, f"Line {i + 1}, chrF {one.sentence_scores[i]:.0f}")
             for i, sentence in zip(lines, found, strict=True)

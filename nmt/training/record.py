@@ -74,6 +74,10 @@ class Machine(Recorded):
     threads: NonNegativeInt
     precision: str
 
+    def __str__(self) -> str:
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        return f"{self.device} ({self.name}), {self.precision}, {threads}"
+
 
 class GitState(Recorded):
     """The state of the program's own repository, where it is run from one."""

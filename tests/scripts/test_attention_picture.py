@@ -1,0 +1,55 @@
+"""The picture of attention: a heat map for each run, with the tokens that were read and written."""
+
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from command_line import run_command
+
+SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "attention_picture.py"
+SENTENCE = "Der Hund schläft."
+MARKS = str.maketrans("", "", "·␣▁")  # of where words begin and go on
+
+
+@pytest.fixture(scope="module")
+def draw(trained_run, tmp_path_factory, tiny_training):
+    """Return a function that draws what runs looked at, one of them with attention and one without."""
+    folder = tmp_path_factory.mktemp("picture")
+    (folder / "transformer").symlink_to(trained_run)
+    for kind in ("attention", "rnn"):
+        done = run_command(["train", f"run={kind}", *tiny_training(kind)], folder)
+        assert done.returncode == 0, done.stderr.decode()
+
+    def run(*runs):
+        command = [sys.executable, str(SCRIPT), "--sentence", SENTENCE, "--svg", "out.svg", *runs]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        return done, folder / "out.svg"
+
+    return run
+
+
+def test_runs_stand_side_by_side(draw):
+    done, path = draw("attention", "transformer")
+    assert done.returncode == 0, done.stderr
+    drawing = ElementTree.parse(path).getroot()
+    names = {"svg": "http://www.w3.org/2000/svg"}
+    titles = [text.text for text in drawing.findall("svg:text", names)]
+    assert titles == ["attention", "transformer"]
+    maps = drawing.findall("svg:svg", names)
+    assert float(maps[0].get("x")) + float(maps[0].get("width")) <= float(maps[1].get("x"))
+    for one in maps:
+        columns = [
+            text.text for text in one.findall("svg:text", names) if "rotate" in text.get("transform", "")
+        ]
+        assert columns[-1] == "END"
+        assert "".join(columns[:-1]).translate(MARKS) == SENTENCE.replace(" ", "")
+
+
+def test_a_run_without_attention_is_refused(draw):
+    done, _ = draw("rnn")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "nmt: RUN: a model with attention is needed; got rnn, which has none\n",
+    )
