@@ -1,7 +1,6 @@
 """What `nmt evaluate` does: scores of a run or of a finished translation, alone or against another one."""
 
 import logging
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from nmt.evaluation.tables import (
     evaluation_table,
     rows_as_dict,
 )
-from nmt.run_directory import RunDirectory, to_json, write_atomically
+from nmt.run_directory import RunDirectory, require_new_file, to_json, write_atomically
 from nmt.training.validation import evaluation_of, text_loss, translate_text
 from nmt.translation import known_tags
 
@@ -76,16 +75,6 @@ def run_evaluate(settings: EvaluateSettings) -> None:
     found = _report(this, against, text, comet, settings)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(found))
-
-
-def require_new_file(key: str, path: str | None, overwrite: bool) -> None:
-    """Raise DataError, of `key`, for a file that is there and not to be replaced, or that has no folder to be in."""
-    if path is None:
-        return
-    if not overwrite and os.path.exists(path):
-        raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")
-    if not Path(path).absolute().parent.is_dir():
-        raise DataError(f"{key}: a file in an existing folder is needed; got {path}")
 
 
 @contextmanager

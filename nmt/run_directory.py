@@ -194,6 +194,16 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def require_new_file(key: str, path: str | None, overwrite: bool) -> None:
+    """Raise DataError, of `key`, for a file that is there and not to be replaced, or that has no folder to be in."""
+    if path is None:
+        return
+    if not overwrite and os.path.exists(path):
+        raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")
+    if not Path(path).absolute().parent.is_dir():
+        raise DataError(f"{key}: a file in an existing folder is needed; got {path}")
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file under a temporary name, flush it to the disk, and give it its name, for good as well."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")

@@ -7,8 +7,8 @@ Each run translates the test text of its own data with its best checkpoint and i
 
 import sys
 
+from nmt.assessment import text_of_run
 from nmt.check import check
-from nmt.commands import text_of_run
 from nmt.config import EvaluationSettings
 from nmt.data.corpus import ParallelText
 from nmt.decoding.translator import Translator

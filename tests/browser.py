@@ -165,3 +165,21 @@ FAULTS = """(() => {
   });
   return faults;
 })()"""
+
+
+def look_at(path, folder):
+    """Open a page as a phone and as a desk shows it: nothing is cut or wider than it may be; return the requests."""
+    browser = Browser(folder)
+    try:
+        for width in (390, 1280):
+            browser.open(path, width)
+            assert browser.evaluate(FAULTS) == [], width
+        assert browser.messages == []
+        return browser.requests
+    finally:
+        browser.close()
+
+
+def schemes(requests):
+    """Return what requests went to: files, or the network."""
+    return {url.split(":")[0] for url in requests}

@@ -1,6 +1,5 @@
 """What `nmt data` does."""
 
-import os
 from pathlib import Path
 
 from nmt.config import DataReportSettings
@@ -11,15 +10,14 @@ from nmt.data_report.languages import load_detector
 from nmt.data_report.measures import measure_corpus
 from nmt.data_report.page import as_page
 from nmt.data_report.text import as_text
-from nmt.errors import DataError
-from nmt.run_directory import to_json, write_atomically
+from nmt.run_directory import require_new_file, to_json, write_atomically
 
 
 def report_on_data(settings: DataReportSettings) -> str:
     """Measure a corpus, write JSON and a page where they are asked for, and return the text of the report."""
     files = {"json": settings.json_file, "html": settings.html}
     for key, name in files.items():
-        _require_writable(key, name, settings.overwrite)
+        require_new_file(key, name, settings.overwrite)
     detector = load_detector() if settings.languages else None
     corpus = load_corpus(settings.data)
     prepared = prepare_corpus(corpus, settings.data.filter)
@@ -34,12 +32,3 @@ def report_on_data(settings: DataReportSettings) -> str:
     if settings.html is not None:
         write_atomically(Path(settings.html), as_page(measures, texts, f"Corpus: {settings.data.kind}"))
     return as_text(measures)
-
-
-def _require_writable(key: str, name: str | None, overwrite: bool) -> None:
-    if name is None:
-        return
-    if os.path.exists(name) and not overwrite:
-        raise DataError(f"{key}: a new file is needed, or overwrite=true; got {name}, which exists")
-    if not Path(name).absolute().parent.is_dir():
-        raise DataError(f"{key}: a file in an existing folder is needed; got {name}")

@@ -68,9 +68,10 @@ def side_rows(measures: CorpusMeasures, side: str) -> list[list[str]]:
 
 def _main(languages: Languages) -> str:
     """Return the most frequent language, with its share if there are others."""
-    for name, count in languages.counts.items():
-        return f"{name} {100 * count / languages.num_told:.0f} %" if languages.num_others else name
-    return "?"
+    if not languages.counts:
+        return "?"
+    name, count = next(iter(languages.counts.items()))
+    return f"{name} {100 * count / languages.num_told:.0f} %" if languages.num_others else name
 
 
 def _row(name: str, values: list[str]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt.assessment import naming, require_new_file
+from nmt.assessment import naming
 from nmt.check import as_typed, flatten
 from nmt.config import CompareSettings
 from nmt.errors import RunError, one_line
@@ -13,7 +13,7 @@ from nmt.evaluation.tables import layout
 from nmt.files import read_json
 from nmt.pages.charts import Bar, Line, bar_chart, line_chart
 from nmt.pages.page import figure, figures, legend, page, paragraph, section, table
-from nmt.run_directory import RunDirectory, write_atomically
+from nmt.run_directory import RunDirectory, require_new_file, write_atomically
 from nmt.training.metrics import read_metrics
 from nmt.training.record import read_record
 

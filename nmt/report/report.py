@@ -4,14 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nmt.assessment import (
-    corpus_of_run,
-    data_of_run,
-    naming,
-    require_new_file,
-    select_split,
-    tagged_for,
-)
+from nmt.assessment import corpus_of_run, data_of_run, naming, select_split, tagged_for
 from nmt.config import ReportSettings
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.preparation import prepare_corpus
@@ -29,7 +22,7 @@ from nmt.report.maps import (
 )
 from nmt.report.measures import Context, Measures, measure
 from nmt.report.sentences import examples
-from nmt.run_directory import RunDirectory, write_atomically
+from nmt.run_directory import RunDirectory, require_new_file, write_atomically
 
 
 def run_report(settings: ReportSettings) -> None:
