@@ -9,7 +9,16 @@ from typing import Any
 from nmt.check import flatten
 from nmt.config import MLflowTracking, NoTracking, TensorBoardTracking, TrackingSettings, WandbTracking
 from nmt.errors import UserError
-from nmt.tracking.interface import Lenient, Mark, NoTracker, OnlyNew, Tracker, importing, read_mark
+from nmt.tracking.interface import (
+    Lenient,
+    Mark,
+    NoTracker,
+    OnlyNew,
+    Tracker,
+    importing,
+    read_mark,
+    write_mark,
+)
 from nmt.tracking.mlflow import MLflow
 from nmt.tracking.tensorboard import TensorBoard
 from nmt.tracking.wandb import Wandb
@@ -48,9 +57,8 @@ def open_tracker(
                 mark = mark or Mark(kind=settings.kind, id=uuid.uuid4().hex[:12])
                 tracker = OnlyNew(Wandb(folder, settings.project, mark.id, shown), folder, mark)
             case MLflowTracking():
-                mlflow = MLflow(folder, settings.experiment, mark.id if mark else None, shown)
-                mark = mark or Mark(kind=settings.kind, id=mlflow.run_id)
-                tracker = OnlyNew(mlflow, folder, mark)
+                tracker = MLflow(folder, settings.experiment, mark.id if mark else None, shown)
+                write_mark(folder, mark or Mark(kind=settings.kind, id=tracker.run_id))
     except UserError:
         raise
     except Exception as error:  # the libraries raise whatever their servers and the network do

@@ -64,7 +64,7 @@ class Lenient:
 
 
 class Mark(pydantic.BaseModel):
-    """What is remembered of a tracker that can only add: the name of its run there, and what has been sent."""
+    """What is remembered of a tracker: the name of its run there and, where it cannot tell, what was sent."""
 
     model_config = pydantic.ConfigDict(extra="forbid")
 
@@ -86,16 +86,24 @@ def read_mark(folder: Path, kind: str) -> Mark | None:
     return mark if mark.kind == kind else None
 
 
+def write_mark(folder: Path, mark: Mark) -> None:
+    """Remember it in the folder of a run; not flushed to the disk, which would take longer than an update."""
+    temporary = folder / f".{FILE}.{os.getpid()}"
+    temporary.write_text(mark.model_dump_json() + "\n", encoding="utf-8")
+    os.replace(temporary, folder / FILE)
+
+
 class OnlyNew:
     """Hands on what was not sent before a run was killed and went on.
 
-    The figures that come again are the same, but for times, and what draws them cannot take them back.
+    The figures that come again are the same, but for times, and what draws them cannot take them back. Only those of
+    the very update at which a process was killed, sent but not remembered, may come twice.
     """
 
     def __init__(self, tracker: Tracker, folder: Path, mark: Mark) -> None:
-        self.tracker, self.path, self.mark = tracker, folder / FILE, mark
+        self.tracker, self.folder, self.mark = tracker, folder, mark
         self.sent_before = mark.model_copy()
-        self._write()
+        write_mark(folder, mark)
 
     def log(self, figures: Mapping[str, float], update: int) -> None:
         """Hand on figures of an update that is new."""
@@ -106,17 +114,11 @@ class OnlyNew:
         self.tracker.log(figures, update)
         sent = self.mark.kinds if update == self.mark.update else []
         self.mark = self.mark.model_copy(update={"update": update, "kinds": sorted({*sent, *kinds})})
-        self._write()
+        write_mark(self.folder, self.mark)
 
     def close(self) -> None:
         """Close the tracker."""
         self.tracker.close()
-
-    def _write(self) -> None:
-        # Not flushed to the disk, which would take longer than an update: it is of no use to training.
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        temporary.write_text(self.mark.model_dump_json() + "\n", encoding="utf-8")
-        os.replace(temporary, self.path)
 
 
 @contextmanager

@@ -26,8 +26,10 @@ class MLflow:
         self.entities = entities
         uri = os.environ.get("MLFLOW_TRACKING_URI") or (folder / "mlflow").resolve().as_uri()
         self.client = MlflowClient(tracking_uri=uri)
+        # Of each name, the last update that is shown: None of a new run, else asked for when it is needed.
+        self.shown: dict[str, int] | None = None
         if run_id is not None:
-            self.run_id = run_id
+            self.run_id, self.shown = run_id, {}
             self.client.update_run(run_id, status="RUNNING")
             return
         found = self.client.get_experiment_by_name(experiment)
@@ -40,13 +42,27 @@ class MLflow:
             self.client.log_batch(self.run_id, params=parameters[first : first + MAX_PARAMETERS_AT_ONCE])
 
     def log(self, figures: Mapping[str, float], update: int) -> None:
-        """Write or send figures."""
+        """Write or send figures, but for those that are shown already.
+
+        MLflow itself is asked which those are: a process can be killed between the first of them and the last.
+        """
         now = int(time.time() * 1000)
         self.client.log_batch(
             self.run_id,
-            metrics=[self.entities.Metric(name, value, now, update) for name, value in figures.items()],
+            metrics=[
+                self.entities.Metric(name, value, now, update)
+                for name, value in figures.items()
+                if self.shown is None or update > self._last_shown(name, self.shown)
+            ],
         )
 
     def close(self) -> None:
         """Say that the run has ended."""
         self.client.set_terminated(self.run_id)
+
+    def _last_shown(self, name: str, shown: dict[str, int]) -> int:
+        """Return the last update of which a figure was shown before this process began, or -1."""
+        if name not in shown:
+            history = self.client.get_metric_history(self.run_id, name)
+            shown[name] = max((metric.step for metric in history), default=-1)
+        return shown[name]
