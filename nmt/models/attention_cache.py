@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-# On a GPU shapes stay the same for so many positions at a time; the CPU does no work on positions that are not there.
-POSITIONS_AT_ONCE = {"cpu": 1, "cuda": 32, "mps": 32}
+# Shapes stay the same for so many positions at a time, or an eighth to a quarter of those there are: a GPU can record
+# them, and the CPU makes a kernel for each, but pays for positions that are not there.
+POSITIONS_AT_ONCE = {"cpu": 4, "cuda": 32, "mps": 32}
 # The buffers grow by at least so many positions of the hypotheses that there are.
 FIRST_POSITIONS = 32
 
@@ -15,11 +17,12 @@ FIRST_POSITIONS = 32
 class LayerCache:
     """What one layer keeps, at one position."""
 
+    position: int
     buffer: Tensor  # (rows · 2·H, d)
     rows: slice  # that are for this position
     index: Tensor  # (2 · N · H · P): where in the buffer the keys and values of each hypothesis are
     shape: tuple[int, ...]  # (2, N, H, P, d)
-    mask: Tensor | None  # (1, 1, 1, P): added to scores; -inf where there is no position yet; None: nowhere
+    mask: Tensor  # (1, 1, 1, P): added to scores; -inf where there is no position yet
 
     def append(self, key_value: Tensor) -> Tensor:
         """Store keys and values (N, 2·H·d) of this position; return those of all, (2, N, H, P, d)."""
@@ -34,14 +37,12 @@ class AttentionCache:
     only these numbers are. What attention reads is then gathered, so that it lies side by side.
     """
 
-    def __init__(self, num_layers: int, num_heads: int, like: Tensor, block: int = 1) -> None:
-        """Make room for `num_heads` heads of keys and as many of values, of the type and width of `like` (…, d).
-
-        P is a multiple of `block`.
-        """
+    def __init__(self, num_layers: int, num_heads: int, like: Tensor) -> None:
+        """Make room for `num_heads` heads of keys and as many of values, of the type and width of `like` (…, d)."""
         self.buffers = [like.new_empty(0, like.shape[-1]) for _ in range(num_layers)]
-        self.num_heads, self.block = num_heads, block
+        self.num_heads = num_heads
         self.num_rows = 0
+        self.mask = like.new_empty(1, 1, 1, 0)
 
     def advance(self, places: Tensor, length: int) -> tuple[Tensor, list[LayerCache]]:
         """Make room for a position of hypotheses with `places` (N, P), which come after `length` positions.
@@ -56,20 +57,19 @@ class AttentionCache:
             self.buffers = [_grown(buffer, size, first * per_row) for buffer in self.buffers]
         rows = torch.arange(first, self.num_rows, device=places.device)
         if length == places.shape[1]:  # any row that there is will do for a position that is not
-            places = torch.cat([places, rows.unsqueeze(1).expand(-1, self.block)], 1)
+            more = max(POSITIONS_AT_ONCE[places.device.type], (1 << length.bit_length()) // 8)
+            places = torch.cat([places, rows.unsqueeze(1).expand(-1, more)], 1)
+            self.mask = functional.pad(self.mask, [0, more], value=-torch.inf)
         else:
             places[:, length] = rows
+        self.mask[..., length] = 0
         heads = torch.arange(per_row, device=places.device).view(2, 1, self.num_heads, 1)
         index = places.unsqueeze(1) * per_row + heads  # (2, N, H, P)
-        mask = None
-        if self.block > 1:
-            columns = torch.arange(places.shape[1], device=places.device)
-            hidden = columns > length
-            mask = torch.zeros(hidden.shape, device=places.device).masked_fill_(hidden, -torch.inf)
-            mask = mask[None, None, None]
         of_position = slice(first * per_row, self.num_rows * per_row)
         shape, flat = (*index.shape, self.buffers[0].shape[-1]), index.flatten()
-        return places, [LayerCache(buffer, of_position, flat, shape, mask) for buffer in self.buffers]
+        return places, [
+            LayerCache(length, buffer, of_position, flat, shape, self.mask) for buffer in self.buffers
+        ]
 
 
 def _grown(buffer: Tensor, size: int, num_used: int) -> Tensor:

@@ -52,10 +52,9 @@ class RelativePositions(nn.Module):
         for table in (self.keys, self.values):
             nn.init.xavier_uniform_(table.weight)
 
-    def look_up(self, num_queries: int, num_keys: int) -> tuple[Tensor, Tensor]:
-        """Return the vectors (T, S, d) of keys and of values for T queries, the last of which is at the last key."""
-        first = num_keys - num_queries
-        queries = torch.arange(first, num_keys, device=self.keys.weight.device)
+    def look_up(self, num_queries: int, num_keys: int, first: int = 0) -> tuple[Tensor, Tensor]:
+        """Return the vectors (T, S, d) of keys and of values for S keys and T queries, from position `first` on."""
+        queries = torch.arange(first, first + num_queries, device=self.keys.weight.device)
         distances = torch.arange(num_keys, device=queries.device) - queries.unsqueeze(1)
         index = distances.clamp(-self.max_distance, self.max_distance) + self.max_distance
         return self.keys(index), self.values(index)

@@ -83,8 +83,9 @@ def _self_attention(
     added = x.new_zeros(1, 1, 1, 1) if mask is None else mask.to(x.dtype)
     if causal:
         added = added + x.new_full((longest, longest), -torch.inf).triu(1)
-    weights = weigh(queries, keys, added, attention.relative)
-    return weights, attention.output(layout.from_heads(combine(weights, values, attention.relative)))
+    relative = None if attention.relative is None else attention.relative.look_up(longest, longest)
+    weights = weigh(queries, keys, added, relative)
+    return weights, attention.output(layout.from_heads(combine(weights, values, relative)))
 
 
 def _cross_attention(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.data.batching import Batch
-from nmt.models.attention_cache import POSITIONS_AT_ONCE, AttentionCache
+from nmt.models.attention_cache import AttentionCache
 from nmt.models.interface import AttentionMap, Decoded, DecoderState, Seq2Seq
 from nmt.models.layers import Embedding
 from nmt.models.packing import Grid, Packing
@@ -74,9 +74,7 @@ class Transformer(Seq2Seq):
         for i, layer in enumerate(self._decoder_layers()):
             key, value = layer.cross_attention.project_memory(encoded, packing)
             group |= {f"key_{i}": key[: len(source)], f"value_{i}": value[: len(source)]}
-        # Vectors of distances are looked up for the positions that there are.
-        block = 1 if self.options.positions == "relative" else POSITIONS_AT_ONCE[source.device.type]
-        cache = AttentionCache(len(self.decoder.layers), key.shape[1], key, block)
+        cache = AttentionCache(len(self.decoder.layers), key.shape[1], key)
         places = torch.empty(len(source), 0, dtype=torch.long, device=source.device)
         return DecoderState([group], {"places": places}, cache)
 

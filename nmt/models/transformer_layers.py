@@ -110,8 +110,12 @@ class SelfAttention(nn.Module):
             heads = layout.to_heads(rows, 3, self.num_heads)
         else:
             heads = layout.to_heads(query, 1, self.num_heads)
+        relative = None
+        if self.relative is not None:
+            num_keys = (heads if memory is None else memory[0]).shape[-2]
+            relative = self.relative.look_up(heads.shape[-2], num_keys, first=cache.position if cache else 0)
         dropout = self.dropout if self.training else 0.0
-        return self.output(layout.from_heads(attend(heads, memory, mask, causal, dropout, self.relative)))
+        return self.output(layout.from_heads(attend(heads, memory, mask, causal, dropout, relative)))
 
     def _turn(self, rows: Tensor, rotation: Tensor, num_parts: int) -> Tensor:
         """Turn queries and keys of rows (N, parts·H·d), values come last and stay."""

@@ -210,7 +210,7 @@ def test_searching_as_on_a_gpu_finds_the_same(kind, options, beam_size, tiny_mod
     model, batch = tiny_model(kind, **options), tiny_batch()
     before = search(model, batch, beam_size)
     # Shapes that stay the same for some positions, and finished sentences that go on for some.
-    monkeypatch.setitem(POSITIONS_AT_ONCE, "cpu", 4)
+    monkeypatch.setitem(POSITIONS_AT_ONCE, "cpu", 32)
     monkeypatch.setitem(POSITIONS_BETWEEN_QUESTIONS, "cpu", 5)
     assert search(model, batch, beam_size) == before
 

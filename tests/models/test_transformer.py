@@ -58,17 +58,19 @@ def test_queries_and_keys_are_turned_and_values_are_not(num_parts):
         assert_close(found[:, part], expected)
 
 
-@pytest.mark.parametrize(("causal", "num_queries"), [(False, 5), (True, 5), (False, 1)])
-def test_relative_positions_equal_an_explicit_loop(causal, num_queries):
+@pytest.mark.parametrize(
+    ("causal", "num_queries", "first"), [(False, 5, 0), (True, 5, 0), (False, 1, 4), (False, 2, 1)]
+)
+def test_relative_positions_equal_an_explicit_loop(causal, num_queries, first):
     torch.manual_seed(0)
     relative = RelativePositions(2, 3).double()
     query = torch.randn(1, 2, 2, num_queries, 3, dtype=torch.float64)
     memory = torch.randn(2, 2, 2, 5, 3, dtype=torch.float64)
-    found = attend(query, memory, causal=causal, relative=relative)
+    found = attend(query, memory, causal=causal, relative=relative.look_up(num_queries, 5, first))
     for b in range(2):
         for h in range(2):
             for place in range(num_queries):
-                i = place + 5 - num_queries
+                i = place + first
                 visible = range(i + 1) if causal else range(5)
                 distances = [min(2, max(-2, j - i)) + 2 for j in visible]
                 scores = torch.stack(
