@@ -13,6 +13,7 @@ from nmt.config import EvaluationSettings
 from nmt.data.corpus import ParallelText
 from nmt.decoding.translator import Translator
 from nmt.device import choose_device, choose_precision
+from nmt.evaluation.buckets import count_words, sort_into_buckets
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.run_directory import RunDirectory
 
@@ -22,14 +23,8 @@ SCORING = check(EvaluationSettings, {"lowercase": False, "tokenize": "13a"})
 
 def buckets(sources: list[str]) -> dict[str, list[int]]:
     """Group the indices of sentences by their number of words; groups without any are left out."""
-    groups: dict[str, list[int]] = {}
-    shortest = 1
-    for longest in LONGEST_WORDS:
-        indices = [i for i, source in enumerate(sources) if shortest <= len(source.split()) <= longest]
-        if indices:
-            groups[f"{shortest}–{longest}"] = indices
-        shortest = longest + 1
-    return groups
+    found = sort_into_buckets(count_words(sources), LONGEST_WORDS)
+    return {bucket.name: bucket.lines for bucket in found if bucket.lines}
 
 
 def translate_test(name: str, checkpoint: str = "best") -> tuple[ParallelText, list[str]]:
