@@ -6,12 +6,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import torch
 from tqdm import tqdm
 
 from nmt.config import TrainSettings
-from nmt.data.batching import Update, plan_by_length, plan_epoch
+from nmt.data.batching import Update, plan_epoch
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset
 from nmt.data.tokenizer import Tokenizer
@@ -26,6 +25,7 @@ from nmt.tracking.system import SystemFigures
 from nmt.training.checkpoint import Progress, last_checkpoint, load_checkpoint, save_checkpoint
 from nmt.training.figures import Window
 from nmt.training.interruption import Interruption
+from nmt.training.max_tokens import find_max_tokens
 from nmt.training.metrics import Metrics
 from nmt.training.pairs import TrainingPairs
 from nmt.training.replay import recordable_stream
@@ -34,6 +34,7 @@ from nmt.training.validation import mean_loss, validation_search
 
 logger = logging.getLogger(__name__)
 
+# There the system promises more memory than there is.
 MAX_TOKENS_ON_CPU = 16_384
 
 IsHopeless = Callable[[int, float], bool]
@@ -101,41 +102,15 @@ class Trainer:
         if given != "auto":
             return given
         if self.progress.max_tokens is None:
-            self.progress.max_tokens = self._find_max_tokens()
+            self.progress.max_tokens = find_max_tokens(
+                self.settings.seed,
+                self.pairs.source_lengths,
+                self.pairs.target_lengths,
+                self.settings.training.update_tokens,
+                self.step.fits,
+                MAX_TOKENS_ON_CPU if self.device.type == "cpu" else None,
+            )
         return self.progress.max_tokens
-
-    def _find_max_tokens(self) -> int:
-        """Return the size of the largest update, or the largest half, quarter … of it that fits in memory.
-
-        More would never be used. What is tried are the widest update, the one with the longest sentences and the one
-        with the most. On the CPU the system promises more memory than there is, so there is a limit there.
-        """
-        longer = np.maximum(self.pairs.source_lengths, self.pairs.target_lengths)
-        update_tokens = self.settings.training.update_tokens
-        plan = plan_epoch(
-            self.settings.seed,
-            0,
-            self.pairs.source_lengths,
-            self.pairs.target_lengths,
-            update_tokens,
-            len(longer) * int(longer.max()),
-        )
-        sizes = [len(rows) * int(longer[rows].max()) for (rows,) in plan]
-        longest = max(range(len(plan)), key=lambda i: int(longer[plan[i][0]].max()))
-        candidates = [
-            plan[sizes.index(max(sizes))][0],
-            plan[longest][0],
-            max((rows for (rows,) in plan), key=len),
-        ]
-        max_tokens = 1 << max(sizes).bit_length()
-        if self.device.type == "cpu":
-            max_tokens = min(max_tokens, MAX_TOKENS_ON_CPU)
-        while max_tokens > longer.max():
-            if all(self.step.fits(plan_by_length(longer, max_tokens, rows)[0]) for rows in candidates):
-                break
-            max_tokens //= 2
-        logger.info("memory       up to %d padded tokens at once", max_tokens)
-        return max_tokens
 
     def reason_to_stop(self) -> str | None:
         """Say why training is over, if it is."""

@@ -1,0 +1,31 @@
+"""What training.max_tokens=auto finds, against a device whose room is known."""
+
+import numpy as np
+import pytest
+
+from nmt.data.batching import plan_epoch
+from nmt.training.max_tokens import find_max_tokens
+
+GENERATOR = np.random.Generator(np.random.PCG64(3))
+SOURCE, TARGET = (GENERATOR.integers(2, 40, 500) for _ in range(2))
+LONGER = np.maximum(SOURCE, TARGET)
+
+
+def padded(rows):
+    return len(rows) * int(LONGER[rows].max())
+
+
+@pytest.mark.parametrize("room", [100, 300, 1000, 10**9])
+@pytest.mark.parametrize("at_most", [None, 512])
+def test_what_is_found_fits_and_twice_as_much_would_not(room, at_most):
+    found = find_max_tokens(1, SOURCE, TARGET, 1000, lambda rows: padded(rows) <= room, at_most)
+    micro_batches = [rows for update in plan_epoch(1, 0, SOURCE, TARGET, 1000, found) for rows in update]
+    assert max(map(padded, micro_batches)) <= room
+    assert at_most is None or found <= at_most
+    larger = [rows for update in plan_epoch(1, 0, SOURCE, TARGET, 1000, 2 * found) for rows in update]
+    is_whole = len(larger) == len(plan_epoch(1, 0, SOURCE, TARGET, 1000, 2 * found))
+    assert max(map(padded, larger)) > room or is_whole or 2 * found > (at_most or np.inf)
+
+
+def test_where_not_even_one_sentence_fits_the_smallest_is_tried_all_the_same():
+    assert find_max_tokens(1, SOURCE, TARGET, 1000, lambda rows: False, None) <= LONGER.max()
