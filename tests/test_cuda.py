@@ -23,7 +23,10 @@ def test_loss_gradients_and_search_equal_those_of_the_cpu(kind, tiny_model, tiny
         loss = Objective(model, 0.1).train()(moved)
         loss.total.backward()
         model.eval()
-        rules = [ForbidTokens([0, 1, 2]), EndAtLimit(3, torch.tensor([5, 5, 5], device=device))]
+        rules = [
+            ForbidTokens(torch.tensor([0, 1, 2], device=device)),
+            EndAtLimit(3, torch.tensor([5, 5, 5], device=device)),
+        ]
         with torch.no_grad():
             hypotheses = beam_search(
                 model, model.start(moved.source, moved.source_lengths), 5, 2, 3, 3, power_penalty(1.0), rules

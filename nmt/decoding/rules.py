@@ -16,14 +16,14 @@ class Rule:
 
 
 class ForbidTokens(Rule):
-    """Some tokens never come: PAD, BOS and, by default, UNK."""
+    """Some tokens never come, those of `token_ids`: PAD, BOS and, by default, UNK."""
 
-    def __init__(self, token_ids: list[int]) -> None:
+    def __init__(self, token_ids: Tensor) -> None:
         self.token_ids = token_ids
 
     def apply(self, logits: Tensor, position: int) -> None:
         """Rule out the tokens everywhere."""
-        logits[:, self.token_ids] = -torch.inf
+        logits.index_fill_(1, self.token_ids, -torch.inf)
 
 
 class MinimumLength(Rule):

@@ -40,7 +40,8 @@ class AttentionCache:
     def __init__(self, num_layers: int, num_heads: int, like: Tensor) -> None:
         """Make room for `num_heads` heads of keys and as many of values, of the type and width of `like` (…, d)."""
         self.buffers = [like.new_empty(0, like.shape[-1]) for _ in range(num_layers)]
-        self.num_heads = num_heads
+        self.per_row = 2 * num_heads
+        self.heads = torch.arange(self.per_row, device=like.device).view(2, 1, num_heads, 1)
         self.num_rows = 0
         self.mask = like.new_empty(1, 1, 1, 0)
 
@@ -50,8 +51,7 @@ class AttentionCache:
         Returns the places with those of the new one, and what each layer is to read and write.
         """
         first, self.num_rows = self.num_rows, self.num_rows + len(places)
-        per_row = 2 * self.num_heads
-        size = len(self.buffers[0])
+        per_row, size = self.per_row, len(self.buffers[0])
         if self.num_rows * per_row > size:
             size += max(FIRST_POSITIONS * len(places) * per_row, size)
             self.buffers = [_grown(buffer, size, first * per_row) for buffer in self.buffers]
@@ -63,8 +63,7 @@ class AttentionCache:
         else:
             places[:, length] = rows
         self.mask[..., length] = 0
-        heads = torch.arange(per_row, device=places.device).view(2, 1, self.num_heads, 1)
-        index = places.unsqueeze(1) * per_row + heads  # (2, N, H, P)
+        index = torch.add(self.heads, places.unsqueeze(1), alpha=per_row)  # (2, N, H, P)
         of_position = slice(first * per_row, self.num_rows * per_row)
         shape, flat = (*index.shape, self.buffers[0].shape[-1]), index.flatten()
         return places, [

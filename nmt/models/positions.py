@@ -16,10 +16,16 @@ class Positions(nn.Module):
 
     def __init__(self, kind: str, d_model: int, d_head: int, max_positions: int) -> None:
         super().__init__()
-        self.kind, self.d_model, self.d_head = kind, d_model, d_head
+        self.kind, self.d_model, self.d_head, self.max_positions = kind, d_model, d_head, max_positions
         self.table = nn.Embedding(max_positions, d_model) if kind == "learned" else None
         if self.table is not None:
             nn.init.normal_(self.table.weight, std=d_model**-0.5)
+
+    def tabulate(self, like: Tensor) -> None:
+        """Look sinusoids up from now on, in a table like `like`: a search asks for one position at a time."""
+        if self.kind == "sinusoidal":
+            vectors = sinusoids(self.max_positions, self.d_model, like.device)
+            self.table = nn.Embedding.from_pretrained(vectors.to(like.dtype))
 
     def add_to(self, vectors: Tensor, positions: Tensor, longest: int) -> Tensor:
         """Return vectors (N, D) with those of their positions (N, or 1 for all), which are below `longest`."""

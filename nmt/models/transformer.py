@@ -101,8 +101,10 @@ class Transformer(Seq2Seq):
         return maps
 
     def prepare_for_translating(self) -> None:
-        """Lay out the weights of all linear layers, output layer included."""
+        """Lay out the weights of all linear layers, output layer included, and tabulate positions."""
         prepare_linears(self)
+        for stack in (self.encoder, self.decoder):
+            stack.positions.tabulate(self.target_embedding.weight)
 
     def compiled_regions(self) -> list[nn.Module]:
         """Return the layers: alike, so that what is compiled for one serves all."""

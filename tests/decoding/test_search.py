@@ -36,7 +36,7 @@ def run(table, beam_size=None, max_length=5, penalty=None, rules=()):
     count = len(table.log_probs)
     limits = torch.full((count,), max_length)
     given = (table, table.start(), max_length, BOS, EOS)
-    rules = [ForbidTokens([BOS]), *rules, EndAtLimit(EOS, limits)]
+    rules = [ForbidTokens(torch.tensor([BOS])), *rules, EndAtLimit(EOS, limits)]
     if beam_size is None:
         return greedy_search(*given, rules)
     return beam_search(*given, beam_size, penalty or power_penalty(0.0), rules)
@@ -105,4 +105,4 @@ def test_finished_sentences_leave_the_batch(beam_size):
 def test_forbidden_tokens_never_come():
     rows = {BOS: {3: 0.9, 2: 0.1}, 2: {EOS: 1.0}, 3: {EOS: 1.0}}
     for beam_size in (None, 2):
-        assert run(table(rows), beam_size, rules=[ForbidTokens([3])]) == [[2]]
+        assert run(table(rows), beam_size, rules=[ForbidTokens(torch.tensor([3]))]) == [[2]]

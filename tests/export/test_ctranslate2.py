@@ -60,7 +60,11 @@ def names_of(rows, lengths, names):
 
 def given(model, batch, min_length=0):
     limits = torch.full((len(batch.source),), LIMIT)
-    rules = [ForbidTokens([PAD, BOS, UNK]), MinimumLength(EOS, min_length), EndAtLimit(EOS, limits)]
+    rules = [
+        ForbidTokens(torch.tensor([PAD, BOS, UNK])),
+        MinimumLength(EOS, min_length),
+        EndAtLimit(EOS, limits),
+    ]
     with torch.no_grad():
         state = model.start(batch.source, batch.source_lengths)
     return (model, state, LIMIT, BOS, EOS), rules
