@@ -65,8 +65,10 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                 true_logits[here] = logits[true]
                 if needs_gradient:
                     torch.softmax(logits, 1, out=probabilities)
-                    # The most probable word gives the normaliser to 1/500 nat in bfloat16, without another pass.
-                    normalisers[here] = logits.amax(1) - probabilities.amax(1).to(wide).log()
+                    # The true word gives the normaliser to 1/500 nat in bfloat16, without another pass; a word of
+                    # which nothing is left in 32 bits counts as 87 nats.
+                    surprise = probabilities[true].to(wide).clamp_(min=torch.finfo(wide).tiny).log_()
+                    normalisers[here] = true_logits[here] - surprise
                     gradient = probabilities
                     gradient[true] -= 1 - smoothing
                     torch.addmm(shift, gradient, w, out=grad_outputs[here])

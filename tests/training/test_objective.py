@@ -39,6 +39,17 @@ def test_loss_and_gradients_equal_the_plain_computation(
     assert_close(loss.negative_log_likelihood, unsmoothed.detach())
 
 
+def test_a_word_without_any_probability_costs_a_finite_loss_and_its_gradient_is_whole():
+    outputs = torch.ones(1, 1, requires_grad=True)
+    weight = torch.tensor([[500.0], [0.0], [0.0]], requires_grad=True)
+    bias, targets, is_token = torch.zeros(3, requires_grad=True), torch.tensor([1]), torch.tensor([True])
+    total, _ = cross_entropy.ChunkedCrossEntropy.apply(outputs, weight, bias, targets, is_token, 0.0)
+    total.backward()
+    assert 80 < total.item() < 500
+    assert outputs.grad.item() == 500
+    assert bias.grad.tolist() == [1, -1, 0]
+
+
 def test_evaluation_smooths_nothing(tiny_model, tiny_batch):
     module = Objective(tiny_model("rnn"), 0.1).eval()
     loss = module(tiny_batch())
