@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.data.batching import Batch
-from nmt.models.attention_cache import AttentionCache
 
 
 @dataclass(frozen=True)
@@ -51,13 +50,12 @@ class DecoderState:
     """All that a decoder keeps between two positions; `step` advances it.
 
     What belongs to the sentence is shared by its hypotheses: `expand` does not copy it and `reorder` does not
-    move it. Nor is anything in the cache ever moved. Sentences of about one length are a group, so that little of
-    what is kept of their positions is padding; hypotheses are in the order of the groups.
+    move it. Sentences of about one length are a group, so that little of what is kept of their positions is padding;
+    hypotheses are in the order of the groups.
     """
 
     groups: list[dict[str, Tensor]]  # what belongs to the sentences of each group, each (B of the group, …)
     hypotheses: dict[str, Tensor]  # each (N, …)
-    cache: AttentionCache | None = None
     beam_size: int = 1
     length: int = 0  # positions decoded so far
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.data.batching import Batch
-from nmt.models.attention_cache import AttentionCache
+from nmt.models.attention_cache import LayerCache, positions_mask, with_room
 from nmt.models.interface import AttentionMap, Decoded, DecoderState, Seq2Seq
 from nmt.models.layers import Embedding
 from nmt.models.packing import Grid, Packing
@@ -74,21 +74,23 @@ class Transformer(Seq2Seq):
         for i, layer in enumerate(self._decoder_layers()):
             key, value = layer.cross_attention.project_memory(encoded, packing)
             group |= {f"key_{i}": key[: len(source)], f"value_{i}": value[: len(source)]}
-        cache = AttentionCache(len(self.decoder.layers), key.shape[1], key)
-        places = torch.empty(len(source), 0, dtype=torch.long, device=source.device)
-        return DecoderState([group], {"places": places}, cache)
+        empty = key.new_empty(len(source), key.shape[1], 0, key.shape[3])
+        own = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in ("key", "value")]
+        return DecoderState([group], dict.fromkeys(own, empty))
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
-        assert state.cache is not None
-        state.hypotheses["places"], caches = state.cache.advance(state.hypotheses["places"], state.length)
+        own = {name: with_room(kept, state.length) for name, kept in state.hypotheses.items()}
+        state.hypotheses = own
+        own_mask = positions_mask(own["own_key_0"], state.length)
         position = torch.full((1,), state.length, device=tokens.device)
         x = self.decoder.enter(self.target_embedding(tokens), position, state.length + 1)
         rotation = self.decoder.positions.rotation(position)
         layouts = Grid(len(tokens)), Grid(state.num_sentences)
-        for i, (layer, own) in enumerate(zip(self._decoder_layers(), caches, strict=True)):
+        for i, layer in enumerate(self._decoder_layers()):
+            cache = LayerCache(own[f"own_key_{i}"], own[f"own_value_{i}"], state.length, own_mask)
             memories = [((group[f"key_{i}"], group[f"value_{i}"]), group["mask"]) for group in state.groups]
-            x = layer(x, layouts, rotation, memories, own)
+            x = layer(x, layouts, rotation, memories, cache)
         state.length += 1
         return Decoded(self.decoder.norm(x))
 

@@ -3,34 +3,33 @@
 import torch
 from torch.testing import assert_close
 
-from nmt.models.attention_cache import POSITIONS_AT_ONCE, AttentionCache
+from nmt.models.attention_cache import POSITIONS_AT_ONCE, LayerCache, positions_mask, with_room
 
 NUM_HEADS, WIDTH = 2, 3
 
 
 def test_each_hypothesis_reads_its_own_positions_after_any_reordering():
     torch.manual_seed(0)
-    cache = AttentionCache(1, NUM_HEADS, torch.empty(0, WIDTH))
-    places = torch.empty(3, 0, dtype=torch.long)
+    key, value = (torch.empty(3, NUM_HEADS, 0, WIDTH) for _ in range(2))
     kept = torch.empty(3, 0, 2, NUM_HEADS, WIDTH)  # (N, P, 2, H, d)
-    for length in range(60):
-        new = torch.randn(len(places), 2, NUM_HEADS, WIDTH)
-        places, (layer,) = cache.advance(places, length)
-        found = layer.append(new.flatten(1))  # (2, N, H, P, d)
+    for position in range(60):
+        key, value = with_room(key, position), with_room(value, position)
+        mask = positions_mask(key, position)
+        new = torch.randn(len(key), 2, NUM_HEADS, WIDTH)
+        found = torch.stack(LayerCache(key, value, position, mask).append(new.flatten(1)))  # (2, N, H, P, d)
         kept = torch.cat([kept, new.unsqueeze(1)], 1)
-        is_there = layer.mask.flatten() == 0
-        assert is_there.tolist() == [position <= length for position in range(places.shape[1])]
-        assert_close(found[:, :, :, is_there], kept.permute(2, 0, 3, 1, 4))
-        chosen = torch.randint(len(places), (int(torch.randint(1, 5, ())),))
-        places, kept = places[chosen], kept[chosen]
+        assert mask.flatten().tolist() == [0.0 if i <= position else -torch.inf for i in range(key.shape[2])]
+        assert_close(found[:, :, :, : position + 1], kept.permute(2, 0, 3, 1, 4))
+        assert found.isfinite().all()  # what is hidden is multiplied by zero, which makes NaN of infinity
+        chosen = torch.randint(len(key), (int(torch.randint(1, 5, ())),))
+        key, value, kept = key[chosen], value[chosen], kept[chosen]
 
 
 def test_a_long_search_meets_few_shapes_and_wastes_little():
-    cache = AttentionCache(1, NUM_HEADS, torch.empty(0, WIDTH))
-    places, sizes = torch.empty(1, 0, dtype=torch.long), set()
-    for length in range(500):
-        places, (layer,) = cache.advance(places, length)
-        size = layer.shape[-2]
-        assert length < size <= max(length + POSITIONS_AT_ONCE["cpu"], 1.25 * length)
+    key, sizes = torch.empty(1, 1, 0, 1), set()
+    for position in range(500):
+        key = with_room(key, position)
+        size = key.shape[2]
+        assert position < size <= max(position + POSITIONS_AT_ONCE["cpu"], 1.25 * position)
         sizes.add(size)
     assert len(sizes) < 30
