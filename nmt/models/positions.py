@@ -16,26 +16,34 @@ class Positions(nn.Module):
 
     def __init__(self, kind: str, d_model: int, d_head: int, max_positions: int) -> None:
         super().__init__()
-        self.kind, self.d_model, self.d_head, self.max_positions = kind, d_model, d_head, max_positions
+        self.kind, self.d_model, self.d_head = kind, d_model, d_head
+        self.keeps_sinusoids, self.kept = False, torch.empty(0, d_model)
         self.table = nn.Embedding(max_positions, d_model) if kind == "learned" else None
         if self.table is not None:
             nn.init.normal_(self.table.weight, std=d_model**-0.5)
 
-    def tabulate(self, like: Tensor) -> None:
-        """Look sinusoids up from now on, in a table like `like`: a search asks for one position at a time."""
-        if self.kind == "sinusoidal":
-            vectors = sinusoids(self.max_positions, self.d_model, like.device)
-            self.table = nn.Embedding.from_pretrained(vectors.to(like.dtype))
+    def keep_sinusoids(self) -> None:
+        """Keep those that were computed, from now on: a search asks for one position at a time."""
+        self.keeps_sinusoids = True
 
     def add_to(self, vectors: Tensor, positions: Tensor, longest: int) -> Tensor:
         """Return vectors (N, D) with those of their positions (N, or 1 for all), which are below `longest`."""
         if self.table is not None:
             added = self.table(positions)
         elif self.kind == "sinusoidal":
-            added = sinusoids(longest, self.d_model, vectors.device).index_select(0, positions)
+            added = self._sinusoids(longest, vectors).index_select(0, positions)
         else:
             return vectors
         return vectors + added.to(vectors.dtype)
+
+    def _sinusoids(self, length: int, like: Tensor) -> Tensor:
+        """Return those of positions below `length`, and perhaps of some more, to be added to vectors like `like`."""
+        if not self.keeps_sinusoids:
+            return sinusoids(length, self.d_model, like.device)
+        kept = self.kept  # threads search side by side
+        if len(kept) < length:
+            kept = self.kept = sinusoids(1 << length.bit_length(), self.d_model, like.device).to(like.dtype)
+        return kept
 
     def rotation(self, positions: Tensor) -> Tensor | None:
         """Return cosines and sines (2, N, 1, d/2) of the angles at positions (N), where queries and keys are turned."""

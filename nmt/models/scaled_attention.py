@@ -11,9 +11,8 @@ from torch.nn import functional
 LARGEST_PLAIN_SCORES = 128 * 128
 
 KeysValues = Tensor | tuple[Tensor, Tensor]  # (2, B, H, S, d), or two of (B, H, S, d)
-Distances = tuple[
-    Tensor, Tensor
-]  # (T, S, d) each: what the distance of a key from a query adds to key and value
+# What the distance of a key from a query adds to key and to value, (T, S, d) each.
+Distances = tuple[Tensor, Tensor]
 
 
 def attend(

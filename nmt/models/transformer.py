@@ -103,10 +103,10 @@ class Transformer(Seq2Seq):
         return maps
 
     def prepare_for_translating(self) -> None:
-        """Lay out the weights of all linear layers, output layer included, and tabulate positions."""
+        """Lay out the weights of all linear layers, output layer included, and keep what tells positions."""
         prepare_linears(self)
         for stack in (self.encoder, self.decoder):
-            stack.positions.tabulate(self.target_embedding.weight)
+            stack.positions.keep_sinusoids()
 
     def compiled_regions(self) -> list[nn.Module]:
         """Return the layers: alike, so that what is compiled for one serves all."""

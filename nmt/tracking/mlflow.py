@@ -26,7 +26,7 @@ class MLflow:
         self.entities = entities
         uri = os.environ.get("MLFLOW_TRACKING_URI") or (folder / "mlflow").resolve().as_uri()
         self.client = MlflowClient(tracking_uri=uri)
-        # Of each name, the last update that is shown: None of a new run, else asked for when it is needed.
+        # By name, the last update that was shown before; asked for when it is needed. None in a new run.
         self.shown: dict[str, int] | None = None
         if run_id is not None:
             self.run_id, self.shown = run_id, {}

@@ -255,3 +255,15 @@ def test_bfloat16_agrees_with_float32_with_and_without_sampling(normalization, t
         found.append([loss.detach(), *(parameter.grad.clone() for parameter in model.parameters())])
     assert found[1][0].item() == pytest.approx(found[0][0].item(), rel=0.05)
     assert_close(found[2], found[1])  # the first pass, without gradients, takes none from the second
+
+
+def test_sinusoids_that_are_kept_are_those_that_are_computed():
+    torch.manual_seed(0)
+    plain, keeping = (Positions("sinusoidal", 8, 4, 100) for _ in range(2))
+    keeping.keep_sinusoids()
+    for longest in (1, 2, 3, 40, 7, 100):
+        vectors, positions = torch.randn(5, 8), torch.randint(longest, (5,))
+        assert torch.equal(
+            keeping.add_to(vectors, positions, longest), plain.add_to(vectors, positions, longest)
+        )
+    assert len(keeping.kept) < 2 * 100
