@@ -118,9 +118,9 @@ class Translator:
         """Return the target ids of the sentences of `source` in `groups`, found together in one batch."""
         settings, vocabulary = self.settings, self.tokenizer.target
         state, limits = self._start(source, groups)
-        forbidden = torch.tensor([vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id])
+        forbidden = [vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id]
         rules = [
-            ForbidTokens(forbidden.to(self.device)),
+            ForbidTokens(torch.tensor(forbidden, device=self.device)),
             MinimumLength(vocabulary.eos_id, settings.min_length),
             EndAtLimit(vocabulary.eos_id, limits.to(self.device)),
         ]

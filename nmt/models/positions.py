@@ -17,14 +17,14 @@ class Positions(nn.Module):
     def __init__(self, kind: str, d_model: int, d_head: int, max_positions: int) -> None:
         super().__init__()
         self.kind, self.d_model, self.d_head = kind, d_model, d_head
-        self.keeps_sinusoids, self.kept = False, torch.empty(0, d_model)
+        self.kept: Tensor | None = None  # sinusoids of the first positions
         self.table = nn.Embedding(max_positions, d_model) if kind == "learned" else None
         if self.table is not None:
             nn.init.normal_(self.table.weight, std=d_model**-0.5)
 
     def keep_sinusoids(self) -> None:
         """Keep those that were computed, from now on: a search asks for one position at a time."""
-        self.keeps_sinusoids = True
+        self.kept = torch.empty(0, self.d_model)
 
     def add_to(self, vectors: Tensor, positions: Tensor, longest: int) -> Tensor:
         """Return vectors (N, D) with those of their positions (N, or 1 for all), which are below `longest`."""
@@ -38,9 +38,9 @@ class Positions(nn.Module):
 
     def _sinusoids(self, length: int, like: Tensor) -> Tensor:
         """Return those of positions below `length`, and perhaps of some more, to be added to vectors like `like`."""
-        if not self.keeps_sinusoids:
-            return sinusoids(length, self.d_model, like.device)
         kept = self.kept  # threads search side by side
+        if kept is None:
+            return sinusoids(length, self.d_model, like.device)
         if len(kept) < length:
             kept = self.kept = sinusoids(1 << length.bit_length(), self.d_model, like.device).to(like.dtype)
         return kept

@@ -27,7 +27,8 @@ def attend(
 
     `heads` is (3, B, H, T, d), queries, keys and values of one sequence, or (1, B, H, T, d), the queries to a
     `memory`, whose heads may be fewer: then neighbouring heads share one. `mask` (B or 1, 1, 1, S) is added to scores;
-    `causal` hides from each position those after it. `dropout` is the share of weights that are dropped.
+    `causal` hides from each position those after it. `dropout` is the share of weights that are dropped, `relative`
+    what distances add to keys and values.
     """
     query = heads[0]
     if mask is not None and mask.dtype != query.dtype:

@@ -26,10 +26,9 @@ class MLflow:
         self.entities = entities
         uri = os.environ.get("MLFLOW_TRACKING_URI") or (folder / "mlflow").resolve().as_uri()
         self.client = MlflowClient(tracking_uri=uri)
-        # By name, the last update that was shown before; asked for when it is needed. None in a new run.
-        self.shown: dict[str, int] | None = None
+        self.shown_before: dict[str, int] = {}
         if run_id is not None:
-            self.run_id, self.shown = run_id, {}
+            self.run_id = run_id
             self.client.update_run(run_id, status="RUNNING")
             return
         found = self.client.get_experiment_by_name(experiment)
@@ -52,7 +51,7 @@ class MLflow:
             metrics=[
                 self.entities.Metric(name, value, now, update)
                 for name, value in figures.items()
-                if self.shown is None or update > self._last_shown(name, self.shown)
+                if update > self._last_shown(name)
             ],
         )
 
@@ -60,9 +59,9 @@ class MLflow:
         """Say that the run has ended."""
         self.client.set_terminated(self.run_id)
 
-    def _last_shown(self, name: str, shown: dict[str, int]) -> int:
-        """Return the last update of which a figure was shown before this process began, or -1."""
-        if name not in shown:
+    def _last_shown(self, name: str) -> int:
+        """Return the last update of which a figure was shown before this process showed it, or -1."""
+        if name not in self.shown_before:
             history = self.client.get_metric_history(self.run_id, name)
-            shown[name] = max((metric.step for metric in history), default=-1)
-        return shown[name]
+            self.shown_before[name] = max((metric.step for metric in history), default=-1)
+        return self.shown_before[name]

@@ -170,6 +170,7 @@ def test_mlflow_shows_what_metrics_jsonl_holds_once(nmt, tmp_path, tiny_training
     times = ("seconds", "tokens_per_second", "seconds_waiting_for_data", "seconds_validating")
     expected = {name: points for name, points in noted(tmp_path / "run").items() if not name.endswith(times)}
     assert {name: shown[name] for name in expected} == expected
+    assert shown["training/loss"][-1][0] == 140
     assert (folder / "params" / "model.kind").read_text() == "transformer"
 
 
