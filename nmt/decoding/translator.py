@@ -34,7 +34,8 @@ logger = logging.getLogger(__name__)
 def cut_into_groups(lengths: Int64Array, rows: Int64Array, max_tokens: float) -> list[Int64Array]:
     """Cut the sentences `rows`, of `lengths`, into groups of about equal length and work, as few as can be."""
     tokens = SLACK * float(lengths[rows].sum())
-    return plan_by_length(lengths, math.ceil(tokens / math.ceil(tokens / max_tokens)), rows, to_size=round_down)
+    num_groups = math.ceil(tokens / max_tokens)
+    return plan_by_length(lengths, math.ceil(tokens / num_groups), rows, to_size=round_down)
 
 
 class Translator:
