@@ -14,7 +14,7 @@ from nmt.data.dataset import Int64Array
 from nmt.decoding.search import Decoder
 from nmt.models.interface import Decoded, DecoderState
 
-# A step costs as much as so many hypotheses in it, and a sentence takes about as many steps as it has tokens.
+# By itself, a step costs as much as so many hypotheses in it; a sentence takes about as many steps as it has tokens.
 TOKENS_OF_A_STEP = 16
 # The longest sentence of each hand depends on the shares, which depend on it: after a few rounds neither changes.
 ROUNDS_OF_SHARING = 8
@@ -24,9 +24,10 @@ Result = TypeVar("Result")
 
 
 def share_out(lengths: Int64Array, num_hands: int, beam_size: int = 1) -> list[Int64Array]:
-    """Share out sentences, longest first, among at most `num_hands` who then have about as much work as one another.
+    """Share out sentences of `lengths` (one at least), longest first, in at most `num_hands` parts of about equal work.
 
-    Work is counted in tokens, those of a hand's sentences and those that the steps of its longest one are worth.
+    Work is counted in tokens: those of the sentences, and what the steps of the longest of them are worth. Returns the
+    indices of each part.
     """
     order = np.argsort(-lengths, kind="stable")
     tokens = lengths[order].cumsum()
