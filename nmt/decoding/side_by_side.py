@@ -6,37 +6,27 @@ from itertools import repeat
 from threading import Event
 from typing import TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from nmt.data.dataset import Int64Array
 from nmt.decoding.search import Decoder
 from nmt.models.interface import Decoded, DecoderState
-
-# By itself, a step costs as much as so many hypotheses in it; a sentence takes about as many steps as it has tokens.
-TOKENS_OF_A_STEP = 16
-# The longest sentence of each hand depends on the shares, which depend on it: after a few rounds neither changes.
-ROUNDS_OF_SHARING = 8
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def share_out(lengths: Int64Array, num_hands: int, beam_size: int = 1) -> list[Int64Array]:
-    """Share out sentences of `lengths` (one at least), longest first, in at most `num_hands` parts of about equal work.
+def deal(groups: Sequence[Item], num_hands: int, hand_size: int) -> list[Sequence[Item]]:
+    """Deal groups out into hands of at most `hand_size`, `num_hands` of which at a time have neighbouring groups.
 
-    Work is counted in tokens: those of the sentences, and what the steps of the longest of them are worth. Returns the
-    indices of each part.
+    So those are about as much work as one another, if the groups are sorted by it, and the order stays.
     """
-    order = np.argsort(-lengths, kind="stable")
-    tokens = lengths[order].cumsum()
-    firsts = np.zeros(num_hands, dtype=np.int64)
-    for _ in range(ROUNDS_OF_SHARING):
-        steps = TOKENS_OF_A_STEP / beam_size * lengths[order[firsts]]
-        shares = (tokens[-1] + steps.sum()) / num_hands - steps
-        firsts[1:] = np.searchsorted(tokens, shares.clip(0).cumsum()[:-1]).clip(max=len(order) - 1)
-    return [hand for hand in np.split(order, firsts[1:]) if len(hand)]
+    num_rounds = -(-len(groups) // (num_hands * hand_size))
+    hands: list[Sequence[Item]] = []
+    for i in range(num_rounds):
+        dealt = groups[len(groups) * i // num_rounds : len(groups) * (i + 1) // num_rounds]
+        hands.extend(dealt[first::num_hands] for first in range(min(num_hands, len(dealt))))
+    return hands
 
 
 def side_by_side(

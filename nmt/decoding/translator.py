@@ -2,7 +2,6 @@
 
 import copy
 import logging
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from threading import Event
@@ -18,24 +17,13 @@ from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, round_down, wu_penalty
-from nmt.decoding.side_by_side import Stoppable, share_out, side_by_side
+from nmt.decoding.side_by_side import Stoppable, deal, side_by_side
 from nmt.models.interface import DecoderState, Seq2Seq
 
-# A batch consists of about so many groups of sentences of about equal length, at most.
+# A batch consists of so many groups of sentences of about equal length.
 GROUPS = 4
-# What padding and round sizes add to the tokens of a group.
-SLACK = 1.15
-# Fewer tokens times beam_size are one batch, and not one for each core.
-LEAST_TOKENS = 4096
 
 logger = logging.getLogger(__name__)
-
-
-def cut_into_groups(lengths: Int64Array, rows: Int64Array, max_tokens: float) -> list[Int64Array]:
-    """Cut the sentences `rows`, of `lengths`, into groups of about equal length and work, as few as can be."""
-    tokens = SLACK * float(lengths[rows].sum())
-    num_groups = math.ceil(tokens / max_tokens)
-    return plan_by_length(lengths, math.ceil(tokens / num_groups), rows, to_size=round_down)
 
 
 class Translator:
@@ -99,14 +87,9 @@ class Translator:
         """Return the target ids of all sentences of `source`, found in batches of about equal length."""
         beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
         num_workers = torch.get_num_threads() if self.device.type == "cpu" else 1
-        lengths, max_tokens = source.lengths + 1, self.settings.max_tokens / beam_size
-        num_hands = math.ceil(lengths.sum() / max_tokens)
-        if lengths.sum() > LEAST_TOKENS / beam_size:
-            num_hands *= num_workers
-        batches = [
-            cut_into_groups(lengths, hand, max_tokens / (num_workers * GROUPS))
-            for hand in share_out(lengths, num_hands, beam_size)
-        ]
+        max_tokens = self.settings.max_tokens // (beam_size * num_workers * GROUPS)
+        groups = plan_by_length(source.lengths + 1, max_tokens, to_size=round_down)
+        batches = deal(groups, num_workers, GROUPS)
         results = side_by_side(partial(self._search_batch, source), batches, num_workers)
         found: list[list[int]] = [[] for _ in source.lengths]
         for batch, sentences in zip(batches, results, strict=True):

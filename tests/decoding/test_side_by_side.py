@@ -3,33 +3,26 @@
 import threading
 import time
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.decoding.side_by_side import TOKENS_OF_A_STEP, Stoppable, share_out, side_by_side
-
-LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=200).map(np.array)
+from nmt.decoding.side_by_side import Stoppable, deal, side_by_side
 
 
-@given(LENGTHS, st.integers(1, 6), st.integers(1, 5))
-def test_all_sentences_are_shared_out_once_and_the_longest_come_first(lengths, num_hands, beam_size):
-    hands = share_out(lengths, num_hands, beam_size)
-    assert 1 <= len(hands) <= num_hands
-    assert all(len(hand) for hand in hands)
-    shared = np.concatenate(hands)
-    assert sorted(shared) == list(range(len(lengths)))
-    assert (np.diff(lengths[shared]) <= 0).all()
-
-
-@given(st.lists(st.integers(1, 60), min_size=200, max_size=400).map(np.array), st.integers(2, 4))
-def test_who_has_the_longest_sentences_has_fewer_tokens_for_the_steps_that_these_take(lengths, num_hands):
-    hands = share_out(lengths, num_hands)
-    work = [lengths[hand].sum() + TOKENS_OF_A_STEP * lengths[hand[0]] for hand in hands]
-    # No cut can be nearer to an equal one than half a sentence; the shares settle on their own longest sentences.
-    assert max(work) - min(work) <= 0.1 * sum(work) / num_hands + 2 * lengths.max()
+@given(st.integers(0, 60), st.integers(1, 5), st.integers(1, 5))
+def test_all_groups_are_dealt_and_neighbours_go_to_different_hands(num_groups, num_hands, hand_size):
+    hands = deal(range(num_groups), num_hands, hand_size)
+    assert sorted(group for hand in hands for group in hand) == list(range(num_groups))
+    assert all(1 <= len(hand) <= hand_size for hand in hands)
+    for first in range(0, len(hands), num_hands):
+        sizes = [len(hand) for hand in hands[first : first + num_hands]]
+        assert max(sizes) - min(sizes) <= 1
+        if len(sizes) == num_hands:
+            assert [hand[0] for hand in hands[first : first + num_hands]] == list(
+                range(hands[first][0], hands[first][0] + num_hands)
+            )
 
 
 @pytest.fixture
