@@ -7,7 +7,7 @@ import pydantic
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from nmt.config.data import DataSettings, TokenizerSettings
-from nmt.config.kinds import Device, Files, Precision, Quantization, Settings
+from nmt.config.kinds import Device, Files, Precision, Quantization, SearchPrecision, Settings
 from nmt.config.model import AttentionSettings, ModelSettings, TransformerSettings
 from nmt.config.tracking import TrackingSettings
 from nmt.config.training import (
@@ -136,7 +136,7 @@ class TranslateSettings(Settings):
     overwrite: bool
     resume: bool
     device: Device
-    precision: Precision
+    precision: SearchPrecision
     decoding: DecodingSettings
 
     @pydantic.model_validator(mode="after")
@@ -171,7 +171,7 @@ class EvaluateSettings(Settings):
     json_file: str | None = Field(alias="json")
     overwrite: bool
     device: Device
-    precision: Precision
+    precision: SearchPrecision
     decoding: DecodingSettings
     evaluation: EvaluationSettings
 

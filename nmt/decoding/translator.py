@@ -18,6 +18,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, round_down, wu_penalty
 from nmt.decoding.side_by_side import Stoppable, deal, side_by_side
+from nmt.device import floating_point
 from nmt.models.interface import DecoderState, Seq2Seq
 
 # A batch consists of so many groups of sentences of about equal length.
@@ -41,7 +42,9 @@ class Translator:
         dtype: torch.dtype,
     ) -> None:
         # A copy: its weights change their type once, and the model that is in training stays as it is.
-        self.model = copy.deepcopy(model).to(device, dtype).eval()
+        self.model = copy.deepcopy(model).to(device, floating_point(dtype, device)).eval()
+        if dtype == torch.int8:
+            self.model.quantize()
         self.model.prepare_for_translating()
         self.tokenizer = tokenizer
         self.settings = settings

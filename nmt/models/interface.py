@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.data.batching import Batch
+from nmt.errors import SettingsError
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,13 @@ class Seq2Seq(nn.Module):
         In a forward pass of its own, so that neither training nor search keeps what they do not need.
         """
         return []
+
+    def quantize(self) -> None:
+        """Let linear layers compute in 8-bit integers, on the CPU; they can no longer be trained or saved.
+
+        Raises SettingsError for a model that has no such layers.
+        """
+        raise SettingsError(["precision: float32 or bfloat16 is needed for this kind of model; got int8"])
 
     def prepare_for_translating(self) -> None:
         """Lay out the weights for speed where that helps; they can no longer be trained or saved."""

@@ -6,11 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from nmt.data.batching import Batch
+from nmt.errors import SettingsError
 from nmt.models.attention_cache import LayerCache, positions_mask, with_room
 from nmt.models.interface import AttentionMap, Decoded, DecoderState, Seq2Seq
 from nmt.models.layers import Embedding
 from nmt.models.packing import Grid, Packing
 from nmt.models.prepared_linear import prepare_linears
+from nmt.models.quantized import quantize
 from nmt.models.recorded_attention import recording_attention
 from nmt.models.transformer_layers import (
     DecoderLayer,
@@ -70,10 +72,11 @@ class Transformer(Seq2Seq):
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
         packing = self.encoder.layout(source_lengths, source.device)
         encoded = self.encoder(self.source_embedding(packing.pack(source)), packing)
-        group = {"mask": packing.mask[: len(source)].to(encoded.dtype)}
+        group: dict[str, Tensor] = {}
         for i, layer in enumerate(self._decoder_layers()):
             key, value = layer.cross_attention.project_memory(encoded, packing)
             group |= {f"key_{i}": key[: len(source)], f"value_{i}": value[: len(source)]}
+        group["mask"] = packing.mask[: len(source)].to(key.dtype)
         empty = key.new_empty(len(source), key.shape[1], 0, key.shape[3])
         own = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in ("key", "value")]
         return DecoderState([group], dict.fromkeys(own, empty))
@@ -101,6 +104,12 @@ class Transformer(Seq2Seq):
         with recording_attention(self.encoder.layers, self.decoder.layers, sizes) as maps:
             self(batch)
         return maps
+
+    def quantize(self) -> None:
+        """Let linear layers compute in 8-bit integers. Raises SettingsError if they do not read normalised vectors."""
+        if self.options.norm != "pre":
+            raise SettingsError(["precision: float32 or bfloat16 is needed with model.norm=post; got int8"])
+        quantize(self.encoder, self.decoder, [(self, "output")])
 
     def prepare_for_translating(self) -> None:
         """Lay out the weights of all linear layers, output layer included, and keep what tells positions."""
