@@ -45,7 +45,7 @@ from nmt.run_directory import RunDirectory
 from nmt.training.validation import validation_search
 
 PRECISIONS = {
-    "nmt": ("auto", "float32"),
+    "nmt": ("auto", "float32", "int8"),
     "ctranslate2": ("float32", "int8"),
     "huggingface": ("float32", "bfloat16"),
 }
@@ -69,10 +69,11 @@ class Benchmark:
         with contextlib.ExitStack() as stack:
             workers = []
             for task in tasks:
-                if task.engine not in self.left_out:
+                name = f"{task.engine} {task.precision}"
+                if name not in self.left_out:
                     worker = stack.enter_context(Worker(task))
                     if "left_out" in worker.facts:
-                        self.leave_out(task.engine, worker.facts["left_out"])
+                        self.leave_out(name, worker.facts["left_out"])
                     else:
                         workers.append(worker)
             if not workers:
@@ -98,10 +99,10 @@ class Benchmark:
             row["first_line_seconds"] = min(worker.first_seconds for worker in tuned)
         return {"results": results, "by_batch_size": by_batch_size, "by_source_words": by_length}
 
-    def leave_out(self, engine: str, reason: str) -> None:
-        """Say why an engine is not there, and try it no more."""
-        print(f"left out: {engine}: {reason}", file=sys.stderr)
-        self.left_out[engine] = reason
+    def leave_out(self, name: str, reason: str) -> None:
+        """Say why an engine is not there in a precision, and try it no more."""
+        print(f"left out: {name}: {reason}", file=sys.stderr)
+        self.left_out[name] = reason
 
     def _results(self, workers: list[Worker], answers: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
         """Return the figures of each engine in each precision."""
@@ -222,7 +223,8 @@ def benchmark(arguments: argparse.Namespace, overrides: list[str]) -> dict[str, 
             try:
                 export(Path(name), model, tokenizer)
             except UserError as error:
-                measured.leave_out("ctranslate2", str(error))
+                for precision in PRECISIONS["ctranslate2"]:
+                    measured.leave_out(f"ctranslate2 {precision}", str(error))
         for decoding in (validation_search(beam), beam):
             tasks = tasks_of(arguments.engines, run, checkpoint, decoding, arguments.threads, Path(name))
             for title, rows in measured.measure(tasks, arguments.batch_sizes).items():

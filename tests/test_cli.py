@@ -85,6 +85,7 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["model.tied_embeddings=three_way", "tokenizer.joint=false"], r"^nmt: model.tied_embeddings: none or two_way is needed"),
         ([f"device={ABSENT}"], rf"^nmt: device: one that this machine has is needed \(.*cpu\); got {ABSENT}"),
         (["device=gpu"], r"^nmt: device: one of auto, cpu, cuda, mps is needed; got gpu"),
+        (["precision=int8"], r"^nmt: precision: one of auto, float32, bfloat16, float16 is needed; got int8"),
         (["precision=float16", "device=cpu", *FEW_PAIRS], r"^nmt: precision: float32 or bfloat16 is needed on the CPU; got float16"),
         (["data=files"], r"^nmt: data.train.source: a value is needed"),
         (["data=multi30k", "data.directory=nowhere"], r"^nmt: data.directory.source: no such file: nowhere/train.de"),

@@ -155,6 +155,14 @@ def test_a_full_disk_is_said_and_can_be_gone_on_from(nmt, trained_run, start, tm
     assert (tmp_path / "out.en").read_bytes() == whole
 
 
+def test_integers_translate_nearly_as_floating_point_does(nmt, trained_run, tmp_path, int8):
+    (tmp_path / "in.de").write_bytes(b"".join(line + b"\n" for line in SENTENCES))
+    arguments = ("translate", f"run={trained_run}", "device=cpu", "decoding=greedy", "input=in.de")
+    exact, found = (nmt(*arguments, f"precision={name}").stdout.split(b"\n") for name in ("float32", "int8"))
+    assert len(found) == len(exact)
+    assert sum(map(bytes.__eq__, found, exact)) >= 0.7 * len(exact)
+
+
 def make_lines(tmp_path):
     (tmp_path / "in.de").write_bytes(b"Haus\nBrot\n")
     (tmp_path / "precious").write_bytes(b"eins\nzwei\ndrei\n")

@@ -7,17 +7,25 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from command_line import run_command
 
 from nmt.config import TokenizerSettings
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
+from nmt.device import _has_int8
 from nmt.errors import UserError
 
 pytestmark = pytest.mark.slow
 SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
 MODULES = {"nmt": "nmt", "ctranslate2": "ctranslate2", "huggingface": "transformers"}
 INSTALLED = [engine for engine, module in MODULES.items() if importlib.util.find_spec(module)]
+PRECISIONS = {
+    "nmt": ["auto", "float32", "int8"],
+    "ctranslate2": ["float32", "int8"],
+    "huggingface": ["float32", "bfloat16"],
+}
+HAS_INT8 = _has_int8(torch.device("cpu"))
 # One line is blank, one has letters that no vocabulary knows.
 LINES = ["Der Hund schläft.", "", "Die Frau liest ein langes Buch.", "Ωμέγα", "Ja."]
 
@@ -49,10 +57,19 @@ def figures(run):
     return json.loads((folder / "out.json").read_text()), done
 
 
+def variants(engines):
+    return [
+        f"{engine} {precision}"
+        for engine in engines
+        for precision in PRECISIONS[engine]
+        if engine != "nmt" or precision != "int8" or HAS_INT8
+    ]
+
+
 def test_every_installed_engine_has_its_figures(figures):
     values, _ = figures
     rows = {(row["engine"], row["precision"], row["beam_size"]): row for row in values["results"]}
-    assert len(rows) == len(values["results"]) == 2 * 2 * len(INSTALLED)
+    assert len(rows) == len(values["results"]) == 2 * len(variants(INSTALLED))
     for row in rows.values():
         assert row["output_tokens_per_second"] > row["sentences_per_second"] > 0
         assert row["spread"] > 0
@@ -63,14 +80,15 @@ def test_every_installed_engine_has_its_figures(figures):
         assert len({row[key] for row in values[table]}) == count
         assert len(values[table]) == 2 * count
         for row in values[table]:
-            assert len(row) == 2 + 2 * len(INSTALLED)
+            assert list(row)[2:] == variants(INSTALLED)
 
 
 def test_engines_that_are_not_installed_are_left_out_with_a_reason(figures):
     values, done = figures
-    assert values["left_out"].keys() == MODULES.keys() - set(INSTALLED)
-    for engine in values["left_out"]:
-        assert done.stderr.count(f"left out: {engine}: ") == 1
+    expected = set(variants(MODULES.keys() - set(INSTALLED))) | (set() if HAS_INT8 else {"nmt int8"})
+    assert values["left_out"].keys() == expected
+    for name in values["left_out"]:
+        assert done.stderr.count(f"left out: {name}: ") == 1
 
 
 def test_engines_find_the_same_in_greedy_search(figures):
@@ -110,9 +128,9 @@ def test_an_engine_that_cannot_search_so_is_left_out(run):
     pytest.importorskip("ctranslate2")
     arguments = ["--input", run.parent / "short", "--engines", "ctranslate2", "--threads", "1"]
     done = benchmark(run, *arguments, "--repeats", "1", "decoding.length_penalty_kind=wu")
-    assert (
-        done.stderr.count("left out: ctranslate2: decoding.length_penalty_kind: power is needed; got wu") == 1
-    )
+    for name in variants(["ctranslate2"]):
+        reason = "decoding.length_penalty_kind: power is needed; got wu"
+        assert done.stderr.count(f"left out: {name}: {reason}") == 1
     assert "| 1 | ctranslate2 | float32 |" in done.stdout
     assert "| 5 | " not in done.stdout
 

@@ -1,0 +1,132 @@
+"""The Transformer in 8-bit integers, against floating point and against sums of integers."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from nmt.device import choose_precision
+from nmt.errors import DeviceError, SettingsError
+from nmt.models.attention import AttentionSeq2Seq
+from nmt.models.layers import Embedding, RMSNorm, normalisation, output_layer
+from nmt.models.quantized import QuantizedLinear, QuantizedNorm
+from nmt.models.rnn import RNNSeq2Seq
+from nmt.models.transformer import Transformer
+
+
+
+def parts(width=64, vocabulary_size=48):
+    return (
+        Embedding(vocabulary_size, width),
+        Embedding(vocabulary_size, width),
+        output_layer(vocabulary_size, width),
+    )
+
+
+def transformer(**options):
+    """Make a model whose normalisations have weights that tell when they are left out."""
+    torch.manual_seed(0)
+    sizes = {"num_encoder_layers": 2, "num_decoder_layers": 2, "d_model": 64, "d_ff": 96, "num_heads": 4}
+    model = Transformer(*parts(), max_positions=32, **sizes, **options).eval()
+    for name, parameter in model.named_parameters():
+        if "norm" in name:
+            nn.init.uniform_(parameter, 0.5, 1.5) if name.endswith("weight") else nn.init.normal_(parameter, std=0.3)
+        elif name.endswith("bias"):
+            nn.init.normal_(parameter, std=0.1)
+    return model
+
+
+@torch.no_grad()
+def logits_of(model, sentences, target):
+    """Return the logits (T, B, V) that follow each position of `target` (T, B)."""
+    lengths = torch.tensor([len(ids) for ids in sentences])
+    state = model.start(nn.utils.rnn.pad_sequence(sentences, batch_first=True), lengths)
+    return torch.stack([model.project(model.step(tokens, state).outputs).float() for tokens in target])
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_a_normalised_vector_is_within_half_a_step(kind):
+    torch.manual_seed(0)
+    norm = normalisation(kind, 256)
+    x = 3 * torch.randn(50, 256, dtype=torch.float64) + 1
+    x[0] = 0
+    x[0, 7], x[1, 7] = 1000, -1000  # nearly all of the square: 16 and -16 after it
+    centred = x - x.mean(1, keepdim=True) if kind == "layer" else x
+    exact = centred / (centred.pow(2).mean(1, keepdim=True) + norm.eps).sqrt()
+    found = QuantizedNorm(norm)(x.float())
+    assert found.dtype == torch.uint8
+    assert_close((found.double() - 128) / 16, exact.clamp(-8, 127 / 16), rtol=0, atol=0.5 / 16 + 1e-4)
+    assert found[0, 7] == 255
+    assert found[1, 7] == 0
+
+
+@pytest.mark.parametrize("rows", [1, 37])
+def test_a_product_of_bytes_is_a_sum_of_integers(rows, int8):
+    torch.manual_seed(0)
+    weight, bias = torch.randn(40, 24), torch.randn(40)
+    weight[3] = 0
+    layer = QuantizedLinear(weight, bias, 1 / 16, 128, torch.float32)
+    x = torch.randint(0, 256, (rows, 24), dtype=torch.uint8)
+    scales = weight.abs().amax(1) / 127
+    steps = (weight / scales.unsqueeze(1)).nan_to_num().round().long()
+    sums = (x.long() - 128) @ steps.T
+    assert_close(layer(x), (sums.double() * scales / 16 + bias).float(), rtol=1e-5, atol=1e-5)
+
+
+def test_outputs_in_bytes_are_rectified_and_cut(int8):
+    torch.manual_seed(0)
+    weight, bias = torch.randn(40, 24) / 24, torch.randn(40)
+    x = torch.randint(0, 256, (37, 24), dtype=torch.uint8)
+    floats = QuantizedLinear(weight, bias, 1 / 16, 128, torch.float32)(x)
+    found = QuantizedLinear(weight, bias, 1 / 16, 128, torch.uint8)(x)
+    assert found.dtype == torch.uint8
+    assert (floats < 0).any() and (floats > 1).any()
+    assert_close(found.float(), 255 * floats.clamp(0, 1), rtol=0, atol=0.5 + 1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"normalization": "rms"},
+        {"activation": "gelu"},
+        {"activation": "swiglu"},
+        {"num_key_value_heads": 2},
+        {"positions": "rotary"},
+        {"positions": "relative"},
+        {"positions": "learned"},
+    ],
+    ids=str,
+)
+def test_a_quantized_model_computes_nearly_the_same(options, dtype, int8):
+    model = transformer(**options)
+    quantized = copy.deepcopy(model).to(dtype)
+    quantized.quantize()
+    quantized.prepare_for_translating()
+    kinds = [type(module) for module in quantized.modules()]
+    assert not {nn.LayerNorm, RMSNorm} & set(kinds)
+    # All but the output projections of attention, and what an activation other than ReLU gives.
+    assert kinds.count(QuantizedLinear) >= 2 * 2 + 2 * 4 + 1
+    sentences = [torch.randint(4, 48, (length,)) for length in (7, 3, 12)]
+    target = torch.randint(4, 48, (5, 3))
+    exact, found = logits_of(model, sentences, target), logits_of(quantized, sentences, target)
+    assert 0 < (found - exact).norm() < 0.04 * exact.norm()
+
+
+def test_models_without_normalised_inputs_are_refused():
+    with pytest.raises(SettingsError, match=r"^precision: float32 or bfloat16 is needed with model.norm=post; got int8$"):
+        transformer(norm="post").quantize()
+    for kind in (RNNSeq2Seq, AttentionSeq2Seq):
+        with pytest.raises(SettingsError, match="^precision: float32 or bfloat16 is needed for this kind of model; got int8$"):
+            kind(*parts(), d_embedding=64, d_hidden=8).quantize()
+
+
+@pytest.mark.parametrize(("device", "has_vnni"), [("cpu", False), ("cuda", True), ("mps", True)])
+def test_a_device_without_such_products_is_refused(device, has_vnni, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: has_vnni)
+    monkeypatch.setattr("nmt.device._has_bfloat16", lambda device: True)
+    with pytest.raises(DeviceError, match=f"^precision: auto is needed, .* got int8 on this {device}$"):
+        choose_precision("int8", torch.device(device))
