@@ -12,6 +12,8 @@ import torch
 from command_line import run_command
 
 from nmt.data.batching import Batch
+from nmt.device import choose_precision
+from nmt.errors import DeviceError
 from nmt.models.attention import AttentionSeq2Seq
 from nmt.models.interface import Seq2Seq
 from nmt.models.layers import Embedding, output_layer
@@ -100,6 +102,15 @@ def tiny_batch() -> Callable[..., Batch]:
 
 
 Command = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture
+def int8() -> None:
+    """Skip where the processor has no products of 8-bit integers."""
+    try:
+        choose_precision("int8", torch.device("cpu"))
+    except DeviceError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -53,3 +53,28 @@ def test_plain_attention_equals_fused_attention_and_the_definition(
     if masked:
         scores = scores.masked_fill(~visible, -1e30)
     assert_close(torch.einsum("bhts,bhsd->bhtd", functional.softmax(scores, -1), value), plain)
+
+
+@pytest.mark.parametrize("num_shared", [4, 2])
+@pytest.mark.parametrize("masked", [False, True])
+@torch.inference_mode()
+def test_single_positions_by_sums_equal_those_by_products(masked, num_shared, monkeypatch):
+    torch.manual_seed(0)
+    heads = torch.randn(1, 3, 4, 1, 8, dtype=torch.float64)
+    memory = tuple(torch.randn(2, 3, num_shared, 6, 8, dtype=torch.float64))
+    mask = None
+    if masked:
+        mask = torch.zeros(3, 1, 1, 6).masked_fill(torch.rand(3, 1, 1, 6) < 0.4, -torch.inf)
+        mask[..., 0] = 0
+    found = []
+    for largest in (0, 10**6):
+        monkeypatch.setattr(scaled_attention, "LARGEST_SUMMED", largest)
+        found.append(attend(heads, memory, mask))
+    assert_close(*found)
+    key, value = (part.repeat_interleave(4 // num_shared, 1) for part in memory)
+    assert_close(
+        found[0],
+        functional.scaled_dot_product_attention(
+            heads[0], key, value, None if mask is None else mask.double()
+        ),
+    )
