@@ -11,7 +11,7 @@ from nmt.config import DataSettings, DecodingSettings, EvaluateSettings, Mixture
 from nmt.data.corpus import Corpus, ParallelText, load_corpus, require_files
 from nmt.data.lines import read_lines
 from nmt.data.tokenizer import Tokenizer
-from nmt.device import choose_device, choose_precision, floating_point
+from nmt.device import choose_device, choose_precision
 from nmt.errors import DataError, RunError
 from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.comet import Comet
@@ -187,7 +187,7 @@ def _translate(
     require_plain_text(hypotheses, "run", f"what {run.path} translates")
     loss = None
     if settings.against is None:  # with other pieces it would be another figure
-        loss = text_loss(model, tokenizer, pairs, decoding, device, floating_point(dtype, device))
+        loss = text_loss(model, tokenizer, pairs, decoding, device, dtype)
     return System(f"{run.path}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)
 
 

@@ -15,7 +15,7 @@ Files = str | list[str]
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Quantization = Literal["float32", "float16", "int8"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
-SearchPrecision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
+SearchPrecision = Literal[Precision, "int8"]
 
 
 class Settings(pydantic.BaseModel):

@@ -48,12 +48,11 @@ def round_down(size: int) -> int:
     return size // step * step
 
 
-def staying(done: Tensor) -> Tensor | None:
+def staying(done: Tensor, num_left: int) -> Tensor | None:
     """Return the indices of the sentences that stay, or None where too few would leave.
 
-    Among them are as many that are `done` (B) as make the size of the batch a round number.
+    Among those that are `done` (B), all but `num_left`, stay as many as make the size of the batch a round number.
     """
-    num_left = int((~done).sum())
     step = 1 << max(0, num_left.bit_length() - DIGITS_OF_SIZE)
     size = -(-num_left // step) * step
     if size > (1 - LEAVING_SHARE) * len(done):
@@ -89,9 +88,10 @@ def greedy_search(
         ended = tokens == eos_id
         if (position + 1) % interval and position < max_length:
             continue
-        if ended.all():
+        num_left = int((~ended).sum())
+        if num_left == 0:
             break
-        kept = staying(ended)
+        kept = staying(ended, num_left)
         if kept is not None:
             state.keep(kept)
             for rule in rules:
@@ -155,9 +155,10 @@ def beam_search(
         done |= (num_finished >= beam_size) & is_behind | (scores[:, 0] == -torch.inf)
         if (position + 1) % interval and position < max_length:
             continue
-        if done.all():
+        num_left = int((~done).sum())
+        if num_left == 0:
             break
-        kept = staying(done)
+        kept = staying(done, num_left)
         if kept is not None:
             state.keep(kept)
             trellis.keep(kept)

@@ -37,11 +37,8 @@ class QuantizedNorm(nn.Module):
 
     def __init__(self, norm: nn.LayerNorm | RMSNorm) -> None:
         super().__init__()
-        self.shape, self.eps, self.is_rms = (
-            norm.normalized_shape,
-            cast(float, norm.eps),
-            isinstance(norm, RMSNorm),
-        )
+        self.shape, self.eps = norm.normalized_shape, cast(float, norm.eps)
+        self.is_rms = isinstance(norm, RMSNorm)
         self.scale = torch.full(self.shape, 1 / STEP)
         self.shift = torch.full(self.shape, ZERO + 0.5)  # half a step, since what follows rounds down
 
@@ -82,8 +79,9 @@ class QuantizedLinear(nn.Module):
 class QuantizedFeedForward(nn.Module):
     """Two layers with ReLU between them, whose activations are bytes, too."""
 
-    def __init__(self, feed_forward: FeedForward, norm: nn.Module, dtype: torch.dtype) -> None:
+    def __init__(self, feed_forward: FeedForward, norm: nn.Module) -> None:
         super().__init__()
+        dtype = feed_forward.inner.weight.dtype
         weight, bias = _fold(feed_forward.inner, norm)
         spread = weight.norm(dim=1)
         largest = torch.maximum(LARGEST_NEURON * spread + bias, spread).clamp(min=torch.finfo(dtype).tiny)
@@ -126,9 +124,9 @@ def _quantize_readers(owner: Residual | Stack, readers: Sequence[tuple[nn.Module
 
 
 def _quantize_feed_forward(owner: Residual, layer: EncoderLayer | DecoderLayer) -> None:
-    norm, dtype = cast(nn.LayerNorm | RMSNorm, owner.norm), layer.feed_forward.inner.weight.dtype
-    layer.register_module("feed_forward", QuantizedFeedForward(layer.feed_forward, norm, dtype))
-    owner.norm = QuantizedNorm(norm)
+    """Let both layers of feed-forward, and ReLU between them, compute in bytes."""
+    layer.register_module("feed_forward", QuantizedFeedForward(layer.feed_forward, owner.norm))
+    owner.norm = QuantizedNorm(cast(nn.LayerNorm | RMSNorm, owner.norm))
 
 
 def _projections(attention: SelfAttention) -> list[tuple[nn.Module, str]]:

@@ -12,6 +12,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, load_dataset
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.translator import Translator
+from nmt.device import floating_point
 from nmt.evaluation.scoring import Evaluation, Score, score_against
 from nmt.models.interface import Seq2Seq
 from nmt.training.objective import Objective
@@ -90,9 +91,10 @@ def text_loss(
     device: torch.device,
     dtype: torch.dtype,
 ) -> float:
-    """Return the negative log-likelihood of a text per target token, in nats."""
+    """Return the negative log-likelihood of a text per target token, in nats; it is computed in floating point."""
     objective = Objective(model.to(device), label_smoothing=0.0)
-    return mean_loss(objective, load_dataset(text, tokenizer), tokenizer, decoding.max_tokens, device, dtype)
+    dataset, dtype = load_dataset(text, tokenizer), floating_point(dtype, device)
+    return mean_loss(objective, dataset, tokenizer, decoding.max_tokens, device, dtype)
 
 
 def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluation:

@@ -111,7 +111,9 @@ def test_a_quantized_model_computes_nearly_the_same(options, dtype, int8):
     kinds = [type(module) for module in quantized.modules()]
     assert not {nn.LayerNorm, RMSNorm} & set(kinds)
     # All but the output projections of attention, and what an activation other than ReLU gives.
-    assert kinds.count(QuantizedLinear) >= 2 * 2 + 2 * 4 + 1
+    num_layers = 2 * 3 + 2 * 5 + 1
+    num_layers += 4 if "num_key_value_heads" in options else -4 if "activation" in options else 0
+    assert kinds.count(QuantizedLinear) == num_layers
     sentences = [torch.randint(4, 48, (length,)) for length in (7, 3, 12)]
     target = torch.randint(4, 48, (5, 3))
     exact, found = logits_of(model, sentences, target), logits_of(quantized, sentences, target)
