@@ -77,7 +77,7 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
         raise DeviceError("precision: float32 or bfloat16 is needed on the CPU; got float16")
     if name == "int8" and not _has_int8(device):
         raise DeviceError(
-            f"precision: auto is needed, since int8 takes a CPU with AVX512-VNNI; got int8 on this {device.type}"
+            f"precision: auto is needed, since int8 takes a CPU with AVX2 or AVX512; got int8 on this {device.type}"
         )
     return DTYPES[name]
 
@@ -88,7 +88,8 @@ def floating_point(dtype: torch.dtype, device: torch.device) -> torch.dtype:
 
 
 def _has_int8(device: torch.device) -> bool:
-    return device.type == "cpu" and torch.cpu._is_vnni_supported() and torch.backends.mkldnn.is_available()
+    has_bytes = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
+    return device.type == "cpu" and has_bytes and torch.backends.mkldnn.is_available()
 
 
 def _has_bfloat16(device: torch.device) -> bool:

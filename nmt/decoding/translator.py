@@ -3,23 +3,19 @@
 import copy
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from threading import Event
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from nmt.config import BeamSettings, DecodingSettings
-from nmt.data.batching import pad_with_end, plan_by_length
-from nmt.data.dataset import Ids, Int64Array
+from nmt.data.batching import plan_by_length
 from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
-from nmt.decoding.search import beam_search, greedy_search, power_penalty, round_down, wu_penalty
-from nmt.decoding.side_by_side import Stoppable, deal, side_by_side
+from nmt.decoding.batch_search import BatchSearch, Sentences
+from nmt.decoding.search import round_down
+from nmt.decoding.workers import Workers, deal, num_workers
 from nmt.device import floating_point
-from nmt.models.interface import DecoderState, Seq2Seq
+from nmt.models.interface import Seq2Seq
 
 # A batch consists of so many groups of sentences of about equal length.
 GROUPS = 4
@@ -42,13 +38,13 @@ class Translator:
         dtype: torch.dtype,
     ) -> None:
         # A copy: its weights change their type once, and the model that is in training stays as it is.
-        self.model = copy.deepcopy(model).to(device, floating_point(dtype, device)).eval()
+        model = copy.deepcopy(model).to(device, floating_point(dtype, device)).eval()
         if dtype == torch.int8:
-            self.model.quantize()
-        self.model.prepare_for_translating()
-        self.tokenizer = tokenizer
-        self.settings = settings
-        self.device = device
+            model.quantize()
+        model.prepare_for_translating()
+        self.tokenizer, self.settings = tokenizer, settings
+        self.batch_search = BatchSearch(model, tokenizer, settings, device)
+        self.workers = Workers(self.batch_search, num_workers(device))
         self.num_cut = 0
         limit = model.max_positions
         self.max_source_tokens = min(
@@ -74,67 +70,21 @@ class Translator:
         if not sentences:
             return translations
         self.num_cut += sum(len(ids) > self.max_source_tokens for ids in sentences.values())
-        source = Ids.of([ids[: self.max_source_tokens] for ids in sentences.values()])
+        source = [ids[: self.max_source_tokens] for ids in sentences.values()]
         for i, tokens in zip(sentences, self.search(source), strict=True):
             translations[i] = self.tokenizer.target.decode(tokens)
         return translations
 
-    def limits(self, lengths: Tensor) -> Tensor:
-        """Return the most tokens (B), EOS not counted, of translations of sources of `lengths` (B), EOS counted."""
-        limits = ((lengths - 1) * self.settings.max_length_ratio).long() + self.settings.max_length_extra
-        if self.model.max_positions:
-            limits = limits.clamp(max=self.model.max_positions - 1)
-        return limits.clamp(min=1)
-
-    def search(self, source: Ids) -> list[list[int]]:
-        """Return the target ids of all sentences of `source`, found in batches of about equal length."""
+    def search(self, source: Sentences) -> list[list[int]]:
+        """Return the target ids of all sentences of ids, found in batches of about equal length; none has EOS."""
         beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
-        num_workers = torch.get_num_threads() if self.device.type == "cpu" else 1
-        max_tokens = self.settings.max_tokens // (beam_size * num_workers * GROUPS)
-        groups = plan_by_length(source.lengths + 1, max_tokens, to_size=round_down)
-        batches = deal(groups, num_workers, GROUPS)
-        results = side_by_side(partial(self._search_batch, source), batches, num_workers)
-        found: list[list[int]] = [[] for _ in source.lengths]
+        max_tokens = self.settings.max_tokens // (beam_size * self.workers.num_workers * GROUPS)
+        lengths = np.array([len(ids) + 1 for ids in source])
+        groups = plan_by_length(lengths, max_tokens, to_size=round_down)
+        batches = deal(groups, self.workers.num_workers, GROUPS)
+        results = self.workers.map([[[source[row] for row in rows] for rows in batch] for batch in batches])
+        found: list[list[int]] = [[] for _ in source]
         for batch, sentences in zip(batches, results, strict=True):
             for row, tokens in zip(np.concatenate(batch), sentences, strict=True):
                 found[row] = tokens
         return found
-
-    def _start(self, source: Ids, groups: Sequence[Int64Array]) -> tuple[DecoderState, Tensor]:
-        """Encode the sentences of `source` in `groups`; return their state, and their limits."""
-        state, limits = None, []
-        for rows in groups:
-            ids, lengths, _ = pad_with_end(
-                source, rows, self.tokenizer.source.pad_id, self.tokenizer.source.eos_id
-            )
-            limits.append(self.limits(lengths))
-            started = self.model.start(ids.to(self.device), lengths)
-            if state is None:
-                state = started
-            else:
-                state.join(started)
-        assert state is not None
-        return state, torch.cat(limits)
-
-    @torch.inference_mode()
-    def _search_batch(self, source: Ids, groups: Sequence[Int64Array], stopped: Event) -> list[list[int]]:
-        """Return the target ids of the sentences of `source` in `groups`, found together in one batch."""
-        settings, vocabulary = self.settings, self.tokenizer.target
-        state, limits = self._start(source, groups)
-        forbidden = [vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id]
-        rules = [
-            ForbidTokens(torch.tensor(forbidden, device=self.device)),
-            MinimumLength(vocabulary.eos_id, settings.min_length),
-            EndAtLimit(vocabulary.eos_id, limits.to(self.device)),
-        ]
-        given = (
-            Stoppable(self.model, stopped),
-            state,
-            int(limits.max()),
-            vocabulary.bos_id,
-            vocabulary.eos_id,
-        )
-        if not isinstance(settings, BeamSettings):
-            return greedy_search(*given, rules)
-        penalty = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
-        return beam_search(*given, settings.beam_size, penalty(settings.length_penalty), rules)

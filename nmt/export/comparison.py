@@ -1,6 +1,5 @@
 """Whether an exported model translates as the one that it was made of."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,8 +7,8 @@ import torch
 
 from nmt.config import DecodingSettings, EvaluationSettings, Quantization
 from nmt.data.corpus import ParallelText
-from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.batch_search import Sentences
 from nmt.decoding.translator import Translator
 from nmt.errors import DeviceError, ExportError
 from nmt.evaluation.scoring import corpus_bleu
@@ -91,7 +90,7 @@ def compare(
     kept = [i for i, ids in enumerate(encoded) if ids and text.source[i].strip()][:NUM_LINES]
     references = [text.target[i] for i in kept]
     translator = Translator(model, tokenizer, validation_search(decoding), torch.device("cpu"), torch.float32)
-    source = Ids.of([encoded[i][: translator.max_source_tokens] for i in kept])
+    source = [encoded[i][: translator.max_source_tokens] for i in kept]
     own = translator.search(source)
     compute_type, exported = _search_exported(folder, source, translator, device, quantization)
     bleus = [
@@ -103,7 +102,7 @@ def compare(
 
 
 def _search_exported(
-    folder: Path, source: Ids, ours: Translator, device: str, quantization: str
+    folder: Path, source: Sentences, ours: Translator, device: str, quantization: str
 ) -> tuple[str, TokenLists]:
     """Return the type that the exported model computes in, and the target ids that it finds."""
     library, names, settings = load_ctranslate2(), TokenNames.of(ours.tokenizer), ours.settings
@@ -111,12 +110,13 @@ def _search_exported(
         raise DeviceError("device: cpu is needed, since CTranslate2 finds no GPU here; got cuda")
     supported = library.get_supported_compute_types(device)
     compute_type = quantization if quantization in supported else "float32"
-    limits = ours.limits(torch.from_numpy(source.lengths) + 1).tolist()
+    lengths = torch.tensor([len(ids) + 1 for ids in source])
+    limits = ours.batch_search.limits(lengths).tolist()
     longest = max(limits)
     try:
         translator = library.Translator(str(folder), device=device, compute_type=compute_type)
         results = translator.translate_batch(
-            [[names.source[i] for i in ids] for ids in _sentences(source)],
+            [[names.source[i] for i in ids] for ids in source],
             max_batch_size=settings.max_tokens,
             batch_type="tokens",
             beam_size=1,
@@ -135,8 +135,3 @@ def _search_exported(
     found = [[target_ids[name] for name in result.hypotheses[0]] for result in results]
     # In greedy search a lower limit cuts, and changes nothing before.
     return compute_type, [ids[:limit] for ids, limit in zip(found, limits, strict=True)]
-
-
-def _sentences(source: Ids) -> Sequence[list[int]]:
-    tokens = source.tokens.tolist()
-    return [tokens[start:end] for start, end in zip(source.offsets[:-1], source.offsets[1:], strict=True)]

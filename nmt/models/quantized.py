@@ -27,7 +27,10 @@ from nmt.models.transformer_layers import (
 # Activations are cut at so many times their spread: those of normalised vectors, and neurons. After 900 updates on
 # Multi30k the largest were at 5 and at 9; more than the root of the width is not possible.
 LARGEST, LARGEST_NEURON = 8.0, 10.0
-LARGEST_BYTE, LARGEST_WEIGHT = 255, 127
+LARGEST_BYTE = 255
+# Where a processor has no instruction for products of bytes that are summed in 32 bits (VNNI), oneDNN sums two of them in
+# 16 first, which weights of no more than seven bits cannot overflow.
+LARGEST_WEIGHT, LARGEST_WEIGHT_OF_PAIRS = 127, 64
 ZERO = 128  # the byte that stands for 0 where activations have both signs
 STEP = LARGEST / ZERO  # between two bytes of a normalised vector
 
@@ -61,7 +64,8 @@ class QuantizedLinear(nn.Module):
     def __init__(self, weight: Tensor, bias: Tensor, step: float, zero: int, dtype: torch.dtype) -> None:
         super().__init__()
         self.step, self.zero, self.dtype, self.bias = step, zero, dtype, bias
-        self.scales = (weight.abs().amax(1) / LARGEST_WEIGHT).clamp(min=torch.finfo(torch.float32).tiny)
+        largest = LARGEST_WEIGHT if torch.cpu._is_vnni_supported() else LARGEST_WEIGHT_OF_PAIRS
+        self.scales = (weight.abs().amax(1) / largest).clamp(min=torch.finfo(torch.float32).tiny)
         self.zeros = torch.zeros(len(weight), dtype=torch.int32)
         steps = (weight / self.scales.unsqueeze(1)).round().to(torch.int8)
         self.weight = torch.ops.onednn.qlinear_prepack(steps, None)

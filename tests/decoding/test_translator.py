@@ -84,6 +84,6 @@ def test_the_model_in_training_stays_as_it_is(make):
     )
     tokenizer = make(SEARCHES[0]).tokenizer
     model.train()
-    Translator(model, tokenizer, SEARCHES[0], torch.device("cpu"), torch.bfloat16)
+    Translator(model, tokenizer, SEARCHES[0], torch.device("cpu"), torch.float64)
     assert model.training
     assert all(parameter.dtype == torch.float32 for parameter in model.parameters())

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from nmt.device import choose_precision
+from nmt.device import choose_precision, floating_point
 from nmt.errors import DeviceError, SettingsError
 from nmt.models.attention import AttentionSeq2Seq
 from nmt.models.layers import Embedding, RMSNorm, normalisation, output_layer
@@ -70,10 +70,19 @@ def test_a_product_of_bytes_is_a_sum_of_integers(rows, int8):
     weight[3] = 0
     layer = QuantizedLinear(weight, bias, 1 / 16, 128, torch.float32)
     x = torch.randint(0, 256, (rows, 24), dtype=torch.uint8)
-    scales = weight.abs().amax(1) / 127
+    scales = weight.abs().amax(1) / (127 if torch.cpu._is_vnni_supported() else 64)
     steps = (weight / scales.unsqueeze(1)).nan_to_num().round().long()
     sums = (x.long() - 128) @ steps.T
     assert_close(layer(x), (sums.double() * scales / 16 + bias).float(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [1, 37])
+def test_the_largest_products_are_not_too_large(rows, int8):
+    weight, x = torch.ones(40, 24), torch.full((rows, 24), 255, dtype=torch.uint8)
+    weight[::2] = -1
+    for zero in (0, 128):
+        found = QuantizedLinear(weight, torch.zeros(40), 1.0, zero, torch.float32)(x)
+        assert_close(found, (weight.sum(1) * (255 - zero)).expand(rows, -1))
 
 
 def test_outputs_in_bytes_are_rectified_and_cut(int8):
@@ -88,7 +97,9 @@ def test_outputs_in_bytes_are_rectified_and_cut(int8):
     assert_close(found.float(), 255 * floats.clamp(0, 1), rtol=0, atol=0.5 + 1e-3)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    "dtype", sorted({torch.float32, floating_point(torch.int8, torch.device("cpu"))}, key=str)
+)
 @pytest.mark.parametrize(
     "options",
     [
@@ -133,9 +144,9 @@ def test_models_without_normalised_inputs_are_refused():
             kind(*parts(), d_embedding=64, d_hidden=8).quantize()
 
 
-@pytest.mark.parametrize(("device", "has_vnni"), [("cpu", False), ("cuda", True), ("mps", True)])
-def test_a_device_without_such_products_is_refused(device, has_vnni, monkeypatch):
-    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: has_vnni)
+@pytest.mark.parametrize(("device", "capability"), [("cpu", "DEFAULT"), ("cuda", "AVX2"), ("mps", "AVX512")])
+def test_a_device_without_such_products_is_refused(device, capability, monkeypatch):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     monkeypatch.setattr("nmt.device._has_bfloat16", lambda device: True)
     with pytest.raises(DeviceError, match=f"^precision: auto is needed, .* got int8 on this {device}$"):
         choose_precision("int8", torch.device(device))

@@ -1,0 +1,138 @@
+"""Batches side by side, each on a processor core: faster than all cores on one batch, whose steps are short."""
+
+import contextlib
+import multiprocessing
+import signal
+import sys
+import traceback
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from typing import Any, Generic, TypeVar, cast
+
+import torch
+
+from nmt.errors import UserError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def deal(groups: Sequence[Item], num_hands: int, hand_size: int) -> list[Sequence[Item]]:
+    """Deal groups out into hands of at most `hand_size`, `num_hands` of which at a time have neighbouring groups.
+
+    So those are about as much work as one another, if the groups are sorted by it, and the order stays.
+    """
+    num_rounds = -(-len(groups) // (num_hands * hand_size))
+    hands: list[Sequence[Item]] = []
+    for i in range(num_rounds):
+        dealt = groups[len(groups) * i // num_rounds : len(groups) * (i + 1) // num_rounds]
+        hands.extend(dealt[first::num_hands] for first in range(min(num_hands, len(dealt))))
+    return hands
+
+
+def num_workers(device: torch.device) -> int:
+    """Return how many batches are searched side by side: on the CPU one for each of PyTorch's threads."""
+    # Libraries of other systems do not survive a fork, and a daemon may have no processes of its own.
+    can_fork = sys.platform == "linux" and not multiprocessing.current_process().daemon
+    return torch.get_num_threads() if device.type == "cpu" and can_fork else 1
+
+
+class Workers(Generic[Item, Result]):
+    """Processes of one thread each that compute `function` of what they are sent.
+
+    They are forked when they are first needed, and share what `function` holds, such as a model. They end with this
+    object or with this process, however that ends. Threads would do with one process, but wait for Python's lock in
+    between all the short calls of a search.
+    """
+
+    def __init__(self, function: Callable[[Item], Result], num_workers: int) -> None:
+        self.function, self.num_workers = function, num_workers
+        self._processes: dict[Connection, ForkProcess] = {}
+
+    def map(self, items: Sequence[Item]) -> list[Result]:
+        """Return `function` of each item; one item alone is computed here.
+
+        Raises what `function` raises, and UserError if there can be no processes or one was ended from outside; all end
+        then.
+        """
+        if min(self.num_workers, len(items)) < 2:
+            return [self.function(item) for item in items]
+        results: dict[int, Result] = {}
+        at_work: dict[Connection, int] = {}
+        try:
+            if not self._processes:
+                self._start()
+            numbered, idle = enumerate(items), list(self._processes)
+            while len(results) < len(items):
+                for connection, (i, item) in zip(idle, numbered, strict=False):
+                    at_work[connection] = i
+                    connection.send(item)
+                idle = cast(list[Connection], wait(list(at_work)))
+                for connection in idle:
+                    results[at_work.pop(connection)] = _received(connection)
+        except (EOFError, ConnectionError):
+            _end(self._processes)
+            raise UserError(
+                "a process that translates was ended from outside; if memory ran out, a smaller decoding.max_tokens "
+                "needs less"
+            ) from None
+        except BaseException:
+            _end(self._processes)
+            raise
+        return [results[i] for i in range(len(items))]
+
+    def _start(self) -> None:
+        weakref.finalize(self, _end, self._processes)
+        context = multiprocessing.get_context("fork")
+        pipes = [context.Pipe() for _ in range(self.num_workers)]
+        ends = [end for pipe in pipes for end in pipe]
+        with warnings.catch_warnings():
+            # Of other threads, whose locks nobody opens in the fork. A search takes none that they hold: PyTorch's own
+            # are idle then, and its DataLoader forks in the same way.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            for ours, theirs in pipes:
+                process = context.Process(target=_serve, args=(self.function, theirs, ends), daemon=True)
+                process.start()
+                self._processes[ours] = process
+        for _, theirs in pipes:
+            theirs.close()
+
+
+def _received(connection: Connection) -> Any:
+    answer = connection.recv()
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _serve(function: Callable[[Item], Result], connection: Connection, ends: Iterable[Connection]) -> None:
+    """Answer items until nobody is there to send them; of the `ends` of pipes, `connection` is the only one to keep."""
+    for end in ends:
+        if end is not connection:
+            end.close()
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # a terminal sends it to all, and the first process sees to the rest
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    torch.set_num_threads(1)
+    with contextlib.suppress(EOFError, ConnectionError):
+        while True:
+            item = connection.recv()
+            try:
+                answer: Result | Exception = function(item)
+            except Exception as error:
+                error.add_note("".join(traceback.format_exception(error)))
+                answer = error
+            connection.send(answer)
+
+
+def _end(processes: dict[Connection, ForkProcess]) -> None:
+    for connection, process in processes.items():
+        process.kill()
+        connection.close()
+    for process in processes.values():
+        process.join()
+    processes.clear()
