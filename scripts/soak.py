@@ -3,14 +3,11 @@
 usage: python scripts/soak.py [--minutes N] [--every SECONDS] [--json FILE] [--svg FILE] [OVERRIDE ...]
 
 A small training on the built-in corpus runs with validations and checkpoints as often as is sensible; from its first
-checkpoint on, `nmt translate` reads an endless stream of sentences beside it. The resident memory of both is noted
-every so many seconds. Memory is called flat where its median over the last quarter of the time is at most a tenth above
-that over the second quarter; the first one is left for what is made once.
-"""
+checkpoint on, `nmt translate` reads an endless stream of sentences beside it. The resident memory of both, with the
+processes that they start, is noted XX"""
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from arguments import file_to_write
+from measuring import resident_memory
 
 from nmt.data import grammar
 
@@ -31,12 +29,6 @@ OVERRIDES = (
 )  # fmt: skip
 GROWTH_ALLOWED = 0.1
 COLOURS = {"training": "#1f5fa8", "translating": "#b3541e"}
-
-
-def resident_megabytes(process: subprocess.Popen[bytes]) -> float:
-    """Return how much memory a process has at hand, as Linux tells it."""
-    pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def is_flat(samples: list[float]) -> bool:
@@ -121,7 +113,7 @@ def main() -> int:
             for name, process in processes.items():
                 if name not in ended:
                     seconds[name].append(time.monotonic() - began)
-                    megabytes[name].append(resident_megabytes(process))
+                    megabytes[name].append(1000 * resident_memory(process.pid))
         for process in processes.values():
             process.terminate()
         for process in processes.values():

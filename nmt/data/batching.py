@@ -1,6 +1,6 @@
 """Which sentences go through the model together, and in which order; then their ids as tensors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -144,18 +144,17 @@ def plan_by_length(
     lengths: Int64Array,
     max_tokens: int,
     rows: Int64Array | None = None,
-    to_size: Callable[[int], int] = int,
 ) -> list[Int64Array]:
     """Cut sentences, longest first, into batches of at most `max_tokens` padded tokens, or of one sentence.
 
-    `rows` are the indices to lay out; all of them if it is None. `to_size` makes batches smaller than they could be.
+    `rows` are the indices to lay out; all of them if it is None.
     """
     if rows is None:
         rows = np.arange(len(lengths))
     order = rows[np.argsort(-lengths[rows], kind="stable")]
     pieces, first = [], 0
     while first < len(order):
-        size = to_size(max(1, max_tokens // max(1, int(lengths[order[first]]))))
+        size = max(1, max_tokens // max(1, int(lengths[order[first]])))
         pieces.append(order[first : first + size])
         first += size
     return pieces

@@ -25,16 +25,19 @@ def best_token(logits: Tensor) -> Tensor:
 def best_candidates(scores: Tensor, logits: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """Extend hypotheses of `scores` (B, K) by all words: return the best of each sentence, best first.
 
-    `logits` are (N, V). The three results, (B, `count`) or fewer columns if there are fewer candidates, are the score
-    plus the log-probability, which hypothesis is extended, and by which word. All of the best lie in the blocks with
-    the highest maxima, so that only these are sorted. What has no probability in 32 bits (87 nats behind the best) is
-    impossible.
+    `logits` are (N, V), and written over. The three results, (B, `count`) or fewer columns if there are fewer
+    candidates, are the score plus the log-probability, which hypothesis is extended, and by which word. All of the best
+    lie in the blocks with the highest maxima, so that only these are sorted. What has no probability in 32 bits (87
+    nats behind the best) is impossible.
     """
     num_sentences, beam_size = scores.shape
     vocabulary_size = logits.shape[1]
     size = _block_size(vocabulary_size, BLOCK_OF_CANDIDATES)
     num_blocks = vocabulary_size // size
-    probabilities = logits.softmax(1, dtype=torch.float32 if logits.dtype == torch.float16 else None)
+    if logits.dtype == torch.float16:
+        probabilities = logits.softmax(1, dtype=torch.float32)
+    else:  # in place: other memory would have to be brought into the cache first
+        probabilities = torch.softmax(logits, 1, out=logits)
     blocks = probabilities.view(-1, size)  # (N · blocks of a row, size)
     highest = blocks.view(INTEGERS[blocks.element_size()]).amax(1).view(blocks.dtype)
     totals = scores.repeat_interleave(num_blocks, 1) + highest.view(num_sentences, -1).to(scores.dtype).log()

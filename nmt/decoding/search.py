@@ -42,12 +42,6 @@ def wu_penalty(power: float) -> LengthPenalty:
     return lambda length: float(((5 + length) / 6) ** power)
 
 
-def round_down(size: int) -> int:
-    """Return the size that a batch of at most `size` sentences should have."""
-    step = 1 << max(0, size.bit_length() - DIGITS_OF_SIZE)
-    return size // step * step
-
-
 def staying(done: Tensor, num_left: int) -> Tensor | None:
     """Return the indices of the sentences that stay, or None where too few would leave.
 

@@ -2,23 +2,25 @@
 
 import copy
 import logging
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
 
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.batching import plan_by_length
+from nmt.data.dataset import Int64Array
 from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.batch_search import BatchSearch, Sentences
-from nmt.decoding.search import round_down
-from nmt.decoding.workers import Workers, deal, num_workers
+from nmt.decoding.workers import Workers, num_workers
 from nmt.device import floating_point
 from nmt.models.interface import Seq2Seq
 
 # A batch consists of so many groups of sentences of about equal length.
-GROUPS = 4
+GROUPS = 2
 
 logger = logging.getLogger(__name__)
 
@@ -78,13 +80,29 @@ class Translator:
     def search(self, source: Sentences) -> list[list[int]]:
         """Return the target ids of all sentences of ids, found in batches of about equal length; none has EOS."""
         beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
-        max_tokens = self.settings.max_tokens // (beam_size * self.workers.num_workers * GROUPS)
         lengths = np.array([len(ids) + 1 for ids in source])
-        groups = plan_by_length(lengths, max_tokens, to_size=round_down)
-        batches = deal(groups, self.workers.num_workers, GROUPS)
+        batches = plan_evenly(lengths, self.settings.max_tokens // beam_size, self.workers.num_workers)
         results = self.workers.map([[[source[row] for row in rows] for rows in batch] for batch in batches])
         found: list[list[int]] = [[] for _ in source]
         for batch, sentences in zip(batches, results, strict=True):
             for row, tokens in zip(np.concatenate(batch), sentences, strict=True):
                 found[row] = tokens
         return found
+
+
+def plan_evenly(lengths: Int64Array, max_tokens: int, num_workers: int) -> list[list[Int64Array]]:
+    """Cut sentences, longest first, into batches of groups, equal shares of work for `num_workers` batches at a time.
+
+    Those have at most `max_tokens` padded tokens together, unless there is but one sentence in a group.
+    """
+    num_at_once = num_workers * GROUPS
+    num_groups = len(plan_by_length(lengths, max_tokens // num_at_once))
+    num_batches = num_workers * -(-num_groups // num_at_once)
+    most = num_batches * -(-num_groups // num_batches)
+    # The smallest groups of which there are not more.
+    size = bisect_left(
+        range(max_tokens // num_at_once), -most, key=lambda size: -len(plan_by_length(lengths, size))
+    )
+    groups = plan_by_length(lengths, size)
+    bounds = [len(groups) * i // num_batches for i in range(num_batches + 1)]
+    return [groups[start:end] for start, end in pairwise(bounds) if start < end]

@@ -20,19 +20,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def deal(groups: Sequence[Item], num_hands: int, hand_size: int) -> list[Sequence[Item]]:
-    """Deal groups out into hands of at most `hand_size`, `num_hands` of which at a time have neighbouring groups.
-
-    So those are about as much work as one another, if the groups are sorted by it, and the order stays.
-    """
-    num_rounds = -(-len(groups) // (num_hands * hand_size))
-    hands: list[Sequence[Item]] = []
-    for i in range(num_rounds):
-        dealt = groups[len(groups) * i // num_rounds : len(groups) * (i + 1) // num_rounds]
-        hands.extend(dealt[first::num_hands] for first in range(min(num_hands, len(dealt))))
-    return hands
-
-
 def num_workers(device: torch.device) -> int:
     """Return how many batches are searched side by side: on the CPU one for each of PyTorch's threads."""
     # Libraries of other systems do not survive a fork, and a daemon may have no processes of its own.

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 # There is room for a multiple of so many positions, or for an eighth to a quarter more than there are: shapes stay the
 # same meanwhile. A GPU can record them, and the CPU makes a kernel for each, but pays for positions that are not there.
@@ -24,8 +23,8 @@ class LayerCache:
         """Write keys and values (N, 2·H·d) of this position; return those of all, (N, H, P, d) each."""
         num_rows, num_heads, _, width = self.key.shape
         key, value = key_value.view(num_rows, 2, num_heads, width).unbind(1)
-        self.key[:, :, self.position] = key
-        self.value[:, :, self.position] = value
+        self.key.select(2, self.position).copy_(key)
+        self.value.select(2, self.position).copy_(value)
         return self.key, self.value
 
 
@@ -34,7 +33,7 @@ def with_room(kept: Tensor, position: int) -> Tensor:
     if position < kept.shape[2]:
         return kept
     more = max(POSITIONS_AT_ONCE[kept.device.type], (1 << position.bit_length()) // 8)
-    return functional.pad(kept, [0, 0, 0, more])
+    return torch.cat([kept, kept.new_zeros(*kept.shape[:2], more, kept.shape[3])], 2)
 
 
 def positions_mask(like: Tensor, position: int) -> Tensor:

@@ -33,4 +33,6 @@ def prepare_linears(model: nn.Module) -> None:
 
 
 def _has_kernel(weight: Tensor) -> bool:
+    if weight.dtype == torch.bfloat16 and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        return False
     return weight.device.type == "cpu" and weight.dtype in (torch.float32, torch.bfloat16)

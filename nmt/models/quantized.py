@@ -3,8 +3,9 @@
 No text is needed to find scales. What a normalisation gives, before its own weights, has a mean square of one whatever
 comes in, so that one step fits all texts; its weights go into those of the layers that read it (as those of Xiao et al.
 2023, SmoothQuant, do). A neuron of the inner layer of feed-forward is such a vector times a row of weights, whose
-length is the neuron's spread then, and ReLU lets a scale through to the weights after it. Embeddings, attention and its
-output projection stay in floating point.
+length is the neuron's spread then, and ReLU lets a scale through to the weights after it. So it is with the values of
+attention: what is found is a mean of them, with a weight of one in all, which lets through a scale and a bias.
+Embeddings and attention itself stay in floating point.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ from torch.nn import functional
 
 from nmt.models.layers import RMSNorm
 from nmt.models.transformer_layers import (
+    CrossAttention,
     DecoderLayer,
     EncoderLayer,
     FeedForward,
@@ -24,15 +26,16 @@ from nmt.models.transformer_layers import (
     Stack,
 )
 
-# Activations are cut at so many times their spread: those of normalised vectors, and neurons. After 900 updates on
-# Multi30k the largest were at 5 and at 9; more than the root of the width is not possible.
+# Activations are cut at so many times their spread: those of normalised vectors, and what attention finds, and neurons.
+# After 900 updates on Multi30k the largest were at 5, 7 and 9; more than the root of the width is not possible.
 LARGEST, LARGEST_NEURON = 8.0, 10.0
 LARGEST_BYTE = 255
-# Where a processor has no instruction for products of bytes that are summed in 32 bits (VNNI), oneDNN sums two of them in
-# 16 first, which weights of no more than seven bits cannot overflow.
+# Where a processor cannot sum products of bytes in 32 bits at once (VNNI), oneDNN sums two of them in 16 first, which
+# weights of no more than seven bits cannot overflow.
 LARGEST_WEIGHT, LARGEST_WEIGHT_OF_PAIRS = 127, 64
 ZERO = 128  # the byte that stands for 0 where activations have both signs
 STEP = LARGEST / ZERO  # between two bytes of a normalised vector
+TINY = torch.finfo(torch.float32).tiny
 
 
 class QuantizedNorm(nn.Module):
@@ -51,8 +54,7 @@ class QuantizedNorm(nn.Module):
             steps = functional.rms_norm(x.float(), self.shape, self.scale, self.eps) + self.shift
         else:
             steps = functional.layer_norm(x.float(), self.shape, self.scale, self.shift, self.eps)
-        # Straight from floating point to unsigned bytes takes PyTorch three times as long.
-        return steps.clamp_(0, LARGEST_BYTE).to(torch.int16).to(torch.uint8)
+        return _to_bytes(steps)
 
 
 class QuantizedLinear(nn.Module):
@@ -63,21 +65,35 @@ class QuantizedLinear(nn.Module):
 
     def __init__(self, weight: Tensor, bias: Tensor, step: float, zero: int, dtype: torch.dtype) -> None:
         super().__init__()
-        self.step, self.zero, self.dtype, self.bias = step, zero, dtype, bias
+        self.step, self.dtype = step, dtype
         largest = LARGEST_WEIGHT if torch.cpu._is_vnni_supported() else LARGEST_WEIGHT_OF_PAIRS
-        self.scales = (weight.abs().amax(1) / largest).clamp(min=torch.finfo(torch.float32).tiny)
+        self.scales = (weight.abs().amax(1) / largest).clamp(min=TINY)
         self.zeros = torch.zeros(len(weight), dtype=torch.int32)
         steps = (weight / self.scales.unsqueeze(1)).round().to(torch.int8)
         self.weight = torch.ops.onednn.qlinear_prepack(steps, None)
+        # oneDNN would sum up the weights, for what `zero` adds, at each call.
+        self.bias = bias - step * zero * self.scales * steps.sum(1)
         is_bytes = dtype == torch.uint8
         self.output_step, self.function = (1 / LARGEST_BYTE, "relu") if is_bytes else (1.0, "none")
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (…, d_out) for bytes (…, d_in)."""
-        given = x, self.step, self.zero, self.weight, self.scales, self.zeros, self.bias
+        given = x, self.step, 0, self.weight, self.scales, self.zeros, self.bias
         wanted = self.output_step, 0, self.dtype, self.function
         result: Tensor = torch.ops.onednn.qlinear_pointwise(*given, *wanted, [], "")
         return result
+
+
+class QuantizedAttentionOutput(nn.Module):
+    """The output projection of an attention whose values are counted in steps from their means."""
+
+    def __init__(self, linear: QuantizedLinear) -> None:
+        super().__init__()
+        self.linear = linear
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (N, D) for what was found, (N, D)."""
+        return cast(Tensor, self.linear(_to_bytes(x.float() + (ZERO + 0.5))))
 
 
 class QuantizedFeedForward(nn.Module):
@@ -123,8 +139,31 @@ def _quantize_readers(owner: Residual | Stack, readers: Sequence[tuple[nn.Module
     for module, name in readers:
         linear = getattr(module, name)
         weight, bias = _fold(linear, owner.norm)
+        if name.endswith("value"):
+            _quantize_output(cast(SelfAttention | CrossAttention, module), weight, bias)
         setattr(module, name, QuantizedLinear(weight, bias, STEP, ZERO, linear.weight.dtype))
     owner.norm = QuantizedNorm(cast(nn.LayerNorm | RMSNorm, owner.norm))
+
+
+def _quantize_output(attention: SelfAttention | CrossAttention, weight: Tensor, bias: Tensor) -> None:
+    """Let the output projection read bytes, and the last rows of `weight` and `bias` give values in its steps."""
+    if isinstance(attention, SelfAttention) and attention.relative is not None:
+        return  # what distances add to values would have to be counted in steps, too
+    output = attention.output
+    num_values = output.in_features // attention.num_heads * attention.num_shared_heads
+    means, spreads = bias[-num_values:].clone(), weight[-num_values:].norm(dim=1).clamp(min=TINY)
+    weight[-num_values:] /= (STEP * spreads).unsqueeze(1)
+    bias[-num_values:] = 0
+    num_sharing = attention.num_heads // attention.num_shared_heads
+    means, spreads = (
+        part.view(attention.num_shared_heads, -1).repeat_interleave(num_sharing, 0).flatten()
+        for part in (means, spreads)
+    )
+    full = output.weight.float()
+    linear = QuantizedLinear(
+        full * spreads, output.bias.float() + full @ means, STEP, ZERO, output.weight.dtype
+    )
+    attention.register_module("output", QuantizedAttentionOutput(linear))
 
 
 def _quantize_feed_forward(owner: Residual, layer: EncoderLayer | DecoderLayer) -> None:
@@ -136,6 +175,11 @@ def _quantize_feed_forward(owner: Residual, layer: EncoderLayer | DecoderLayer) 
 def _projections(attention: SelfAttention) -> list[tuple[nn.Module, str]]:
     names = ("query", "key_value") if attention.is_grouped else ("query_key_value",)
     return [(attention, name) for name in names]
+
+
+def _to_bytes(steps: Tensor) -> Tensor:
+    # Straight from floating point to unsigned bytes takes PyTorch three times as long.
+    return steps.clamp_(0, LARGEST_BYTE).to(torch.int16).to(torch.uint8)
 
 
 def _fold(linear: nn.Linear, norm: nn.Module) -> tuple[Tensor, Tensor]:

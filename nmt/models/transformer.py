@@ -76,7 +76,8 @@ class Transformer(Seq2Seq):
         for i, layer in enumerate(self._decoder_layers()):
             key, value = layer.cross_attention.project_memory(encoded, packing)
             group |= {f"key_{i}": key[: len(source)], f"value_{i}": value[: len(source)]}
-        group["mask"] = packing.mask[: len(source)].to(key.dtype)
+        # For each head, since each step needs it so.
+        group["mask"] = packing.mask[: len(source)].to(key.dtype).repeat(1, key.shape[1], 1, 1)
         empty = key.new_empty(len(source), key.shape[1], 0, key.shape[3])
         own = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in ("key", "value")]
         return DecoderState([group], dict.fromkeys(own, empty))

@@ -26,7 +26,7 @@ def test_the_best_candidates_are_those_of_a_full_sort(vocabulary_size, dtype):
     logits[:, 3] = -torch.inf
     scores = -3 * torch.rand(4, 3, generator=generator)
     scores[1, 2] = -torch.inf
-    best, parents, words = best_candidates(scores, logits, 6)
+    best, parents, words = best_candidates(scores, logits.clone(), 6)
     totals = scores.unsqueeze(2) + logits.view(4, 3, -1).log_softmax(-1).to(scores.dtype)
     expected, places = totals.flatten(1).sort(1, descending=True)
     assert torch.allclose(best, expected[:, :6], atol=1e-5)
@@ -37,7 +37,7 @@ def test_in_bfloat16_they_are_as_good_as_its_precision_allows():
     generator = torch.Generator().manual_seed(3)
     logits = torch.randn(30, 8000, generator=generator).mul(4).bfloat16()
     scores = -torch.rand(6, 5, generator=generator)
-    best, parents, words = best_candidates(scores, logits, 10)
+    best, parents, words = best_candidates(scores, logits.clone(), 10)
     totals = scores.unsqueeze(2) + logits.float().view(6, 5, -1).log_softmax(-1)
     exact = totals.flatten(1).gather(1, parents * 8000 + words)
     assert torch.allclose(best, exact, atol=0.01)  # a rounding of 2⁻⁹, once in the sum and once in the word

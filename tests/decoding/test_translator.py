@@ -1,5 +1,6 @@
 """Lines in, lines out, from a model to text."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from nmt.config import BeamSettings, GreedySettings, TokenizerSettings
 from nmt.data import lines as module
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
-from nmt.decoding.translator import Translator
+from nmt.decoding.translator import GROUPS, Translator, plan_evenly
 from nmt.models.layers import Embedding, output_layer
 from nmt.models.transformer import Transformer
 
@@ -69,6 +70,30 @@ def test_as_many_lines_come_out_as_go_in(make, lines):
     assert not any("\n" in line for line in out)
 
 
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=200), st.integers(1, 1000), st.integers(1, 4))
+def test_batches_are_equal_shares_of_work(lengths, max_tokens, num_workers):
+    lengths = np.array(lengths)
+    batches = plan_evenly(lengths, max_tokens, num_workers)
+    order = [row for batch in batches for group in batch for row in group]
+    assert sorted(order) == list(range(len(lengths)))
+    assert all(first >= second for first, second in zip(lengths[order], lengths[order][1:], strict=False))
+    num_groups = [len(batch) for batch in batches]
+    assert 1 <= min(num_groups) <= max(num_groups) <= min(GROUPS, min(num_groups) + 1)
+    for batch in batches:
+        for group in batch:
+            padded = len(group) * lengths[group[0]]
+            assert padded <= max_tokens // (num_workers * GROUPS) or len(group) == 1
+
+
+@pytest.mark.parametrize("num_workers", [1, 2, 3])
+def test_long_texts_keep_all_workers_busy(num_workers):
+    lengths = np.random.default_rng(0).integers(5, 30, 2000)
+    batches = plan_evenly(lengths, 8000 * num_workers, num_workers)
+    assert len(batches) % num_workers == 0
+    tokens = [lengths[np.concatenate(batch)].sum() for batch in batches]
+    assert max(tokens) < 1.25 * min(tokens)  # a group more or less would be a third, or all
+
+
 def test_what_is_too_long_is_cut_and_counted(make):
     translator = make(SEARCHES[0])
     assert translator.max_source_tokens == 15  # the model's 16 positions, EOS among them
@@ -84,6 +109,6 @@ def test_the_model_in_training_stays_as_it_is(make):
     )
     tokenizer = make(SEARCHES[0]).tokenizer
     model.train()
-    Translator(model, tokenizer, SEARCHES[0], torch.device("cpu"), torch.float64)
+    Translator(model, tokenizer, SEARCHES[0], torch.device("cpu"), torch.bfloat16)
     assert model.training
     assert all(parameter.dtype == torch.float32 for parameter in model.parameters())

@@ -1,5 +1,7 @@
 """Linear layers prepared for translating."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -17,9 +19,13 @@ def test_a_prepared_layer_computes_the_same(shape, dtype, bias):
     torch.manual_seed(1)
     linear = nn.Linear(24, 40, bias=bias).to(dtype)
     x = torch.randn(shape).to(dtype)
+    model = nn.Sequential(linear)
+    prepare_linears(model)
+    has_kernel = dtype == torch.float32 or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    assert type(model[0]) is (PreparedLinear if has_kernel else nn.Linear)
     assert torch.allclose(
-        PreparedLinear(linear)(x).float(),
-        linear.float()(x.float()),
+        model(x).float(),
+        copy.deepcopy(linear).float()(x.float()),
         rtol=2 * torch.finfo(dtype).eps,
         atol=0.02,
     )
