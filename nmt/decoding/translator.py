@@ -21,6 +21,8 @@ from nmt.models.interface import Seq2Seq
 
 # A batch consists of so many groups of sentences of about equal length.
 GROUPS = 2
+# Padded tokens of a group that is not made smaller to have one for each core.
+SMALLEST_GROUP = 128
 
 logger = logging.getLogger(__name__)
 
@@ -95,13 +97,16 @@ def plan_evenly(lengths: Int64Array, max_tokens: int, num_workers: int) -> list[
 
     Those have at most `max_tokens` padded tokens together, unless there is but one sentence in a group.
     """
-    num_at_once = num_workers * GROUPS
-    num_groups = len(plan_by_length(lengths, max_tokens // num_at_once))
-    num_batches = num_workers * -(-num_groups // num_at_once)
+    largest = max_tokens // (num_workers * GROUPS)
+    num_groups = len(plan_by_length(lengths, largest))
+    num_batches = num_workers * -(-num_groups // (num_workers * GROUPS))
     most = num_batches * -(-num_groups // num_batches)
     # The smallest groups of which there are not more.
     size = bisect_left(
-        range(max_tokens // num_at_once), -most, key=lambda size: -len(plan_by_length(lengths, size))
+        range(largest),
+        -most,
+        lo=min(SMALLEST_GROUP, largest),
+        key=lambda size: -len(plan_by_length(lengths, size)),
     )
     groups = plan_by_length(lengths, size)
     bounds = [len(groups) * i // num_batches for i in range(num_batches + 1)]

@@ -31,8 +31,8 @@ class Workers(Generic[Item, Result]):
     """Processes of one thread each that compute `function` of what they are sent.
 
     They are forked when they are first needed, and share what `function` holds, such as a model. They end with this
-    object or with this process, however that ends. Threads would do with one process, but wait for Python's lock in
-    between all the short calls of a search.
+    object or with this process, however that ends. Threads would need no fork, but wait for Python's lock between all
+    the short calls of a search.
     """
 
     def __init__(self, function: Callable[[Item], Result], num_workers: int) -> None:
@@ -42,8 +42,8 @@ class Workers(Generic[Item, Result]):
     def map(self, items: Sequence[Item]) -> list[Result]:
         """Return `function` of each item; one item alone is computed here.
 
-        Raises what `function` raises, and UserError if there can be no processes or one was ended from outside; all end
-        then.
+        Raises what `function` raises, and UserError if there can be no more processes, or one was ended from outside;
+        all end then.
         """
         if min(self.num_workers, len(items)) < 2:
             return [self.function(item) for item in items]
@@ -82,7 +82,13 @@ class Workers(Generic[Item, Result]):
             warnings.simplefilter("ignore", DeprecationWarning)
             for ours, theirs in pipes:
                 process = context.Process(target=_serve, args=(self.function, theirs, ends), daemon=True)
-                process.start()
+                try:
+                    process.start()
+                except OSError as error:
+                    raise UserError(
+                        f"OMP_NUM_THREADS: a number of processes that the system allows is needed; got "
+                        f"{self.num_workers}: {error.strerror}"
+                    ) from None
                 self._processes[ours] = process
         for _, theirs in pipes:
             theirs.close()
@@ -100,9 +106,8 @@ def _serve(function: Callable[[Item], Result], connection: Connection, ends: Ite
     for end in ends:
         if end is not connection:
             end.close()
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # a terminal sends it to all, and the first process sees to the rest
+    # A terminal sends the one to all, and the first process sees to the rest.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch.set_num_threads(1)
     with contextlib.suppress(EOFError, ConnectionError):

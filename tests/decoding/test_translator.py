@@ -94,6 +94,12 @@ def test_long_texts_keep_all_workers_busy(num_workers):
     assert max(tokens) < 1.25 * min(tokens)  # a group more or less would be a third, or all
 
 
+def test_a_few_sentences_are_not_shared_out():
+    assert len(plan_evenly(np.full(10, 12), 32768, 2)) == 1
+    assert len(plan_evenly(np.full(20, 12), 32768, 2)) == 2
+    assert len(plan_evenly(np.full(64, 16), 32768, 64)) == 8
+
+
 def test_what_is_too_long_is_cut_and_counted(make):
     translator = make(SEARCHES[0])
     assert translator.max_source_tokens == 15  # the model's 16 positions, EOS among them

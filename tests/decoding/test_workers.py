@@ -1,11 +1,13 @@
 """Processes side by side: that nothing else changes, and that nobody is left behind."""
 
+import errno
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from multiprocessing.context import ForkProcess
 
 import pytest
 import torch
@@ -147,3 +149,22 @@ def test_a_daemon_has_no_processes_of_its_own():
     process.start()
     assert ours.recv() == 1
     process.join()
+
+
+def test_a_system_without_room_for_processes_is_one_line(monkeypatch):
+    started = []
+    start = ForkProcess.start
+
+    def start_one(process):
+        if started:
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        started.append(process)
+        start(process)
+
+    monkeypatch.setattr(ForkProcess, "start", start_one)
+    with pytest.raises(
+        UserError,
+        match=r"^OMP_NUM_THREADS: a number of processes that the system allows is needed; got 2: Resource temp",
+    ):
+        Workers(lambda item: item, 2).map(range(4))
+    assert not multiprocessing.active_children()
