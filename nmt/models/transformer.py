@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from nmt.data.batching import Batch
 from nmt.errors import SettingsError
-from nmt.models.attention_cache import LayerCache, positions_mask, with_room
+from nmt.models.attention_cache import POSITIONS_AT_ONCE, LayerCache, positions_mask, with_room
 from nmt.models.interface import AttentionMap, Decoded, DecoderState, Seq2Seq
 from nmt.models.layers import Embedding
 from nmt.models.packing import Grid, Packing
@@ -73,11 +73,16 @@ class Transformer(Seq2Seq):
         packing = self.encoder.layout(source_lengths, source.device)
         encoded = self.encoder(self.source_embedding(packing.pack(source)), packing)
         group: dict[str, Tensor] = {}
+        # Without most of the room around the sentences, which would be read at each step.
+        height, step = len(source), POSITIONS_AT_ONCE[source.device.type]
+        width = -(-int(source_lengths.max()) // step) * step
         for i, layer in enumerate(self._decoder_layers()):
-            key, value = layer.cross_attention.project_memory(encoded, packing)
-            group |= {f"key_{i}": key[: len(source)], f"value_{i}": value[: len(source)]}
+            memory = layer.cross_attention.project_memory(encoded, packing)
+            key, value = memory[:, :height, :, :width].contiguous()
+            group |= {f"key_{i}": key, f"value_{i}": value}
         # For each head, since each step needs it so.
-        group["mask"] = packing.mask[: len(source)].to(key.dtype).repeat(1, key.shape[1], 1, 1)
+        mask = packing.mask[:height, :, :, :width].to(key.dtype)
+        group["mask"] = mask.repeat(1, key.shape[1], 1, 1)
         empty = key.new_empty(len(source), key.shape[1], 0, key.shape[3])
         own = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in ("key", "value")]
         return DecoderState([group], dict.fromkeys(own, empty))
