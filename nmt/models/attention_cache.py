@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 # There is room for a multiple of so many positions, those of the source among them, or for an eighth to a quarter more
-# than there are: shapes stay the same meanwhile. A GPU can record them, and the CPU makes a kernel for each, but pays for
-# positions that are not there.
+# than there are: shapes stay the same meanwhile. A GPU can record them, and the CPU makes a kernel for each, but pays
+# for positions that are not there.
 POSITIONS_AT_ONCE = {"cpu": 4, "cuda": 32, "mps": 32}
 
 
