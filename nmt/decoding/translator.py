@@ -100,11 +100,10 @@ def plan_evenly(lengths: Int64Array, max_tokens: int, num_workers: int) -> list[
     largest = max_tokens // (num_workers * GROUPS)
     num_groups = len(plan_by_length(lengths, largest))
     num_batches = num_workers * -(-num_groups // (num_workers * GROUPS))
-    most = num_batches * -(-num_groups // num_batches)
-    # The smallest groups of which there are not more.
+    # The smallest groups of which each batch has no more than it may.
     size = bisect_left(
         range(largest),
-        -most,
+        -num_batches * GROUPS,
         lo=min(SMALLEST_GROUP, largest),
         key=lambda size: -len(plan_by_length(lengths, size)),
     )
