@@ -38,7 +38,7 @@ class Positions(nn.Module):
 
     def _sinusoids(self, length: int, like: Tensor) -> Tensor:
         """Return those of positions below `length`, and perhaps of some more, to be added to vectors like `like`."""
-        kept = self.kept  # threads search side by side
+        kept = self.kept  # threads of a caller may search at once
         if kept is None:
             return sinusoids(length, self.d_model, like.device)
         if len(kept) < length:
