@@ -4,7 +4,9 @@ usage: python scripts/soak.py [--minutes N] [--every SECONDS] [--json FILE] [--s
 
 A small training on the built-in corpus runs with validations and checkpoints as often as is sensible; from its first
 checkpoint on, `nmt translate` reads an endless stream of sentences beside it. The resident memory of both, with the
-processes that they start, is noted XX"""
+processes that they start, is noted every so many seconds. Memory is called flat where its median over the last quarter
+of the time is at most a tenth above that over the second quarter; the first one is left for what is made once.
+"""
 
 import argparse
 import json

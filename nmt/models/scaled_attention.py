@@ -74,9 +74,8 @@ def attend(
 def _find(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
     """Return what `attend` does, in as few calls as can be: decoding has little work in each, and many of them."""
     num_shared = key.shape[1]
-    folded = query.reshape(
-        len(query) * num_shared, -1, query.shape[-1]
-    )  # those that share a key side by side
+    # Heads that share keys and values stand side by side, as more positions of one.
+    folded = query.reshape(len(query) * num_shared, -1, query.shape[-1])
     key, value = key.flatten(0, 1), value.flatten(0, 1)
     if mask is None:
         mask = query.new_zeros(1, 1, 1, 1)

@@ -162,7 +162,11 @@ def score_of(model, batch, row, tokens, min_length, power):
     return float(log_probs(model, one, (PAD, BOS, UNK), min_length).sum()) / len(tokens) ** power
 
 
-@pytest.mark.parametrize(("quantization", "tolerance"), [("int8", 1.0), ("float16", 0.02)])
+# Its own weights of 8 bits are less exact on a processor without VNNI.
+INT8_TOLERANCE = 0.5 if torch.cpu._is_vnni_supported() else 1.0
+
+
+@pytest.mark.parametrize(("quantization", "tolerance"), [("int8", INT8_TOLERANCE), ("float16", 0.02)])
 @pytest.mark.parametrize("options", VARIANTS[:4], ids=str)
 def test_fewer_bits_are_nearly_the_same(
     quantization, tolerance, options, strange_model, tiny_batch, tokenizer, exported
