@@ -11,8 +11,8 @@ from nmt.decoding.rules import Rule
 from nmt.decoding.trellis import Trellis
 from nmt.models.interface import Decoded, DecoderState
 
-# Finished sentences leave the batch when they are at least this share of it: leaving costs a copy of the rest.
-LEAVING_SHARE = 1 / 16
+# Finished sentences leave the batch when they are at least this share of it: each time some calls are made for it.
+LEAVING_SHARE = 1 / 32
 # Sizes of batches have so many binary digits that are not zero, at most, since a kernel is made for each size.
 DIGITS_OF_SIZE = 4
 # Whether all have finished is asked every so many positions: a GPU has to be waited for.
@@ -43,7 +43,7 @@ def wu_penalty(power: float) -> LengthPenalty:
 
 
 def staying(done: Tensor, num_left: int) -> Tensor | None:
-    """Return the indices of the sentences that stay, or None where too few would leave.
+    """Return the indices of the sentences that stay, ascending, or None where too few would leave.
 
     Among those that are `done` (B), all but `num_left`, stay as many as make the size of the batch a round number.
     """
@@ -87,7 +87,7 @@ def greedy_search(
             break
         kept = staying(ended, num_left)
         if kept is not None:
-            state.keep(kept)
+            kept = state.keep(kept)
             for rule in rules:
                 rule.keep(kept)
             remaining, tokens, ended = remaining[kept], tokens[kept], ended[kept]
@@ -142,26 +142,25 @@ def beam_search(
         scores, chosen = best.masked_fill(is_end, -torch.inf).topk(beam_size, 1)  # (B, K)
         parents, words = parents.gather(1, chosen), words.gather(1, chosen)
         trellis.extend(parents, words)
-        state.reorder((first_rows + parents).flatten())
-        tokens = words.flatten()
 
         is_behind = scores[:, 0] / length_penalty(position + 1) <= best_finished
         done |= (num_finished >= beam_size) & is_behind | (scores[:, 0] == -torch.inf)
-        if (position + 1) % interval and position < max_length:
-            continue
-        num_left = int((~done).sum())
-        if num_left == 0:
-            break
-        kept = staying(done, num_left)
-        if kept is not None:
-            state.keep(kept)
-            trellis.keep(kept)
-            for rule in rules:
-                rule.keep(kept)
-            remaining, scores, best_finished = remaining[kept], scores[kept], best_finished[kept]
-            num_finished, done = num_finished[kept], done[kept]
-            tokens = tokens.view(-1, beam_size)[kept].flatten()
-            first_rows = first_rows[: len(kept)]
+        if (position + 1) % interval == 0 or position == max_length:
+            num_left = int((~done).sum())
+            if num_left == 0:
+                break
+            kept = staying(done, num_left)
+            if kept is not None:
+                kept = state.keep(kept)
+                trellis.keep(kept)
+                for rule in rules:
+                    rule.keep(kept)
+                remaining, scores, best_finished = remaining[kept], scores[kept], best_finished[kept]
+                num_finished, done = num_finished[kept], done[kept]
+                parents, words = parents[kept], words[kept]
+                first_rows = first_rows[: len(kept)]
+        state.reorder((first_rows + parents).flatten())
+        tokens = words.flatten()
     return trellis.results()
 
 

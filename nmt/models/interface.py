@@ -88,20 +88,51 @@ class DecoderState:
         """Keep the hypotheses `rows` (N), in that order; each stays with its sentence."""
         self.hypotheses = {name: kept.index_select(0, rows) for name, kept in self.hypotheses.items()}
 
-    def keep(self, sentences: Tensor) -> None:
-        """Keep the sentences with indices `sentences` (B', ascending), and their hypotheses."""
-        first, groups = 0, []
-        for group in self.groups:
-            size = len(next(iter(group.values())))
+    def keep(self, sentences: Tensor) -> Tensor:
+        """Keep the sentences with indices `sentences` (B', ascending); return these in the order in which they lie now.
+
+        Most stay where they are: in each group, those at one end take the places of those that leave. The first group
+        shrinks from its beginning and the others from their end, so that two of them stay side by side. It is done in
+        place, and not for gradients.
+        """
+        sizes = [len(next(iter(group.values()))) for group in self.groups] or [self.num_sentences]
+        orders, groups, first = [], [], 0
+        for i, size in enumerate(sizes):
             inside = sentences[(sentences >= first) & (sentences < first + size)] - first
-            if len(inside) == size:
-                groups.append(group)
-            elif len(inside):
-                groups.append({name: kept.index_select(0, inside) for name, kept in group.items()})
+            start = 0 if i else size - len(inside)
+            order = _fill(inside, start)
+            if self.groups and len(order):
+                groups.append(_rearrange(self.groups[i], order, start))
+            orders.append(first + order)
             first += size
         self.groups = groups
-        offsets = torch.arange(self.beam_size, device=sentences.device)
-        self.reorder((sentences.unsqueeze(1) * self.beam_size + offsets).flatten())
+        kept = torch.cat(orders)
+        start = sizes[0] - len(orders[0])
+        offsets = torch.arange(self.beam_size, device=kept.device)
+        rows = (kept.unsqueeze(1) * self.beam_size + offsets).flatten()
+        self.hypotheses = _rearrange(self.hypotheses, rows, start * self.beam_size)
+        return kept
+
+
+def _fill(kept: Tensor, start: int) -> Tensor:
+    """Return indices `kept` (N, ascending) in an order in which most lie at their own index, counted from `start`."""
+    end = start + len(kept)
+    is_inside = (kept >= start) & (kept < end)
+    order = kept.new_full((len(kept),), -1)
+    order[kept[is_inside] - start] = kept[is_inside]
+    order[order < 0] = kept[~is_inside]
+    return order
+
+
+def _rearrange(tensors: dict[str, Tensor], order: Tensor, start: int) -> dict[str, Tensor]:
+    """Return the rows `order` (N') of each of the tensors (N, …), put in place from index `start` on."""
+    places = (order != torch.arange(start, start + len(order), device=order.device)).nonzero().squeeze(1)
+    moving = order[places]
+    rearranged = {}
+    for name, rows in tensors.items():
+        rearranged[name] = rows.narrow(0, start, len(order))
+        rearranged[name].index_copy_(0, places, rows.index_select(0, moving))
+    return rearranged
 
 
 class Seq2Seq(nn.Module):

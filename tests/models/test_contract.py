@@ -246,6 +246,7 @@ def score_of(model, source, lengths, tokens, is_full):
 
 
 @every_model
+@torch.no_grad()
 def test_state_follows_its_hypotheses(kind, options, tiny_model, tiny_batch):
     model, batch = tiny_model(kind, **options), tiny_batch()
     prefixes = torch.randint(4, 11, (6, 4), generator=torch.Generator().manual_seed(3))
@@ -255,8 +256,9 @@ def test_state_follows_its_hypotheses(kind, options, tiny_model, tiny_batch):
         model.step(tokens, state)
     rows = torch.tensor([1, 1, 2, 3, 5, 4])
     state.reorder(rows)
-    state.keep(torch.tensor([0, 2]))
-    kept = rows[[0, 1, 4, 5]]
+    order = state.keep(torch.tensor([0, 2]))
+    assert sorted(order.tolist()) == [0, 2]
+    kept = rows.view(3, 2)[order].flatten()
     following = torch.tensor([4, 5, 6, 7])
     found = model.step(following, state).outputs
     for row, hypothesis in enumerate(kept.tolist()):
