@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from nmt.config import BeamSettings, DecodingSettings
-from nmt.data.batching import plan_by_length
 from nmt.data.dataset import Int64Array
 from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
@@ -21,6 +20,8 @@ from nmt.models.interface import Seq2Seq
 
 # A batch consists of so many groups of sentences of about equal length.
 GROUPS = 2
+# A step takes as long as if a group had so many more sentences, which do not end before the others do.
+ROWS_OF_STEP = 24
 # Padded tokens of a group that is not made smaller to have one for each core.
 SMALLEST_GROUP = 128
 
@@ -97,16 +98,24 @@ def plan_evenly(lengths: Int64Array, max_tokens: int, num_workers: int) -> list[
 
     Those have at most `max_tokens` padded tokens together, unless there is but one sentence in a group.
     """
+    order = np.argsort(-lengths, kind="stable")
     largest = max_tokens // (num_workers * GROUPS)
-    num_groups = len(plan_by_length(lengths, largest))
-    num_batches = num_workers * -(-num_groups // (num_workers * GROUPS))
+    longest = int(lengths[order[0]])
+
+    def cut(work: int) -> list[Int64Array]:
+        groups, first = [], 0
+        while first < len(order):
+            length = int(lengths[order[first]])
+            size = max(1, min(largest // length, work // length - ROWS_OF_STEP))
+            groups.append(order[first : first + size])
+            first += size
+        return groups
+
+    most = largest + ROWS_OF_STEP * longest
+    num_batches = num_workers * -(-len(cut(most)) // (num_workers * GROUPS))
     # The smallest groups of which each batch has no more than it may.
-    size = bisect_left(
-        range(largest),
-        -num_batches * GROUPS,
-        lo=min(SMALLEST_GROUP, largest),
-        key=lambda size: -len(plan_by_length(lengths, size)),
-    )
-    groups = plan_by_length(lengths, size)
+    least = min(SMALLEST_GROUP + ROWS_OF_STEP * longest, most)
+    work = bisect_left(range(most), -num_batches * GROUPS, lo=least, key=lambda work: -len(cut(work)))
+    groups = cut(work)
     bounds = [len(groups) * i // num_batches for i in range(num_batches + 1)]
     return [groups[start:end] for start, end in pairwise(bounds) if start < end]

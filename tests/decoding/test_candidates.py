@@ -14,6 +14,8 @@ def test_the_best_token_is_the_largest_and_the_first_of_equals(vocabulary_size, 
     logits[3] = 1.0  # all equal
     logits[4] = -torch.inf
     logits[4, vocabulary_size - 2] = -1000.0
+    logits[5:10] -= 100  # none is positive
+    logits[6, 1:] = -torch.inf
     expected = [max(range(vocabulary_size), key=row.__getitem__) for row in logits.tolist()]
     assert best_token(logits).tolist() == expected
 
