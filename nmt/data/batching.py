@@ -1,6 +1,6 @@
 """Which sentences go through the model together, and in which order; then their ids as tensors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -149,12 +149,19 @@ def plan_by_length(
 
     `rows` are the indices to lay out; all of them if it is None.
     """
+    return cut_by_length(lengths, lambda longest: max_tokens // max(1, longest), rows)
+
+
+def cut_by_length(
+    lengths: Int64Array, size_of: Callable[[int], int], rows: Int64Array | None = None
+) -> list[Int64Array]:
+    """Cut sentences, longest first, into batches of `size_of` their longest, or of one sentence; `rows` as above."""
     if rows is None:
         rows = np.arange(len(lengths))
     order = rows[np.argsort(-lengths[rows], kind="stable")]
     pieces, first = [], 0
     while first < len(order):
-        size = max(1, max_tokens // max(1, int(lengths[order[first]])))
+        size = max(1, size_of(int(lengths[order[first]])))
         pieces.append(order[first : first + size])
         first += size
     return pieces

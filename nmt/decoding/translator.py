@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from nmt.config import BeamSettings, DecodingSettings
+from nmt.data.batching import cut_by_length
 from nmt.data.dataset import Int64Array
 from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
@@ -20,8 +21,8 @@ from nmt.models.interface import Seq2Seq
 
 # A batch consists of so many groups of sentences of about equal length.
 GROUPS = 2
-# A step takes as long as if a group had so many more sentences, which do not end before the others do.
-ROWS_OF_STEP = 24
+# A step takes as long as so many hypotheses more would: a batch of long sentences has fewer, for its many steps.
+ROWS_OF_STEP = 32
 # Padded tokens of a group that is not made smaller to have one for each core.
 SMALLEST_GROUP = 128
 
@@ -84,7 +85,7 @@ class Translator:
         """Return the target ids of all sentences of ids, found in batches of about equal length; none has EOS."""
         beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
         lengths = np.array([len(ids) + 1 for ids in source])
-        batches = plan_evenly(lengths, self.settings.max_tokens // beam_size, self.workers.num_workers)
+        batches = plan_evenly(lengths, self.settings.max_tokens, self.workers.num_workers, beam_size)
         results = self.workers.map([[[source[row] for row in rows] for rows in batch] for batch in batches])
         found: list[list[int]] = [[] for _ in source]
         for batch, sentences in zip(batches, results, strict=True):
@@ -93,28 +94,27 @@ class Translator:
         return found
 
 
-def plan_evenly(lengths: Int64Array, max_tokens: int, num_workers: int) -> list[list[Int64Array]]:
+def plan_evenly(
+    lengths: Int64Array, max_tokens: int, num_workers: int, beam_size: int = 1
+) -> list[list[Int64Array]]:
     """Cut sentences, longest first, into batches of groups, equal shares of work for `num_workers` batches at a time.
 
-    Those have at most `max_tokens` padded tokens together, unless there is but one sentence in a group.
+    Those have at most `max_tokens` padded tokens together, unless there is but one sentence in a group; each sentence
+    counts `beam_size` times.
     """
-    order = np.argsort(-lengths, kind="stable")
-    largest = max_tokens // (num_workers * GROUPS)
-    longest = int(lengths[order[0]])
+    largest = max_tokens // (num_workers * GROUPS * beam_size)
+    longest, sentences_of_step = int(lengths.max()), ROWS_OF_STEP // beam_size
 
     def cut(work: int) -> list[Int64Array]:
-        groups, first = [], 0
-        while first < len(order):
-            length = int(lengths[order[first]])
-            size = max(1, min(largest // length, work // length - ROWS_OF_STEP))
-            groups.append(order[first : first + size])
-            first += size
-        return groups
+        """Return groups, each with so much work at most, in padded tokens."""
+        return cut_by_length(
+            lengths, lambda longest: min(largest // longest, work // longest - sentences_of_step)
+        )
 
-    most = largest + ROWS_OF_STEP * longest
+    most = largest + sentences_of_step * longest
     num_batches = num_workers * -(-len(cut(most)) // (num_workers * GROUPS))
     # The smallest groups of which each batch has no more than it may.
-    least = min(SMALLEST_GROUP + ROWS_OF_STEP * longest, most)
+    least = min(SMALLEST_GROUP + sentences_of_step * longest, most)
     work = bisect_left(range(most), -num_batches * GROUPS, lo=least, key=lambda work: -len(cut(work)))
     groups = cut(work)
     bounds = [len(groups) * i // num_batches for i in range(num_batches + 1)]

@@ -111,7 +111,7 @@ def _serve(function: Callable[[Item], Result], connection: Connection, ends: Ite
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch.set_num_threads(1)
-    gc.freeze()  # what is there already stays: it need not be looked through, nor copied for that
+    gc.freeze()  # what the owner made is of no concern here, and looking through it would copy it
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
             item = connection.recv()

@@ -70,10 +70,15 @@ def test_as_many_lines_come_out_as_go_in(make, lines):
     assert not any("\n" in line for line in out)
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=200), st.integers(1, 1000), st.integers(1, 4))
-def test_batches_are_equal_shares_of_work(lengths, max_tokens, num_workers):
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=200),
+    st.integers(1, 1000),
+    st.integers(1, 4),
+    st.sampled_from([1, 5, 40]),
+)
+def test_batches_are_equal_shares_of_work(lengths, max_tokens, num_workers, beam_size):
     lengths = np.array(lengths)
-    batches = plan_evenly(lengths, max_tokens, num_workers)
+    batches = plan_evenly(lengths, max_tokens, num_workers, beam_size)
     order = [row for batch in batches for group in batch for row in group]
     assert sorted(order) == list(range(len(lengths)))
     assert all(first >= second for first, second in zip(lengths[order], lengths[order][1:], strict=False))
@@ -82,7 +87,7 @@ def test_batches_are_equal_shares_of_work(lengths, max_tokens, num_workers):
     for batch in batches:
         for group in batch:
             padded = len(group) * lengths[group[0]]
-            assert padded <= max_tokens // (num_workers * GROUPS) or len(group) == 1
+            assert beam_size * padded <= max_tokens // (num_workers * GROUPS) or len(group) == 1
 
 
 @pytest.mark.parametrize("num_workers", [1, 2, 3])
@@ -92,6 +97,14 @@ def test_long_texts_keep_all_workers_busy(num_workers):
     assert len(batches) % num_workers == 0
     tokens = [lengths[np.concatenate(batch)].sum() for batch in batches]
     assert max(tokens) < 1.25 * min(tokens)  # a group more or less would be a third, or all
+
+
+@pytest.mark.parametrize("beam_size", [1, 5])
+def test_many_steps_count_as_work(beam_size):
+    lengths = np.random.default_rng(0).integers(5, 60, 1000)
+    batches = plan_evenly(lengths, 1 << 20, 2, beam_size)
+    first, second = (sum(len(group) * lengths[group[0]] for group in batch) for batch in batches)
+    assert 0.8 * second < first < 0.99 * second
 
 
 def test_a_few_sentences_are_not_shared_out():

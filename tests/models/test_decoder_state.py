@@ -36,7 +36,9 @@ def test_those_who_stay_are_all_there_in_the_same_order_everywhere(sizes, kept, 
     order = state.keep(torch.tensor(kept))
     assert sorted(order.tolist()) == kept
     assert state.num_sentences == len(kept)
-    assert torch.equal(torch.cat([group["sentence"] for group in state.groups]), order.unsqueeze(1).repeat(1, 3))
+    assert torch.equal(
+        torch.cat([group["sentence"] for group in state.groups]), order.unsqueeze(1).repeat(1, 3)
+    )
     rows = order.repeat_interleave(beam_size)
     assert torch.equal(state.hypotheses["a"], rows.unsqueeze(1))
     assert torch.equal(state.hypotheses["b"], rows + 0.5)
