@@ -1,7 +1,6 @@
 """Batches side by side, each on a processor core: faster than all cores on one batch, whose steps are short."""
 
 import contextlib
-import gc
 import multiprocessing
 import signal
 import sys
@@ -111,7 +110,6 @@ def _serve(function: Callable[[Item], Result], connection: Connection, ends: Ite
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch.set_num_threads(1)
-    gc.freeze()  # what the owner made is of no concern here, and looking through it would copy it
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
             item = connection.recv()
