@@ -145,17 +145,17 @@ def plan_by_length(
     max_tokens: int,
     rows: Int64Array | None = None,
 ) -> list[Int64Array]:
-    """Cut sentences, longest first, into batches of at most `max_tokens` padded tokens, or of one sentence.
-
-    `rows` are the indices to lay out; all of them if it is None.
-    """
+    """Cut sentences, as `cut_by_length` does, into batches of at most `max_tokens` padded tokens."""
     return cut_by_length(lengths, lambda longest: max_tokens // max(1, longest), rows)
 
 
 def cut_by_length(
     lengths: Int64Array, size_of: Callable[[int], int], rows: Int64Array | None = None
 ) -> list[Int64Array]:
-    """Cut sentences, longest first, into batches of `size_of` their longest, or of one sentence; `rows` as above."""
+    """Cut sentences, longest first, into batches of `size_of` the longest in each, or of one sentence.
+
+    `rows` are the indices to lay out; all of them if it is None.
+    """
     if rows is None:
         rows = np.arange(len(lengths))
     order = rows[np.argsort(-lengths[rows], kind="stable")]

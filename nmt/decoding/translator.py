@@ -108,7 +108,7 @@ def plan_evenly(
     def cut(work: int) -> list[Int64Array]:
         """Return groups, each with so much work at most, in padded tokens."""
         return cut_by_length(
-            lengths, lambda longest: min(largest // longest, work // longest - sentences_of_step)
+            lengths, lambda length: min(largest // length, work // length - sentences_of_step)
         )
 
     most = largest + sentences_of_step * longest
