@@ -42,16 +42,20 @@ def wu_penalty(power: float) -> LengthPenalty:
     return lambda length: float(((5 + length) / 6) ** power)
 
 
-def staying(done: Tensor, num_left: int) -> Tensor | None:
-    """Return the indices of the sentences that stay, ascending, or None where too few would leave.
+def let_go(done: Tensor, num_left: int, state: DecoderState, rules: Sequence[Rule]) -> Tensor | None:
+    """Let sentences that are `done` (B) leave; return the indices of those that stay as they lie now, or None for all.
 
-    Among those that are `done` (B), all but `num_left`, stay as many as make the size of the batch a round number.
+    All stay where too few would leave; else, beside the `num_left` that are not done, as many as make the size of the
+    batch a round number.
     """
     step = 1 << max(0, num_left.bit_length() - DIGITS_OF_SIZE)
     size = -(-num_left // step) * step
     if size > (1 - LEAVING_SHARE) * len(done):
         return None
-    return done.to(torch.int8).argsort(stable=True)[:size].sort().values
+    kept = state.keep(done.to(torch.int8).argsort(stable=True)[:size].sort().values)
+    for rule in rules:
+        rule.keep(kept)
+    return kept
 
 
 def greedy_search(
@@ -85,11 +89,8 @@ def greedy_search(
         num_left = int((~ended).sum())
         if num_left == 0:
             break
-        kept = staying(ended, num_left)
+        kept = let_go(ended, num_left, state, rules)
         if kept is not None:
-            kept = state.keep(kept)
-            for rule in rules:
-                rule.keep(kept)
             remaining, tokens, ended = remaining[kept], tokens[kept], ended[kept]
     return [_until_end(row, eos_id) for row in history.tolist()]
 
@@ -149,12 +150,9 @@ def beam_search(
             num_left = int((~done).sum())
             if num_left == 0:
                 break
-            kept = staying(done, num_left)
+            kept = let_go(done, num_left, state, rules)
             if kept is not None:
-                kept = state.keep(kept)
                 trellis.keep(kept)
-                for rule in rules:
-                    rule.keep(kept)
                 remaining, scores, best_finished = remaining[kept], scores[kept], best_finished[kept]
                 num_finished, done = num_finished[kept], done[kept]
                 parents, words = parents[kept], words[kept]
