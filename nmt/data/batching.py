@@ -1,10 +1,11 @@
 """Which sentences go through the model together, and in which order; then their ids as tensors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -83,6 +84,28 @@ def send(tensor: Tensor, device: torch.device) -> Tensor:
 Update = list[Int64Array]  # micro-batches, each the indices of its pairs
 
 
+@dataclass(frozen=True)
+class Plan:
+    """The updates of an epoch, each cut into micro-batches when it is asked for."""
+
+    updates: list[Int64Array]  # the indices of the pairs of each
+    longer: Int64Array  # of each pair, the length of its longer side
+    max_tokens: int  # padded tokens of a micro-batch, on the longer side
+
+    def __len__(self) -> int:
+        return len(self.updates)
+
+    def __getitem__(self, index: int) -> Update:
+        return plan_by_length(self.longer, self.max_tokens, self.updates[index])
+
+    def __iter__(self) -> Iterator[Update]:
+        return (self[index] for index in range(len(self)))
+
+    def within(self, max_tokens: int) -> "Plan":
+        """Return the same updates in micro-batches of another size."""
+        return replace(self, max_tokens=max_tokens)
+
+
 def plan_epoch(
     seed: int,
     epoch: int,
@@ -90,8 +113,8 @@ def plan_epoch(
     target_lengths: Int64Array,
     update_tokens: int,
     max_tokens: int,
-) -> list[Update]:
-    """Lay out one epoch: a list of updates, each a list of micro-batches of indices into the lengths.
+) -> Plan:
+    """Lay out one epoch: updates, each a list of micro-batches of indices into the lengths.
 
     An update holds at most `update_tokens` target tokens of sentences of about one length on both sides, or
     one longer sentence. It is cut into micro-batches of at most `max_tokens` padded tokens on the longer
@@ -104,39 +127,40 @@ def plan_epoch(
     # Parts are cut between sentences, so they come out larger or smaller by about half a sentence.
     room = max(1.0, update_tokens - float(target_lengths.mean()))
     num_parts = -(-int(target_lengths.sum()) // int(room))
-    groups = _split(order, source_lengths, target_lengths, num_parts, update_tokens)
-    return [plan_by_length(longer, max_tokens, groups[i]) for i in generator.permutation(len(groups))]
+    # NumPy sorts integers of one or two bytes in linear time.
+    narrow = np.min_scalar_type(int(longer.max()))
+    lengths = np.stack([source_lengths[order], target_lengths[order]]).astype(narrow)
+    groups = _split(order, lengths, num_parts, update_tokens)
+    return Plan([groups[i] for i in generator.permutation(len(groups))], longer, max_tokens)
 
 
-def _split(
-    order: Int64Array, source_lengths: Int64Array, target_lengths: Int64Array, num_parts: int, max_tokens: int
-) -> list[Int64Array]:
-    """Halve the sentences into `num_parts` parts of about as many target tokens, as a k-d tree would.
+def _split(pairs: Int64Array, lengths: npt.NDArray[Any], num_parts: int, max_tokens: int) -> list[Int64Array]:
+    """Halve pairs into `num_parts` parts of about as many target tokens, as a k-d tree would.
 
-    Each cut is across the side, source or target, that leaves less padding. A part that still has more than
-    `max_tokens` is halved once more.
+    `lengths` (2, number of pairs) are those of source and target. Each cut is across the side, source or target, that
+    leaves less padding. A part that still has more than `max_tokens` target tokens is halved once more.
     """
-    num_tokens = int(target_lengths[order].sum())
+    num_tokens = int(lengths[1].sum())
     if num_parts == 1 and num_tokens > max_tokens:
         num_parts = 2
-    if num_parts == 1 or len(order) == 1:
-        return [order]
+    if num_parts == 1 or len(pairs) == 1:
+        return [pairs]
     num_left = num_parts // 2
     cuts = []
-    for lengths in (source_lengths, target_lengths):
-        ordered = order[np.argsort(lengths[order], kind="stable")]
-        ends = np.cumsum(target_lengths[ordered])
+    for side in lengths:
+        order = np.argsort(side, kind="stable")
+        ordered = lengths.take(order, axis=1)
+        ends = np.cumsum(ordered[1], dtype=np.int64)
         middle = int(np.searchsorted(ends, num_tokens * num_left / num_parts))
-        middle = min(max(middle, 1), len(ordered) - 1)
-        halves = ordered[:middle], ordered[middle:]
-        cells = sum(
-            len(half) * int(source_lengths[half].max() + target_lengths[half].max()) for half in halves
-        )
-        cuts.append((cells, halves))
-    _, (left, right) = min(cuts, key=lambda cut: cut[0])
+        middle = min(max(middle, 1), len(order) - 1)
+        halves = ordered[:, :middle], ordered[:, middle:]
+        cells = sum(half.shape[1] * int(half.max(axis=1).sum()) for half in halves)
+        cuts.append((cells, order, middle, halves))
+    _, order, middle, (left, right) = min(cuts, key=lambda cut: cut[0])
+    pairs = pairs[order]
     return [
-        *_split(left, source_lengths, target_lengths, num_left, max_tokens),
-        *_split(right, source_lengths, target_lengths, num_parts - num_left, max_tokens),
+        *_split(pairs[:middle], left, num_left, max_tokens),
+        *_split(pairs[middle:], right, num_parts - num_left, max_tokens),
     ]
 
 
@@ -167,7 +191,7 @@ def cut_by_length(
     return pieces
 
 
-def padding_share(updates: Sequence[Update], source_lengths: Int64Array, target_lengths: Int64Array) -> float:
+def padding_share(updates: Iterable[Update], source_lengths: Int64Array, target_lengths: Int64Array) -> float:
     """Return the share of PAD among all positions of both sides."""
     tokens = cells = 0
     for update in updates:

@@ -22,9 +22,37 @@ Result = TypeVar("Result")
 
 def num_workers(device: torch.device) -> int:
     """Return how many batches are searched side by side: on the CPU one for each of PyTorch's threads."""
-    # Libraries of other systems do not survive a fork, and a daemon may have no processes of its own.
-    can_fork = sys.platform == "linux" and not multiprocessing.current_process().daemon
-    return torch.get_num_threads() if device.type == "cpu" and can_fork else 1
+    return torch.get_num_threads() if device.type == "cpu" and can_fork() else 1
+
+
+def can_fork() -> bool:
+    """Tell whether this process may go on as two: libraries of other systems than Linux do not survive it."""
+    # A daemon may have no processes of its own.
+    return sys.platform == "linux" and not multiprocessing.current_process().daemon
+
+
+def fork(function: Callable[..., None], *arguments: Any) -> ForkProcess:
+    """Start a process of one thread that calls `function`, with all that this one holds; it ends with this one.
+
+    Raises OSError where the system allows no more processes.
+    """
+    process = multiprocessing.get_context("fork").Process(
+        target=_run, args=(function, *arguments), daemon=True
+    )
+    with warnings.catch_warnings():
+        # Python warns of other threads, whose locks nobody opens in the fork. Those of PyTorch are idle then, and
+        # PyTorch's DataLoader forks in the same way.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    return process
+
+
+def _run(function: Callable[..., None], *arguments: Any) -> None:
+    # A terminal sends an interrupt to all, and the first process sees to the rest.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    torch.set_num_threads(1)
+    function(*arguments)
 
 
 class Workers(Generic[Item, Result]):
@@ -73,23 +101,16 @@ class Workers(Generic[Item, Result]):
 
     def _start(self) -> None:
         weakref.finalize(self, _end, self._processes)
-        context = multiprocessing.get_context("fork")
-        pipes = [context.Pipe() for _ in range(self.num_workers)]
+        pipes = [multiprocessing.Pipe() for _ in range(self.num_workers)]
         ends = [end for pipe in pipes for end in pipe]
-        with warnings.catch_warnings():
-            # Of other threads, whose locks nobody opens in the fork. A search takes none that they hold: PyTorch's own
-            # are idle then, and its DataLoader forks in the same way.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            for ours, theirs in pipes:
-                process = context.Process(target=_serve, args=(self.function, theirs, ends), daemon=True)
-                try:
-                    process.start()
-                except OSError as error:
-                    raise UserError(
-                        f"OMP_NUM_THREADS: a number of processes that the system allows is needed; got "
-                        f"{self.num_workers}: {error.strerror}"
-                    ) from None
-                self._processes[ours] = process
+        for ours, theirs in pipes:
+            try:
+                self._processes[ours] = fork(_serve, self.function, theirs, ends)
+            except OSError as error:
+                raise UserError(
+                    f"OMP_NUM_THREADS: a number of processes that the system allows is needed; got "
+                    f"{self.num_workers}: {error.strerror}"
+                ) from None
         for _, theirs in pipes:
             theirs.close()
 
@@ -106,10 +127,6 @@ def _serve(function: Callable[[Item], Result], connection: Connection, ends: Ite
     for end in ends:
         if end is not connection:
             end.close()
-    # A terminal sends the one to all, and the first process sees to the rest.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    torch.set_num_threads(1)
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
             item = connection.recv()

@@ -3,31 +3,19 @@
 import logging
 from collections.abc import Callable
 
-import numpy as np
-
-from nmt.data.batching import plan_by_length, plan_epoch
+from nmt.data.batching import Plan, plan_by_length
 from nmt.data.dataset import Int64Array
 
 logger = logging.getLogger(__name__)
 
 
-def find_max_tokens(
-    seed: int,
-    source_lengths: Int64Array,
-    target_lengths: Int64Array,
-    update_tokens: int,
-    fits: Callable[[Int64Array], bool],
-    at_most: int | None,
-) -> int:
+def find_max_tokens(plan: Plan, fits: Callable[[Int64Array], bool], at_most: int | None) -> int:
     """Return the size of the largest update, or the largest half, quarter … of it that fits, in padded tokens.
 
     More would never be used. What is tried, by `fits` of the indices of a micro-batch, are the widest update, the one
-    with the longest sentences and the one with the most. Lengths count EOS.
+    with the longest sentences and the one with the most.
     """
-    longer = np.maximum(source_lengths, target_lengths)
-    whole = len(longer) * int(longer.max())
-    plan = plan_epoch(seed, 0, source_lengths, target_lengths, update_tokens, whole)
-    updates = [rows for (rows,) in plan]
+    updates, longer = plan.updates, plan.longer
     sizes = [len(rows) * int(longer[rows].max()) for rows in updates]
     candidates = [
         updates[sizes.index(max(sizes))],

@@ -26,18 +26,28 @@ class TrainingPairs:
             if num_bytes > LARGEST_SHARE_OF_MEMORY * free:
                 logger.info("data         stays on the host: %.1f GB", num_bytes / 1e9)
                 self.device = torch.device("cpu")
+        self.plain = dataset
         self._set(dataset)
 
     def __len__(self) -> int:
         return len(self.selected)
 
-    def enter(self, epoch: int) -> None:
-        """Become the pairs of an epoch."""
+    def segment(self, epoch: int) -> Dataset:
+        """Return the text as it is segmented in an epoch, on the host; nothing else decides but the epoch."""
+        return self.plain
+
+    def enter(self, dataset: Dataset) -> None:
+        """Become the pairs of an epoch, of the text that `segment` returned."""
+        if dataset is not self.current:
+            self._set(dataset)
+
+    def lengths_of(self, dataset: Dataset) -> tuple[Int64Array, Int64Array]:
+        """Return the lengths of both sides of the pairs in a text that `segment` returned."""
+        return dataset.source.lengths[self.selected] + 1, dataset.target.lengths[self.selected] + 1
 
     def _set(self, dataset: Dataset) -> None:
-        self.dataset = dataset.to(self.device)
-        self.source_lengths = dataset.source.lengths[self.selected] + 1
-        self.target_lengths = dataset.target.lengths[self.selected] + 1
+        self.current, self.dataset = dataset, dataset.to(self.device)
+        self.source_lengths, self.target_lengths = self.lengths_of(dataset)
 
 
 class SampledPairs(TrainingPairs):
@@ -55,16 +65,11 @@ class SampledPairs(TrainingPairs):
     ) -> None:
         refuse_unsampled(tokenizer)
         super().__init__(dataset, selected, device)
-        self.plain, self.tokenizer = dataset, tokenizer
-        self.alpha, self.seed, self.max_length = alpha, seed, max_length
-        self.epoch: int | None = None
+        self.tokenizer, self.alpha, self.seed, self.max_length = tokenizer, alpha, seed, max_length
 
-    def enter(self, epoch: int) -> None:
+    def segment(self, epoch: int) -> Dataset:
         """Draw the segmentation of an epoch; what is drawn depends on seed and epoch alone."""
-        if epoch != self.epoch:
-            self.epoch = epoch
-            drawn = sample_dataset(self.plain, self.tokenizer, self.alpha, self.seed, epoch, self.max_length)
-            self._set(drawn)
+        return sample_dataset(self.plain, self.tokenizer, self.alpha, self.seed, epoch, self.max_length)
 
 
 def training_pairs(

@@ -4,13 +4,14 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 import torch
 from tqdm import tqdm
 
 from nmt.config import TrainSettings
-from nmt.data.batching import Update, plan_epoch
+from nmt.data.batching import Plan, Update
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset
 from nmt.data.tokenizer import Tokenizer
@@ -23,6 +24,7 @@ from nmt.tracking.build import figures_of
 from nmt.tracking.interface import NoTracker, Tracker
 from nmt.tracking.system import SystemFigures
 from nmt.training.checkpoint import Progress, last_checkpoint, load_checkpoint, save_checkpoint
+from nmt.training.epochs import Epochs
 from nmt.training.figures import Window
 from nmt.training.interruption import Interruption
 from nmt.training.max_tokens import find_max_tokens
@@ -58,6 +60,7 @@ class Trainer:
         self.settings, self.run, self.tokenizer = settings, run, tokenizer
         self.device, self.dtype = device, dtype
         self.pairs = pairs
+        self.epochs = Epochs(pairs, settings.seed, settings.training.update_tokens)
         self.step = TrainingStep(settings, model, tokenizer, pairs, device, dtype)
         self.model = self.step.model
         self.validation_text, self.validation_dataset = validation
@@ -79,37 +82,24 @@ class Trainer:
         self.metrics.cut(self.progress.update)
         logger.info("resumed from update %d", self.progress.update)
 
-    def plan(self, epoch: int) -> list[Update]:
-        """Return the updates of an epoch."""
-        limits = self.settings.training
-        self.pairs.enter(epoch)
-        return plan_epoch(
-            self.settings.seed,
-            epoch,
-            self.pairs.source_lengths,
-            self.pairs.target_lengths,
-            limits.update_tokens,
-            self.max_tokens,
-        )
+    def plan(self, epoch: int) -> Plan:
+        """Return the updates of an epoch, and have the pairs be those of it."""
+        plan = self.epochs.enter(epoch)
+        return plan.within(self._find_max_tokens(plan))
 
     @property
     def max_tokens(self) -> int:
-        """What fits in memory at once, in padded tokens of the longer side.
+        """What fits in memory at once, in padded tokens of the longer side."""
+        return self.plan(self.progress.epoch).max_tokens
 
-        Under `auto`, what was found when it was first asked for; the run keeps it.
-        """
+    def _find_max_tokens(self, plan: Plan) -> int:
+        """Return what fits; under `auto`, what was found when it was first asked for: the run keeps it."""
         given = self.settings.training.max_tokens
         if given != "auto":
             return given
         if self.progress.max_tokens is None:
-            self.progress.max_tokens = find_max_tokens(
-                self.settings.seed,
-                self.pairs.source_lengths,
-                self.pairs.target_lengths,
-                self.settings.training.update_tokens,
-                self.step.fits,
-                MAX_TOKENS_ON_CPU if self.device.type == "cpu" else None,
-            )
+            at_most = MAX_TOKENS_ON_CPU if self.device.type == "cpu" else None
+            self.progress.max_tokens = find_max_tokens(plan, self.step.fits, at_most)
         return self.progress.max_tokens
 
     def reason_to_stop(self) -> str | None:
@@ -133,7 +123,7 @@ class Trainer:
         limits, progress = self.settings.training, self.progress
         started, seconds_before = time.monotonic(), progress.seconds
         bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=None)
-        with bar, recordable_stream(self.device):
+        with bar, recordable_stream(self.device), closing(self.epochs):
             self.step.compile(lambda: self.plan(progress.epoch)[0][0])
             with Interruption() as interruption:
                 for update in self._updates():
@@ -195,22 +185,19 @@ class Trainer:
         """Yield the updates from the present position in the plan on, and move the position."""
         progress = self.progress
         while True:
-            max_tokens, updates = self.max_tokens, self.plan(progress.epoch)
+            updates = self.plan(progress.epoch)
             if progress.position >= len(updates):
                 raise RunError(
                     f"data: the text that the run began with is needed to go on; got {len(updates)} updates an "
                     f"epoch, and the run was at {progress.position}"
                 )
-            while progress.position < len(updates):
-                if self.max_tokens != max_tokens:  # the same updates, in smaller parts
-                    max_tokens, updates = self.max_tokens, self.plan(progress.epoch)
-                update = updates[progress.position]
-                progress.position += 1
-                if progress.position == len(updates):
-                    progress.epoch, progress.position = progress.epoch + 1, 0
-                    yield update
-                    break
-                yield update
+            if self.settings.training.max_updates - progress.update > len(updates) - progress.position:
+                self.epochs.begin_next()
+            update = updates[progress.position]
+            progress.position += 1
+            if progress.position == len(updates):
+                progress.epoch, progress.position = progress.epoch + 1, 0
+            yield update
 
     def _log_training(self, bar: Any) -> None:
         seconds_per_update = self.window.seconds_per_update()

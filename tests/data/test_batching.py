@@ -1,5 +1,6 @@
 """Batches: what a plan promises, and what a batch holds."""
 
+import itertools
 import os
 from pathlib import Path
 
@@ -38,6 +39,44 @@ def test_a_plan_holds_every_pair_once_within_its_budgets(pairs, update_tokens, m
         assert target[rows_of_update].sum() <= update_tokens or len(rows_of_update) == 1
         for rows in update:
             assert max(source[rows].max(), target[rows].max()) * len(rows) <= max_tokens or len(rows) == 1
+
+
+def halved(pairs, num_parts, update_tokens):
+    """Cut pairs (index, source length, target length) as a k-d tree would, with Python's own sort."""
+    num_tokens = sum(target for _, _, target in pairs)
+    if num_parts == 1 and num_tokens > update_tokens:
+        num_parts = 2
+    if num_parts == 1 or len(pairs) == 1:
+        return [[index for index, _, _ in pairs]]
+    cuts = []
+    for side in (1, 2):
+        ordered = sorted(pairs, key=lambda pair: pair[side])
+        ends = list(itertools.accumulate(target for _, _, target in ordered))
+        middle = sum(end < num_tokens * (num_parts // 2) / num_parts for end in ends)
+        middle = min(max(middle, 1), len(pairs) - 1)
+        halves = ordered[:middle], ordered[middle:]
+        cells = sum(
+            len(half) * (max(source for _, source, _ in half) + max(target for _, _, target in half))
+            for half in halves
+        )
+        cuts.append((cells, side, halves))
+    _, _, (left, right) = min(cuts)
+    num_left = num_parts // 2
+    return [*halved(left, num_left, update_tokens), *halved(right, num_parts - num_left, update_tokens)]
+
+
+@settings(deadline=None)
+@given(lengths_of_pairs, st.integers(61, 300), st.sampled_from([1, 5, 1200]))
+def test_a_plan_is_that_of_a_tree_cut_by_hand(pairs, update_tokens, scale):
+    pairs = [(scale * source, target) for source, target in pairs]  # in one byte, in two, in four
+    source, target = sides(pairs)
+    generator = np.random.Generator(np.random.PCG64([1, 2]))
+    order = generator.permutation(len(pairs))
+    num_parts = -(-int(target.sum()) // int(max(1.0, update_tokens - target.mean())))
+    parts = halved([(int(i), int(source[i]), int(target[i])) for i in order], num_parts, update_tokens)
+    expected = [parts[i] for i in generator.permutation(len(parts))]
+    plan = plan_epoch(1, 2, source, target, update_tokens, 10**9)
+    assert [rows.tolist() for rows in plan.updates] == expected
 
 
 def test_a_plan_depends_on_seed_and_epoch_alone():

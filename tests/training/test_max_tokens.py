@@ -9,6 +9,7 @@ from nmt.training.max_tokens import find_max_tokens
 GENERATOR = np.random.Generator(np.random.PCG64(3))
 SOURCE, TARGET = (GENERATOR.integers(2, 40, 500) for _ in range(2))
 LONGER = np.maximum(SOURCE, TARGET)
+PLAN = plan_epoch(1, 0, SOURCE, TARGET, update_tokens=1000, max_tokens=1)
 
 
 def padded(rows):
@@ -18,15 +19,15 @@ def padded(rows):
 @pytest.mark.parametrize("room", [100, 300, 1000, 10**9])
 @pytest.mark.parametrize("at_most", [None, 512])
 def test_what_is_found_fits_and_twice_as_much_would_not(room, at_most):
-    found = find_max_tokens(1, SOURCE, TARGET, 1000, lambda rows: padded(rows) <= room, at_most)
-    micro_batches = [rows for update in plan_epoch(1, 0, SOURCE, TARGET, 1000, found) for rows in update]
+    found = find_max_tokens(PLAN, lambda rows: padded(rows) <= room, at_most)
+    micro_batches = [rows for update in PLAN.within(found) for rows in update]
     assert max(map(padded, micro_batches)) <= room
     assert at_most is None or found <= at_most
-    updates = plan_epoch(1, 0, SOURCE, TARGET, 1000, 2 * found)
+    updates = PLAN.within(2 * found)
     is_whole = all(len(update) == 1 for update in updates)
     does_not_fit = any(padded(rows) > room for update in updates for rows in update)
     assert does_not_fit or is_whole or 2 * found > (at_most or np.inf)
 
 
 def test_where_not_even_one_sentence_fits_the_smallest_is_tried_all_the_same():
-    assert find_max_tokens(1, SOURCE, TARGET, 1000, lambda rows: False, None) <= LONGER.max()
+    assert find_max_tokens(PLAN, lambda rows: False, None) <= LONGER.max()

@@ -1,0 +1,125 @@
+"""The plan of each epoch: made once, and that of the next while the present one trains."""
+
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from multiprocessing.context import ForkProcess
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import torch
+
+from nmt.data.batching import Plan, plan_epoch
+from nmt.data.dataset import Dataset, Ids
+from nmt.decoding.workers import can_fork, fork
+from nmt.training.pairs import TrainingPairs
+
+# Seconds that laying out an epoch takes before it is worth a process of its own.
+WORTH_A_PROCESS = 0.5
+
+
+class Epoch(NamedTuple):
+    """What training needs of an epoch: its text as it is segmented there, and its updates."""
+
+    dataset: Dataset
+    plan: Plan
+
+
+class Epochs:
+    """Lays out one epoch after the other.
+
+    Segmenting and planning millions of pairs takes seconds to minutes, in which a GPU would wait. On Linux the next
+    epoch is therefore laid out by a fork of this process, which shares the text and writes what it found into an
+    unnamed file. A thread would compete for Python's lock with the training loop.
+    """
+
+    def __init__(self, pairs: TrainingPairs, seed: int, update_tokens: int) -> None:
+        self.pairs, self.seed, self.update_tokens = pairs, seed, update_tokens
+        self._number: int | None = None
+        self._plan: Plan | None = None
+        self._seconds = 0.0  # that the epoch at hand took to lay out
+        self._ahead: _Ahead | None = None
+
+    def enter(self, number: int) -> Plan:
+        """Have the pairs be those of epoch `number`, and return its plan."""
+        if self._plan is None or number != self._number:
+            epoch = self._take_ahead(number)
+            if epoch is None:
+                began = time.monotonic()
+                epoch = self._lay_out(number)
+                self._seconds = time.monotonic() - began
+            self.pairs.enter(epoch.dataset)
+            self._number, self._plan = number, epoch.plan
+        return self._plan
+
+    def begin_next(self) -> None:
+        """Have the next epoch laid out meanwhile, if that takes long and has not begun yet."""
+        is_worth_it = self._seconds > WORTH_A_PROCESS and can_fork()
+        if is_worth_it and self._ahead is None and self._number is not None:
+            with suppress(OSError):  # without another process it is laid out when its turn comes
+                self._ahead = _Ahead(self, self._number + 1)
+
+    def close(self) -> None:
+        """End what was begun."""
+        self._take_ahead(None)
+
+    def _take_ahead(self, number: int | None) -> Epoch | None:
+        """Return what was laid out ahead, if it is epoch `number` and came out well."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is None:
+            return None
+        with ahead.file:
+            if ahead.number != number:
+                ahead.process.kill()
+            ahead.process.join()
+            is_usable = ahead.number == number and ahead.process.exitcode == 0
+            return _read(ahead.file, self.pairs.plain) if is_usable else None
+
+    def _lay_out(self, number: int) -> Epoch:
+        dataset = self.pairs.segment(number)
+        source_lengths, target_lengths = self.pairs.lengths_of(dataset)
+        plan = plan_epoch(
+            self.seed, number, source_lengths, target_lengths, self.update_tokens, self.update_tokens
+        )
+        return Epoch(dataset, plan)
+
+
+class _Ahead:
+    """An epoch that a process is laying out."""
+
+    def __init__(self, epochs: Epochs, number: int) -> None:
+        self.number = number
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115  it is read when the process has ended
+        self.process: ForkProcess = fork(_write, epochs, number, self.file)
+
+
+def _write(epochs: Epochs, number: int, file: IO[bytes]) -> None:
+    """Lay out an epoch into a file; a failure, such as a full disk, only has the parent do it again itself."""
+    try:
+        dataset, plan = epochs._lay_out(number)
+        arrays: dict[str, Any] = {
+            "rows": np.concatenate(plan.updates),
+            "ends": np.cumsum([len(rows) for rows in plan.updates])[:-1],
+            "longer": plan.longer,
+        }
+        if dataset is not epochs.pairs.plain:
+            for name, ids in (("source", dataset.source), ("target", dataset.target)):
+                arrays |= {f"{name}_tokens": ids.tokens.numpy(), f"{name}_offsets": ids.offsets}
+        np.savez(file, allow_pickle=False, **arrays)
+        file.flush()
+    except (OSError, MemoryError):
+        sys.exit(1)
+
+
+def _read(file: IO[bytes], plain: Dataset) -> Epoch:
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as arrays:
+        dataset = plain
+        if "source_tokens" in arrays:
+            source, target = (
+                Ids(torch.from_numpy(arrays[f"{name}_tokens"]), arrays[f"{name}_offsets"])
+                for name in ("source", "target")
+            )
+            dataset = Dataset(source, target)
+        return Epoch(dataset, Plan(np.split(arrays["rows"], arrays["ends"]), arrays["longer"], max_tokens=1))
