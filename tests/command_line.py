@@ -12,6 +12,7 @@ from pathlib import Path
 
 COMMAND = [sys.executable, "-W", "error::SyntaxWarning", "-m", "nmt"]
 READ_AT_START = ("PYTHON", "SACREBLEU")
+SCRIPTS = Path(__file__).parent.parent / "scripts"
 NOTHING_MORE: Mapping[str, str] = {}
 FORKING = multiprocessing.get_context("forkserver")
 FORKING.set_forkserver_preload(["nmt.assessment", "nmt.commands", "nmt.composition", "nmt.translation"])
@@ -24,38 +25,69 @@ def run_command(
     environment: Mapping[str, str] = NOTHING_MORE,
     timeout: float = 100,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run one command in a folder. Raises TimeoutExpired after `timeout` seconds, when it is ended.
+    """Run one command in a folder. Raises TimeoutExpired after `timeout` seconds, when it is ended."""
+    return _run(None, arguments, folder, stdin, environment, timeout)
+
+
+def run_script(
+    name: str,
+    arguments: Sequence[str | Path],
+    folder: Path,
+    environment: Mapping[str, str] = NOTHING_MORE,
+    timeout: float = 200,
+) -> subprocess.CompletedProcess[str]:
+    """Run `scripts/NAME.py` in a folder. Raises TimeoutExpired after `timeout` seconds, when it is ended."""
+    done = _run(SCRIPTS / f"{name}.py", list(map(str, arguments)), folder, b"", environment, timeout)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def _run(
+    script: Path | None,
+    arguments: Sequence[str],
+    folder: Path,
+    stdin: bytes,
+    environment: Mapping[str, str],
+    timeout: float,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a script, or the command line where there is none.
 
     What is read of an environment only while Python and the libraries start is given to a fresh interpreter.
     """
+    words = [*(COMMAND if script is None else [sys.executable, str(script)]), *arguments]
     if any(name.startswith(READ_AT_START) for name in environment):
         return subprocess.run(
-            [*COMMAND, *arguments], input=stdin, capture_output=True, cwd=folder, timeout=timeout,
-            env={**os.environ, **environment}, check=False,
+            words, input=stdin, capture_output=True, cwd=folder, timeout=timeout, check=False,
+            env={**os.environ, **environment},
         )  # fmt: skip
     with tempfile.TemporaryDirectory() as name:
         streams = [Path(name, stream) for stream in ("stdin", "stdout", "stderr")]
         streams[0].write_bytes(stdin)
         process = FORKING.Process(
-            target=_become, args=(list(arguments), folder, {**os.environ, **environment}, streams)
+            target=_become, args=(script, list(arguments), folder, {**os.environ, **environment}, streams)
         )
         process.start()
         process.join(timeout)
         if process.exitcode is None:
             process.kill()
             process.join()
-            raise subprocess.TimeoutExpired([*COMMAND, *arguments], timeout)
+            raise subprocess.TimeoutExpired(words, timeout)
         output, error = (stream.read_bytes() for stream in streams[1:])
-        return subprocess.CompletedProcess([*COMMAND, *arguments], process.exitcode, output, error)
+        return subprocess.CompletedProcess(words, process.exitcode, output, error)
 
 
-def _become(arguments: list[str], folder: Path, environment: dict[str, str], streams: list[Path]) -> None:
-    """Go on as `python -m nmt` with these arguments would."""
+def _become(
+    script: Path | None, arguments: list[str], folder: Path, environment: dict[str, str], streams: list[Path]
+) -> None:
+    """Go on as `python SCRIPT` with these arguments would, or as `python -m nmt` where there is no script."""
     os.chdir(folder)
     os.environ.update(environment)
     for number, path in enumerate(streams):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
-    sys.argv = ["nmt", *arguments]
+    sys.argv = [str(script or "nmt"), *arguments]
     warnings.simplefilter("error", SyntaxWarning)
-    runpy.run_module("nmt", run_name="__main__", alter_sys=True)
+    if script is None:
+        runpy.run_module("nmt", run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, str(script.parent))
+        runpy.run_path(str(script), run_name="__main__")

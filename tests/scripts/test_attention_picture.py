@@ -1,14 +1,10 @@
 """The picture of attention: a heat map for each run, with the tokens that were read and written."""
 
-import subprocess
-import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from command_line import run_command
+from command_line import run_command, run_script
 
-SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "attention_picture.py"
 SENTENCE = "Der Hund schläft."
 MARKS = str.maketrans("", "", "·␣▁")  # of where words begin and go on
 
@@ -23,8 +19,7 @@ def draw(trained_run, tmp_path_factory, tiny_training):
         assert done.returncode == 0, done.stderr.decode()
 
     def run(*runs):
-        command = [sys.executable, str(SCRIPT), "--sentence", SENTENCE, "--svg", "out.svg", *runs]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        done = run_script("attention_picture", ["--sentence", SENTENCE, "--svg", "out.svg", *runs], folder)
         return done, folder / "out.svg"
 
     return run

@@ -1,13 +1,10 @@
 """The benchmarks run, and what they count is right; how fast anything is, no test says."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from command_line import SCRIPTS, run_script
 
-SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
 TINY = ("model.d_model=16", "model.d_ff=16", "model.num_heads=2", "training.update_tokens=64")
 
 
@@ -22,9 +19,9 @@ def ids(tmp_path):
 @pytest.mark.parametrize("model", ["transformer", "attention"])
 def test_training_on_fixed_work_gives_its_figures(model, ids):
     sizes = TINY if model == "transformer" else ("model.d_hidden=8", "training.update_tokens=64")
-    command = [sys.executable, SCRIPTS / "benchmark_training.py", "--ids", ids, "--json", ids / "out.json"]
-    command += ["--updates", "2", "--repeats", "2", f"model={model}", *sizes, "precision=float32"]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    arguments = ["--ids", ids, "--json", "out.json", "--updates", "2", "--repeats", "2"]
+    done = run_script("benchmark_training", [*arguments, f"model={model}", *sizes, "precision=float32"], ids)
+    assert done.returncode == 0, done.stderr
     figures = json.loads((ids / "out.json").read_text())
     assert figures["target_tokens_per_second"] > 0
     assert figures["precision"] == "float32"

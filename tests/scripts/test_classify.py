@@ -2,31 +2,18 @@
 
 import csv
 import json
-import os
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
+from command_line import SCRIPTS, run_script
 
-SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
 FILLERS = ["the", "old", "man", "saw", "a", "small", "dog", "and", "some", "birds", "near", "our", "house"]
 
 
 def run(folder, *arguments, code=0):
     environment = {"OMP_NUM_THREADS": "1", "HF_HOME": str(folder / "hub"), "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, SCRIPTS / "classify.py", *arguments]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, **environment},
-        check=False,
-    )
+    done = run_script("classify", arguments, folder, environment)
     assert done.returncode == code, done.stderr
     return done
 

@@ -1,28 +1,16 @@
 """The forecaster learns what can be forecast, nothing of what cannot, and never sees the future."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run_script
 
-SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "forecast.py"
 NAIVE = ("of no change", "of the mean of training")
 
 
 def run(folder, *arguments, code=0, **environment):
-    done = subprocess.run(
-        [sys.executable, SCRIPT, *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-        check=False,
-    )
+    done = run_script("forecast", arguments, folder, {"OMP_NUM_THREADS": "1", **environment})
     assert done.returncode == code, done.stderr
     return done
 
