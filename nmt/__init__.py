@@ -8,5 +8,9 @@ from importlib.metadata import version
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 # oneDNN compiles a kernel for each shape that it meets and keeps 1,024 of them; recurrent models meet more.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "4096")
+# A thread that waits for another one spins for some milliseconds in GNU OpenMP before it sleeps. Where other programs
+# want the cores, that is the time in which the thread it waits for could run: two trainings at once would crawl.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 __version__ = version("nmt")

@@ -17,8 +17,8 @@ from nmt.training.trainer import Trainer
 
 # Epochs of a few updates, updates of a few batches, and intervals that do not meet.
 SMALL_RUN = (
-    "data.num_train=120", "data.num_validation=6", "data.num_test=4", "tokenizer.vocabulary_size=120",
-    "training.update_tokens=900", "training.max_tokens=300", "training.max_updates=9", "training.checkpoint_every=2",
+    "data.num_train=240", "data.num_validation=6", "data.num_test=4", "tokenizer.vocabulary_size=200", "data.max_length=24",
+    "training.update_tokens=450", "training.max_tokens=150", "training.max_updates=9", "training.checkpoint_every=2",
     "training.validate_every=5", "training.log_every=3", "training.patience=null", "training.keep_checkpoints=20",
     "decoding.beam_size=1", "device=cpu", "precision=float32",
 )  # fmt: skip
