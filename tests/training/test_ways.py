@@ -40,7 +40,7 @@ WAYS = {
     "tokenizer": ("bpe", "unigram"),
     "training.ema_decay": ("null", "0.9"),
     "training.freeze": ("[]", "[encoder]"),
-    "training.max_tokens": ("1000", "60"),
+    "training.max_tokens": ("1000", "40"),
     "training.label_smoothing": ("0", "0.1"),
 }
 REFUSED = {
@@ -53,15 +53,15 @@ SAMPLES_SOON = "teacher_forcing.num_updates=4"
 def make_trainer(ways, folder):
     overrides = [*MODELS[ways["model"]], *(f"{key}={value}" for key, value in ways.items() if key != "model")]
     small = [
-        "data.num_train=40", "data.num_validation=5", "data.num_test=5", "tokenizer.vocabulary_size=100",
-        "training.update_tokens=400", "schedule=constant",
+        "data.num_train=300", "data.num_validation=5", "data.num_test=5", "tokenizer.vocabulary_size=200",
+        "training.update_tokens=240", "schedule=constant",
         *([] if ways["teacher_forcing"] == "constant" else [SAMPLES_SOON]),
     ]  # fmt: skip
     settings = check(TrainSettings, compose(Command.TRAIN, [*small, *overrides], None).values)
     corpus = load_corpus(settings.data)
     tokenizer = obtain_tokenizer(settings.tokenizer, corpus.train)
     dataset, device = load_dataset(corpus.train, tokenizer), torch.device("cpu")
-    selected, _ = select_pairs(dataset, 100)
+    selected, _ = select_pairs(dataset, 22)
     torch.manual_seed(0)
     model = build_model(settings.model, tokenizer)
     freeze(model, settings.training.freeze)
