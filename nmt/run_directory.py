@@ -1,8 +1,6 @@
 """Reading a run directory: settings, tokenizer and weights, each checked before it is used."""
 
 import contextlib
-import json
-import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,15 +15,8 @@ from nmt.files import read_json, read_plain, require_plain
 from nmt.migration import FORMAT, migrate
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
-from nmt.weights import (
-    MANIFEST,
-    average,
-    file_facts,
-    read_shapes,
-    read_tensors,
-    require_shapes,
-    set_parameters,
-)
+from nmt.storage import MANIFEST, difference, to_json, write_atomically
+from nmt.weights import average, read_shapes, read_tensors, require_shapes, set_parameters
 
 CONFIG = "config.json"
 MODEL_WEIGHTS = "model.safetensors"
@@ -112,8 +103,8 @@ class RunDirectory:
         models = [read_plain(path, MAX_TOKENIZER_BYTES) for path in paths]
         for manifest in self._manifests():
             for path in paths:
-                facts = file_facts(path)
-                if manifest.get(path.name, facts) != facts:  # older manifests say nothing of it
+                # Older manifests say nothing of it.
+                if path.name in manifest and difference(path, manifest[path.name]):
                     raise RunError(f"run: an undamaged tokenizer is needed; got {path}, which has changed")
         try:
             return Tokenizer.of_models(*models)
@@ -180,20 +171,6 @@ def require_weights(settings: ModelSettings, tokenizer: Tokenizer, folders: Iter
         require_shapes(expected, read_shapes(folder / MODEL_WEIGHTS), folder)
 
 
-def to_json(value: Mapping[str, Any]) -> bytes:
-    """Return JSON text for people and programs; floats that JSON does not know become null."""
-    return (json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def finite(value: Any) -> Any:
-    """Return a value for JSON, in which null stands for what is no finite number."""
-    if isinstance(value, Mapping):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def require_new_file(key: str, path: str | None, overwrite: bool) -> None:
     """Raise DataError, of `key`, for a file that is there and not to be replaced, or that has no folder to be in."""
     if path is None:
@@ -202,27 +179,3 @@ def require_new_file(key: str, path: str | None, overwrite: bool) -> None:
         raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")
     if not Path(path).absolute().parent.is_dir():
         raise DataError(f"{key}: a file in an existing folder is needed; got {path}")
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name, flush it to the disk, and give it its name, for good as well."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        flush_folder(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def flush_folder(path: Path) -> None:
-    """Have the names in a folder on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -17,6 +17,7 @@ from nmt.evaluation.tables import layout
 from nmt.files import read_json
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import MODEL_WEIGHTS, RunDirectory
+from nmt.storage import file_facts
 from nmt.training.checkpoint import saved_progress
 from nmt.training.record import (
     RECORD,
@@ -31,7 +32,6 @@ from nmt.training.record import (
     tokenizer_hashes,
 )
 from nmt.training.validation import evaluate_model, translate_text, validation_search
-from nmt.weights import file_facts
 
 # What of an evaluation is a figure that can be compared.
 MAX_FIGURES = 20

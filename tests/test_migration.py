@@ -7,7 +7,7 @@ import safetensors.torch
 
 from nmt.migration import FORMAT, current_name, migrate
 from nmt.run_directory import MODEL_WEIGHTS, TRAINING_TENSORS
-from nmt.weights import MANIFEST, file_facts
+from nmt.storage import MANIFEST, file_facts
 
 # What format 1 did not know.
 NEW_OF_MODEL = (

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import HubData
-from nmt.data.cache import cached_folder, content_key
+from nmt.data.cache import cached_folder, entry_name
 from nmt.data.lines import read_lines
 from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of
 from nmt.errors import DataError, UserError
@@ -47,18 +47,18 @@ def _load_split(settings: HubData, opened: Callable[[], Any], role: str, split: 
                 source.write(f"{one}\n")
                 target.write(f"{other}\n")
 
-    folder = cached_folder(f"hub-{_key(settings, split, limit)}", make)
+    folder = cached_folder(_entry(settings, split, limit), make)
     return read_lines(str(folder / "source"), "data.path"), read_lines(str(folder / "target"), "data.path")
 
 
-def _key(settings: HubData, split: str, limit: int | None) -> str:
+def _entry(settings: HubData, split: str, limit: int | None) -> str:
     """Name what is streamed: by the data set, and by size and time of local files, which may change."""
     chosen = settings.model_dump(
         mode="json", include={"path", "name", "revision", "data_files", "source_column", "target_column"}
     )
     found = [(path, os.stat(path)) for path in _local_files(settings)]
     facts = [[os.path.abspath(path), status.st_size, status.st_mtime_ns] for path, status in found]
-    return content_key(json.dumps([chosen, split, limit, facts], sort_keys=True))
+    return entry_name("hub", json.dumps([chosen, split, limit, facts], sort_keys=True))
 
 
 def _local_files(settings: HubData) -> list[str]:

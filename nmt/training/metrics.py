@@ -8,7 +8,8 @@ from typing import Any
 
 from nmt.errors import RunError
 from nmt.files import parse_json, read_plain
-from nmt.run_directory import RunDirectory, finite, write_atomically
+from nmt.run_directory import RunDirectory
+from nmt.storage import finite, write_atomically
 
 # Of the lines that are read at once: a million updates make 20,000 lines of 300 bytes.
 MAX_BYTES = 1 << 26

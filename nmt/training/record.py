@@ -26,9 +26,9 @@ from nmt.data.corpus import Corpus, ParallelText
 from nmt.errors import RunError, SettingsError
 from nmt.evaluation.scoring import Evaluation
 from nmt.files import read_json
-from nmt.run_directory import MODEL_WEIGHTS, RunDirectory, to_json, write_atomically
+from nmt.run_directory import MODEL_WEIGHTS, RunDirectory
+from nmt.storage import file_facts, to_json, write_atomically
 from nmt.training.checkpoint import saved_progress
-from nmt.weights import file_facts
 
 logger = logging.getLogger(__name__)
 
