@@ -41,10 +41,11 @@ class RunDirectory:
         Links, pipes and the like in it are refused at once, so that nothing in it leads elsewhere.
         """
         if name == "last" and not Path(name).exists():
-            configs = sorted(OUTPUTS.glob(f"**/{CONFIG}"), key=lambda path: path.stat().st_mtime)
-            if not configs:
+            configs = filter(_is_of_a_run, OUTPUTS.glob(f"**/{CONFIG}"))
+            newest = max(configs, key=lambda path: path.stat().st_mtime, default=None)
+            if newest is None:
                 raise RunError(f"{key}: a run under {OUTPUTS}/ is needed for `last`; got none")
-            name = str(configs[-1].parent)
+            name = str(newest.parent)
         run = cls(name)
         if not run.config_path.is_file():
             what = "a folder without " + CONFIG if run.path.is_dir() else "no such folder"
@@ -162,6 +163,14 @@ class RunDirectory:
         weights = average([read_tensors(folder / MODEL_WEIGHTS) for folder in folders])
         set_parameters(model, weights, folders[-1])
         return model, tokenizer
+
+
+def _is_of_a_run(config: Path) -> bool:
+    """Whether a file is the settings of a run, perhaps damaged: that of an exported model has the same name."""
+    try:
+        return "format" in read_json(config)
+    except RunError:
+        return True
 
 
 def require_weights(settings: ModelSettings, tokenizer: Tokenizer, folders: Iterable[Path]) -> None:
