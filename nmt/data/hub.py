@@ -88,14 +88,19 @@ def _pairs(
         for batch in rows.iter(ROWS_AT_ONCE):
             for values in zip(*batch.values(), strict=True):
                 number += 1
-                yield sides_of(dict(zip(batch, values, strict=True)), columns, f"{where}, row {number}")
+                row = dict(zip(batch, values, strict=True))
+                yield sides_of(row, columns, f"data.{role}_split", f"{where}, row {number}")
     except UserError:
         raise
     except Exception as error:  # the library raises whatever its loaders, its cache and the network do
-        reason = (str(error).strip() or type(error).__name__).split("\n")[0]
+        reason = ": ".join(_first_line(one) for one in (error, error.__cause__) if one is not None)
         raise DataError(f"data.path: a data set is needed; got {settings.path}: {reason}") from None
     if not number:
         raise DataError(f"data.{role}_split: text is needed; got none in {split}")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).split("\n")[0]
 
 
 def _open(settings: HubData) -> Any:

@@ -28,7 +28,7 @@ def make_page(folder, model, tokenizer, decoding):
     folder.mkdir()
     write_model(folder, model, tokenizer)
     text = ParallelText(LINES, ["abc"] * len(LINES))
-    evaluation = EvaluationSettings(lowercase=False, tokenize="13a")
+    evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     comparison = compare(folder, model, tokenizer, text, decoding, evaluation, "float32")
     page = readme("mine", "best", tokenizer, decoding, comparison, model.max_positions)
     return comparison, page
