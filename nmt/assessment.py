@@ -26,7 +26,8 @@ from nmt.evaluation.tables import (
     evaluation_table,
     rows_as_dict,
 )
-from nmt.run_directory import RunDirectory, require_new_file, to_json, write_atomically
+from nmt.run_directory import RunDirectory, require_new_file
+from nmt.storage import to_json, write_atomically
 from nmt.training.validation import evaluation_of, text_loss, translate_text
 from nmt.translation import known_tags
 

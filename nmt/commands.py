@@ -13,7 +13,8 @@ from nmt.export.comparison import compare
 from nmt.export.folder import check_output, new_folder, write_model
 from nmt.export.readme import readme
 from nmt.export.specification import load_ctranslate2
-from nmt.run_directory import RunDirectory, write_atomically
+from nmt.run_directory import RunDirectory
+from nmt.storage import write_atomically
 from nmt.training.estimate import plan
 from nmt.training.session import train
 

@@ -18,6 +18,8 @@ from nmt.errors import RunError
 
 # Settings take kilobytes; a header of weights about 100 bytes for each of some hundred tensors.
 MAX_JSON_BYTES = 1 << 22
+# Figures of an update take 300 bytes, a trial of a search some hundred.
+MAX_LINE_BYTES = 1 << 20
 # Settings nest four deep, folders of a run three.
 MAX_JSON_DEPTH = 16
 MAX_FOLDER_DEPTH = 16
@@ -63,10 +65,35 @@ def read_plain(path: Path, max_bytes: int) -> bytes:
         with open_plain(path) as file:
             content = file.read(max_bytes + 1)
     except OSError as error:
-        raise RunError(f"run: a readable {path.name} is needed; got {path}: {error.strerror}") from None
+        raise _unreadable(path, error) from None
     if len(content) > max_bytes:
         raise RunError(f"run: {path.name} of at most {max_bytes} bytes is needed; got more in {path}")
     return content
+
+
+def read_whole_lines(path: Path) -> Iterator[tuple[bytes, int]]:
+    """Yield each line of a plain file that has its end, and the byte behind it; a torn last line does not count.
+
+    Raises RunError for a file that cannot be read, or a line that is too long: what has no ends may have no end.
+    """
+    end = 0
+    try:
+        with open_plain(path) as file:
+            while line := file.readline(MAX_LINE_BYTES + 1):
+                if len(line) > MAX_LINE_BYTES:
+                    raise RunError(
+                        f"run: lines of at most {MAX_LINE_BYTES} bytes are needed; got more in {path}, "
+                        f"behind byte {end}"
+                    )
+                if line.endswith(b"\n"):
+                    end += len(line)
+                    yield line, end
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> RunError:
+    return RunError(f"run: a readable {path.name} is needed; got {path}: {error.strerror}")
 
 
 def read_json(path: Path) -> dict[str, Any]:

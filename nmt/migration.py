@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-FORMAT = 4
-# What came with formats 2 to 4, at the values that do what formats before did.
+FORMAT = 5
+# What came with formats 2 to 5, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -72,6 +72,8 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
     changed = {"model": model, "training": ADDED_TO_TRAINING | training, "format": FORMAT}
     if isinstance(data := config.get("data"), dict):
         changed["data"] = ADDED_TO_DATA | (ADDED_TO_HUB if data.get("kind") == "hub" else {}) | data
+    if isinstance(evaluation := config.get("evaluation"), dict):
+        changed["evaluation"] = {"ter_case_sensitive": evaluation.get("lowercase") is False} | evaluation
     return ADDED | dict(config) | changed
 
 

@@ -1,8 +1,6 @@
 """Reading a run directory: settings, tokenizer and weights, each checked before it is used."""
 
 import contextlib
-import json
-import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,15 +15,8 @@ from nmt.files import read_json, read_plain, require_plain
 from nmt.migration import FORMAT, migrate
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
-from nmt.weights import (
-    MANIFEST,
-    average,
-    file_facts,
-    read_shapes,
-    read_tensors,
-    require_shapes,
-    set_parameters,
-)
+from nmt.storage import MANIFEST, difference, to_json, write_atomically
+from nmt.weights import average, read_shapes, read_tensors, require_shapes, set_parameters
 
 CONFIG = "config.json"
 MODEL_WEIGHTS = "model.safetensors"
@@ -50,10 +41,11 @@ class RunDirectory:
         Links, pipes and the like in it are refused at once, so that nothing in it leads elsewhere.
         """
         if name == "last" and not Path(name).exists():
-            configs = sorted(OUTPUTS.glob(f"**/{CONFIG}"), key=lambda path: path.stat().st_mtime)
-            if not configs:
+            configs = filter(_is_of_a_run, OUTPUTS.glob(f"**/{CONFIG}"))
+            newest = max(configs, key=lambda path: path.stat().st_mtime, default=None)
+            if newest is None:
                 raise RunError(f"{key}: a run under {OUTPUTS}/ is needed for `last`; got none")
-            name = str(configs[-1].parent)
+            name = str(newest.parent)
         run = cls(name)
         if not run.config_path.is_file():
             what = "a folder without " + CONFIG if run.path.is_dir() else "no such folder"
@@ -112,8 +104,8 @@ class RunDirectory:
         models = [read_plain(path, MAX_TOKENIZER_BYTES) for path in paths]
         for manifest in self._manifests():
             for path in paths:
-                facts = file_facts(path)
-                if manifest.get(path.name, facts) != facts:  # older manifests say nothing of it
+                # Older manifests say nothing of it.
+                if path.name in manifest and difference(path, manifest[path.name]):
                     raise RunError(f"run: an undamaged tokenizer is needed; got {path}, which has changed")
         try:
             return Tokenizer.of_models(*models)
@@ -173,25 +165,19 @@ class RunDirectory:
         return model, tokenizer
 
 
+def _is_of_a_run(config: Path) -> bool:
+    """Whether a file is the settings of a run, perhaps damaged: that of an exported model has the same name."""
+    try:
+        return "format" in read_json(config)
+    except RunError:
+        return True
+
+
 def require_weights(settings: ModelSettings, tokenizer: Tokenizer, folders: Iterable[Path]) -> None:
     """Raise RunError unless checkpoints hold the weights of the model of these settings; nothing large is allocated."""
     expected = parameter_shapes(settings, tokenizer)
     for folder in folders:
         require_shapes(expected, read_shapes(folder / MODEL_WEIGHTS), folder)
-
-
-def to_json(value: Mapping[str, Any]) -> bytes:
-    """Return JSON text for people and programs; floats that JSON does not know become null."""
-    return (json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def finite(value: Any) -> Any:
-    """Return a value for JSON, in which null stands for what is no finite number."""
-    if isinstance(value, Mapping):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def require_new_file(key: str, path: str | None, overwrite: bool) -> None:
@@ -202,27 +188,3 @@ def require_new_file(key: str, path: str | None, overwrite: bool) -> None:
         raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")
     if not Path(path).absolute().parent.is_dir():
         raise DataError(f"{key}: a file in an existing folder is needed; got {path}")
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name, flush it to the disk, and give it its name, for good as well."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        flush_folder(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def flush_folder(path: Path) -> None:
-    """Have the names in a folder on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -17,6 +17,7 @@ from nmt.evaluation.tables import layout
 from nmt.files import read_json
 from nmt.models.interface import Seq2Seq
 from nmt.run_directory import MODEL_WEIGHTS, RunDirectory
+from nmt.storage import MANIFEST, differing_files, file_facts
 from nmt.training.checkpoint import saved_progress
 from nmt.training.record import (
     RECORD,
@@ -31,7 +32,6 @@ from nmt.training.record import (
     tokenizer_hashes,
 )
 from nmt.training.validation import evaluate_model, translate_text, validation_search
-from nmt.weights import file_facts
 
 # What of an evaluation is a figure that can be compared.
 MAX_FIGURES = 20
@@ -80,10 +80,29 @@ def run_verify(settings: VerifySettings) -> None:
             text = texts(corpus).get(name)
             now = "nothing" if text is None else text_facts(text).hash
             verification.compare_hash(f"{name} text", facts.hash, now)
-    _score_again(run, record, corpus, settings, verification)
+    _compare_checkpoints(run, verification)
+    try:
+        _score_again(run, record, corpus, settings, verification)
+    except RunError as error:
+        if not verification.problems:
+            raise
+        verification.problems.append(str(error))  # what differs may be what it cannot be scored for
     print(layout([["", "recorded", "now", ""], *verification.rows]), flush=True)
     if verification.problems:
         raise VerificationError([f"{run.path}: {problem}" for problem in verification.problems])
+
+
+def _compare_checkpoints(run: RunDirectory, verification: Verification) -> None:
+    """Compare each file of each checkpoint with what its manifest says, also where nothing reads it now."""
+    for step in run.steps():
+        folder = run.step_path(step)
+        try:
+            differing = dict(differing_files(folder, run.path))
+        except RunError as error:
+            differing = {MANIFEST: str(error).removeprefix("run: ")}
+        is_same = "NOT THE SAME" if differing else "the same"
+        verification.rows.append([f"files of {folder.name}", "", "", is_same])
+        verification.problems += [f"{folder.name}/{name}: {what}" for name, what in differing.items()]
 
 
 def _score_again(
@@ -143,10 +162,11 @@ def _load(
     run: RunDirectory, record: RunRecord | None, checkpoint: str, verification: Verification
 ) -> tuple[Seq2Seq, Tokenizer]:
     (folder,) = run.find_checkpoints(checkpoint)
+    loaded = run.load_model(checkpoint)  # which refuses what is not as the manifest says
     if record is not None and record.test is not None:
         now = str(file_facts(folder / MODEL_WEIGHTS)["sha256"])
         verification.compare_hash(f"weights of {checkpoint}", record.test.weights, now)
-    return run.load_model(checkpoint)
+    return loaded
 
 
 def _recorded_figures(run: RunDirectory, record: RunRecord | None) -> tuple[dict[str, float], str]:

@@ -1,6 +1,5 @@
 """Weights in safetensors: what a file says of itself is checked before anything is allocated for what it holds."""
 
-import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -15,8 +14,8 @@ from torch import Tensor, nn
 from nmt.errors import RunError
 from nmt.files import MAX_JSON_BYTES, open_plain, parse_json, read_json
 from nmt.migration import current_name
+from nmt.storage import MANIFEST, difference
 
-MANIFEST = "manifest.json"
 NUM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}  # of the types of numbers that weights and moments have
 
 Shapes = Mapping[str, Sequence[int]]
@@ -80,19 +79,12 @@ def _damaged(path: Path, what: str) -> RunError:
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """Load a safetensors file after a check of its header and of the manifest beside it. Raises RunError if damaged."""
     read_shapes(path)
-    if file_facts(path) != read_json(path.parent / MANIFEST).get(path.name):
+    if difference(path, read_json(path.parent / MANIFEST).get(path.name)):
         raise RunError(f"run: undamaged weights are needed; got {path}, which its manifest does not describe")
     try:
         return {current_name(name): tensor for name, tensor in safetensors.torch.load_file(path).items()}
     except (OSError, safetensors.SafetensorError) as error:
         raise _damaged(path, str(error)) from None
-
-
-def file_facts(path: Path) -> dict[str, Any]:
-    """Return what a manifest says of a file."""
-    with open_plain(path) as file:
-        num_bytes = os.fstat(file.fileno()).st_size
-        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": num_bytes}
 
 
 def require_shapes(expected: Shapes, found: Shapes, origin: Path) -> None:

@@ -18,7 +18,7 @@ from nmt.evaluation.scoring import corpus_bleu
 from nmt.run_directory import RunDirectory
 
 LONGEST_WORDS = (5, 10, 15, 20, 25, 30, 40)
-SCORING = check(EvaluationSettings, {"lowercase": False, "tokenize": "13a"})
+SCORING = check(EvaluationSettings, {"lowercase": False, "ter_case_sensitive": False, "tokenize": "13a"})
 
 
 def buckets(sources: list[str]) -> dict[str, list[int]]:

@@ -1,5 +1,6 @@
 """What all tests share: one thread, a cache of their own, tiny models, and the real command line."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 import torch
 from command_line import run_command
 
+from nmt import cli
 from nmt.data.batching import Batch
 from nmt.device import choose_precision
 from nmt.errors import DeviceError
@@ -126,6 +128,21 @@ def nmt(tmp_path: Path) -> Command:
         return done
 
     return run
+
+
+@pytest.fixture
+def main(capsys):
+    """Return a function that runs the command line in this process; it leaves logging and signals as they were."""
+    logger, handler = logging.getLogger("nmt"), signal.getsignal(signal.SIGTERM)
+    before = (list(logger.handlers), logger.level, logger.propagate)
+
+    def run(*arguments):
+        code = cli.main(arguments)
+        return code, *capsys.readouterr()
+
+    yield run
+    logger.handlers[:], logger.level, logger.propagate = before
+    signal.signal(signal.SIGTERM, handler)
 
 
 # So small that training takes seconds; it learns nothing and is not meant to.

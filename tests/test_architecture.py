@@ -19,6 +19,7 @@ LAYERS = [
     ["completion"],
     ["versions"],
     ["files"],
+    ["storage"],
     ["config"],
     ["check"],
     ["migration"],

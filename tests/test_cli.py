@@ -2,11 +2,14 @@
 
 import gzip
 import json
+import os
 import re
 from pathlib import Path
 
 import pytest
 import torch
+
+from nmt.run_directory import RunDirectory
 
 GERMAN = ["Das ist ein Haus.", "Der Hund schläft.", "Wir lesen ein Buch.", "Sie kauft Brot."]
 ABSENT = "mps" if torch.cuda.is_available() else "cuda"
@@ -339,6 +342,22 @@ def test_last_is_the_newest_run_for_every_command(nmt, tmp_path, tiny_training):
     assert json.loads((run / "last.json").read_text()) == {"step": 3}
     assert "training.update_tokens: 400, the run's own value" in one_line(
         nmt("train", "run=last", "resume=true", "training.update_tokens=800", code=2)
+    )
+
+
+def test_last_is_a_run_and_no_folder_of_another_program(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    contents = {"old": '{"format": 4}', "new": '{"format": 1}', "exported": '{"unk_token": "<unk>"}'}
+    for time, (name, content) in enumerate(contents.items()):
+        config = tmp_path / "outputs" / name / "config.json"
+        config.parent.mkdir(parents=True)
+        config.write_text(content)
+        os.utime(config, (time, time))
+    assert RunDirectory.existing("last").path == Path("outputs/new")
+    damaged = tmp_path / "outputs" / "old" / "config.json"
+    damaged.write_text('{"format"')
+    assert RunDirectory.existing("last").path == Path("outputs/old"), (
+        "the newest is named, also where it is damaged"
     )
 
 

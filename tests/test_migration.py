@@ -7,7 +7,7 @@ import safetensors.torch
 
 from nmt.migration import FORMAT, current_name, migrate
 from nmt.run_directory import MODEL_WEIGHTS, TRAINING_TENSORS
-from nmt.weights import MANIFEST, file_facts
+from nmt.storage import MANIFEST, file_facts
 
 # What format 1 did not know.
 NEW_OF_MODEL = (
@@ -41,6 +41,7 @@ def make_old(run):
         config["model"].pop(key, None)
     for key in NEW_OF_ATTENTION:
         config["model"].get("attention", {}).pop(key, None)
+    del config["evaluation"]["ter_case_sensitive"]
     for key in NEW_OF_TRAINING:
         del config["training"][key]
     (run / "config.json").write_text(json.dumps(config | {"format": 1}))
@@ -87,6 +88,13 @@ def test_an_older_attention_run_translates_as_before(nmt, tmp_path, tiny_trainin
     make_old(tmp_path / "run")
     assert nmt("translate", "run=run", stdin=b"Hund\n").stdout == before
     goes_on_and_averages(nmt, tmp_path / "run")
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_ter_of_an_older_run_stays_as_it_was(lowercase):
+    """It looked at case where BLEU did."""
+    config = {"format": 4, "model": {}, "training": {}, "evaluation": {"lowercase": lowercase}}
+    assert migrate(config)["evaluation"] == {"lowercase": lowercase, "ter_case_sensitive": not lowercase}
 
 
 def test_settings_of_this_format_and_names_of_this_version_stay():

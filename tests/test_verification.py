@@ -1,6 +1,7 @@
 """nmt verify: a run that is what it recorded, and runs of which something is not."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -48,6 +49,54 @@ def test_each_difference_is_a_line(nmt, copy):
     message = nmt("verify", "run=run", code=1).stderr.decode()
     assert "run: settings: " in message
     assert "run: test text: " in message
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGE = {
+    "flipped": flip,
+    "cut": lambda path: os.truncate(path, 9),
+    "gone": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("model.safetensors", "flipped"),
+        ("training.safetensors", "flipped"),
+        ("training.safetensors", "gone"),
+        ("state.json", "cut"),
+        ("manifest.json", "cut"),
+    ],
+)
+@pytest.mark.parametrize("checkpoint", ["best", "other"])
+def test_every_file_of_every_checkpoint_is_looked_at(main, copy, name, damage, checkpoint):
+    best = json.loads((copy / "best.json").read_text())["step"]
+    (other,) = {2, 4} - {best}
+    step = f"step-{best if checkpoint == 'best' else other:06d}"
+    DAMAGE[damage](copy / "checkpoints" / step / name)
+    code, out, message = main("verify", f"run={copy}")
+    assert code == 1
+    first, *rest = message.split("\n")[:-1]
+    assert first.startswith(f"nmt: {copy}: {step}/{name}: ")
+    assert f"files of {step}" in out
+    assert out.count("NOT THE SAME") == 1
+    is_needed = checkpoint == "best" and name in ("model.safetensors", "manifest.json")
+    assert len(rest) == is_needed, "what it cannot be scored for is said as well"
+    assert ("bleu" in out) != is_needed
+
+
+def test_a_name_in_a_manifest_leads_nowhere_else(main, copy, tmp_path):
+    path = next(copy.glob("checkpoints/*/manifest.json"))
+    (tmp_path / "secret").write_text("mine")
+    edit(path, lambda facts: facts.update({"../../../secret": {"bytes": 4, "sha256": "0" * 64}}))
+    code, _out, message = main("verify", f"run={copy}")
+    assert (code, message) == (1, f"nmt: {copy}: {path.parent.name}/../../../secret: no name of a file\n")
 
 
 def test_a_tolerance_is_kept_to(nmt, copy):

@@ -167,4 +167,5 @@ class EvaluationSettings(Settings):
     """See conf/evaluation/default.yaml."""
 
     lowercase: bool
+    ter_case_sensitive: bool
     tokenize: Literal["13a", "intl", "char", "zh", "none"]

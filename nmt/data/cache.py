@@ -1,14 +1,24 @@
-"""What is made once from text and settings, kept on disk under a name that their content gives."""
+"""What is made once from text and settings, kept on disk under a name that their content gives.
+
+The manifest of an entry holds the size and the SHA-256 of each of its files. They are compared each time it is opened,
+at some 1.4 GB/s: a fifth of a second for a million pairs of sentences.
+"""
 
 import fcntl
 import hashlib
 import logging
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from nmt.errors import DataError, RunError
+from nmt.storage import differing_files, flush, write_manifest
+
+# Of what is in an entry: another number for another layout of any of them, so that none is taken for another.
+FORMAT = 2
 
 logger = logging.getLogger(__name__)
 
@@ -19,6 +29,11 @@ def cache_folder() -> Path:
     if given:
         return Path(given)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nmt"
+
+
+def entry_name(kind: str, *parts: str | bytes | Iterable[str]) -> str:
+    """Return the name of the entry that is made from these parts, by this version."""
+    return f"{kind}-{content_key(str(FORMAT), kind, *parts)}"
 
 
 def content_key(*parts: str | bytes | Iterable[str]) -> str:
@@ -39,49 +54,80 @@ def content_key(*parts: str | bytes | Iterable[str]) -> str:
 
 
 def cached_folder(name: str, make: Callable[[Path], None]) -> Path:
-    """Return the folder `name` of the cache, filled by `make` if it is not there yet.
+    """Return the folder `name` of the cache, filled by `make` if it is not there yet, or not as it was made.
 
     Several processes may ask at once: one fills it while the others wait. Where the file system knows no locks, each
-    fills a folder of its own, the first to finish gives it its name, the others drop theirs. A folder that has its
-    name is whole.
+    fills a folder of its own, and the last to finish gives it its name. Raises DataError where it cannot be written.
     """
     final = cache_folder() / name
-    if final.exists():
+    damage = _damage(final)
+    if damage is None:
         return final
-    final.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(final.with_name(f".{name}.lock")):
-        if not final.exists():
-            _fill(final, make)
+    is_there = os.path.lexists(final)
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(final.with_name(f".{name}.lock")):
+            if _damage(final) is not None:  # else another process has made it meanwhile
+                _fill(final, make)
+                if is_there:
+                    logger.warning("cache        %s was damaged (%s); it was made again", final, damage)
+    except OSError as error:
+        reason = error.strerror or error
+        damaged = f"; {final} is damaged ({damage})" if is_there else ""
+        raise DataError(
+            f"NMT_CACHE: a folder that can be written, and room in it, is needed; got {error.filename or final}: "
+            f"{reason}{damaged}; NMT_CACHE=FOLDER names another"
+        ) from None
     return final
+
+
+def _damage(entry: Path) -> str | None:
+    """Say how an entry differs from what was made; None where it does not."""
+    try:
+        return next((f"{name}: {what}" for name, what in differing_files(entry)), None)
+    except RunError as error:
+        return str(error).removeprefix("run: ")
 
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Wait until no other process is here; the kernel lets the next one in however the process before ends."""
-    with open(path, "w") as file:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)  # others of a group may read, and so lock it
+    try:
         with suppress(OSError):
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 logger.info("cache        another process is making the same; waiting for it")
-                fcntl.flock(file, fcntl.LOCK_EX)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
         try:
             yield
         finally:
             path.unlink(missing_ok=True)  # whoever waits has it open, and finds what was made
+    finally:
+        os.close(descriptor)
 
 
 def _fill(final: Path, make: Callable[[Path], None]) -> None:
-    name = final.name
-    temporary = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=final.parent))
+    """Make an entry under a temporary name, flush it to the disk, and let it take the place of a damaged one."""
+    temporary, old = (final.with_name(f".{final.name}-{secrets.token_hex(4)}") for _ in range(2))
     try:
+        temporary.mkdir()  # with the rights that the umask leaves, for a group that shares the cache
         make(temporary)
+        made = sorted(temporary.iterdir())
+        for path in made:
+            flush(path)
+        write_manifest(temporary, made)
+        with suppress(FileNotFoundError):
+            os.rename(final, old)
         os.rename(temporary, final)
+        flush(final.parent)
     except OSError:
-        if not final.exists():  # not lost to another process: the disk is full, or the like
+        if _damage(final) is not None:  # not lost to another process, where the file system knows no locks
             raise
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        for folder in (temporary, old):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def cached_file(name: str, make: Callable[[], bytes]) -> Path:

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from nmt.data.cache import cached_folder, content_key
+from nmt.data.cache import cached_folder, entry_name
 from nmt.data.corpus import ParallelText
-from nmt.data.tokenizer import Tokenizer, Vocabulary
+from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, Vocabulary
 from nmt.errors import DataError
 
 LINES_AT_ONCE = 10_000
@@ -67,13 +68,15 @@ class LeftOut:
 
 def load_dataset(text: ParallelText, tokenizer: Tokenizer) -> Dataset:
     """Return the text as ids, from the cache if the same text met the same tokenizer before."""
-    key = content_key("dataset", tokenizer.source.model, tokenizer.target.model, text.source, text.target)
+    name = entry_name(
+        "dataset", SENTENCEPIECE, tokenizer.source.model, tokenizer.target.model, text.source, text.target
+    )
 
     def make(folder: Path) -> None:
         _save(folder / "source", text.source, tokenizer.source)
         _save(folder / "target", text.target, tokenizer.target)
 
-    folder = cached_folder(f"dataset-{key}", make)
+    folder = cached_folder(name, make)
     return Dataset(_load(folder / "source"), _load(folder / "target"))
 
 
@@ -101,8 +104,15 @@ def _save(path: Path, lines: list[str], vocabulary: Vocabulary) -> None:
         # Some white space, such as U+3000, would become pieces.
         chunks.append(Ids.of(vocabulary.encode([line if line.strip() else "" for line in chunk])))
     lengths = np.concatenate([chunk.lengths for chunk in chunks])
-    np.save(f"{path}-tokens.npy", torch.cat([chunk.tokens for chunk in chunks]).numpy())
-    np.save(f"{path}-offsets.npy", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+    _write(f"{path}-tokens.npy", torch.cat([chunk.tokens for chunk in chunks]).numpy())
+    _write(f"{path}-offsets.npy", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+
+
+def _write(path: str, array: npt.NDArray[Any]) -> None:
+    """Do what np.save does, which says nothing where the disk has no room for the last of a file."""
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        file.write(array.data)
 
 
 def _load(path: Path) -> Ids:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import HubData
-from nmt.data.cache import cached_folder, content_key
+from nmt.data.cache import cached_folder, entry_name
 from nmt.data.lines import read_lines
 from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of
 from nmt.errors import DataError, UserError
@@ -47,18 +47,18 @@ def _load_split(settings: HubData, opened: Callable[[], Any], role: str, split: 
                 source.write(f"{one}\n")
                 target.write(f"{other}\n")
 
-    folder = cached_folder(f"hub-{_key(settings, split, limit)}", make)
+    folder = cached_folder(_entry(settings, split, limit), make)
     return read_lines(str(folder / "source"), "data.path"), read_lines(str(folder / "target"), "data.path")
 
 
-def _key(settings: HubData, split: str, limit: int | None) -> str:
+def _entry(settings: HubData, split: str, limit: int | None) -> str:
     """Name what is streamed: by the data set, and by size and time of local files, which may change."""
     chosen = settings.model_dump(
         mode="json", include={"path", "name", "revision", "data_files", "source_column", "target_column"}
     )
     found = [(path, os.stat(path)) for path in _local_files(settings)]
     facts = [[os.path.abspath(path), status.st_size, status.st_mtime_ns] for path, status in found]
-    return content_key(json.dumps([chosen, split, limit, facts], sort_keys=True))
+    return entry_name("hub", json.dumps([chosen, split, limit, facts], sort_keys=True))
 
 
 def _local_files(settings: HubData) -> list[str]:
@@ -88,14 +88,19 @@ def _pairs(
         for batch in rows.iter(ROWS_AT_ONCE):
             for values in zip(*batch.values(), strict=True):
                 number += 1
-                yield sides_of(dict(zip(batch, values, strict=True)), columns, f"{where}, row {number}")
+                row = dict(zip(batch, values, strict=True))
+                yield sides_of(row, columns, f"data.{role}_split", f"{where}, row {number}")
     except UserError:
         raise
     except Exception as error:  # the library raises whatever its loaders, its cache and the network do
-        reason = (str(error).strip() or type(error).__name__).split("\n")[0]
+        reason = ": ".join(_first_line(one) for one in (error, error.__cause__) if one is not None)
         raise DataError(f"data.path: a data set is needed; got {settings.path}: {reason}") from None
     if not number:
         raise DataError(f"data.{role}_split: text is needed; got none in {split}")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).split("\n")[0]
 
 
 def _open(settings: HubData) -> Any:

@@ -50,7 +50,7 @@ def read_table(files: Files, key: str, columns: Columns) -> tuple[list[str], lis
     return source, target
 
 
-def as_line(value: Any, where: str) -> str:
+def as_line(value: Any, key: str, where: str) -> str:
     """Return what a cell holds as one line: everywhere else in the project a text is one line.
 
     What is not there is an empty line. Raises DataError for what is no text.
@@ -58,17 +58,28 @@ def as_line(value: Any, where: str) -> str:
     if value is None:
         return ""
     if isinstance(value, (dict, list)):
-        raise DataError(f"{where}: text is needed in a column; got {str(value)[:40]}")
-    return str(value).replace("\r\n", " ").replace("\n", " ")
+        raise DataError(f"{key}: text is needed in a column; got {str(value)[:40]} in {where}")
+    text = str(value)
+    try:
+        text.encode()
+    except (
+        UnicodeEncodeError
+    ) as error:  # JSON can name one half of a pair of surrogates alone, which is no text
+        half = f"\\u{ord(text[error.start]):04x}"
+        raise DataError(
+            f"{key}: whole characters are needed; got {half}, which is half of one, in {where}; "
+            "mend that line or leave it out"
+        ) from None
+    return text.replace("\r\n", " ").replace("\n", " ")
 
 
-def sides_of(row: Mapping[str, Any], columns: Columns, where: str) -> tuple[str, str]:
+def sides_of(row: Mapping[str, Any], columns: Columns, key: str, where: str) -> tuple[str, str]:
     """Return the two sides of a record, from its own columns or those of `translation`."""
     record = row
     if columns.source not in row and isinstance(row.get(TRANSLATION), Mapping):
         record = row[TRANSLATION]
     columns.require(record, where)
-    return as_line(record[columns.source], where), as_line(record[columns.target], where)
+    return as_line(record[columns.source], key, where), as_line(record[columns.target], key, where)
 
 
 def _reader(path: str, key: str) -> Callable[[str, str, Columns], Pairs]:
@@ -131,8 +142,8 @@ def _read_rows(rows: Iterator[tuple[int, list[str]]], path: str, key: str, colum
                 f"{key}: {len(names)} columns, as in the first line, are needed; got {len(row)} in {path}, "
                 f"line {number}"
             )
-        where = f"{key}: {path}, line {number}"
-        yield as_line(row[indices[0]], where), as_line(row[indices[1]], where)
+        where = f"{path}, line {number}"
+        yield as_line(row[indices[0]], key, where), as_line(row[indices[1]], key, where)
 
 
 def _chain(
@@ -153,7 +164,7 @@ def _read_jsonl(path: str, key: str, columns: Columns) -> Pairs:
             raise DataError(f"{key}: a JSON object in each line is needed; got {where}: {error}") from None
         if not isinstance(record, dict):
             raise DataError(f"{key}: a JSON object in each line is needed; got {where}: {line[:40]}")
-        yield sides_of(record, columns, where)
+        yield sides_of(record, columns, key, where)
 
 
 def _read_parquet(path: str, key: str, columns: Columns) -> Pairs:
@@ -161,6 +172,7 @@ def _read_parquet(path: str, key: str, columns: Columns) -> Pairs:
 
     if not Path(path).is_file():
         raise DataError(f"{key}: no such file: {path}")
+    number = 0
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             names = file.schema_arrow.names
@@ -170,7 +182,10 @@ def _read_parquet(path: str, key: str, columns: Columns) -> Pairs:
             wanted = [TRANSLATION] if nested else sorted({columns.source, columns.target})
             for batch in file.iter_batches(ROWS_AT_ONCE, columns=wanted):
                 for row in batch.to_pylist():
-                    yield sides_of(row, columns, path)
+                    number += 1
+                    yield sides_of(row, columns, key, f"{path}, row {number}")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{key}: UTF-8 text is needed; got {path}, behind row {number}: {error}") from None
     except (pyarrow.ArrowException, OSError) as error:
         reason = str(error).split("\n")[0]
         raise DataError(f"{key}: a Parquet file is needed; got {path}: {reason}") from None

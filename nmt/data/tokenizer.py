@@ -9,7 +9,7 @@ from functools import cached_property
 import sentencepiece
 
 from nmt.config import TokenizerSettings
-from nmt.data.cache import cached_file, content_key
+from nmt.data.cache import cached_file, entry_name
 from nmt.data.corpus import ParallelText
 from nmt.data.lines import MAX_LINE_BYTES
 from nmt.errors import DataError, SettingsError
@@ -17,6 +17,7 @@ from nmt.versions import require
 
 require("sentencepiece")
 
+SENTENCEPIECE: str = sentencepiece.__version__  # another one may segment in another way
 # What marks the start of a word in pieces: U+2581.
 WORD_START = "▁"
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # TrainerSpec.ModelType of sentencepiece_model.proto
@@ -149,10 +150,8 @@ def _with_symbols(tokenizer: Tokenizer, symbols: Sequence[str]) -> Tokenizer:
 
 def _train(settings: TokenizerSettings, sides: list[list[str]], symbols: Sequence[str] = ()) -> bytes:
     named = [",".join(symbols)] if symbols else []
-    key = content_key("tokenizer", settings.model_dump_json(), *named, *sides)
-    return cached_file(
-        f"tokenizer-{key}.model", lambda: _train_sentencepiece(settings, sides, symbols)
-    ).read_bytes()
+    name = entry_name("tokenizer", SENTENCEPIECE, settings.model_dump_json(), *named, *sides)
+    return cached_file(name, lambda: _train_sentencepiece(settings, sides, symbols)).read_bytes()
 
 
 def _train_sentencepiece(

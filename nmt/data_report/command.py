@@ -10,7 +10,8 @@ from nmt.data_report.languages import load_detector
 from nmt.data_report.measures import measure_corpus
 from nmt.data_report.page import as_page
 from nmt.data_report.text import as_text
-from nmt.run_directory import require_new_file, to_json, write_atomically
+from nmt.run_directory import require_new_file
+from nmt.storage import to_json, write_atomically
 
 
 def report_on_data(settings: DataReportSettings) -> str:

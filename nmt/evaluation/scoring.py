@@ -75,7 +75,7 @@ def metrics(settings: EvaluationSettings) -> dict[str, Any]:
     return {
         bleu_name(settings): BLEU(lowercase=settings.lowercase, tokenize=settings.tokenize),
         "chrF": CHRF(lowercase=settings.lowercase),
-        "TER": TER(case_sensitive=not settings.lowercase),
+        "TER": TER(case_sensitive=settings.ter_case_sensitive),
     }
 
 

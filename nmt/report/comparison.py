@@ -13,7 +13,8 @@ from nmt.evaluation.tables import layout
 from nmt.files import read_json
 from nmt.pages.charts import Bar, Line, bar_chart, line_chart
 from nmt.pages.page import figure, figures, legend, page, paragraph, section, table
-from nmt.run_directory import RunDirectory, require_new_file, write_atomically
+from nmt.run_directory import RunDirectory, require_new_file
+from nmt.storage import write_atomically
 from nmt.training.metrics import read_metrics
 from nmt.training.record import read_record
 

@@ -22,7 +22,8 @@ from nmt.report.maps import (
 )
 from nmt.report.measures import Context, Measures, measure
 from nmt.report.sentences import examples
-from nmt.run_directory import RunDirectory, require_new_file, write_atomically
+from nmt.run_directory import RunDirectory, require_new_file
+from nmt.storage import write_atomically
 
 
 def run_report(settings: ReportSettings) -> None:

@@ -8,7 +8,7 @@ import pydantic
 
 from nmt.errors import RunError
 from nmt.files import read_json, require_plain
-from nmt.run_directory import to_json, write_atomically
+from nmt.storage import to_json, write_atomically
 
 FILE = "sweep.json"
 SWEEPS = Path("outputs/sweeps")

@@ -10,7 +10,8 @@ import pydantic
 
 from nmt.errors import RunError, one_line
 from nmt.files import read_json
-from nmt.run_directory import STATE, RunDirectory, to_json, write_atomically
+from nmt.run_directory import STATE, RunDirectory
+from nmt.storage import to_json, write_atomically
 
 logger = logging.getLogger(__name__)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from nmt.config import OptunaSweep
 from nmt.errors import RunError, UserError, one_line
+from nmt.files import read_whole_lines
 from nmt.sweeps.results import JobRecord
 
 JOURNAL = "study.jsonl"
@@ -202,9 +203,8 @@ def _cut_torn_line(path: Path, lock: Any) -> None:
     """Cut what a kill has left of a line, behind which Optuna would write the next; under the lock all are whole."""
     lock.acquire()
     try:
-        content = path.read_bytes()
-        length = content.rfind(b"\n") + 1
-        if length < len(content):
+        length = max((end for _, end in read_whole_lines(path)), default=0)
+        if length < path.stat().st_size:
             os.truncate(path, length)
     finally:
         lock.release()

@@ -22,13 +22,11 @@ from nmt.run_directory import (
     STATE,
     TRAINING_TENSORS,
     RunDirectory,
-    flush_folder,
-    to_json,
-    write_atomically,
 )
+from nmt.storage import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
 from nmt.training.figures import WindowState
 from nmt.training.step import TrainingStep
-from nmt.weights import MANIFEST, file_facts, read_tensors, require_shapes, set_parameters
+from nmt.weights import read_tensors, require_shapes, set_parameters
 
 logger = logging.getLogger(__name__)
 
@@ -88,10 +86,10 @@ def save_checkpoint(
         for name, content in contents.items():
             write_atomically(temporary / name, content)
         described = [*(temporary / name for name in contents), *run.path.glob("tokenizer*.model")]
-        write_atomically(temporary / MANIFEST, to_json({path.name: file_facts(path) for path in described}))
+        write_manifest(temporary, described)
         _discard(final)
         os.replace(temporary, final)
-        flush_folder(final.parent)
+        flush(final.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     _point(run, progress)
@@ -199,7 +197,7 @@ def _last_saved(run: RunDirectory) -> int | None:
 def _read_state(folder: Path) -> dict[str, Any]:
     path = folder / STATE
     values = read_json(path)
-    if file_facts(path) != read_json(folder / MANIFEST).get(STATE):
+    if difference(path, read_json(folder / MANIFEST).get(STATE)):
         raise RunError(f"run: an undamaged state is needed; got {path}, which its manifest does not describe")
     return values
 

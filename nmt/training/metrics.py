@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from nmt.errors import RunError
-from nmt.files import parse_json, read_plain
-from nmt.run_directory import RunDirectory, finite, write_atomically
+from nmt.files import parse_json, read_whole_lines
+from nmt.run_directory import RunDirectory
+from nmt.storage import finite
 
-# Of the lines that are read at once: a million updates make 20,000 lines of 300 bytes.
+# Of the lines that are held at once: a million updates make 20,000 lines of 300 bytes.
 MAX_BYTES = 1 << 26
 
 
@@ -34,18 +35,22 @@ class Metrics:
     def cut(self, update: int) -> None:
         """Keep the lines up to an update: what came after it will come again, and the last line may be torn.
 
-        Raises RunError if a whole line cannot be read.
+        They are read one by one, however many there are. Raises RunError if a whole one that is kept cannot be read.
         """
         if not self.path.exists():
             return
-        lines = self.path.read_bytes().split(b"\n")[:-1]
+        kept = 0
         try:
-            kept = [line for line in lines if parse_json(line, self.path)["update"] <= update]
+            for line, end in read_whole_lines(self.path):
+                if parse_json(line, self.path)["update"] > update:
+                    break
+                kept = end
         except (TypeError, KeyError) as error:
             raise RunError(
                 f"run: a JSON object with its update on each line is needed; got {self.path}: {error}"
             ) from None
-        write_atomically(self.path, b"".join(line + b"\n" for line in kept))
+        os.truncate(self.path, kept)
+        self.flush()
 
 
 def read_metrics(run: RunDirectory) -> list[dict[str, Any]]:
@@ -56,5 +61,9 @@ def read_metrics(run: RunDirectory) -> list[dict[str, Any]]:
     path = Metrics(run.path).path
     if not path.exists():
         return []
-    lines = read_plain(path, MAX_BYTES).split(b"\n")[:-1]
-    return [parse_json(line, path) for line in lines]
+    rows = []
+    for line, end in read_whole_lines(path):
+        if end > MAX_BYTES:
+            raise RunError(f"run: {path.name} of at most {MAX_BYTES} bytes is needed; got more in {path}")
+        rows.append(parse_json(line, path))
+    return rows

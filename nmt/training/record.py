@@ -3,6 +3,7 @@
 `run.json` refers to what the folder holds already, by hash, and does not repeat it.
 """
 
+import hashlib
 import logging
 import os
 import platform
@@ -25,10 +26,10 @@ from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.errors import RunError, SettingsError
 from nmt.evaluation.scoring import Evaluation
-from nmt.files import read_json
-from nmt.run_directory import MODEL_WEIGHTS, RunDirectory, to_json, write_atomically
+from nmt.files import read_json, read_plain
+from nmt.run_directory import MAX_TOKENIZER_BYTES, MODEL_WEIGHTS, RunDirectory
+from nmt.storage import file_facts, to_json, write_atomically
 from nmt.training.checkpoint import saved_progress
-from nmt.weights import file_facts
 
 logger = logging.getLogger(__name__)
 
@@ -248,7 +249,8 @@ def settings_hash(run: RunDirectory) -> str:
 
 def tokenizer_hashes(run: RunDirectory, joint: bool) -> dict[str, str]:
     """Return the SHA-256 of each file of a run's tokenizer."""
-    return {path.name: str(file_facts(path)["sha256"]) for path in run.tokenizer_paths(joint)}
+    contents = {path.name: read_plain(path, MAX_TOKENIZER_BYTES) for path in run.tokenizer_paths(joint)}
+    return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
 
 
 def describe_machine(device: torch.device, dtype: torch.dtype) -> Machine:

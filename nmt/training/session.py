@@ -14,7 +14,8 @@ from nmt.data.corpus import Corpus
 from nmt.errors import RunError
 from nmt.evaluation.plain_text import find_mark
 from nmt.evaluation.scoring import Evaluation
-from nmt.run_directory import RunDirectory, to_json, write_atomically
+from nmt.run_directory import RunDirectory
+from nmt.storage import to_json, write_atomically
 from nmt.tracking.build import figures_of, open_tracker
 from nmt.tracking.interface import Tracker
 from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint

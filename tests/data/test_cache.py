@@ -1,13 +1,33 @@
-"""What is cached is made once, by however many processes it is asked for at once."""
+"""What is cached is made once, by however many processes it is asked for at once, and again where it was damaged."""
 
+import errno
+import itertools
+import json
 import os
+import re
+import resource
+import stat
 import subprocess
 import sys
+from contextlib import contextmanager
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from nmt.config import TokenizerSettings
+from nmt.data import cache
 from nmt.data.cache import cached_folder
+from nmt.data.corpus import ParallelText
+from nmt.data.dataset import load_dataset
+from nmt.data.tokenizer import obtain_tokenizer
+from nmt.errors import DataError
 
+TEXT = ParallelText(["a b c", "d e", "f g h i j", "k", "a c e g"] * 9, ["x y", "z", "u v", "y z", "v w"] * 9)
+LETTERS = TokenizerSettings(
+    kind="char", vocabulary_size=40, joint=True, character_coverage=1.0, byte_fallback=False,
+    normalization="identity", model=None,
+)  # fmt: skip
 ASK = """
 import pathlib, sys, time
 from nmt.data.cache import cached_folder
@@ -15,34 +35,283 @@ from nmt.data.cache import cached_folder
 def make(folder):
     with open(sys.argv[1], "a") as file:
         file.write("made\\n")
-    time.sleep(1.5)
+    time.sleep(1)
     (folder / "content").write_text("whole")
 
 print((cached_folder("slow", make) / "content").read_text())
 """
 
 
-def test_several_processes_make_it_once(tmp_path):
-    environment = {**os.environ, "NMT_CACHE": str(tmp_path / "cache")}
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Return the folder of a cache of its own."""
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def ids():
+    """Return the ids of the text, as the cache has them, and the model that made them."""
+    tokenizer = obtain_tokenizer(LETTERS, TEXT)
+    dataset = load_dataset(TEXT, tokenizer)
+    sides = (dataset.source, dataset.target)
+    return tokenizer.source.model, [(side.tokens.tolist(), side.offsets.tolist()) for side in sides]
+
+
+def whole(folder):
+    (folder / "content").write_text("whole")
+
+
+def flip(path, place=-3):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+def move_an_offset(entry):
+    offsets = np.load(entry / "target-offsets.npy")
+    offsets[4] += 1
+    np.save(entry / "target-offsets.npy", offsets)
+
+
+def cut(entry):
+    os.truncate(entry / "source-tokens.npy", 140)
+
+
+def empty(entry):
+    for path in entry.iterdir():
+        path.unlink()
+
+
+def put_objects(entry):
+    np.save(entry / "target-tokens.npy", np.array([{}, []], dtype=object), allow_pickle=True)
+
+
+DAMAGE = {
+    "a bit of an id": lambda entry: flip(entry / "target-tokens.npy"),
+    "an offset": move_an_offset,
+    "a file cut": cut,
+    "a file empty": lambda entry: os.truncate(entry / "source-offsets.npy", 0),
+    "a header": lambda entry: flip(entry / "target-tokens.npy", 20),
+    "objects": put_objects,
+    "a file missing": lambda entry: (entry / "target-offsets.npy").unlink(),
+    "the manifest missing": lambda entry: (entry / "manifest.json").unlink(),
+    "the manifest torn": lambda entry: os.truncate(entry / "manifest.json", 30),
+    "the manifest a list": lambda entry: (entry / "manifest.json").write_text("[]"),
+    "the folder empty": empty,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_ids_are_made_again_and_that_is_said(folder, damage, caplog):
+    made = ids()
+    (entry,) = folder.glob("dataset-*")
+    DAMAGE[damage](entry)
+    assert ids() == made
+    (line,) = caplog.messages
+    assert line.startswith(f"cache        {entry} was damaged (")
+    assert line.endswith("); it was made again")
+    assert ids() == made
+    assert len(caplog.messages) == 1, "it is whole now"
+    assert not list(folder.glob(".*")), "nothing is left of what was damaged"
+
+
+@pytest.mark.parametrize(
+    "damage", [flip, lambda path: os.truncate(path, 99), lambda path: os.truncate(path, 0)]
+)
+def test_a_damaged_tokenizer_is_made_again_and_that_is_said(folder, damage, caplog):
+    made = ids()
+    (entry,) = folder.glob("tokenizer-*")
+    damage(entry / "content")
+    assert ids() == made
+    (line,) = caplog.messages
+    assert line.startswith(f"cache        {entry} was damaged (content: ")
+
+
+def test_training_on_a_damaged_cache_ends_as_on_a_good_one(
+    nmt, folder, tiny_training, tmp_path, outcome, changed_files
+):
+    small = [*tiny_training("rnn"), "data.num_train=80", "data.num_validation=2", "data.num_test=2"]
+    small += ["tokenizer.vocabulary_size=90", "training.max_updates=1", "decoding.beam_size=1"]
+    nmt("train", "run=good", *small)
+    entries = sorted(folder.iterdir())
+    for entry in entries:
+        flip(entry / ("content" if entry.name.startswith("tokenizer-") else "target-tokens.npy"))
+    done = nmt("train", "run=other", *small)
+    said = [line for line in done.stderr.decode().split("\n") if "was damaged" in line]
+    assert sorted(line.split()[1] for line in said) == list(map(str, entries))
+    assert changed_files(outcome(tmp_path / "good"), outcome(tmp_path / "other")) == []
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_several_processes_make_it_once(tmp_path, folder, is_damaged):
+    if is_damaged:
+        flip(cached_folder("slow", whole) / "content")
     processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", ASK, str(tmp_path / "log")], env=environment, stdout=subprocess.PIPE
-        )
+        subprocess.Popen([sys.executable, "-c", ASK, str(tmp_path / "log")], stdout=subprocess.PIPE)
         for _ in range(4)
     ]
     assert [process.communicate(timeout=60)[0] for process in processes] == [b"whole\n"] * 4
     assert (tmp_path / "log").read_text() == "made\n"
-    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["slow"]
+    assert [path.name for path in folder.iterdir()] == ["slow"]
 
 
-def test_who_fails_leaves_it_to_the_next(tmp_path, monkeypatch):
-    monkeypatch.setenv("NMT_CACHE", str(tmp_path))
+def test_without_locks_each_has_a_whole_one(folder, monkeypatch):
+    """Two processes that make the same at once: whoever is later does not mind, and what is there is whole."""
+    monkeypatch.setattr(
+        cache.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOLCK, "no locks"))
+    )
 
-    def fail(folder):
+    def make(entry):
+        cached_folder("thing", whole)  # the other one, which is faster
+        whole(entry)
+
+    assert (cached_folder("thing", make) / "content").read_text() == "whole"
+    assert [path.name for path in folder.iterdir()] == ["thing"]
+
+
+def test_who_fails_leaves_it_to_the_next(folder):
+    def fail(entry):
+        whole(entry)
         raise ValueError("no text")
 
     with pytest.raises(ValueError, match="no text"):
         cached_folder("thing", fail)
-    assert (
-        cached_folder("thing", lambda folder: (folder / "content").write_text("whole")) == tmp_path / "thing"
+    assert not list(folder.iterdir())
+    assert cached_folder("thing", whole) == folder / "thing"
+
+
+@contextmanager
+def room_for(num_bytes):
+    """Let no file grow beyond some bytes, as a full disk does."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("num_bytes", [20, 200, 700])
+def test_a_full_disk_is_said_in_one_line(folder, num_bytes):
+    """In the tokenizer, in the header of an array, in its numbers."""
+    with room_for(num_bytes), pytest.raises(DataError) as caught:
+        ids()
+    message = str(caught.value)
+    assert message.startswith("NMT_CACHE: a folder that can be written, and room in it, is needed; got ")
+    assert message.endswith("; NMT_CACHE=FOLDER names another")
+    assert "\n" not in message
+    assert not list(folder.glob(".*"))
+    assert ids() == ids()
+
+
+@pytest.mark.parametrize("call", ["fsync", "rename", "mkdir", "open", "replace"])
+def test_what_fails_anywhere_leaves_nothing_half_made(folder, call, monkeypatch):
+    messages = []
+    for number in itertools.count(1):
+        with monkeypatch.context() as patch, suppress_data_error(messages):
+            calls = fail_at_call(patch, call, number)
+            cached_folder(f"thing-{number}", whole)
+        assert not list(folder.glob(".thing*"))
+        assert (cached_folder(f"thing-{number}", whole) / "content").read_text() == "whole"
+        if len(calls) < number:
+            break
+    assert messages
+    assert all(": No space left on device; NMT_CACHE=FOLDER names another" in message for message in messages)
+
+
+@contextmanager
+def suppress_data_error(messages):
+    try:
+        yield
+    except DataError as error:
+        messages.append(str(error))
+
+
+def fail_at_call(patch, name, number):
+    original, calls = getattr(os, name), []
+
+    def failing(*arguments, **options):
+        calls.append(name)
+        if len(calls) == number:
+            raise OSError(errno.ENOSPC, "No space left on device")  # which does not tell the file
+        return original(*arguments, **options)
+
+    patch.setattr(os, name, failing)
+    return calls
+
+
+def test_damage_that_cannot_be_mended_is_said_in_one_line(folder, monkeypatch, caplog):
+    flip(cached_folder("thing", whole) / "content")
+
+    def read_only(path, flags, *rest, original=os.open, **options):
+        if flags & (os.O_CREAT | os.O_WRONLY | os.O_RDWR):
+            raise OSError(errno.EROFS, "Read-only file system", str(path))
+        return original(path, flags, *rest, **options)
+
+    monkeypatch.setattr(os, "open", read_only)
+    with pytest.raises(DataError) as caught:
+        cached_folder("thing", whole)
+    assert re.fullmatch(
+        "NMT_CACHE: a folder that can be written, and room in it, is needed; "
+        f"got {folder}/.thing.lock: Read-only file system; {folder}/thing is damaged "
+        r"\(content: SHA-256 [0-9a-f]{12} in place of [0-9a-f]{12}\); NMT_CACHE=FOLDER names another",
+        str(caught.value),
     )
+    assert caplog.messages == []
+
+
+def test_what_has_its_name_was_flushed_before(folder, monkeypatch):
+    flushed, original = set(), os.fsync
+
+    def fsync(descriptor):
+        flushed.add(os.fstat(descriptor).st_ino)
+        original(descriptor)
+
+    def rename(source, target, original=os.rename):
+        if Path(target).name == "thing":
+            inside = [Path(source), *Path(source).iterdir()]
+            assert {path.name for path in inside[1:]} == {"content", "manifest.json"}
+            assert {path.stat().st_ino for path in inside} <= flushed
+            flushed.clear()
+        original(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "rename", rename)
+    cached_folder("thing", whole)
+    assert flushed == {folder.stat().st_ino}, "and its name after"
+
+
+@pytest.mark.parametrize("umask", [0o002, 0o027, 0o077])
+def test_who_shares_a_cache_says_the_umask(umask):
+    before = os.umask(umask)
+    try:
+        entry = cached_folder("thing", whole)
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [entry, *entry.iterdir()]}
+    assert modes == {"thing": 0o777 & ~umask, "content": 0o666 & ~umask, "manifest.json": 0o666 & ~umask}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("nmt.data.cache.FORMAT", 0),
+        ("nmt.data.dataset.SENTENCEPIECE", "0"),
+        ("nmt.data.tokenizer.SENTENCEPIECE", "0"),
+    ],
+)
+def test_another_version_takes_no_entry_for_its_own(folder, monkeypatch, name, value):
+    made = ids()
+    before = {path.name for path in folder.iterdir()}
+    monkeypatch.setattr(name, value)
+    assert ids() == made
+    assert {path.name for path in folder.iterdir()} > before
+
+
+def test_the_manifest_says_what_is_there(folder):
+    ids()
+    (entry,) = folder.glob("dataset-*")
+    described = json.loads((entry / "manifest.json").read_text())
+    assert {name: facts["bytes"] for name, facts in described.items()} == {
+        path.name: path.stat().st_size for path in entry.iterdir() if path.name != "manifest.json"
+    }

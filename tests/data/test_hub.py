@@ -111,6 +111,17 @@ def test_what_cannot_be_had_is_said_in_one_line(tmp_path, data_settings, streami
     assert not list((tmp_path / "nmt").glob(".hub*")), "nothing half made stays"
 
 
+@pytest.mark.parametrize("streaming", ["false", "true"])
+def test_half_a_character_is_said_with_its_row(tmp_path, data_settings, streaming):
+    given = [*write(tmp_path, "jsonl"), f"streaming={streaming}"]
+    with open(tmp_path / "validation.jsonl", "ab") as file:
+        file.write(b'\n{"de": "Der \\ud800 Hund", "en": "x"}\n')
+    with pytest.raises(
+        DataError, match=r"^data.path: a data set is needed; got json: .*surrogate.* in row 3$"
+    ):
+        load_corpus(data_settings("hub", *given))
+
+
 def test_one_test_text_is_enough(data_settings):
     with pytest.raises(
         SettingsError, match=r"^data.test: null is needed beside test_split=test; got wmt14:de-en"

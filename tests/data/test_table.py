@@ -97,7 +97,11 @@ def test_a_cell_becomes_one_line_and_nothing_an_empty_one(tmp_path, load):
         ("a.tsv", b"de\ten\nx\t\xff\n", r"^data.train: UTF-8 text is needed; got byte 0xff in .*a.tsv, line 2"),
         ("a.jsonl", b'{"de": "x", "en": "y"}\n{"de"\n', r"^data.train: a JSON object in each line is needed; got .*a.jsonl, line 2"),
         ("a.jsonl", b'["x", "y"]\n', r"^data.train: a JSON object in each line is needed; got .*a.jsonl, line 1"),
-        ("a.jsonl", b'{"de": ["x"], "en": "y"}\n', r"a.jsonl, line 1: text is needed in a column; got \['x'\]"),
+        ("a.jsonl", b'{"de": ["x"], "en": "y"}\n', r"^data.train: text is needed in a column; got \['x'\] in .*a.jsonl, line 1$"),
+        ("a.jsonl", b'{"de": "x", "en": "y"}\n\n{"de": "x", "en": "Der \\ud800 Hund"}\n',
+         r"^data.train: whole characters are needed; got \\ud800, which is half of one, in .*a.jsonl, line 3; mend"),
+        ("a.jsonl", b'{"translation": {"de": "\\udfff", "en": "y"}}\n',
+         r"^data.train: whole characters are needed; got \\udfff, which is half of one, in .*a.jsonl, line 1; mend"),
         ("a.jsonl", b'{"de": "x"}\n', r"^data.target_column: one of de is needed; got en, not in .*a.jsonl, line 1"),
         ("a.parquet", b"no table", r"^data.train: a Parquet file is needed; got .*a.parquet: "),
         ("a.txt", b"x\ty\n", r"^data.train: a file that ends in .tsv, .csv, .jsonl"),
@@ -110,6 +114,41 @@ def test_what_is_no_table_of_pairs_is_said_in_one_line(tmp_path, load, name, con
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=message):
         load(tmp_path / name)
+
+
+def test_a_pair_of_halves_is_a_character(tmp_path, load):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"de": "\\ud83d\\ude42", "en": "y"}\n')
+    assert load(path).train.source == ["🙂"]
+
+
+def test_parquet_that_is_not_utf8_is_said_in_one_line(tmp_path, load):
+    offsets, content = (pa.py_buffer(part) for part in (bytes([0, 0, 0, 0, 3, 0, 0, 0]), b"a\xed\xa0"))
+    column = pa.Array.from_buffers(pa.string(), 1, [None, offsets, content])
+    pa.parquet.write_table(pa.table({"de": column, "en": pa.array(["x"])}), tmp_path / "a.parquet")
+    with pytest.raises(
+        DataError, match=r"^data.train: UTF-8 text is needed; got .*a.parquet, behind row 0: "
+    ):
+        load(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+@pytest.mark.parametrize("name", ["data", "train", "train --plan"])
+def test_half_a_character_ends_every_command_before_it_begins(main, tmp_path, monkeypatch, split, name):
+    monkeypatch.chdir(tmp_path)
+    good = write(tmp_path, "jsonl")
+    (tmp_path / "bad.jsonl").write_bytes(good.read_bytes() + b'{"de": "\\ud800", "en": "x"}\n')
+    paths = {one: "bad.jsonl" if one == split else good for one in ("train", "validation", "test")}
+    given = [f"data.{one}={path}" for one, path in paths.items()]
+    run = [] if name == "data" else ["run=run"]
+    command = [*name.split(), "data=table", *run, *given, "data.source_column=de", "data.target_column=en"]
+    code, out, message = main(*command)
+    assert (code, out) == (2, "")
+    assert message == (
+        f"nmt: data.{split}: whole characters are needed; got \\ud800, which is half of one, in bad.jsonl, line 7; "
+        "mend that line or leave it out\n"
+    )
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("name", ["none.tsv", "none.csv", "none.jsonl", "none.parquet"])

@@ -1,7 +1,6 @@
 """Text: lines, vocabularies, ids, and the cache."""
 
 import gzip
-import multiprocessing
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.config import TokenizerSettings
-from nmt.data.cache import cached_folder, content_key
+from nmt.data.cache import content_key
 from nmt.data.corpus import ParallelText, load_corpus, read_parallel_files
 from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.lines import read_lines, read_raw_lines
@@ -165,35 +164,6 @@ def test_the_cache_tells_texts_and_tokenizers_apart():
     other = obtain_tokenizer(tokenizer_settings(kind="char"), text)
     assert load_dataset(text, other).source.offsets.filename != first.source.offsets.filename
     assert content_key(["a", "b"], ["c"]) != content_key(["a"], ["b", "c"])
-
-
-def _fill(folder):
-    import time
-
-    (folder / "one").write_text("1")
-    time.sleep(0.3)
-    (folder / "two").write_text("2")
-
-
-def _ask(_):
-    folder = cached_folder("asked-at-once", _fill)
-    return sorted(path.name for path in folder.iterdir())
-
-
-def test_several_processes_may_want_the_same_at_once():
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        assert pool.map(_ask, range(4)) == [["one", "two"]] * 4
-    assert [path.name for path in cached_folder("asked-at-once", _fill).parent.glob(".asked*")] == []
-
-
-def test_nothing_half_made_stays_in_the_cache():
-    def fail(folder):
-        (folder / "half").write_text("")
-        raise OSError("no space left on device")
-
-    with pytest.raises(OSError, match="no space"):
-        cached_folder("broken", fail)
-    assert sorted(cached_folder("broken", _fill).iterdir())[0].name == "one"
 
 
 def test_optional_text_needs_both_sides(data_settings):

@@ -24,7 +24,7 @@ def test_scores_of_a_bucket_are_sacrebleus():
     references = ["a dog", "the cat sat on a mat today", "we read a book every long evening"]
     short, long = sort_into_buckets(count_words(references), [3])
     assert (short.lines, long.lines) == ([0], [1, 2])
-    settings = EvaluationSettings(lowercase=False, tokenize="13a")
+    settings = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     bleu, chrf = score_bucket(long, Statistics(hypotheses, [references], settings))
     assert bleu.value == sacrebleu.corpus_bleu(hypotheses[1:], [references[1:]]).score
     assert chrf.value == sacrebleu.corpus_chrf(hypotheses[1:], [references[1:]]).score

@@ -1,11 +1,17 @@
 """Scores against sacreBLEU called directly."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from nmt.config import EvaluationSettings
+from nmt.check import check
+from nmt.composition import Command, compose
+from nmt.config import EvaluateSettings, EvaluationSettings
 from nmt.errors import DataError
 from nmt.evaluation.scoring import Evaluation, corpus_bleu, score_against
 
@@ -13,12 +19,30 @@ HYPOTHESES = ["The dog sleeps.", "We read a good book !", "she buys bread"]
 REFERENCES = ["The dog is sleeping.", "We read a good book!", "She buys bread."]
 
 
+def test_scores_with_defaults_are_those_of_sacrebleus_command(tmp_path):
+    paths = [tmp_path / name for name in ("references", "hypotheses")]
+    for path, lines in zip(paths, (REFERENCES, HYPOTHESES), strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines))
+    arguments = [str(paths[0]), "-i", str(paths[1]), "-m", "bleu", "chrf", "ter", "-w", "12"]
+    printed = json.loads(subprocess.check_output([sys.executable, "-m", "sacrebleu", *arguments]))
+    defaults = check(
+        EvaluateSettings, compose(Command.EVALUATE, ["hypothesis=x", "reference=y"], None).values
+    )
+    for found, expected in zip(
+        score_against(HYPOTHESES, [REFERENCES], defaults.evaluation), printed, strict=True
+    ):
+        assert found.value == pytest.approx(expected["score"], abs=1e-9)
+        assert found.signature == expected["signature"]
+
+
 @pytest.mark.parametrize("lowercase", [False, True])
 @pytest.mark.parametrize("tokenize", ["13a", "char", "none"])
-def test_scores_are_sacrebleus(lowercase, tokenize):
-    scores = score_against(
-        HYPOTHESES, [REFERENCES], EvaluationSettings(lowercase=lowercase, tokenize=tokenize)
+@pytest.mark.parametrize("ter_case_sensitive", [False, True])
+def test_scores_are_sacrebleus(lowercase, tokenize, ter_case_sensitive):
+    settings = EvaluationSettings(
+        lowercase=lowercase, tokenize=tokenize, ter_case_sensitive=ter_case_sensitive
     )
+    scores = score_against(HYPOTHESES, [REFERENCES], settings)
     bleu, chrf, ter = scores
     direct = sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES], lowercase=lowercase, tokenize=tokenize)
     assert bleu.value == pytest.approx(direct.score)
@@ -26,16 +50,16 @@ def test_scores_are_sacrebleus(lowercase, tokenize):
     assert ("case:lc" if lowercase else "case:mixed") in bleu.signature
     lowered = [[line.lower() if lowercase else line for line in lines] for lines in (HYPOTHESES, REFERENCES)]
     assert chrf.value == pytest.approx(sacrebleu.corpus_chrf(lowered[0], [lowered[1]]).score)
-    assert ter.value == pytest.approx(
-        sacrebleu.corpus_ter(lowered[0], [lowered[1]], case_sensitive=True).score
-    )
+    direct_ter = sacrebleu.corpus_ter(HYPOTHESES, [REFERENCES], case_sensitive=ter_case_sensitive)
+    assert ter.value == pytest.approx(direct_ter.score)
+    assert ("case:mixed" if ter_case_sensitive else "case:lc") in ter.signature
     names = {(False, False): "BLEU", (True, False): "lower-case BLEU", (False, True): "tokenised BLEU"}
     name = names.get((lowercase, tokenize == "none"), "tokenised-lower-case BLEU")
     assert [figure.name for figure in scores] == [name, "chrF", "TER"]
 
 
 def test_bleu_alone_is_the_same_figure():
-    settings = EvaluationSettings(lowercase=False, tokenize="13a")
+    settings = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     assert (
         corpus_bleu(HYPOTHESES, REFERENCES, settings)
         == score_against(HYPOTHESES, [REFERENCES], settings)[0].value
@@ -43,7 +67,7 @@ def test_bleu_alone_is_the_same_figure():
 
 
 def test_texts_of_different_length_are_refused():
-    settings = EvaluationSettings(lowercase=False, tokenize="13a")
+    settings = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     with pytest.raises(DataError, match="as many lines as in the reference are needed, 3; got 2"):
         score_against(HYPOTHESES[:2], [REFERENCES], settings)
     with pytest.raises(DataError, match="text is needed"):
@@ -51,7 +75,7 @@ def test_texts_of_different_length_are_refused():
 
 
 def test_intervals_are_sacrebleus():
-    settings = EvaluationSettings(lowercase=False, tokenize="13a")
+    settings = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     bleu, chrf, _ = score_against(HYPOTHESES, [REFERENCES, HYPOTHESES[::-1]], settings, num_resamples=50)
     for figure, metric in ((bleu, BLEU()), (chrf, CHRF())):
         direct = metric.corpus_score(HYPOTHESES, [REFERENCES, HYPOTHESES[::-1]], n_bootstrap=50)
@@ -64,13 +88,16 @@ def test_intervals_are_sacrebleus():
 
 def test_intervals_of_texts_of_which_some_score_nothing():
     bleu, *_ = score_against(
-        ["a", "b b b b b"], [["a", "c"]], EvaluationSettings(lowercase=False, tokenize="13a"), 50
+        ["a", "b b b b b"],
+        [["a", "c"]],
+        EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a"),
+        50,
     )
     assert 0 <= bleu.interval.mean <= 100
 
 
 def test_json_has_figures_and_signatures():
-    settings = EvaluationSettings(lowercase=False, tokenize="13a")
+    settings = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     figures = Evaluation(score_against(HYPOTHESES, [REFERENCES], settings), 3, 2.0, 7.4).as_dict()
     assert figures["signatures"]["bleu"].startswith("nrefs:1|case:mixed")
     assert (figures["num_lines"], figures["loss"], figures["perplexity"]) == (3, 2.0, 7.4)

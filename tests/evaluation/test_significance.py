@@ -13,7 +13,7 @@ from nmt.data import grammar
 from nmt.errors import DataError
 from nmt.evaluation.significance import compare
 
-CASED = EvaluationSettings(lowercase=False, tokenize="13a")
+CASED = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
 REFERENCES = [pair.target for pair in grammar.generate(num_train=1, num_validation=1, num_test=60)["test"]]
 
 

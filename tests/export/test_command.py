@@ -1,22 +1,20 @@
 """The command `nmt export`: what it compares, writes, explains and refuses."""
 
 import json
-import logging
-import signal
 
 import pytest
 import torch
 from command_line import run_command
 
-from nmt import cli
 from nmt.config import BeamSettings, EvaluationSettings, GreedySettings
 from nmt.data.corpus import ParallelText
 from nmt.decoding.translator import Translator
-from nmt.errors import ExportError
+from nmt.errors import ExportError, RunError
 from nmt.export import specification
 from nmt.export.comparison import Comparison, compare
 from nmt.export.folder import write_model
 from nmt.export.readme import readme
+from nmt.run_directory import RunDirectory
 
 pytest.importorskip("ctranslate2")
 
@@ -30,7 +28,7 @@ def make_page(folder, model, tokenizer, decoding):
     folder.mkdir()
     write_model(folder, model, tokenizer)
     text = ParallelText(LINES, ["abc"] * len(LINES))
-    evaluation = EvaluationSettings(lowercase=False, tokenize="13a")
+    evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     comparison = compare(folder, model, tokenizer, text, decoding, evaluation, "float32")
     page = readme("mine", "best", tokenizer, decoding, comparison, model.max_positions)
     return comparison, page
@@ -119,21 +117,6 @@ def run(tmp_path_factory, tiny_training):
     return folder / "mine"
 
 
-@pytest.fixture
-def main(capsys):
-    """Return a function that runs the command line in this process; it leaves logging and signals as they were."""
-    logger, handler = logging.getLogger("nmt"), signal.getsignal(signal.SIGTERM)
-    before = (list(logger.handlers), logger.level, logger.propagate)
-
-    def run(*arguments):
-        code = cli.main(arguments)
-        return code, *capsys.readouterr()
-
-    yield run
-    logger.handlers[:], logger.level, logger.propagate = before
-    signal.signal(signal.SIGTERM, handler)
-
-
 @pytest.mark.parametrize("quantization", ["float32", "int8", "float16"])
 def test_the_command_writes_what_its_page_says(nmt, run, tmp_path, monkeypatch, quantization):
     done = nmt("export", f"run={run}", "output=model", f"quantization={quantization}", "decoding=greedy")
@@ -160,6 +143,10 @@ def test_the_command_writes_what_its_page_says(nmt, run, tmp_path, monkeypatch, 
         options = ("decoding=greedy", "precision=float32", "device=cpu")
         expected = nmt("translate", f"run={run}", *options, stdin=given).stdout.decode()
         assert translations == expected.split("\n")[:-1]
+    monkeypatch.chdir(tmp_path)
+    folder.rename(tmp_path / "outputs")
+    with pytest.raises(RunError, match=r"^run: a run under outputs/ is needed for `last`; got none"):
+        RunDirectory.existing("last")
 
 
 def test_existing_folders_are_replaced_only_where_asked(run, main, tmp_path, monkeypatch):

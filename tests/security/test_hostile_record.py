@@ -53,7 +53,15 @@ def test_a_spoiled_record_is_refused_in_one_line(victim, command, tmp_path, monk
 
 
 @pytest.mark.parametrize(
-    "content", [b"{}\n" * 3, b"[1]\n", b"\xff\n", b'{"update": 1e999}\n', b"[" * 9999 + b"\n"]
+    "content",
+    [
+        b"{}\n" * 3,
+        b"[1]\n",
+        b"\xff\n",
+        b'{"update": 1e999}\n',
+        b"[" * 9999 + b"\n",
+        b" " * (1 << 20) + b"{}\n",
+    ],
 )
 def test_spoiled_metrics_are_refused_or_left_out(victim, command, tmp_path, monkeypatch, content):
     monkeypatch.chdir(tmp_path)

@@ -1,6 +1,7 @@
 """Sweep folders from strangers: what a search is said to have asked for becomes no override, and no link is followed."""
 
 import json
+import os
 
 import pytest
 
@@ -86,3 +87,5 @@ def test_a_journal_that_is_none_is_refused(command, options, tmp_path):
     for content in (b"[" * 100_000 + b"\n", b"\x80\x04\x95pickle\n", b"{}\n[]\n", b'"\x1b[2J"\n1\n'):
         (tmp_path / "evil" / "study.jsonl").write_bytes(content)
         assert is_refused(command("train", *options)), content[:20]
+    os.truncate(tmp_path / "evil" / "study.jsonl", 30 << 30)
+    assert is_refused(command("train", *options))

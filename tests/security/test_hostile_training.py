@@ -4,8 +4,10 @@ import gzip
 import json
 import os
 import re
+import resource
 import tracemalloc
 from itertools import islice
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,6 +17,13 @@ from nmt.data.cache import content_key
 from nmt.data.lines import MAX_LINE_BYTES, read_raw_lines
 from nmt.errors import DataError
 from nmt.migration import ADDED_TO_DATA
+from nmt.training.metrics import Metrics
+
+CHECKPOINT = "checkpoints/step-000002"
+FILES = (
+    "config.json", "tokenizer.model", "best.json", "last.json", "train.log", "metrics.jsonl", "test.json", "run.json",
+    *(f"{CHECKPOINT}/{name}" for name in ("model.safetensors", "training.safetensors", "state.json", "manifest.json")),
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -106,6 +115,46 @@ def test_what_a_run_says_of_its_progress_is_checked(refused, victim, name):
     run = victim()
     spoil(run)
     assert re.search(expected, refused(*resume(run)))
+
+
+@pytest.fixture
+def little_memory():
+    """Let this process take no more than a gigabyte from now on."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 30), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "arguments", [resume, lambda run: ("verify", f"run={run.path}")], ids=["resume", "verify"]
+)
+def test_a_file_without_end_takes_neither_time_nor_memory(
+    command, victim, tmp_path, monkeypatch, little_memory, name, arguments
+):
+    monkeypatch.chdir(tmp_path)
+    run = victim()
+    os.truncate(run.path / name, 30 << 30)  # which takes nothing on a disk
+    code, _out, message = command(*arguments(run))
+    assert code in (0, 1, 2), message
+    if name == "metrics.jsonl" and arguments is resume:
+        assert code == 2
+        assert "lines of at most 1048576 bytes are needed; got more in" in message.splitlines()[-1]
+
+
+def test_figures_are_kept_up_to_an_update_however_many_there_are(tmp_path, little_memory):
+    metrics = Metrics(tmp_path)
+    for update in (1, 2, 2, 3):
+        metrics.note({"update": update})
+    whole = metrics.path.read_bytes()
+    with open(metrics.path, "ab") as file:
+        file.write(b'{"upd')  # torn
+        file.seek(30 << 30)
+        file.write(b"\n")
+    metrics.cut(2)  # what is behind is not looked at
+    assert metrics.path.read_bytes() == whole[: whole.index(b'{"update": 3}')]
 
 
 @pytest.mark.parametrize("name", ["checkpoints", "train.log", "metrics.jsonl"])
