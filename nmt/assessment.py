@@ -1,8 +1,7 @@
 """What `nmt evaluate` does: scores of a run or of a finished translation, alone or against another one."""
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from nmt.data.corpus import Corpus, ParallelText, load_corpus, require_files
 from nmt.data.lines import read_lines
 from nmt.data.tokenizer import Tokenizer
 from nmt.device import choose_device, choose_precision
-from nmt.errors import DataError, RunError
+from nmt.errors import DataError, RunError, naming
 from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.comet import Comet
 from nmt.evaluation.plain_text import require_plain_text
@@ -75,15 +74,6 @@ def run_evaluate(settings: EvaluateSettings) -> None:
     found = _report(this, against, text, comet, settings)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(found))
-
-
-@contextmanager
-def naming(key: str) -> Iterator[None]:
-    """Have errors of a run begin with `key`, where another key than `run` names it."""
-    try:
-        yield
-    except RunError as error:
-        raise RunError(f"{key}: {str(error).removeprefix('run: ')}") from None
 
 
 def _report(

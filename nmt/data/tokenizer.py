@@ -127,7 +127,7 @@ def obtain_tokenizer(
     if settings.model is not None:
         try:
             with open(settings.model, "rb") as file:
-                return _with_symbols(Tokenizer.of_models(file.read()), symbols)
+                return with_symbols(Tokenizer.of_models(file.read()), symbols, "tokenizer.model")
         except FileNotFoundError:
             raise DataError(f"tokenizer.model: no such file: {settings.model}") from None
         except OSError as error:
@@ -137,13 +137,11 @@ def obtain_tokenizer(
     return Tokenizer.of_models(_train(settings, [text.source], symbols), _train(settings, [text.target]))
 
 
-def _with_symbols(tokenizer: Tokenizer, symbols: Sequence[str]) -> Tokenizer:
-    """Return a tokenizer whose source vocabulary has these pieces. Raises SettingsError if it lacks one."""
+def with_symbols(tokenizer: Tokenizer, symbols: Sequence[str], key: str) -> Tokenizer:
+    """Return a tokenizer whose source vocabulary has these pieces. Raises SettingsError, of `key`, if it lacks one."""
     for symbol in symbols:
         if symbol not in tokenizer.source.pieces:
-            raise SettingsError(
-                [f"tokenizer.model: a vocabulary with the piece {symbol} is needed; got none"]
-            )
+            raise SettingsError([f"{key}: a vocabulary with the piece {symbol} is needed; got none"])
     return tokenizer
 
 
