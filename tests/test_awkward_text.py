@@ -31,7 +31,7 @@ LINES = {
     "NUL alone": (b"\0", False, True),
     "NUL between words": (b"eins\0zwei", False, True),
     "byte order mark inside": ("eins\ufeffzwei".encode(), False, True),
-    "zero-width space alone": ("\u200b".encode(), False, True),
+    "zero-width space alone": ("\u200b".encode(), True, True),
     "surrogate as bytes": (b"eins \xed\xa0\x80 zwei", False, False),
     "half a letter": ("schläft".encode()[:5], False, False),
     "UTF-16": ("Das Haus".encode("utf-16"), False, False),

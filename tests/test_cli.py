@@ -82,7 +82,7 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["training.source_vectors=nowhere.vec", *FEW_PAIRS], r"^nmt: training.source_vectors: no such file: nowhere.vec"),
         (["training.freeze=[encodr]", *FEW_PAIRS], r"^nmt: training.freeze: .*got encodr"),
         (["model.num_key_value_heads=3"], r"^nmt: model.num_key_value_heads: a divisor of num_heads=4 is needed; got 3"),
-        (["model.tied_embeddings=three_way", "tokenizer.joint=false"], r"^nmt: model.tied_embeddings: none or two_way is needed"),
+        (["model.tied_embeddings=three_way", "tokenizer.joint=false"], r"^nmt: model.tied_embeddings: auto, none or two_way is needed"),
         ([f"device={ABSENT}"], rf"^nmt: device: one that this machine has is needed \(.*cpu\); got {ABSENT}"),
         (["device=gpu"], r"^nmt: device: one of auto, cpu, cuda, mps is needed; got gpu"),
         (["precision=int8"], r"^nmt: precision: one of auto, float32, bfloat16, float16 is needed; got int8"),

@@ -117,7 +117,7 @@ class TrainSettings(Settings):
             )
         if model.tied_embeddings == "three_way" and not self.tokenizer.joint:
             raise ValueError(
-                "model.tied_embeddings: none or two_way is needed with two vocabularies "
+                "model.tied_embeddings: auto, none or two_way is needed with two vocabularies "
                 "(tokenizer.joint=false); got three_way"
             )
         if self.resume and self.run is None:

@@ -63,6 +63,12 @@ class Vocabulary:
         return KINDS[known[-1]] if known else "unigram"  # the default of what is left out, or unknown
 
     @cached_property
+    def normalization(self) -> str:
+        """The name of what is done to text before it is segmented; `identity` for nothing."""
+        names = _messages(b"".join(_messages(self.model, 3)), 1)
+        return names[-1].decode("utf-8", "replace") if names else "identity"
+
+    @cached_property
     def pieces(self) -> list[str]:
         """The text of each id, special tokens included."""
         pieces: list[str] = self._processor.id_to_piece(list(range(self.num_pieces)))
@@ -83,6 +89,11 @@ class Vocabulary:
             for message in _messages(self.model, 1)
         ]
         return normal + [False] * (self.size - self.num_pieces)
+
+    def is_kept(self, line: str) -> bool:
+        """Whether a line is the same after normalisation, but for its white space."""
+        normalized: str = self._processor.normalize(line)
+        return normalized.replace(WORD_START, " ").split() == line.replace(WORD_START, " ").split()
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Turn lines into ids, without BOS or EOS."""

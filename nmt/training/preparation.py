@@ -1,6 +1,7 @@
 """What a training run is made of before anything of it is written: text, tokenizer, model, trainer."""
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import Int64Array, LeftOut, load_dataset, select_pairs
 from nmt.data.preparation import PreparedCorpus, prepare_corpus
-from nmt.data.tokenizer import Tokenizer, obtain_tokenizer, with_symbols
+from nmt.data.tokenizer import Tokenizer, Vocabulary, obtain_tokenizer, with_symbols
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_device, choose_precision, require_determinism
 from nmt.errors import RunError, naming
@@ -176,12 +177,24 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"{len(corpus.test.source) if corpus.test else 'no'} test pairs",
         *mixture,
         f"vocabulary   {tokenizer.source.size} source, {tokenizer.target.size} target pieces",
+        f"normalised   {_normalization(tokenizer.target, corpus.validation.target)}",
         f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
         *prepared.start,
         f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens, "
         f"padding {padding:.1f} %",
         f"device       {trainer.device}, {str(trainer.dtype).removeprefix('torch.')}",
     ]
+
+
+def _normalization(target: Vocabulary, lines: Sequence[str]) -> str:
+    """Say what is done to text before it is segmented, and which references no translation can be equal to."""
+    changed = [number for number, line in enumerate(lines, 1) if not target.is_kept(line)]
+    if not changed:
+        return f"by {target.normalization}"
+    return (
+        f"by {target.normalization}, and so are translations: {len(changed)} of {len(lines)} validation targets are "
+        f"written otherwise, such as line {changed[0]}; tokenizer.normalization=identity keeps them"
+    )
 
 
 def _origin(settings: DataSettings) -> str:
