@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-FORMAT = 4
-# What came with formats 2 to 4, at the values that do what formats before did.
+FORMAT = 5
+# What came with formats 2 to 5, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -50,7 +50,11 @@ ADDED_TO_DATA: dict[str, Any] = {
         "script_share": 0.5,
     },
 }
-ADDED_TO_HUB: dict[str, Any] = {"revision": None, "test": None, "streaming": False, "num_train": None}
+ADDED_TO_KIND: dict[str, dict[str, Any]] = {
+    "hub": {"revision": None, "test": None, "streaming": False, "num_train": None},
+    "files": {"encoding": "utf-8"},
+    "table": {"encoding": "utf-8"},
+}
 ADDED: dict[str, Any] = {
     "deterministic": False,
     "teacher_forcing": {"kind": "constant"},
@@ -71,7 +75,7 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
         model["attention"] = ADDED_TO_ATTENTION | model["attention"]
     changed = {"model": model, "training": ADDED_TO_TRAINING | training, "format": FORMAT}
     if isinstance(data := config.get("data"), dict):
-        changed["data"] = ADDED_TO_DATA | (ADDED_TO_HUB if data.get("kind") == "hub" else {}) | data
+        changed["data"] = ADDED_TO_DATA | ADDED_TO_KIND.get(str(data.get("kind")), {}) | data
     return ADDED | dict(config) | changed
 
 

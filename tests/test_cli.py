@@ -186,8 +186,8 @@ def test_translate_gives_as_many_lines_as_it_gets(nmt, run, tmp_path):
     assert out[-1] == b""
     assert out[1] == out[2] == b""
     log = done.stderr.decode()
-    assert "1 lines were not UTF-8" in log
-    assert "1 lines were cut to 512 tokens" in log
+    assert "1 line was not UTF-8: line 8; what could not be read was replaced by U+FFFD\n" in log
+    assert "1 line was cut to 512 tokens: line 4\n" in log
     assert list(tmp_path.iterdir()) == [], "translating leaves nothing behind"
 
 
