@@ -151,10 +151,14 @@ def compose_job(config: DictConfig, overrides: list[str], path: str) -> Composed
     return Composed(Command.TRAIN, laid, path, own)
 
 
-def inherited_choices(overrides: list[str]) -> list[str]:
-    """Return overrides that choose what a run of a sweep inherits, to be composed before those that were typed."""
+def with_inherited(overrides: list[str]) -> list[str]:
+    """Return the overrides of a run of a sweep after those that choose what it inherits."""
     typed = OverridesParser.create().parse_overrides(overrides)
-    return _choices_of_run(_inherited(typed), typed, Command.TRAIN)
+    if _typed_value("training.from_run", typed) == "last":
+        raise SettingsError(
+            ["training.from_run: a folder is needed in a sweep, of which each run is the last; got last"]
+        )
+    return [*_choices_of_run(_inherited(typed), typed, Command.TRAIN), *overrides]
 
 
 def explain_sweep(overrides: list[str], search_path: list[str], error: Exception) -> UserError:

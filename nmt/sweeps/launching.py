@@ -95,11 +95,7 @@ class Sweep:
             run_mode=RunMode.MULTIRUN,
             with_log_configuration=False,
         )
-        of_sweep = [
-            str(override.input_line)
-            for override in typed
-            if _is_of_the_sweep(override) or override.key_or_group in OF_THE_LAUNCH[2:]
-        ]
+        of_sweep = [str(override.input_line) for override in typed if _is_of_the_sweep(override)]
         values = composition.to_values(self.loader.load_sweep_config(self.config, of_sweep))
         self.settings = check(SweepSettings, {"sweep": values["sweep"]}).sweep
         of_runs = [
@@ -109,14 +105,6 @@ class Sweep:
         ]
         swept = [override for override in of_runs if override.is_sweep_override()]
         self.typed = frozenset(override.get_key_element() for override in of_runs)
-        if any(
-            override.key_or_group == "training.from_run" and override.value() == "last"
-            for override in of_runs
-        ):
-            raise SettingsError(
-                ["training.from_run: the folder of a run is needed, since the runs of a sweep become the last ones; "
-                 "got last"]
-            )  # fmt: skip
         self.swept = frozenset(override.get_key_element() for override in swept)
         self.search: Search | None = None
         match self.settings:
@@ -184,13 +172,15 @@ class Sweep:
                      f"{override.input_line}; sweep=optuna searches intervals"]
                 )  # fmt: skip
         (typed,) = BasicSweeper.split_arguments(of_runs, None)
-        jobs = [_with_inherited(job) for job in typed]
+        jobs = [composition.with_inherited(job) for job in typed]
         for job in jobs:  # what is wrong with the last one is said now, not when the others have been trained
             self._check(job)
         return list(enumerate(jobs))
 
     def _job(self, number: int, values: dict[str, str]) -> Job:
-        return number, _with_inherited([*self.fixed, *(f"{key}={value}" for key, value in values.items())])
+        return number, composition.with_inherited(
+            [*self.fixed, *(f"{key}={value}" for key, value in values.items())]
+        )
 
     def _launch(self, jobs: Sequence[Job]) -> None:
         """Launch runs; those of one call of Hydra's have numbers that follow each other."""
@@ -325,10 +315,6 @@ def _span(override: Override) -> Span | list[str]:
             [f"{override.key_or_group}: a choice is needed; got none by {override.input_line}"]
         )
     return values
-
-
-def _with_inherited(overrides: list[str]) -> list[str]:
-    return [*composition.inherited_choices(overrides), *overrides]
 
 
 def _only(keys: frozenset[str], overrides: Sequence[str]) -> list[str]:

@@ -124,7 +124,7 @@ def test_each_run_of_a_sweep_takes_over_the_same(nmt, family):
         assert child["data"]["train"]["source"] == "new.s"
     nmt("train", "-m", *typed, "resume=true")
     done = nmt("train", "-m", *typed[1:-1], *SHORT, "training.from_run=last", "run=other", code=2)
-    assert done.stderr.startswith(b"nmt: training.from_run: the folder of a run is needed")
+    assert done.stderr.startswith(b"nmt: training.from_run: a folder is needed in a sweep")
 
 
 def test_a_damaged_parent_is_named_by_the_key_that_was_typed(nmt, family):
