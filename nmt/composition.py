@@ -156,7 +156,7 @@ def with_inherited(overrides: list[str]) -> list[str]:
     typed = OverridesParser.create().parse_overrides(overrides)
     if _typed_value("training.from_run", typed) == "last":
         raise SettingsError(
-            ["training.from_run: a folder is needed in a sweep, of which each run is the last; got last"]
+            ["training.from_run: a folder is needed in a sweep, whose runs become the last; got last"]
         )
     return [*_choices_of_run(_inherited(typed), typed, Command.TRAIN), *overrides]
 

@@ -1,14 +1,11 @@
 """training.max_tokens=auto: how much of an update fits in memory at once."""
 
-import logging
 from collections.abc import Callable
 
 import numpy as np
 
 from nmt.data.batching import plan_by_length, plan_epoch
 from nmt.data.dataset import Int64Array
-
-logger = logging.getLogger(__name__)
 
 
 def find_max_tokens(
@@ -41,5 +38,4 @@ def find_max_tokens(
         if all(fits(plan_by_length(longer, max_tokens, rows)[0]) for rows in candidates):
             break
         max_tokens //= 2
-    logger.info("memory       up to %d padded tokens at once", max_tokens)
     return max_tokens

@@ -9,6 +9,7 @@ import torch
 
 from nmt.config import (
     DataSettings,
+    Files,
     FilesData,
     GrammarData,
     HubData,
@@ -180,8 +181,9 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"normalised   {_normalization(tokenizer.target, corpus.validation.target)}",
         f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
         *prepared.start,
-        f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens, "
-        f"padding {padding:.1f} %",
+        f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens",
+        f"batches      up to {trainer.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
+        "sentences equally long",
         f"device       {trainer.device}, {str(trainer.dtype).removeprefix('torch.')}",
     ]
 
@@ -203,12 +205,16 @@ def _origin(settings: DataSettings) -> str:
         case GrammarData():
             return "the built-in German and English; your own two files: data=files"
         case FilesData(train=train):
-            return f"from {train.source if isinstance(train.source, str) else ', '.join(train.source)}"
-        case TableData(train=train):
-            return f"from {train if isinstance(train, str) else ', '.join(train)}"
+            return f"from {_names(train.source)} to {_names(train.target)}"
+        case TableData(train=train, source_column=source, target_column=target):
+            return f"from {source} to {target}, in {_names(train)}"
         case MixtureData(pairs=pairs):
             return f"a mixture of {len(pairs)} pairs of languages"
         case Multi30kData(directory=directory):
             return f"Multi30k, from {directory}"
         case HubData(path=path):
             return f"the data set {path}"
+
+
+def _names(files: Files) -> str:
+    return files if isinstance(files, str) else ", ".join(files)

@@ -62,6 +62,8 @@ def train(
         run.write_config(
             settings.model_dump(mode="json", exclude={"run", "resume"})
         )  # last: it makes the folder a run
+        for line in plan_lines(prepared):
+            logger.info("%s", line)
         prepared.text.log()
         if left_out.empty or left_out.too_long:
             logger.warning(
@@ -72,8 +74,6 @@ def train(
             )
         num_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
         recorder.begin(corpus, settings.tokenizer.joint, num_parameters, trainer.progress.update)
-        for line in plan_lines(prepared):
-            logger.info("%s", line)
         with _shown(trainer, prepared.resuming) as tracker:
             try:
                 trainer.train(is_hopeless)
