@@ -150,7 +150,8 @@ def test_pairs_that_cannot_be_learned_are_counted(nmt, text, tmp_path, tiny_trai
         "tokenizer=char", *sizes,
     )  # fmt: skip
     log = done.stderr.decode()
-    assert "left out of training: 2 pairs with an empty side, 1 longer than data.max_length=60 tokens" in log
+    assert "left out     2 of 80 training pairs with an empty side: lines 4 and 8\n" in log
+    assert "left out     1 of 80 training pairs longer than data.max_length=60 tokens: line 10\n" in log
     assert "77 training pairs" in log
     assert not (tmp_path / "new" / "test.json").exists()
 

@@ -196,7 +196,7 @@ def test_ids_on_disk_are_those_of_the_text():
     kept, left_out = select_pairs(dataset, max_length=14)
     too_long = [i for i in range(20) if max(dataset.source.lengths[i], dataset.target.lengths[i]) > 14]
     assert 0 < len(too_long) < 20
-    assert (left_out.empty, left_out.too_long) == (1, len(too_long))
+    assert (len(left_out.empty), len(left_out.too_long)) == (1, len(too_long))
     assert sorted([*kept.tolist(), *too_long, 20]) == list(range(21))
     with pytest.raises(DataError, match=r"up to data.max_length=1 tokens"):
         select_pairs(dataset, max_length=1)
