@@ -1,8 +1,6 @@
 """What `nmt evaluate` does: scores of a run or of a finished translation, alone or against another one."""
 
-import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from nmt.data.corpus import Corpus, ParallelText, load_corpus, require_files
 from nmt.data.lines import read_lines
 from nmt.data.tokenizer import Tokenizer
 from nmt.device import choose_device, choose_precision
-from nmt.errors import DataError, RunError
+from nmt.errors import DataError, RunError, naming
 from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.comet import Comet
 from nmt.evaluation.plain_text import require_plain_text
@@ -30,8 +28,7 @@ from nmt.run_directory import RunDirectory, require_new_file
 from nmt.storage import to_json, write_atomically
 from nmt.training.validation import evaluation_of, text_loss, translate_text
 from nmt.translation import known_tags
-
-logger = logging.getLogger(__name__)
+from nmt.words import LineNumbers
 
 
 @dataclass(frozen=True)
@@ -60,13 +57,13 @@ def run_evaluate(settings: EvaluateSettings) -> None:
     other = None if settings.against is None else _other_run(settings)
     against = None
     if settings.against is not None and other is None:
-        against = System(settings.against, _read_text(settings.against, "against"))
+        against = System(settings.against, _read_text(settings.against, "against", settings.encoding))
         require_same_length(against.hypotheses, text.references, "against")
     if run is not None:
         this = _translate(run, settings.decoding, text, settings)
     else:
         assert settings.hypothesis is not None
-        this = System(settings.hypothesis, _read_text(settings.hypothesis, "hypothesis"))
+        this = System(settings.hypothesis, _read_text(settings.hypothesis, "hypothesis", settings.encoding))
         require_same_length(this.hypotheses, text.references)
     if other is not None:
         assert run is not None
@@ -76,15 +73,6 @@ def run_evaluate(settings: EvaluateSettings) -> None:
     found = _report(this, against, text, comet, settings)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(found))
-
-
-@contextmanager
-def naming(key: str) -> Iterator[None]:
-    """Have errors of a run begin with `key`, where another key than `run` names it."""
-    try:
-        yield
-    except RunError as error:
-        raise RunError(f"{key}: {str(error).removeprefix('run: ')}") from None
 
 
 def _report(
@@ -139,22 +127,22 @@ def _by_length(systems: Sequence[System], text: TestText, settings: EvaluateSett
     ]
 
 
-def _read_text(path: str, key: str) -> list[str]:
-    lines = read_lines(path, key)
+def _read_text(path: str, key: str, encoding: str) -> list[str]:
+    lines = read_lines(path, key, encoding)
     require_plain_text(lines, key, path)
     return lines
 
 
 def _test_text(settings: EvaluateSettings, run: RunDirectory | None) -> TestText:
     """Read what translations are compared with, before any time is spent on them."""
-    source = None if settings.source is None else read_lines(settings.source, "source")
+    source = None if settings.source is None else read_lines(settings.source, "source", settings.encoding)
     if settings.reference is None:
         assert run is not None
         text = select_split(corpus_of_run(run), settings.split)
         require_plain_text(text.target, "split", f"the {settings.split} text of {run.path}")
         return TestText(text.source, [text.target])
     paths = [settings.reference] if isinstance(settings.reference, str) else settings.reference
-    references = [_read_text(path, "reference") for path in paths]
+    references = [_read_text(path, "reference", settings.encoding) for path in paths]
     for lines in references[1:]:
         require_same_length(lines, references[:1], "reference")
     if source is not None and len(source) != len(references[0]):
@@ -183,7 +171,7 @@ def _translate(
     if settings.source is None:
         pairs = tagged_for(run, pairs, settings.split)
     else:
-        _warn_of_missing_tags(text.source, tokenizer)
+        _require_tags(text.source, tokenizer)
     hypotheses = translate_text(model, tokenizer, pairs.source, decoding, device, dtype)
     require_plain_text(hypotheses, "run", f"what {run.path} translates")
     loss = None
@@ -192,12 +180,16 @@ def _translate(
     return System(f"{run.path}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)
 
 
-def _warn_of_missing_tags(lines: Sequence[str], tokenizer: Tokenizer) -> None:
+def _require_tags(lines: Sequence[str], tokenizer: Tokenizer) -> None:
+    """Raise DataError for lines without a tag, where the model needs one."""
     tags = known_tags(tokenizer)
-    num_without = sum(bool(line.strip()) and not line.startswith(tuple(tags)) for line in lines)
-    if tags and num_without:
-        logger.warning(
-            "source: each line needs a tag of its own, %s; %d lines have none", ", ".join(tags), num_without
+    without = LineNumbers(
+        number for number, line in enumerate(lines, 1) if line.strip() and not line.startswith(tuple(tags))
+    )
+    if tags and without.count:
+        raise DataError(
+            f"source: a tag at the start of each line, one of {', '.join(tags)}, is needed for this run; got "
+            f"none in {without}"
         )
 
 

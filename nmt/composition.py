@@ -23,7 +23,7 @@ from nmt import config as settings_of
 from nmt import reference
 from nmt.check import check, flatten
 from nmt.config import Settings, TrainSettings
-from nmt.errors import RunError, SettingsError, UserError
+from nmt.errors import RunError, SettingsError, UserError, naming
 from nmt.reference import CONFIG_MODULE
 from nmt.words import nearest
 
@@ -38,6 +38,8 @@ FIXED = (
     "seed", "data", "tokenizer", "model", "training.update_tokens", "training.subword_sampling", "training.from_run",
     "training.source_vectors", "training.target_vectors",
 )  # fmt: skip
+# What a run takes over from the one whose weights it starts from, unless something else is typed.
+INHERITED = ("data", "tokenizer", "model")
 FIXED_KEYS = re.compile(rf"({'|'.join(map(re.escape, FIXED))})($|\.)")
 
 
@@ -106,7 +108,9 @@ class Composed:
 
 
 def compose(command: Command, overrides: list[str], config_directory: str | None) -> Composed:
-    """Put the settings of one job together: conf/, then the run's own where one is named, then what was typed.
+    """Put the settings of one job together: conf/, then those of a run that is named, then what was typed.
+
+    Of the run itself they are all of its settings, of the one that it starts from those that are INHERITED.
 
     Raises UserError for an unknown key or choice, with the nearest one.
     """
@@ -116,8 +120,10 @@ def compose(command: Command, overrides: list[str], config_directory: str | None
         try:
             typed = OverridesParser.create().parse_overrides(overrides)
             _refuse_sweep(typed)
-            own = _settings_of_run(typed)
-            of_run = _choices_of_run(own, typed, command)
+            name = _typed_value("run", typed)
+            own = None if name is None else _read_run(str(name))
+            base = own or _inherited(typed)
+            of_run = _choices_of_run(base, typed, command)
             config = hydra_compose(command.value, [*path, *of_run, *overrides], return_hydra_config=True)
             experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
             values = to_values(config)
@@ -129,17 +135,30 @@ def compose(command: Command, overrides: list[str], config_directory: str | None
                 [f"--config-dir: YAML is needed; got {' '.join(str(error).split())}"]
             ) from None
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
-    return Composed(command, _lay(own, values, typed, command), str(default_run), own)
+    return Composed(command, _lay(base, values, typed, command), str(default_run), own)
 
 
 def compose_job(config: DictConfig, overrides: list[str], path: str) -> Composed:
-    """Return the settings of one run of a sweep, whose folder is `path`, where it goes on if it has begun."""
+    """Return the settings of one run of a sweep, whose folder is `path`, where it goes on if it has begun.
+
+    `overrides` are those that were typed, of the ones that `config` was composed from.
+    """
     typed = OverridesParser.create().parse_overrides(overrides)
     own = _read_run(path)
     values = to_values(config)
     del values[SWEEP]
-    laid = _lay(own, values, typed, Command.TRAIN) | {"run": path, "resume": True}
+    laid = _lay(own or _inherited(typed), values, typed, Command.TRAIN) | {"run": path, "resume": True}
     return Composed(Command.TRAIN, laid, path, own)
+
+
+def with_inherited(overrides: list[str]) -> list[str]:
+    """Return the overrides of a run of a sweep after those that choose what it inherits."""
+    typed = OverridesParser.create().parse_overrides(overrides)
+    if _typed_value("training.from_run", typed) == "last":
+        raise SettingsError(
+            ["training.from_run: a folder is needed in a sweep, whose runs become the last; got last"]
+        )
+    return [*_choices_of_run(_inherited(typed), typed, Command.TRAIN), *overrides]
 
 
 def explain_sweep(overrides: list[str], search_path: list[str], error: Exception) -> UserError:
@@ -175,15 +194,21 @@ def to_values(config: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in values.items() if key != EXPERIMENT}
 
 
-def _settings_of_run(typed: list[Override]) -> dict[str, Any] | None:
-    names = [
+def _typed_value(key: str, typed: list[Override]) -> Any:
+    values = [
         override.value()
         for override in typed
-        if override.key_or_group == "run" and not override.is_sweep_override()
+        if override.key_or_group == key and not override.is_sweep_override()
     ]
-    if not names or names[-1] is None:
-        return None
-    return _read_run(str(names[-1]))
+    return values[-1] if values else None
+
+
+def _inherited(typed: list[Override]) -> dict[str, Any] | None:
+    """Return what a new run takes over from the one that it starts from, if there is one."""
+    name = _typed_value("training.from_run", typed)
+    with naming("training.from_run"):
+        parent = None if name is None else _read_run(str(name))
+    return parent and {key: parent[key] for key in INHERITED if key in parent}
 
 
 def _read_run(name: str) -> dict[str, Any] | None:
@@ -229,7 +254,7 @@ def _choices_of_run(own: Mapping[str, Any] | None, typed: list[Override], comman
 def _lay(
     own: Mapping[str, Any] | None, values: dict[str, Any], typed: list[Override], command: Command
 ) -> dict[str, Any]:
-    """Lay what was typed over the run's own settings, and these over the defaults."""
+    """Lay what was typed over the settings of a run, and these over the defaults."""
     if own is None or EXPERIMENT in {override.key_or_group for override in typed}:
         return values
     # Where it was trained says nothing of where it translates.

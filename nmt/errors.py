@@ -1,5 +1,8 @@
 """What a user can act on: each error is one line, and the command ends with exit code 2, or 1 where said."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 MAX_SHOWN = 2000  # characters of a message
 
 
@@ -41,6 +44,15 @@ class VerificationError(UserError):
 
 class DeviceError(UserError):
     """The device that was asked for is not there, or cannot compute so."""
+
+
+@contextmanager
+def naming(key: str) -> Iterator[None]:
+    """Have errors of a run begin with `key`, where another key than `run` names it."""
+    try:
+        yield
+    except RunError as error:
+        raise RunError(f"{key}: {str(error).removeprefix('run: ')}") from None
 
 
 def one_line(message: object) -> str:

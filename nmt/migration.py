@@ -50,7 +50,11 @@ ADDED_TO_DATA: dict[str, Any] = {
         "script_share": 0.5,
     },
 }
-ADDED_TO_HUB: dict[str, Any] = {"revision": None, "test": None, "streaming": False, "num_train": None}
+ADDED_TO_KIND: dict[str, dict[str, Any]] = {
+    "hub": {"revision": None, "test": None, "streaming": False, "num_train": None},
+    "files": {"encoding": "utf-8"},
+    "table": {"encoding": "utf-8"},
+}
 ADDED: dict[str, Any] = {
     "deterministic": False,
     "teacher_forcing": {"kind": "constant"},
@@ -71,7 +75,7 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
         model["attention"] = ADDED_TO_ATTENTION | model["attention"]
     changed = {"model": model, "training": ADDED_TO_TRAINING | training, "format": FORMAT}
     if isinstance(data := config.get("data"), dict):
-        changed["data"] = ADDED_TO_DATA | (ADDED_TO_HUB if data.get("kind") == "hub" else {}) | data
+        changed["data"] = ADDED_TO_DATA | ADDED_TO_KIND.get(str(data.get("kind")), {}) | data
     if isinstance(evaluation := config.get("evaluation"), dict):
         changed["evaluation"] = {"ter_case_sensitive": evaluation.get("lowercase") is False} | evaluation
     return ADDED | dict(config) | changed

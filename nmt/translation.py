@@ -4,10 +4,12 @@ import contextlib
 import logging
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from io import FileIO
 
 from nmt.config import TranslateSettings
+from nmt.data.encoding import UTF_8
 from nmt.data.groups import TAG_END, TAG_START, tag_of, tagged
 from nmt.data.lines import BLOCK_SIZE, STANDARD_INPUT, Decoder, follow_lines, in_chunks
 from nmt.data.tokenizer import Tokenizer
@@ -33,11 +35,17 @@ def run_translate(settings: TranslateSettings) -> None:
     tag = choose_tag(settings.target_language, tokenizer)
     translator = Translator(model, tokenizer, settings.decoding, device, dtype)
 
-    def translate(lines: list[str]) -> list[str]:
-        return translator.translate_chunk(lines if tag is None else [tagged(line, tag) for line in lines])
+    def translate(lines: list[str], num_before: int) -> list[str]:
+        given = lines if tag is None else [tagged(line, tag) for line in lines]
+        return translator.translate_chunk(given, num_before)
 
-    translate_stream(translate, source, target, settings.resume)
+    began = time.monotonic()
+    num_lines = translate_stream(translate, source, target, settings.resume, settings.encoding)
     translator.warn()
+    if target != STANDARD_OUTPUT:
+        seconds = time.monotonic() - began
+        speed = translator.num_tokens / seconds
+        logger.info("%s: %d lines in %.1f s, %.0f target tokens a second", target, num_lines, seconds, speed)
 
 
 def known_tags(tokenizer: Tokenizer) -> list[str]:
@@ -46,21 +54,16 @@ def known_tags(tokenizer: Tokenizer) -> list[str]:
 
 
 def choose_tag(language: str | None, tokenizer: Tokenizer) -> str | None:
-    """Return what each line begins with for a model of many languages. Raises DataError if it does not know this one.
+    """Return what each line begins with for a model of many languages; None for any other model.
 
-    Without a language, lines are translated as they are, and it is said that they need tags.
+    Raises DataError for a language that the model does not know, and for none where it needs one.
     """
     known = [tag[len(TAG_START) : -len(TAG_END)] for tag in known_tags(tokenizer)]
-    if language is None:
-        if known:
-            logger.warning(
-                "target_language: not given; each line needs a tag of its own: %s",
-                ", ".join(known_tags(tokenizer)),
-            )
+    if language is None and not known:
         return None
     if language not in known:
         there = f"one of {', '.join(known)}" if known else "null"
-        raise DataError(f"target_language: {there} is needed for this run; got {language}")
+        raise DataError(f"target_language: {there} is needed for this run; got {language or 'null'}")
     return tag_of(language)
 
 
@@ -96,36 +99,51 @@ def choose_output(settings: TranslateSettings, source: str | int) -> str | int:
 
 
 def translate_stream(
-    translate: Callable[[list[str]], list[str]], source: str | int, target: str | int, resume: bool
-) -> None:
+    translate: Callable[[list[str], int], list[str]],
+    source: str | int,
+    target: str | int,
+    resume: bool,
+    encoding: str = UTF_8,
+) -> int:
     """Translate what `choose_input` chose to what `choose_output` chose, by chunks of what is there.
 
-    With `resume`, lines that `target` has are kept. Raises DataError where it has more than `source`.
+    `translate` is given the lines of a chunk, and how many came before it. With `resume`, lines that `target` has are
+    kept. Return how many were written. Raises DataError where `target` has more lines than `source`, and where that
+    is of another encoding.
     """
-    decoder = Decoder()
+    decoder, num_before = Decoder("input", encoding), 0
     with open_output(target, resume) as output:
         num_there = num_kept = output.num_lines
         if num_there:
             logger.info("going on after %d lines of %s", num_there, target)
         # A chunk of which some lines are there is translated again: what is translated together may make a
         # difference in the last digit, and the file is to be that of a translation without interruption.
-        for chunk in in_chunks(follow_lines(source, "input")):
+        for chunk in in_chunks(follow_lines(source, "input", encoding)):
+            if not num_before:
+                decoder.require_text(chunk)
             if num_kept < len(chunk):
-                output.write(translate([decoder.decode(raw) for raw in chunk])[num_kept:])
+                lines = [decoder.decode(raw, number) for number, raw in enumerate(chunk, num_before + 1)]
+                output.write(translate(lines, num_before)[num_kept:])
             num_kept -= min(num_kept, len(chunk))
+            num_before += len(chunk)
         if num_kept:
             raise DataError(
                 f"output: at most as many lines as in the input are needed, {num_there - num_kept}; "
                 f"got {num_there} in {target}"
             )
     decoder.warn()
+    return output.num_lines - num_there
 
 
 class Output:
-    """An open file for lines; `num_lines` are in it, of `size` bytes together."""
+    """An open file for lines; `num_lines` are in it, of `size` bytes together.
 
-    def __init__(self, file: FileIO) -> None:
+    What it replaces stays as it is until the first line is there to be written: the input may turn out to be wrong.
+    """
+
+    def __init__(self, file: FileIO, is_replaced: bool) -> None:
         self.num_lines = self.size = 0
+        self.is_replaced = is_replaced
         self._file = file
 
     def skip_lines(self) -> None:
@@ -142,9 +160,12 @@ class Output:
         """Drop what is not of the whole lines."""
         self._file.truncate(self.size)
         self._file.seek(self.size)
+        self.is_replaced = False
 
     def write(self, lines: Sequence[str]) -> None:
         """Write lines so that whoever reads them has them at once."""
+        if self.is_replaced:
+            self.drop_rest()
         content = "".join(f"{line}\n" for line in lines).encode("utf-8")
         rest = memoryview(content)
         while rest:
@@ -168,15 +189,17 @@ def open_output(target: str | int, resume: bool) -> Iterator[Output]:
     )
     output = None
     try:
-        mode = "r+b" if resume and os.path.exists(target) else "wb"
-        with FileIO(target, mode, closefd=target != STANDARD_OUTPUT) as file:
-            output = Output(file)
+        is_there = can_go_on and os.path.exists(target)
+        with FileIO(target, "r+b" if is_there else "wb", closefd=target != STANDARD_OUTPUT) as file:
+            output = Output(file, is_replaced=is_there and not resume)
             if resume:
                 output.skip_lines()
             try:
                 yield output
+                if output.is_replaced:  # by no lines at all
+                    output.drop_rest()
             except BaseException:
-                if isinstance(target, str) and can_go_on:
+                if isinstance(target, str) and can_go_on and not output.is_replaced:
                     output.drop_rest()
                     if not output.size:
                         os.unlink(target)

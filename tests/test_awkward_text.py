@@ -31,7 +31,7 @@ LINES = {
     "NUL alone": (b"\0", False, True),
     "NUL between words": (b"eins\0zwei", False, True),
     "byte order mark inside": ("eins\ufeffzwei".encode(), False, True),
-    "zero-width space alone": ("\u200b".encode(), False, True),
+    "zero-width space alone": ("\u200b".encode(), True, True),
     "surrogate as bytes": (b"eins \xed\xa0\x80 zwei", False, False),
     "half a letter": ("schläft".encode()[:5], False, False),
     "UTF-16": ("Das Haus".encode("utf-16"), False, False),
@@ -81,10 +81,14 @@ def test_a_line_stays_one_line_in_its_place(translated, name):
 
 
 def test_what_was_cut_or_replaced_is_counted(translated):
-    num_replaced = sum(not is_utf8 for _, _, is_utf8 in LINES.values())
+    names = list(LINES)
+    broken = [3 * names.index(name) + 1 for name in names if not LINES[name][2]]
+    long = [3 * names.index(name) + 1 for name in names if name.startswith("100,000 characters")]
     assert translated[1].splitlines() == [
-        f"{num_replaced} lines were not UTF-8; what could not be read was replaced by U+FFFD",
-        "2 lines were cut to 512 tokens",
+        "4 lines were not UTF-8: lines {}, {}, {} and {}; what could not be read was replaced by U+FFFD".format(
+            *broken
+        ),
+        "2 lines were cut to 512 tokens: lines {} and {}".format(*long),
     ]
 
 
@@ -151,4 +155,7 @@ def test_what_cannot_be_scored_is_named(nmt, tmp_path):
     (tmp_path / "bad").write_bytes(b"gut\n\n\xed\xa0\x80\n")
     (tmp_path / "good").write_bytes(b"gut\n\ngut\n")
     done = nmt("evaluate", "hypothesis=bad", "reference=good", code=2)
-    assert done.stderr == b"nmt: hypothesis: UTF-8 text is needed; got byte 0xed in bad, line 3\n"
+    assert done.stderr == (
+        b"nmt: hypothesis: UTF-8 text is needed; got byte 0xed in bad, line 3; "
+        b"encoding=NAME reads text of another encoding\n"
+    )

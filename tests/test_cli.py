@@ -85,7 +85,7 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["training.source_vectors=nowhere.vec", *FEW_PAIRS], r"^nmt: training.source_vectors: no such file: nowhere.vec"),
         (["training.freeze=[encodr]", *FEW_PAIRS], r"^nmt: training.freeze: .*got encodr"),
         (["model.num_key_value_heads=3"], r"^nmt: model.num_key_value_heads: a divisor of num_heads=4 is needed; got 3"),
-        (["model.tied_embeddings=three_way", "tokenizer.joint=false"], r"^nmt: model.tied_embeddings: none or two_way is needed"),
+        (["model.tied_embeddings=three_way", "tokenizer.joint=false"], r"^nmt: model.tied_embeddings: auto, none or two_way is needed"),
         ([f"device={ABSENT}"], rf"^nmt: device: one that this machine has is needed \(.*cpu\); got {ABSENT}"),
         (["device=gpu"], r"^nmt: device: one of auto, cpu, cuda, mps is needed; got gpu"),
         (["precision=int8"], r"^nmt: precision: one of auto, float32, bfloat16, float16 is needed; got int8"),
@@ -153,7 +153,8 @@ def test_pairs_that_cannot_be_learned_are_counted(nmt, text, tmp_path, tiny_trai
         "tokenizer=char", *sizes,
     )  # fmt: skip
     log = done.stderr.decode()
-    assert "left out of training: 2 pairs with an empty side, 1 longer than data.max_length=60 tokens" in log
+    assert "left out     2 of 80 training pairs with an empty side: lines 4 and 8\n" in log
+    assert "left out     1 of 80 training pairs longer than data.max_length=60 tokens: line 10\n" in log
     assert "77 training pairs" in log
     assert not (tmp_path / "new" / "test.json").exists()
 
@@ -189,8 +190,8 @@ def test_translate_gives_as_many_lines_as_it_gets(nmt, run, tmp_path):
     assert out[-1] == b""
     assert out[1] == out[2] == b""
     log = done.stderr.decode()
-    assert "1 lines were not UTF-8" in log
-    assert "1 lines were cut to 512 tokens" in log
+    assert "1 line was not UTF-8: line 8; what could not be read was replaced by U+FFFD\n" in log
+    assert "1 line was cut to 512 tokens: line 4\n" in log
     assert list(tmp_path.iterdir()) == [], "translating leaves nothing behind"
 
 

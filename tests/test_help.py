@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from nmt import reference
+from nmt.words import duration
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = reference.commands()
@@ -183,6 +184,15 @@ def test_an_unknown_shell_is_refused(nmt):
     )
 
 
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0.2, "0 s"), (89, "89 s"), (100, "2 min"), (3600, "60 min"), (3 * 3600 + 61, "3 h 01 min"),
+     (39 * 3600 + 54 * 60 + 36, "1 d 16 h"), (48 * 3600, "2 d 0 h")],
+)  # fmt: skip
+def test_times_are_told_as_people_do(seconds, told):
+    assert duration(seconds) == told
+
+
 def test_the_plan_says_what_filters_leave_out(nmt, tmp_path, tiny_training):
     assert (
         b"what would be trained and for how long; makes no folder"
@@ -198,14 +208,22 @@ def test_the_plan_makes_no_folder_and_comes_true(nmt, tmp_path, tiny_training):
     assert list(tmp_path.iterdir()) == []
     plan = done.stdout.decode()
     assert re.search(r"^updates +4 at most, \d\.\d epochs, 2 validations$", plan, re.MULTILINE)
+    # No more than the training has, of which the first half is new to memory and caches.
     assert re.search(
-        r"^time +about \d+ s at most, .* an update, measured just now over 20 of them", plan, re.MULTILINE
+        r"^time +about \d+ s at most, .* an update, measured just now over 2 of them", plan, re.MULTILINE
     )
+    assert re.search(r"^text +the built-in German and English", plan, re.MULTILINE)
     log = nmt("train", *options).stderr.decode()
+    first, second, *_ = (line.split()[0] for line in log.splitlines())
+    assert (first, second) == ("run", "text"), "what a person asks first"
+    assert re.search(r"^update 1 .* at most \d+ s to go$", log, re.MULTILINE)
     for line in plan.splitlines():
         if not line.startswith(("updates", "time")):
             assert line in log
     left = nmt("train", "--plan", "run=run", "resume=true", "training.max_updates=10").stdout.decode()
     assert re.search(r"^updates +6 at most", left, re.MULTILINE)
+    done = nmt("train", "--plan", "run=run", "resume=true").stdout.decode()
+    assert re.search(r"^updates +0 at most", done, re.MULTILINE)
+    assert "time " not in done
     assert json.loads((tmp_path / "run" / "last.json").read_text()) == {"step": 4}
     assert b"a single run is needed" in nmt("train", "-m", "--plan", code=2).stderr

@@ -31,6 +31,15 @@ def old_name(name):
     return name
 
 
+def test_a_run_keeps_the_normalisation_that_it_was_trained_with(nmt, trained_run, tmp_path):
+    config = json.loads((trained_run / "config.json").read_text())
+    config["tokenizer"]["normalization"] = "identity"
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
+    done = nmt("train", "run=run", "resume=true", "--cfg", "job")
+    assert b"normalization: identity" in done.stdout
+
+
 def make_old(run):
     """Turn a run into what format 1 would have written."""
     config = json.loads((run / "config.json").read_text())

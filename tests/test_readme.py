@@ -43,7 +43,9 @@ def test_make_has_the_targets_that_the_readme_names():
 def folder(tmp_path):
     """Make a folder with the files that the README speaks of."""
     splits = grammar.generate(num_train=200, num_validation=5, num_test=5)
-    for name, pairs in zip(("train", "valid", "test"), splits.values(), strict=True):
+    texts = {"train": splits["train"], "new": splits["train"][:100]}
+    texts |= {"valid": splits["validation"], "test": splits["test"]}
+    for name, pairs in texts.items():
         (tmp_path / f"{name}.de").write_text("".join(f"{pair.source}\n" for pair in pairs), encoding="utf-8")
         (tmp_path / f"{name}.en").write_text("".join(f"{pair.target}\n" for pair in pairs), encoding="utf-8")
         rows = [json.dumps({"de": pair.source, "en": pair.target}) for pair in pairs]
@@ -62,7 +64,7 @@ def test_every_command_runs_in_the_order_of_the_page(folder):
         ):  # its text is not part of the project; the settings can be composed all the same
             command = f"{command} --cfg job"
         elif command.startswith("nmt train"):
-            has_own_text = "data=" in command or ("resume=true" in command and " -m " not in command)
+            has_own_text = " data" in command or ("resume=true" in command and " -m " not in command)
             command = " ".join([command, *SHORTER, *(() if has_own_text else LESS_TEXT)])
         elif command.startswith("nmt data"):
             command = f"{command} tokenizer.vocabulary_size=200"

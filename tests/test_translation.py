@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -22,7 +23,13 @@ from nmt.errors import DataError
 from nmt.run_directory import RunDirectory
 from nmt.translation import translate_stream
 
-SENTENCES = [b"Das ist ein Haus.", b"", b"Wir lesen ein Buch, und der Hund liest mit.", b"Brot.", b"\xff"] * 3
+SENTENCES = [
+    b"Das ist ein Haus.",
+    b"",
+    b"Wir lesen ein Buch, und der Hund liest mit.",
+    b"Brot.",
+    "Schöne grüne Bäume \0für Käthe.".encode().replace(b"\0", b"\xff"),
+] * 3
 
 
 @pytest.fixture
@@ -202,6 +209,17 @@ def test_integers_translate_nearly_as_floating_point_does(nmt, trained_run, tmp_
     assert sum(map(bytes.__eq__, found, exact)) >= 0.7 * len(exact)
 
 
+def test_a_file_that_was_written_is_told_of(nmt, trained_run, tmp_path):
+    (tmp_path / "in.de").write_bytes(b"".join(line + b"\n" for line in SENTENCES[:4]))
+    arguments = ("translate", f"run={trained_run}", "input=in.de")
+    assert nmt(*arguments).stderr == b""
+    told = rb"out.en: %d lines in \d+\.\d s, \d+ target tokens a second\n"
+    assert re.fullmatch(told % 4, nmt(*arguments, "output=out.en").stderr)
+    (tmp_path / "out.en").write_bytes((tmp_path / "out.en").read_bytes().split(b"\n")[0] + b"\n")
+    again = nmt(*arguments, "output=out.en", "resume=true").stderr
+    assert re.fullmatch(rb"going on after 1 lines of out.en\n" + told % 3, again)
+
+
 def make_lines(tmp_path):
     (tmp_path / "in.de").write_bytes(b"Haus\nBrot\n")
     (tmp_path / "precious").write_bytes(b"eins\nzwei\ndrei\n")
@@ -265,9 +283,11 @@ def test_whoever_reads_may_go_away(trained_run, start):
     assert process.stderr.read() == b""
 
 
+# A line that is good enough to have whatever follows taken for UTF-8, and any bytes.
+GOOD = "ö".encode() * 400 + b"\n"
 CONTENT = st.lists(
     st.binary(max_size=5) | st.sampled_from([b"\n", b"\n\n", b"\r\n", b"\xef\xbb\xbf", b"Der Hund", b"\0", b"\xed\xa0\x80"])
-).map(b"".join)  # fmt: skip
+).map(lambda parts: b"".join([GOOD, *parts]))  # fmt: skip
 MANY = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -281,8 +301,8 @@ def lines_of(content):
 def test_any_bytes_can_be_gone_on_with_from_anywhere(tmp_path, content, lines_at_once, data):
     source, whole, part = (str(tmp_path / name) for name in ("in", "whole", "part"))
 
-    def translate(chunk):  # tells what was translated together, and in which order
-        return [f"{len(chunk)} {index} {line!r}" for index, line in enumerate(chunk)]
+    def translate(chunk, num_before):  # tells what was translated together, and in which order
+        return [f"{len(chunk)} {index} {num_before} {line!r}" for index, line in enumerate(chunk)]
 
     Path(source).write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
@@ -290,6 +310,8 @@ def test_any_bytes_can_be_gone_on_with_from_anywhere(tmp_path, content, lines_at
         translate_stream(translate, source, whole, resume=False)
         written = Path(whole).read_bytes()
         numbers = [int(line.split()[1]) for line in written.split(b"\n")[:-1]]
+        before = [int(line.split()[2]) for line in written.split(b"\n")[:-1]]
+        assert list(map(sum, zip(before, numbers, strict=True))) == list(range(len(numbers)))
         assert numbers == [number % lines_at_once for number in range(len(lines_of(content)))]
         half_line = data.draw(st.sampled_from([b"", b"half a line"]))
         Path(part).write_bytes(written[: data.draw(st.integers(0, len(written)))] + half_line)

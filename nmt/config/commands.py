@@ -7,7 +7,7 @@ import pydantic
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from nmt.config.data import DataSettings, TokenizerSettings
-from nmt.config.kinds import Device, Files, Precision, Quantization, SearchPrecision, Settings
+from nmt.config.kinds import Device, Encoding, Files, Precision, Quantization, SearchPrecision, Settings
 from nmt.config.model import AttentionSettings, ModelSettings, TransformerSettings
 from nmt.config.tracking import TrackingSettings
 from nmt.config.training import (
@@ -117,7 +117,7 @@ class TrainSettings(Settings):
             )
         if model.tied_embeddings == "three_way" and not self.tokenizer.joint:
             raise ValueError(
-                "model.tied_embeddings: none or two_way is needed with two vocabularies "
+                "model.tied_embeddings: auto, none or two_way is needed with two vocabularies "
                 "(tokenizer.joint=false); got three_way"
             )
         if self.resume and self.run is None:
@@ -131,6 +131,7 @@ class TranslateSettings(Settings):
     run: str
     checkpoint: str
     input: str | None
+    encoding: Encoding
     target_language: str | None
     output: str | None
     overwrite: bool
@@ -162,6 +163,7 @@ class EvaluateSettings(Settings):
     source: str | None
     reference: Files | None
     hypothesis: str | None
+    encoding: Encoding
     against: str | None
     num_resamples: NumResamples | None
     num_trials: PositiveInt

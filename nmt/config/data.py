@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 import pydantic
 from pydantic import Discriminator, Field, NonNegativeInt, PositiveFloat, PositiveInt, Tag
 
-from nmt.config.kinds import Files, PositiveShare, Settings
+from nmt.config.kinds import Encoding, Files, PositiveShare, Settings
 
 
 class FilterSettings(Settings):
@@ -71,6 +71,7 @@ class FilesData(Settings):
     train: TextPair
     validation: Annotated[Annotated[TextPair, Tag("files")] | Name, Discriminator(_is_name)]
     test: Annotated[Annotated[OptionalTextPair, Tag("files")] | Name, Discriminator(_is_name)]
+    encoding: Encoding
     filter: FilterSettings
     max_length: PositiveInt
 
@@ -122,6 +123,7 @@ class TableData(Settings):
     source_column: str
     target_column: str
     header: bool
+    encoding: Encoding
     filter: FilterSettings
     max_length: PositiveInt
 

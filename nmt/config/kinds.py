@@ -1,9 +1,24 @@
 """What all settings have in common."""
 
+import codecs
 from typing import Annotated, Literal
 
 import pydantic
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+
+def _require_text(name: str) -> str:
+    """Return the name of an encoding. Raises PydanticCustomError for one that Python lacks or that gives no text."""
+    try:
+        codecs.getincrementaldecoder(name)  # read in blocks
+        "a".encode(name)  # "hex" and the like make bytes of bytes
+    except (LookupError, ValueError):
+        raise PydanticCustomError(
+            "encoding", "utf-8, utf-16, latin-1 or another encoding of Python's"
+        ) from None
+    return name
+
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 UnitInterval = Annotated[float, Field(ge=0, le=1)]
@@ -11,6 +26,7 @@ PositiveShare = Annotated[float, Field(gt=0, le=1)]
 # Far beyond what anybody trains; above them stands a slip of the finger, or somebody who means harm.
 Size = Annotated[int, Field(gt=0, le=65_536)]
 Depth = Annotated[int, Field(gt=0, le=1_000)]
+Encoding = Annotated[str, AfterValidator(_require_text)]
 Files = str | list[str]
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Quantization = Literal["float32", "float16", "int8"]

@@ -7,7 +7,7 @@ from pydantic import Field, PositiveFloat
 
 from nmt.config.kinds import Depth, Settings, Share, Size
 
-TiedEmbeddings = Literal["none", "two_way", "three_way"]
+TiedEmbeddings = Literal["auto", "none", "two_way", "three_way"]
 Cell = Literal["lstm", "gru", "tanh"]
 
 

@@ -55,9 +55,11 @@ class Corpus:
         return Corpus(train, validation, test, groups)
 
 
-def read_parallel_files(source: Files, target: Files, key: str) -> ParallelText:
+def read_parallel_files(source: Files, target: Files, key: str, encoding: str | None = None) -> ParallelText:
     """Read the two sides of parallel text. Raises DataError if one has more lines than the other, or none."""
-    text = ParallelText(read_lines(source, f"{key}.source"), read_lines(target, f"{key}.target"))
+    text = ParallelText(
+        read_lines(source, f"{key}.source", encoding), read_lines(target, f"{key}.target", encoding)
+    )
     if len(text.source) != len(text.target):
         raise DataError(
             f"{key}: as many lines of source as of target are needed; got {len(text.source)} in "
@@ -102,14 +104,14 @@ def load_corpus(settings: DataSettings) -> Corpus:
                 for name, pairs in splits.items()
             }
             return Corpus(texts["train"], texts["validation"], texts["test"])
-        case FilesData(train=files):
-            held_out = _read_split(settings.validation, "data.validation")
-            assert held_out is not None
-            return Corpus(
-                read_parallel_files(files.source, files.target, "data.train"),
-                held_out,
-                _read_split(settings.test, "data.test"),
+        case FilesData(encoding=encoding):
+            train, held_out, test = (
+                _read_split(getattr(settings, split), f"data.{split}", encoding)
+                for split in ("train", "validation", "test")
             )
+            assert train is not None
+            assert held_out is not None
+            return Corpus(train, held_out, test)
         case TableData():
             return _read_tables(settings)
         case Multi30kData():
@@ -121,12 +123,12 @@ def load_corpus(settings: DataSettings) -> Corpus:
             return _read_mixture(settings)
 
 
-def _read_split(files: TextPair | OptionalTextPair | str, key: str) -> ParallelText | None:
+def _read_split(files: TextPair | OptionalTextPair | str, key: str, encoding: str) -> ParallelText | None:
     if isinstance(files, str):
         return _read_test_set(files, key)
     if files.source is None or files.target is None:
         return None
-    return read_parallel_files(files.source, files.target, key)
+    return read_parallel_files(files.source, files.target, key, encoding)
 
 
 def _read_tables(settings: TableData) -> Corpus:
@@ -139,7 +141,9 @@ def _read_tables(settings: TableData) -> Corpus:
         elif split != "train" and isinstance(files, str) and is_test_set(files):
             texts.append(_read_test_set(files, f"data.{split}"))
         else:
-            columns = Columns(settings.source_column, settings.target_column, settings.header)
+            columns = Columns(
+                settings.source_column, settings.target_column, settings.header, settings.encoding
+            )
             texts.append(ParallelText(*read_table(files, f"data.{split}", columns)))
     train, validation, test = texts
     assert train is not None

@@ -60,10 +60,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How many pairs cannot be learned from, and why."""
+    """Indices of the pairs that cannot be learned from, by the reason."""
 
-    empty: int
-    too_long: int
+    empty: Int64Array
+    too_long: Int64Array
 
 
 def load_dataset(text: ParallelText, tokenizer: Tokenizer) -> Dataset:
@@ -89,11 +89,11 @@ def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut
     empty = (source == 0) | (target == 0)
     too_long = ~empty & ((source > max_length) | (target > max_length))
     kept = np.flatnonzero(~empty & ~too_long)
-    left_out = LeftOut(int(empty.sum()), int(too_long.sum()))
+    left_out = LeftOut(np.flatnonzero(empty), np.flatnonzero(too_long))
     if len(kept) == 0:
         raise DataError(
             f"data.train: a pair with text on both sides, up to data.max_length={max_length} tokens, is needed; "
-            f"got {left_out.empty} with an empty side and {left_out.too_long} longer ones"
+            f"got {len(left_out.empty)} with an empty side and {len(left_out.too_long)} longer ones"
         )
     return kept, left_out
 

@@ -17,8 +17,8 @@ Counts = dict[str, int]
 
 def filter_corpus(
     corpus: Corpus, settings: FilterSettings, prints: dict[str, Fingerprints]
-) -> tuple[Corpus, Fingerprints, Counts]:
-    """Return a corpus whose training text has passed, its fingerprints, and how many pairs each filter left out.
+) -> tuple[Corpus, Fingerprints, Counts, Mask]:
+    """Return a corpus whose training text has passed, its fingerprints, how many were left out, and which stay.
 
     `prints` are the fingerprints of the splits, by their names. A pair with a blank side is nobody's business here:
     training leaves it out, and counts it, anyway. Raises DataError if nothing stays.
@@ -34,11 +34,11 @@ def filter_corpus(
     if not kept.any():
         raise DataError(f"data.filter: a training pair that passes is needed; got none: {describe(counts)}")
     if kept.all():
-        return corpus, train, counts
+        return corpus, train, counts, kept
     indices = np.flatnonzero(kept).tolist()
     text = ParallelText([corpus.train.source[i] for i in indices], [corpus.train.target[i] for i in indices])
     groups = corpus.groups and corpus.groups.keep(kept)
-    return Corpus(text, corpus.validation, corpus.test, groups), train.select(kept), counts
+    return Corpus(text, corpus.validation, corpus.test, groups), train.select(kept), counts, kept
 
 
 def describe(counts: Counts) -> str:

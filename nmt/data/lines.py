@@ -4,13 +4,15 @@ import gzip
 import logging
 import select
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
 from typing import TypeVar
 
 from nmt.config import Files
+from nmt.data.encoding import UTF_8, as_utf_8, find_wide, is_mostly_broken, is_utf_8
 from nmt.errors import DataError
+from nmt.words import LineNumbers
 
 logger = logging.getLogger(__name__)
 
@@ -29,38 +31,49 @@ SIZE_AT_ONCE = 1 << 20
 Line = TypeVar("Line", str, bytes)
 
 
-def read_lines(files: Files, key: str) -> list[str]:
-    """Read all lines of one file or several, one after the other.
+def read_lines(files: Files, key: str, encoding: str | None = None) -> list[str]:
+    """Read all lines of one file or several, one after the other; see `read_text`."""
+    paths = [files] if isinstance(files, str) else files
+    return [line for path in paths for line in read_text(path, key, encoding)]
 
-    Raises DataError, naming file and line, for text that is not UTF-8.
+
+def read_text(path: str, key: str, encoding: str | None = None) -> Iterator[str]:
+    """Yield the lines of a file; without an `encoding`, it is UTF-8 and the user has no choice.
+
+    Raises DataError, naming file and line, for text that is none in this encoding.
     """
-    lines = []
-    for path in [files] if isinstance(files, str) else files:
-        for number, raw in enumerate(read_raw_lines(path, key), start=1):
-            try:
-                lines.append(raw.decode("utf-8"))
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{key}: UTF-8 text is needed; got byte 0x{raw[error.start]:02x} in {path}, line {number}"
-                ) from None
-    return lines
+    for number, raw in enumerate(read_raw_lines(path, key, encoding), start=1):
+        try:
+            yield raw.decode(UTF_8)
+        except UnicodeDecodeError as error:
+            byte = f"byte 0x{raw[error.start]:02x}" if _is_plain(encoding) else "something else"
+            raise DataError(
+                f"{key}: {name_of(encoding)} text is needed; got {byte} in {path}, line {number}"
+                f"{advice(key, encoding)}"
+            ) from None
 
 
-def read_raw_lines(path: str | Path, key: str) -> Iterator[bytes]:
+def read_raw_lines(path: str | Path, key: str, encoding: str | None = None) -> Iterator[bytes]:
     """Yield the lines of a file as `follow_lines` does, without its pauses."""
-    return (line for line in follow_lines(path, key) if line is not None)
+    return (line for line in follow_lines(path, key, encoding) if line is not None)
 
 
-def follow_lines(path: str | Path | int, key: str) -> Iterator[bytes | None]:
+def follow_lines(path: str | Path | int, key: str, encoding: str | None = None) -> Iterator[bytes | None]:
     """Yield the lines of a file, `.gz` or not, or of an open descriptor, and None wherever its sender waits.
 
-    A line ends at `\\n` and nowhere else; one `\\r` before it and a byte order mark at the start are dropped.
-    Raises DataError, beginning with `key`, when the file cannot be read.
+    A line ends at `\\n` and nowhere else; one `\\r` before it and a byte order mark at the start are dropped. Lines of
+    another encoding come as UTF-8; what of them is broken in that encoding is broken in UTF-8, too.
+    Raises DataError, beginning with `key`, when the file cannot be read, or is UTF-16 and should be UTF-8.
     """
-    name = "standard input" if path == STANDARD_INPUT else path
+    name = "standard input" if path == STANDARD_INPUT else str(path)
     try:
         with _open(path) as file:
-            for number, line in _cut_into_lines(_read_blocks(file)):
+            blocks = _read_blocks(file)
+            if encoding is None or is_utf_8(encoding):
+                blocks = _refuse_wide(blocks, key, name, encoding)
+            else:
+                blocks = as_utf_8(blocks, encoding)
+            for number, line in _cut_into_lines(blocks):
                 if line is not None and len(line) > MAX_LINE_BYTES:
                     raise DataError(
                         f"{key}: lines of at most {MAX_LINE_BYTES} bytes are needed; got more in {name}, "
@@ -89,25 +102,62 @@ def in_chunks(lines: Iterable[Line | None]) -> Iterator[list[Line]]:
 
 
 class Decoder:
-    """Text from bytes; what is not UTF-8 is replaced by U+FFFD, and lines with it are counted."""
+    """Text from lines that `follow_lines` yields; what is broken is replaced by U+FFFD, and its lines are noted."""
 
-    def __init__(self) -> None:
-        self.num_replaced = 0
+    def __init__(self, key: str, encoding: str) -> None:
+        self.key, self.encoding = key, encoding
+        self.replaced = LineNumbers()
 
-    def decode(self, line: bytes) -> str:
-        """Return the text of a line."""
+    def require_text(self, lines: Sequence[bytes]) -> None:
+        """Raise DataError if the first lines of a text show that it is of another encoding."""
+        if is_mostly_broken(lines):
+            raise DataError(
+                f"{self.key}: {name_of(self.encoding)} text is needed; got much that is not, in the first "
+                f"{len(lines)} lines{advice(self.key, self.encoding)}"
+            )
+
+    def decode(self, line: bytes, number: int) -> str:
+        """Return the text of a line, whose number counts from 1."""
         try:
-            return line.decode("utf-8")
+            return line.decode(UTF_8)
         except UnicodeDecodeError:
-            self.num_replaced += 1
-            return line.decode("utf-8", "replace")
+            self.replaced.add(number)
+            return line.decode(UTF_8, "replace")
 
     def warn(self) -> None:
-        """Say how many lines were not UTF-8, if any were."""
-        if self.num_replaced:
-            logger.warning(
-                "%d lines were not UTF-8; what could not be read was replaced by U+FFFD", self.num_replaced
+        """Say which lines were broken, if any were."""
+        if self.replaced.count:
+            told = self.replaced.tell(f"not {name_of(self.encoding)}")
+            logger.warning("%s; what could not be read was replaced by U+FFFD", told)
+
+
+def name_of(encoding: str | None) -> str:
+    """Return the name of an encoding for people."""
+    return (encoding or UTF_8).upper()
+
+
+def advice(key: str, encoding: str | None, wanted: str = "NAME") -> str:
+    """Return how to have text of another encoding read, where there is a way."""
+    if encoding is None:
+        return ""
+    return f"; {'data.' if key.startswith('data.') else ''}encoding={wanted} reads text of another encoding"
+
+
+def _is_plain(encoding: str | None) -> bool:
+    return encoding is None or is_utf_8(encoding)
+
+
+def _refuse_wide(blocks: Iterator[bytes], key: str, name: str, encoding: str | None) -> Iterator[bytes]:
+    """Yield the blocks of a text. Raises DataError if it begins as one of two or four bytes for each character."""
+    for block in blocks:
+        if block and (found := find_wide(block)):
+            raise DataError(
+                f"{key}: UTF-8 text is needed; got {name_of(found)} in {name}{advice(key, encoding, found)}"
             )
+        yield block
+        if block:
+            break
+    yield from blocks
 
 
 def _open(path: str | Path | int) -> gzip.GzipFile | BufferedReader:

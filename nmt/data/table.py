@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import Files
-from nmt.data.lines import MAX_LINE_BYTES, read_raw_lines
+from nmt.data.lines import MAX_LINE_BYTES, read_text
 from nmt.errors import DataError
 
 TRANSLATION = "translation"  # a column that holds both sides, by their languages
@@ -19,11 +19,12 @@ Pairs = Iterator[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Columns:
-    """Which two columns are the two sides; without a `header` they are numbers, from 1."""
+    """Which two columns are the two sides, without a `header` by numbers from 1; and in which encoding they are."""
 
     source: str
     target: str
     header: bool = True
+    encoding: str | None = None
 
     def require(self, known: Iterable[str], where: object) -> None:
         """Raise DataError unless both are among the columns that are `known`."""
@@ -93,26 +94,16 @@ def _reader(path: str, key: str) -> Callable[[str, str, Columns], Pairs]:
     return readers[suffix]
 
 
-def _read_text(path: str, key: str) -> Iterator[str]:
-    for number, raw in enumerate(read_raw_lines(path, key), start=1):
-        try:
-            yield raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{key}: UTF-8 text is needed; got byte 0x{raw[error.start]:02x} in {path}, line {number}"
-            ) from None
-
-
 def _read_tsv(path: str, key: str, columns: Columns) -> Pairs:
     """Yield pairs of a file in which a tab ends a column, and quotation marks mean themselves."""
-    rows = (line.split("\t") for line in _read_text(path, key))
+    rows = (line.split("\t") for line in read_text(path, key, columns.encoding))
     return _read_rows(enumerate(rows, start=1), path, key, columns)
 
 
 def _read_csv(path: str, key: str, columns: Columns) -> Pairs:
     """Yield pairs of comma-separated values as RFC 4180 has them; a quoted one may hold line ends."""
     csv.field_size_limit(MAX_LINE_BYTES)
-    reader = csv.reader((f"{line}\n" for line in _read_text(path, key)), strict=True)
+    reader = csv.reader((f"{line}\n" for line in read_text(path, key, columns.encoding)), strict=True)
 
     def rows() -> Iterator[tuple[int, list[str]]]:
         try:
@@ -154,7 +145,7 @@ def _chain(
 
 
 def _read_jsonl(path: str, key: str, columns: Columns) -> Pairs:
-    for number, line in enumerate(_read_text(path, key), start=1):
+    for number, line in enumerate(read_text(path, key, columns.encoding), start=1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"

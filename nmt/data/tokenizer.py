@@ -64,6 +64,12 @@ class Vocabulary:
         return KINDS[known[-1]] if known else "unigram"  # the default of what is left out, or unknown
 
     @cached_property
+    def normalization(self) -> str:
+        """The name of what is done to text before it is segmented; `identity` for nothing."""
+        names = _messages(b"".join(_messages(self.model, 3)), 1)
+        return names[-1].decode("utf-8", "replace") if names else "identity"
+
+    @cached_property
     def pieces(self) -> list[str]:
         """The text of each id, special tokens included."""
         pieces: list[str] = self._processor.id_to_piece(list(range(self.num_pieces)))
@@ -84,6 +90,11 @@ class Vocabulary:
             for message in _messages(self.model, 1)
         ]
         return normal + [False] * (self.size - self.num_pieces)
+
+    def is_kept(self, line: str) -> bool:
+        """Whether a line is the same after normalisation, but for its white space."""
+        normalized: str = self._processor.normalize(line)
+        return normalized.replace(WORD_START, " ").split() == line.replace(WORD_START, " ").split()
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Turn lines into ids, without BOS or EOS."""
@@ -128,7 +139,7 @@ def obtain_tokenizer(
     if settings.model is not None:
         try:
             with open(settings.model, "rb") as file:
-                return _with_symbols(Tokenizer.of_models(file.read()), symbols)
+                return with_symbols(Tokenizer.of_models(file.read()), symbols, "tokenizer.model")
         except FileNotFoundError:
             raise DataError(f"tokenizer.model: no such file: {settings.model}") from None
         except OSError as error:
@@ -138,13 +149,11 @@ def obtain_tokenizer(
     return Tokenizer.of_models(_train(settings, [text.source], symbols), _train(settings, [text.target]))
 
 
-def _with_symbols(tokenizer: Tokenizer, symbols: Sequence[str]) -> Tokenizer:
-    """Return a tokenizer whose source vocabulary has these pieces. Raises SettingsError if it lacks one."""
+def with_symbols(tokenizer: Tokenizer, symbols: Sequence[str], key: str) -> Tokenizer:
+    """Return a tokenizer whose source vocabulary has these pieces. Raises SettingsError, of `key`, if it lacks one."""
     for symbol in symbols:
         if symbol not in tokenizer.source.pieces:
-            raise SettingsError(
-                [f"tokenizer.model: a vocabulary with the piece {symbol} is needed; got none"]
-            )
+            raise SettingsError([f"{key}: a vocabulary with the piece {symbol} is needed; got none"])
     return tokenizer
 
 

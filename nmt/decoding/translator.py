@@ -18,6 +18,7 @@ from nmt.decoding.batch_search import BatchSearch, Sentences
 from nmt.decoding.workers import Workers, num_workers
 from nmt.device import floating_point
 from nmt.models.interface import Seq2Seq
+from nmt.words import LineNumbers
 
 # A batch consists of so many groups of sentences of about equal length.
 GROUPS = 2
@@ -32,7 +33,8 @@ logger = logging.getLogger(__name__)
 class Translator:
     """A model with its tokenizer and a way of searching.
 
-    `num_cut` counts the lines that were longer than the model or `decoding.max_source_tokens` allow.
+    `cut` are the lines that were longer than the model or `decoding.max_source_tokens` allow; `num_tokens` counts
+    those of the translations.
     """
 
     def __init__(
@@ -51,34 +53,42 @@ class Translator:
         self.tokenizer, self.settings = tokenizer, settings
         self.batch_search = BatchSearch(model, tokenizer, settings, device)
         self.workers = Workers(self.batch_search, num_workers(device))
-        self.num_cut = 0
+        self.cut, self.num_tokens = LineNumbers(), 0
         limit = model.max_positions
         self.max_source_tokens = min(
             settings.max_source_tokens, limit - 1 if limit else settings.max_source_tokens
         )
 
     def warn(self) -> None:
-        """Say how many lines were cut, if any were."""
-        if self.num_cut:
-            logger.warning("%d lines were cut to %d tokens", self.num_cut, self.max_source_tokens)
+        """Say which lines were cut, if any were."""
+        if self.cut.count:
+            logger.warning("%s", self.cut.tell(f"cut to {self.max_source_tokens} tokens"))
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the translation of each line; a blank line stays blank."""
+        num_before = 0
         for chunk in in_chunks(lines):
-            yield from self.translate_chunk(chunk)
+            yield from self.translate_chunk(chunk, num_before)
+            num_before += len(chunk)
 
-    def translate_chunk(self, lines: Sequence[str]) -> list[str]:
-        """Return the translations of lines that are sorted by length, and held, together."""
+    def translate_chunk(self, lines: Sequence[str], num_before: int = 0) -> list[str]:
+        """Return the translations of lines that are sorted by length, and held, together.
+
+        So many lines came before them in the text.
+        """
         translations = [""] * len(lines)
         with_text = [i for i, line in enumerate(lines) if line.strip()]
         encoded = self.tokenizer.source.encode([lines[i] for i in with_text])
         sentences = {i: ids for i, ids in zip(with_text, encoded, strict=True) if ids}
         if not sentences:
             return translations
-        self.num_cut += sum(len(ids) > self.max_source_tokens for ids in sentences.values())
+        for i, ids in sentences.items():
+            if len(ids) > self.max_source_tokens:
+                self.cut.add(num_before + i + 1)
         source = [ids[: self.max_source_tokens] for ids in sentences.values()]
         for i, tokens in zip(sentences, self.search(source), strict=True):
             translations[i] = self.tokenizer.target.decode(tokens)
+            self.num_tokens += len(tokens)
         return translations
 
     def search(self, source: Sentences) -> list[list[int]]:

@@ -58,7 +58,7 @@ def _vocabulary_layers(
 ) -> tuple[Embedding, Embedding, nn.Linear]:
     source, target = tokenizer.source, tokenizer.target
     target_embedding = Embedding(target.size, width)
-    is_shared = tied_embeddings == "three_way"
+    is_shared = tied_embeddings == "three_way" or (tied_embeddings == "auto" and tokenizer.joint)
     source_embedding = target_embedding if is_shared else Embedding(source.size, width)
     tied_to = None if tied_embeddings == "none" else target_embedding
     return source_embedding, target_embedding, output_layer(target.size, width, tied_to)

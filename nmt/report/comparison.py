@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt.assessment import naming
 from nmt.check import as_typed, flatten
 from nmt.config import CompareSettings
-from nmt.errors import RunError, one_line
+from nmt.errors import RunError, naming, one_line
 from nmt.evaluation.tables import layout
 from nmt.files import read_json
 from nmt.pages.charts import Bar, Line, bar_chart, line_chart

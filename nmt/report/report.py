@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nmt.assessment import corpus_of_run, data_of_run, naming, select_split, tagged_for
+from nmt.assessment import corpus_of_run, data_of_run, select_split, tagged_for
 from nmt.config import ReportSettings
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.preparation import prepare_corpus
 from nmt.device import choose_device, choose_precision
+from nmt.errors import naming
 from nmt.evaluation.significance import Comparison, compare
 from nmt.pages.page import Section, figures, heading, legend, maps, page, paragraph, section
 from nmt.report import origin, sections

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from hydra._internal.callbacks import Callbacks
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -96,16 +95,16 @@ class Sweep:
             run_mode=RunMode.MULTIRUN,
             with_log_configuration=False,
         )
-        settings = self._compose([line for line in identity if line.startswith(("sweep=", "sweep."))] + [
-            str(override.input_line) for override in typed if override.key_or_group in OF_THE_LAUNCH[2:]
-        ])  # fmt: skip
-        self.settings = check(SweepSettings, {"sweep": settings["sweep"]}).sweep
+        of_sweep = [str(override.input_line) for override in typed if _is_of_the_sweep(override)]
+        values = composition.to_values(self.loader.load_sweep_config(self.config, of_sweep))
+        self.settings = check(SweepSettings, {"sweep": values["sweep"]}).sweep
         of_runs = [
             override
             for override in OverridesParser.create(self.loader).parse_overrides(overrides)
             if not _is_of_the_launch(override) and not _is_of_the_sweep(override)
         ]
         swept = [override for override in of_runs if override.is_sweep_override()]
+        self.typed = frozenset(override.get_key_element() for override in of_runs)
         self.swept = frozenset(override.get_key_element() for override in swept)
         self.search: Search | None = None
         match self.settings:
@@ -128,7 +127,9 @@ class Sweep:
                     self._check(self._job(0, values)[1])
         self.launcher = Plugins.instance().instantiate_launcher(
             hydra_context=HydraContext(config_loader=self.loader, callbacks=Callbacks(self.config)),
-            task_function=functools.partial(_run_job, self.folder, self.swept, set_up_log, self.settings),
+            task_function=functools.partial(
+                _run_job, self.folder, self.typed, self.swept, set_up_log, self.settings
+            ),
             config=self.config,
         )
 
@@ -170,13 +171,16 @@ class Sweep:
                     [f"{override.key_or_group}: a list of values is needed with sweep=grid; got "
                      f"{override.input_line}; sweep=optuna searches intervals"]
                 )  # fmt: skip
-        (jobs,) = BasicSweeper.split_arguments(of_runs, None)
+        (typed,) = BasicSweeper.split_arguments(of_runs, None)
+        jobs = [composition.with_inherited(job) for job in typed]
         for job in jobs:  # what is wrong with the last one is said now, not when the others have been trained
             self._check(job)
         return list(enumerate(jobs))
 
     def _job(self, number: int, values: dict[str, str]) -> Job:
-        return number, [*self.fixed, *(f"{key}={value}" for key, value in values.items())]
+        return number, composition.with_inherited(
+            [*self.fixed, *(f"{key}={value}" for key, value in values.items())]
+        )
 
     def _launch(self, jobs: Sequence[Job]) -> None:
         """Launch runs; those of one call of Hydra's have numbers that follow each other."""
@@ -198,15 +202,13 @@ class Sweep:
                 _ = outcome.return_value  # raises what a job did not note itself
 
     def _check(self, overrides: list[str]) -> None:
-        values = self._compose(overrides)
-        check(TrainSettings, {key: value for key, value in values.items() if key != "sweep"})
-
-    def _compose(self, overrides: list[str]) -> dict[str, Any]:
-        return composition.to_values(self.loader.load_sweep_config(self.config, overrides))
+        config = self.loader.load_sweep_config(self.config, overrides)
+        composition.compose_job(config, _only(self.typed, overrides), str(self.folder)).settings()
 
 
 def _run_job(
     folder: Path,
+    typed: frozenset[str],
     swept: frozenset[str],
     set_up_log: Callable[[], None],
     sweep: GridSweep | OptunaSweep,
@@ -230,7 +232,7 @@ def _run_job(
     path = os.path.join(folder, str(number))
     pruner = Search(sweep, folder).pruner(number) if isinstance(sweep, OptunaSweep) else None
     try:
-        composed = composition.compose_job(config, overrides, path)
+        composed = composition.compose_job(config, _only(typed, overrides), path)
         settings = composed.settings()
         assert isinstance(settings, TrainSettings)
         if pruner is None or not pruner.has_pruned:
@@ -315,5 +317,9 @@ def _span(override: Override) -> Span | list[str]:
     return values
 
 
+def _only(keys: frozenset[str], overrides: Sequence[str]) -> list[str]:
+    return [override for override in overrides if override.partition("=")[0] in keys]
+
+
 def _setting(overrides: Sequence[str], swept: frozenset[str]) -> str:
-    return " ".join(override for override in overrides if override.partition("=")[0] in swept)
+    return " ".join(_only(swept, overrides))

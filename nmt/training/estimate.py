@@ -2,17 +2,22 @@
 
 import time
 
+import numpy as np
 import torch
 
 from nmt.config import TrainSettings
+from nmt.data.batching import Update
 from nmt.run_directory import RunDirectory
 from nmt.training.checkpoint import saved_progress
 from nmt.training.preparation import Prepared, plan_lines, prepare
 from nmt.training.trainer import Trainer
+from nmt.words import duration
 
-NUM_UNTIMED = 3  # updates that come first, since memory, kernels and caches are new to them
-MAX_TIMED = 20
-MAX_SECONDS = 20.0
+# Updates that come first count for nothing where others follow: memory, kernels and caches are new to them.
+NUM_UNTIMED = 3
+MAX_UPDATES = 20
+MAX_SECONDS = 3.0  # no further update is begun then
+PARTS = 8  # of an update: one of them says whether there is time for a whole one
 
 
 def plan(settings: TrainSettings, run: RunDirectory) -> list[str]:
@@ -33,36 +38,53 @@ def _time_lines(prepared: Prepared) -> list[str]:
     if limits.max_epochs is not None:
         num_updates = min(num_updates, limits.max_epochs * per_epoch)
     num_left = max(0, num_updates - saved_progress(trainer.run).update)
-    seconds, num_timed = _seconds_per_update(trainer)
+    num_validations = -(-num_left // limits.validate_every)
+    lines = [
+        f"updates      {num_left} at most, {num_left / per_epoch:.1f} epochs, {num_validations} validations"
+    ]
+    if not num_left:
+        return lines
+    seconds, measured = _seconds_per_update(trainer, num_left)
     whole, capped = num_left * seconds, ""
     if limits.max_seconds is not None and whole > limits.max_seconds:
         whole, capped = limits.max_seconds, ", as training.max_seconds says"
-    num_validations = -(-num_left // limits.validate_every)
     return [
-        f"updates      {num_left} at most, {num_left / per_epoch:.1f} epochs, {num_validations} validations",
+        *lines,
         f"time         about {duration(whole)} at most{capped}, and validations and the test on top: "
-        f"{seconds:.3g} s an update, measured just now over {num_timed} of them on this machine",
+        f"{seconds:.3g} s an update, measured just now over {measured} on this machine",
     ]
 
 
-def _seconds_per_update(trainer: Trainer) -> tuple[float, int]:
-    """Return the mean time of an update, and of how many; the model that was timed is of no further use."""
-    updates = trainer.plan(0)
+def _seconds_per_update(trainer: Trainer, num_left: int) -> tuple[float, str]:
+    """Return the mean time of an update, and over what it was measured; the model is of no further use.
+
+    No more updates are run than are left, and than the time allows.
+    """
+    updates, lengths = trainer.plan(0), trainer.pairs.target_lengths
     trainer.step.compile(lambda: updates[0][0])
+    first = np.concatenate(updates[0])
+    part = first[: -(-len(first) // PARTS)]
+    _seconds(trainer, [part])  # new to it, as said above
+    of_whole = _seconds(trainer, [part]) * float(lengths[first].sum() / lengths[part].sum())
+    if of_whole > MAX_SECONDS:
+        return of_whole, "a part of one"
     # From all over the epoch, so that no run of short or of long sentences is taken for all of them.
-    stride = max(1, len(updates) // (NUM_UNTIMED + MAX_TIMED))
-    chosen = [updates[index * stride % len(updates)] for index in range(NUM_UNTIMED + MAX_TIMED)]
-    for number, update in enumerate(chosen[:NUM_UNTIMED], 1):
-        trainer.step.run(number, update)
-    _wait(trainer.device)
-    began, num_timed = time.monotonic(), 0
-    for update in chosen[NUM_UNTIMED:]:
-        num_timed += 1
-        trainer.step.run(NUM_UNTIMED + num_timed, update)
-        if time.monotonic() - began > MAX_SECONDS:
+    stride = max(1, len(updates) // MAX_UPDATES)
+    seconds: list[float] = []
+    for number in range(min(MAX_UPDATES, num_left)):
+        seconds.append(_seconds(trainer, updates[number * stride % len(updates)]))
+        if sum(seconds) > MAX_SECONDS:
             break
+    timed = seconds[min(NUM_UNTIMED, len(seconds) // 2) :]
+    return sum(timed) / len(timed), f"{len(timed)} of them"
+
+
+def _seconds(trainer: Trainer, update: Update) -> float:
+    """Return how long an update takes."""
+    began = time.monotonic()
+    trainer.step.run(1, update)
     _wait(trainer.device)
-    return (time.monotonic() - began) / num_timed, num_timed
+    return time.monotonic() - began
 
 
 def _wait(device: torch.device) -> None:
@@ -71,11 +93,3 @@ def _wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
     elif device.type == "mps":
         torch.mps.synchronize()
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it: `40 s`, `12 min`, `3 h 20 min`."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"

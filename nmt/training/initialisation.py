@@ -50,9 +50,9 @@ def copy_matching(
 
     Those with a row for each piece need agree in width only, if the vocabularies differ: rows are matched by the text
     of the piece (token matching, Aji et al. 2020), those of special tokens by what they stand for. Raises RunError,
-    naming `origin`, if nothing agrees.
+    naming `origin`, if no matrix agrees as a whole.
     """
-    whole = in_part = num_rows = left = 0
+    whole = in_part = num_rows = left = num_matrices = 0
     rows_of_side = {
         side: _match_pieces(getattr(tokenizer, side), getattr(other_tokenizer, side))
         for side in ("source", "target")
@@ -64,6 +64,7 @@ def copy_matching(
             with torch.no_grad():
                 parameter.copy_(theirs)
             whole += 1
+            num_matrices += parameter.dim() > 1
         elif theirs is not None and rows is not None and theirs.shape[1:] == parameter.shape[1:]:
             to, of = (torch.tensor(ids) for ids in zip(*rows, strict=True))
             with torch.no_grad():
@@ -72,10 +73,10 @@ def copy_matching(
             num_rows += len(rows)
         else:
             left += 1
-    if whole == in_part == 0:
+    if not num_matrices:  # a bias has the shape of any model's, and carries nothing over alone
         raise RunError(
-            "training.from_run: a run with some parameter of the model's names and shapes is needed; "
-            f"got {origin}, which has none"
+            "training.from_run: a run with matrices of the model's names and shapes is needed; "
+            f"got {origin}, which has none; without model=... and model.KEY=... its own model is taken"
         )
     return Copied(whole, in_part, num_rows, left)
 

@@ -1,12 +1,9 @@
 """training.max_tokens=auto: how much of an update fits in memory at once."""
 
-import logging
 from collections.abc import Callable
 
 from nmt.data.batching import Plan, plan_by_length
 from nmt.data.dataset import Int64Array
-
-logger = logging.getLogger(__name__)
 
 
 def find_max_tokens(plan: Plan, fits: Callable[[Int64Array], bool], at_most: int | None) -> int:
@@ -29,5 +26,4 @@ def find_max_tokens(plan: Plan, fits: Callable[[Int64Array], bool], at_most: int
         if all(fits(plan_by_length(longer, max_tokens, rows)[0]) for rows in candidates):
             break
         max_tokens //= 2
-    logger.info("memory       up to %d padded tokens at once", max_tokens)
     return max_tokens

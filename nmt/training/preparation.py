@@ -1,7 +1,7 @@
 """What a training run is made of before anything of it is written: text, tokenizer, model, trainer."""
 
 import contextlib
-import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,12 +9,14 @@ import torch
 
 from nmt.config import (
     DataSettings,
+    Files,
     FilesData,
     GrammarData,
     HubData,
     MixtureData,
     Multi30kData,
     TableData,
+    TokenizerSettings,
     TrainingSettings,
     TrainSettings,
 )
@@ -23,10 +25,10 @@ from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import Int64Array, LeftOut, load_dataset, select_pairs
 from nmt.data.preparation import PreparedCorpus, prepare_corpus
-from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
+from nmt.data.tokenizer import Tokenizer, Vocabulary, obtain_tokenizer, with_symbols
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_device, choose_precision, require_determinism
-from nmt.errors import RunError
+from nmt.errors import RunError, naming
 from nmt.files import require_plain
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
@@ -36,8 +38,6 @@ from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.pairs import training_pairs
 from nmt.training.trainer import Trainer
 from nmt.weights import read_shapes
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class Prepared:
     tokenizer: Tokenizer
     selected: Int64Array  # training pairs that are long and short enough, as often as they are to be seen
     left_out: LeftOut
+    start: list[str]  # where first weights are from, a line each
     resuming: bool
 
 
@@ -68,16 +69,17 @@ def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
         raise RunError(f"run: a new or empty folder is needed; got {run.path}")
     if run.path.is_dir():
         require_plain(run.path)  # what is written there is not to go elsewhere
-    if resuming:
+    parent = None
+    if settings.training.from_run is not None and not run.steps():
+        parent = RunDirectory.existing(settings.training.from_run, "training.from_run")
+    if resuming or parent is not None:
         require_files(settings.data)
     text = prepare_corpus(load_corpus(settings.data), settings.data.filter)
     corpus = text.corpus
     tokenizer = (
         run.read_tokenizer(settings.tokenizer.joint)
         if resuming
-        else obtain_tokenizer(
-            settings.tokenizer, corpus.train, corpus.groups.symbols if corpus.groups else ()
-        )
+        else _tokenizer_of_new(settings.tokenizer, corpus, parent)
     )
     dataset = load_dataset(corpus.train, tokenizer)
     selected, left_out = select_pairs(dataset, settings.data.max_length)
@@ -87,8 +89,8 @@ def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
         require_weights(settings.model, tokenizer, _newest_readable(run, steps))
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
-    if not steps:  # also where a run goes on that stopped before its first checkpoint
-        start_from(settings.training, model, tokenizer)
+    # Also where a run goes on that stopped before its first checkpoint.
+    start = [] if steps else start_from(settings.training, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
     trainer = Trainer(
         settings,
@@ -101,7 +103,18 @@ def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
         dtype,
     )
     trainer.progress.origins = origins(corpus, tokenizer)
-    return Prepared(trainer, text, tokenizer, selected, left_out, resuming)
+    return Prepared(trainer, text, tokenizer, selected, left_out, start, resuming)
+
+
+def _tokenizer_of_new(settings: TokenizerSettings, corpus: Corpus, parent: RunDirectory | None) -> Tokenizer:
+    """Return the vocabulary of a new run: that of the run it starts from, if it is to have the same settings."""
+    symbols = corpus.groups.symbols if corpus.groups else ()
+    if parent is None:
+        return obtain_tokenizer(settings, corpus.train, symbols)
+    with naming("training.from_run"):
+        if parent.read_model_settings().tokenizer != settings:
+            return obtain_tokenizer(settings, corpus.train, symbols)
+        return with_symbols(parent.read_tokenizer(settings.joint), symbols, "training.from_run")
 
 
 def _newest_readable(run: RunDirectory, steps: list[int]) -> list[Path]:
@@ -122,18 +135,18 @@ def origins(corpus: Corpus, tokenizer: Tokenizer) -> dict[str, str]:
     }
 
 
-def start_from(settings: TrainingSettings, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    """Replace first weights by those of another run and by word vectors, where the settings name them."""
-    if settings.from_run is not None:
-        other = RunDirectory.existing(settings.from_run, "training.from_run")
-        try:
-            other_model, other_tokenizer = other.load_model("best")
-        except RunError as error:
-            raise RunError(f"training.from_run: {str(error).removeprefix('run: ')}") from None
+def start_from(
+    settings: TrainingSettings, parent: RunDirectory | None, model: Seq2Seq, tokenizer: Tokenizer
+) -> list[str]:
+    """Replace first weights by those of another run and by word vectors, where there are any; say what was replaced."""
+    lines = []
+    if parent is not None:
+        with naming("training.from_run"):
+            other_model, other_tokenizer = parent.load_model("best")
         copied = copy_matching(
-            model, tokenizer, dict(other_model.named_parameters()), other_tokenizer, other.path
+            model, tokenizer, dict(other_model.named_parameters()), other_tokenizer, parent.path
         )
-        logger.info("start        from %s: %s", other.path, copied)
+        lines.append(f"start        from {parent.path}: {copied}")
     for side in ("source", "target"):
         path = getattr(settings, f"{side}_vectors")
         if path is not None:
@@ -142,7 +155,8 @@ def start_from(settings: TrainingSettings, model: Seq2Seq, tokenizer: Tokenizer)
             key = f"training.{side}_vectors"
             ids, vectors = read_word_vectors(path, key, vocabulary, embedding.embedding_dim)
             set_word_vectors(embedding, ids, vectors)
-            logger.info("start        %d %s pieces of %d from %s", len(ids), side, vocabulary.size, path)
+            lines.append(f"start        {len(ids)} {side} pieces of {vocabulary.size} from {path}")
+    return lines
 
 
 def plan_lines(prepared: Prepared) -> list[str]:
@@ -164,11 +178,25 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"{len(corpus.test.source) if corpus.test else 'no'} test pairs",
         *mixture,
         f"vocabulary   {tokenizer.source.size} source, {tokenizer.target.size} target pieces",
+        f"normalised   {_normalization(tokenizer.target, corpus.validation.target)}",
         f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
-        f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens, "
-        f"padding {padding:.1f} %",
+        *prepared.start,
+        f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens",
+        f"batches      up to {trainer.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
+        "sentences equally long",
         f"device       {trainer.device}, {str(trainer.dtype).removeprefix('torch.')}",
     ]
+
+
+def _normalization(target: Vocabulary, lines: Sequence[str]) -> str:
+    """Say what is done to text before it is segmented, and which references no translation can be equal to."""
+    changed = [number for number, line in enumerate(lines, 1) if not target.is_kept(line)]
+    if not changed:
+        return f"by {target.normalization}"
+    return (
+        f"by {target.normalization}, and so are translations: {len(changed)} of {len(lines)} validation targets are "
+        f"written otherwise, such as line {changed[0]}; tokenizer.normalization=identity keeps them"
+    )
 
 
 def _origin(settings: DataSettings) -> str:
@@ -177,12 +205,16 @@ def _origin(settings: DataSettings) -> str:
         case GrammarData():
             return "the built-in German and English; your own two files: data=files"
         case FilesData(train=train):
-            return f"from {train.source if isinstance(train.source, str) else ', '.join(train.source)}"
-        case TableData(train=train):
-            return f"from {train if isinstance(train, str) else ', '.join(train)}"
+            return f"from {_names(train.source)} to {_names(train.target)}"
+        case TableData(train=train, source_column=source, target_column=target):
+            return f"from {source} to {target}, in {_names(train)}"
         case MixtureData(pairs=pairs):
             return f"a mixture of {len(pairs)} pairs of languages"
         case Multi30kData(directory=directory):
             return f"Multi30k, from {directory}"
         case HubData(path=path):
             return f"the data set {path}"
+
+
+def _names(files: Files) -> str:
+    return files if isinstance(files, str) else ", ".join(files)

@@ -63,18 +63,12 @@ def train(
         run.write_config(
             settings.model_dump(mode="json", exclude={"run", "resume"})
         )  # last: it makes the folder a run
-        prepared.text.log()
-        if left_out.empty or left_out.too_long:
-            logger.warning(
-                "left out of training: %d pairs with an empty side, %d longer than data.max_length=%d tokens",
-                left_out.empty,
-                left_out.too_long,
-                settings.data.max_length,
-            )
-        num_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-        recorder.begin(corpus, settings.tokenizer.joint, num_parameters, trainer.progress.update)
         for line in plan_lines(prepared):
             logger.info("%s", line)
+        prepared.text.log()
+        prepared.text.warn(left_out, settings.data.max_length)
+        num_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+        recorder.begin(corpus, settings.tokenizer.joint, num_parameters, trainer.progress.update)
         with _shown(trainer, prepared.resuming) as tracker:
             try:
                 trainer.train(is_hopeless)

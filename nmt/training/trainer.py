@@ -33,10 +33,11 @@ from nmt.training.pairs import TrainingPairs
 from nmt.training.replay import recordable_stream
 from nmt.training.step import TrainingStep
 from nmt.training.validation import mean_loss, validation_search
+from nmt.words import duration
 
 logger = logging.getLogger(__name__)
 
-# There the system promises more memory than there is.
+# There the system promises more memory than there is, so that a trial takes time and tells nothing.
 MAX_TOKENS_ON_CPU = 16_384
 
 IsHopeless = Callable[[int, float], bool]
@@ -98,8 +99,9 @@ class Trainer:
         if given != "auto":
             return given
         if self.progress.max_tokens is None:
-            at_most = MAX_TOKENS_ON_CPU if self.device.type == "cpu" else None
-            self.progress.max_tokens = find_max_tokens(plan, self.step.fits, at_most)
+            is_cpu = self.device.type == "cpu"
+            fits = (lambda rows: True) if is_cpu else self.step.fits
+            self.progress.max_tokens = find_max_tokens(plan, fits, MAX_TOKENS_ON_CPU if is_cpu else None)
         return self.progress.max_tokens
 
     def reason_to_stop(self) -> str | None:
@@ -218,7 +220,7 @@ class Trainer:
             figures["loss"],
             figures["tokens_per_second"],
             figures["learning_rate"],
-            _duration(remaining),
+            duration(remaining),
         )
         self._note({"kind": "training", **figures})
         self._refuse_to_skip_more()
@@ -277,8 +279,3 @@ class Trainer:
         if not isinstance(self.tracker, NoTracker):
             of_system = self.system.read() if row["kind"] == "training" else {}
             self.tracker.log(figures_of(row) | of_system, progress.update)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

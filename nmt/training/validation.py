@@ -16,6 +16,7 @@ from nmt.device import floating_point
 from nmt.evaluation.scoring import Evaluation, Score, score_against
 from nmt.models.interface import Seq2Seq
 from nmt.training.objective import Objective
+from nmt.words import LineNumbers
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,8 @@ def mean_loss(
         counted &= np.maximum(source, target) < limit
     pairs = np.flatnonzero(counted)
     if len(pairs) < len(dataset):
-        logger.warning("left out of the loss: %d pairs that are empty or too long", len(dataset) - len(pairs))
+        left_out = LineNumbers((np.flatnonzero(~counted) + 1).tolist())
+        logger.warning("%s", left_out.tell("left out of the loss, being empty or too long"))
     total, num_tokens = 0.0, 0
     for rows in plan_by_length(np.maximum(source, target) + 1, max_tokens, pairs):
         batch = collate(dataset, rows, tokenizer).to(device)

@@ -13,6 +13,7 @@ from nmt.composition import Command, compose
 from nmt.config import TrainSettings
 from nmt.data.characters import SCRIPT_OF_WORDS, SCRIPTS, codes_of, script_of, script_shares
 from nmt.data.corpus import Corpus, ParallelText
+from nmt.data.dataset import LeftOut
 from nmt.data.fingerprints import Fingerprints, find_overlap
 from nmt.data.preparation import prepare_corpus
 from nmt.errors import DataError, SettingsError
@@ -174,6 +175,18 @@ def test_text_of_another_script_is_left_out():
         match=r"^data.filter.target_scripts: a script of Unicode is needed; got Latn; did you mean Latin",
     ):
         prepare_corpus(corpus, settings_of("target_scripts=[Latn]"))
+
+
+def test_what_cannot_be_learned_is_named_by_its_line_in_the_text(caplog):
+    train = ParallelText(["a", "same", "b", "", "same", "c d e"], ["x", "same", "y", "z", "same", "w"])
+    held_out = ParallelText(["v"], ["v"])
+    prepared = prepare_corpus(Corpus(train, held_out, None), settings_of("identical=true"))
+    assert prepared.corpus.train.source == ["a", "b", "", "c d e"]
+    prepared.warn(LeftOut(empty=np.array([2]), too_long=np.array([1, 3])), max_length=2)
+    assert caplog.messages == [
+        "left out     1 of 6 training pairs with an empty side: line 4",
+        "left out     2 of 6 training pairs longer than data.max_length=2 tokens: lines 3 and 6",
+    ]
 
 
 @pytest.fixture

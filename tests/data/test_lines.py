@@ -4,10 +4,11 @@ import os
 import threading
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nmt.data import lines as module
+from nmt.data.encoding import find_wide
 from nmt.data.lines import Decoder, follow_lines, in_chunks, read_lines, read_raw_lines
 from nmt.errors import DataError
 
@@ -26,6 +27,7 @@ AWKWARD = st.lists(
 
 @given(st.binary() | AWKWARD.map(b"".join), st.integers(1, 9))
 def test_blocks_change_no_line(tmp_path_factory, content, size):
+    assume(find_wide(content[:size]) is None)
     path = tmp_path_factory.mktemp("lines") / "text"
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
@@ -76,8 +78,12 @@ def test_nothing_is_held_over_a_pause():
     assert list(in_chunks(["a", "b", None, None, "c", None])) == [["a", "b"], ["c"]]
 
 
-def test_what_is_not_utf8_is_replaced_and_counted():
-    decoder = Decoder()
+def test_what_is_not_utf8_is_replaced_and_named(caplog):
+    decoder = Decoder("input", "utf-8")
     lone_surrogate = b"a\xed\xa0\x80b"
-    assert [decoder.decode(line) for line in (b"gut", lone_surrogate, b"\xff")] == ["gut", "a���b", "�"]
-    assert decoder.num_replaced == 2
+    lines = [decoder.decode(line, number) for number, line in enumerate((b"gut", lone_surrogate, b"\xff"), 1)]
+    assert lines == ["gut", "a���b", "�"]
+    decoder.warn()
+    assert caplog.messages == [
+        "2 lines were not UTF-8: lines 2 and 3; what could not be read was replaced by U+FFFD"
+    ]

@@ -135,11 +135,10 @@ def test_a_run_of_many_languages_goes_on_and_translates(nmt, tmp_path, parts, ti
     refused = nmt("train", "run=parts", "resume=true", "data.temperature=1", code=2)
     assert refused.stderr.startswith(b"nmt: data.temperature: 3.0")
     given = nmt("translate", "run=whole", "target_language=fr", stdin=b"de train 1\n\n")
-    typed = nmt("translate", "run=whole", stdin=b"<2fr> de train 1\n\n")
-    assert given.stdout == typed.stdout
     assert given.stdout.count(b"\n") == 2
-    assert b"each line needs a tag of its own: <2en>, <2fr>" in typed.stderr
-    assert b"tag" not in given.stderr
+    without = nmt("translate", "run=whole", stdin=b"<2fr> de train 1\n\n", code=2)
+    assert without.stdout == b""
+    assert without.stderr == b"nmt: target_language: one of en, fr is needed for this run; got null\n"
     wrong = nmt("translate", "run=whole", "target_language=es", stdin=b"x\n", code=2)
     assert wrong.stderr == b"nmt: target_language: one of en, fr is needed for this run; got es\n"
     assert json.loads((tmp_path / "whole" / "config.json").read_text())["data"]["pairs"][2]["weight"] == 2.0
@@ -197,8 +196,10 @@ def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tm
     nmt("evaluate", "hypothesis=all.en", "reference=all.ref", "json=all.json")
     assert found["against"]["chrf"]["value"] == json.loads((tmp_path / "all.json").read_text())["chrf"]
     typed = ("source=de-en.valid.de", "reference=de-en.valid.en", "num_resamples=null")
-    warning = b"source: each line needs a tag of its own, <2en>, <2fr>; 3 lines have none\n"
-    assert warning in nmt("evaluate", "run=many", *typed).stderr
+    assert nmt("evaluate", "run=many", *typed, code=2).stderr == (
+        b"nmt: source: a tag at the start of each line, one of <2en>, <2fr>, is needed for this run; got none in "
+        b"lines 1, 2 and 3\n"
+    )
     (tmp_path / "tagged.de").write_bytes(b"".join(b"<2en> " + line for line in plain.splitlines(True)))
     done = nmt("evaluate", "run=many", "source=tagged.de", *typed[1:], "json=tagged.json")
     assert b"tag" not in done.stderr

@@ -5,16 +5,19 @@ import gzip
 import numpy as np
 import pytest
 import sentencepiece
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from nmt.composition import Command, compose
 from nmt.config import TokenizerSettings
 from nmt.data.cache import content_key
 from nmt.data.corpus import ParallelText, load_corpus, read_parallel_files
 from nmt.data.dataset import load_dataset, select_pairs
+from nmt.data.encoding import find_wide
 from nmt.data.lines import read_lines, read_raw_lines
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
 from nmt.errors import DataError, SettingsError
+from nmt.models.build import parameter_shapes
 
 GERMAN = ["das ist ein Haus", "der Hund schläft", "wir lesen ein Buch", "sie kauft Brot und Käse"] * 5
 ENGLISH = ["this is a house", "the dog sleeps", "we read a book", "she buys bread and cheese"] * 5
@@ -32,6 +35,7 @@ def tokenizer_settings(**changes):
 def test_a_line_ends_at_line_feed_and_nowhere_else(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("lines") / "text"
     path.write_bytes(b"".join(line + b"\n" for line in lines))
+    assume(find_wide(path.read_bytes()) is None)
     expected = [line.removesuffix(b"\r") for line in lines]
     if expected:
         expected[0] = lines[0].removeprefix(b"\xef\xbb\xbf").removesuffix(b"\r")
@@ -94,12 +98,55 @@ def test_byte_fallback_spells_what_was_never_seen():
     assert unknown.unk_id in unknown.encode(["das 🙂"])[0]
 
 
-def test_normalization_is_off_unless_asked_for():
+# Ways to write "das Mädchen liest" that a reader cannot tell apart.
+SAME_TO_A_READER = (
+    "das\tMädchen liest", "das\u00a0Mädchen liest", "das\u200b Mädchen liest", "das Ma\u0308dchen liest",
+    "\ufeffdas  Mädchen\u3000liest\u2009",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])
+def test_what_a_reader_cannot_tell_apart_is_the_same_text(kind):
+    typed = [f"tokenizer={kind}", "tokenizer.vocabulary_size=45"]
+    settings = compose(Command.TRAIN, typed, None).settings().tokenizer
+    german = [*GERMAN, "das Mädchen liest"]
+    vocabulary = obtain_tokenizer(settings, ParallelText(german, ENGLISH)).source
+    assert vocabulary.normalization == "nmt_nfkc"
+    (plain,) = vocabulary.encode(["das Mädchen liest"])
+    assert vocabulary.unk_id not in plain
+    assert vocabulary.encode(SAME_TO_A_READER) == [plain] * len(SAME_TO_A_READER)
+
+
+def test_identity_keeps_what_the_default_writes_otherwise():
     text = ParallelText([*GERMAN, "ﬁn ½"], [*ENGLISH, "ﬁn ½"])
     plain = obtain_tokenizer(tokenizer_settings(vocabulary_size=60), text).source
+    assert plain.normalization == "identity"
     assert plain.decode(plain.encode(["ﬁn"])[0]) == "ﬁn"
     folded = obtain_tokenizer(tokenizer_settings(vocabulary_size=60, normalization="nmt_nfkc"), text).source
     assert folded.decode(folded.encode(["ﬁn"])[0]) == "fin"
+    lines = ["ﬁn", "fin", "das\u00a0ist", "", "▁"]
+    assert [plain.is_kept(line) for line in lines] == [True] * 5
+    assert [folded.is_kept(line) for line in lines] == [False, True, True, True, True]
+
+
+@pytest.mark.parametrize("model", ["transformer", "attention", "rnn"])
+@pytest.mark.parametrize("kind", ["word", "char"])
+def test_words_and_characters_need_no_other_setting(kind, model):
+    settings = compose(Command.TRAIN, [f"tokenizer={kind}", f"model={model}"], None).settings()
+    tokenizer = obtain_tokenizer(settings.tokenizer, ParallelText(GERMAN, ENGLISH))
+    shapes = parameter_shapes(settings.model, tokenizer)
+    rows = {name: shape[0] for name, shape in shapes.items() if "embedding" in name}
+    assert rows.get("source_embedding.weight") == tokenizer.source.size
+    assert rows.get("target_embedding.weight", tokenizer.source.size) == tokenizer.target.size
+
+
+@pytest.mark.parametrize(("joint", "is_shared"), [(True, True), (False, False)])
+def test_embeddings_are_tied_as_far_as_the_vocabularies_allow(joint, is_shared):
+    tokenizer = obtain_tokenizer(tokenizer_settings(joint=joint), ParallelText(GERMAN, ENGLISH))
+    settings = compose(Command.TRAIN, [f"tokenizer.joint={str(joint).lower()}"], None).settings().model
+    names = parameter_shapes(settings, tokenizer).keys()
+    assert ("target_embedding.weight" not in names) == is_shared
+    assert "output.weight" not in names
 
 
 def test_special_tokens_that_a_given_model_lacks_get_ids_after_its_pieces(tmp_path):
@@ -148,7 +195,7 @@ def test_ids_on_disk_are_those_of_the_text():
     kept, left_out = select_pairs(dataset, max_length=14)
     too_long = [i for i in range(20) if max(dataset.source.lengths[i], dataset.target.lengths[i]) > 14]
     assert 0 < len(too_long) < 20
-    assert (left_out.empty, left_out.too_long) == (1, len(too_long))
+    assert (len(left_out.empty), len(left_out.too_long)) == (1, len(too_long))
     assert sorted([*kept.tolist(), *too_long, 20]) == list(range(21))
     with pytest.raises(DataError, match=r"up to data.max_length=1 tokens"):
         select_pairs(dataset, max_length=1)

@@ -113,12 +113,16 @@ def test_a_few_sentences_are_not_shared_out():
     assert len(plan_evenly(np.full(64, 16), 32768, 64)) == 8
 
 
-def test_what_is_too_long_is_cut_and_counted(make):
+def test_what_is_too_long_is_cut_and_named(make, caplog):
     translator = make(SEARCHES[0])
     assert translator.max_source_tokens == 15  # the model's 16 positions, EOS among them
     long = "abc def ghi jkl mno pqr"
-    assert next(iter(translator.translate([long, "a", long[:5]])))
-    assert translator.num_cut == 1
+    lines = ["a", long, long[:5]] * 7
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LINES_AT_ONCE", 4)  # numbers go on from chunk to chunk
+        assert list(translator.translate(lines))[1]
+    translator.warn()
+    assert caplog.messages == ["7 lines were cut to 15 tokens: lines 2, 5, 8, 11, 14 and 2 more"]
 
 
 def test_the_model_in_training_stays_as_it_is(make):

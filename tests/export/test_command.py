@@ -62,7 +62,7 @@ def test_comparison_and_page_translate_as_nmt_does(kind, strange_model, tokenize
     translator = Translator(model, tokenizer, decoding, torch.device("cpu"), torch.float32)
     expected = list(translator.translate(LINES))
     assert len(set(expected)) > (6 if kind == "greedy" else 1)
-    assert translator.num_cut == 1
+    assert translator.cut.count == 1
     assert function_of(page)(LINES) == expected
 
 

@@ -105,6 +105,10 @@ def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monke
 
     limited = make_trainer("training.update_tokens=60")
     monkeypatch.setattr(limited.step, "fits", fits)
+    assert limited.max_tokens == whole
+    assert not tried, "of the CPU's memory a trial would tell nothing"
+    limited.progress.max_tokens = None
+    monkeypatch.setattr(limited, "device", torch.device("cuda"))
     assert limited.max_tokens < whole
     assert tried[0] > 20
     assert all(
@@ -113,6 +117,7 @@ def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monke
     found = limited.max_tokens
     save_checkpoint(limited.run, limited.step.weights(), limited.step.state(), limited.progress, 5)
     resumed = make_trainer("training.update_tokens=60")
+    monkeypatch.setattr(resumed, "device", torch.device("cuda"))
     monkeypatch.setattr(resumed.step, "fits", lambda rows: pytest.fail("looked again"))
     resumed.resume()
     assert resumed.max_tokens == found

@@ -1,0 +1,65 @@
+"""How long the plan measures, by a clock that tokens move."""
+
+import numpy as np
+import pytest
+
+from nmt.training import estimate
+
+
+@pytest.fixture
+def make_clocked(make_trainer, monkeypatch):
+    """Return a function that makes a trainer for which each target token takes a time; the first update is slower."""
+
+    class Clock:
+        now = 0.0
+        num_updates = 0
+
+        def monotonic(self):
+            return self.now
+
+    def make(seconds_per_token, update_tokens=30):
+        trainer, clock = make_trainer(f"training.update_tokens={update_tokens}"), Clock()
+
+        def run(number, update):
+            num_tokens = sum(int(trainer.pairs.target_lengths[rows].sum()) for rows in update)
+            clock.now += num_tokens * seconds_per_token * (1 if clock.num_updates else 3)
+            clock.num_updates += 1
+
+        monkeypatch.setattr(trainer.step, "run", run)
+        monkeypatch.setattr(estimate, "time", clock)
+        return trainer, clock
+
+    return make
+
+
+def mean_tokens(trainer):
+    updates = trainer.plan(0)
+    return trainer.pairs.target_lengths.sum() / len(updates)
+
+
+def test_quick_updates_are_timed_over_the_epoch_and_no_more_than_are_left(make_clocked):
+    trainer, clock = make_clocked(0.001)
+    for num_left, measured in ((10, "7 of them"), (3, "2 of them"), (1, "1 of them"), (5000, "17 of them")):
+        before = clock.num_updates
+        seconds, told = estimate._seconds_per_update(trainer, num_left)
+        assert told == measured
+        assert clock.num_updates - before <= 2 + min(num_left, estimate.MAX_UPDATES)
+        assert seconds == pytest.approx(0.001 * mean_tokens(trainer), rel=0.5)
+
+
+def test_slow_updates_end_the_measurement(make_clocked):
+    trainer, clock = make_clocked(1.0 / 30)
+    seconds, told = estimate._seconds_per_update(trainer, 5000)
+    assert clock.now < estimate.MAX_SECONDS + 3
+    assert told != "17 of them"
+    assert seconds == pytest.approx(mean_tokens(trainer) / 30, rel=0.5)
+
+
+def test_of_an_update_that_takes_a_minute_only_a_part_is_run(make_clocked):
+    trainer, clock = make_clocked(1.0, update_tokens=90)
+    seconds, told = estimate._seconds_per_update(trainer, 5000)
+    assert told == "a part of one"
+    assert clock.num_updates == 2
+    whole = trainer.pairs.target_lengths[np.concatenate(trainer.plan(0)[0])].sum()
+    assert seconds == pytest.approx(whole)
+    assert clock.now < 0.8 * whole
