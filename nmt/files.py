@@ -104,7 +104,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def parse_json(content: bytes, origin: Path) -> dict[str, Any]:
     """Return the JSON object in `content`, of which an error says that it is in `origin`.
 
-    Each key comes once, numbers are finite and integers have at most 18 digits. Raises RunError.
+    Each key comes once, numbers are finite and integers less than 2^63 in size, as seeds are. Raises RunError.
     """
     try:
         value = json.loads(
@@ -139,7 +139,9 @@ def _finite(text: str) -> float:
 
 
 def _integer(text: str) -> int:
-    return int(text) if len(text) <= 18 else _refuse_number(text)
+    # A sign and 19 digits: longer text is refused before it is turned into a number.
+    number = int(text) if len(text) <= 20 else _refuse_number(text)
+    return number if abs(number) < 1 << 63 else _refuse_number(text)
 
 
 def _require_shallow(value: Any) -> None:

@@ -4,10 +4,24 @@ import itertools
 from typing import Annotated, Literal, Self
 
 import pydantic
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+from pydantic import Field
 
 from nmt.config.data import DataSettings, TokenizerSettings
-from nmt.config.kinds import Device, Encoding, Files, Precision, Quantization, SearchPrecision, Settings
+from nmt.config.kinds import (
+    Count,
+    Device,
+    Draws,
+    Encoding,
+    Files,
+    Number,
+    Precision,
+    Quantization,
+    RateOrZero,
+    SearchPrecision,
+    Seed,
+    Settings,
+    Shown,
+)
 from nmt.config.model import AttentionSettings, ModelSettings, TransformerSettings
 from nmt.config.tracking import TrackingSettings
 from nmt.config.training import (
@@ -23,7 +37,7 @@ from nmt.config.training import (
 )
 
 # Fewer have no 2.5 % at each end.
-NumResamples = Annotated[int, Field(ge=40)]
+NumResamples = Annotated[int, Number, Field(ge=40, le=1_000_000)]
 
 
 class ModelFiles(Settings):
@@ -57,7 +71,7 @@ class Kept(Settings):
 
     model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
 
-    keep_checkpoints: PositiveInt
+    keep_checkpoints: Count
 
 
 class RunCheckpoints(Settings):
@@ -73,7 +87,7 @@ class TrainSettings(Settings):
 
     run: str | None
     resume: bool
-    seed: NonNegativeInt
+    seed: Seed
     device: Device
     precision: Precision
     deterministic: bool
@@ -166,8 +180,8 @@ class EvaluateSettings(Settings):
     encoding: Encoding
     against: str | None
     num_resamples: NumResamples | None
-    num_trials: PositiveInt
-    length_buckets: list[PositiveInt]
+    num_trials: Draws
+    length_buckets: list[Count]
     comet: str | None
     comet_program: str
     json_file: str | None = Field(alias="json")
@@ -224,7 +238,7 @@ class VerifySettings(Settings):
     """See conf/verify.yaml."""
 
     run: str
-    tolerance: NonNegativeFloat
+    tolerance: RateOrZero
     device: Device
     precision: Precision
 
@@ -239,9 +253,9 @@ class ReportSettings(Settings):
     checkpoint: str
     split: Literal["test", "validation"]
     num_resamples: NumResamples
-    num_trials: PositiveInt
-    num_sentences: NonNegativeInt
-    num_maps: NonNegativeInt
+    num_trials: Draws
+    num_sentences: Shown
+    num_maps: Shown
     device: Device
     precision: Precision
     decoding: DecodingSettings

@@ -3,18 +3,30 @@
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
-from pydantic import Discriminator, Field, NonNegativeInt, PositiveFloat, PositiveInt, Tag
+from pydantic import Discriminator, Field, Tag
 
-from nmt.config.kinds import Encoding, Files, PositiveShare, Settings
+from nmt.config.kinds import (
+    Count,
+    Encoding,
+    Files,
+    GeneratedPairs,
+    Number,
+    PositiveShare,
+    Ratio,
+    Seed,
+    Settings,
+    VocabularySize,
+    Weight,
+)
 
 
 class FilterSettings(Settings):
     """See conf/data/filter/."""
 
-    min_words: PositiveInt | None
-    max_words: PositiveInt | None
-    max_characters: PositiveInt | None
-    max_ratio: Annotated[float, Field(ge=1)] | None
+    min_words: Count | None
+    max_words: Count | None
+    max_characters: Count | None
+    max_ratio: Ratio | None
     identical: bool
     duplicates: Literal["none", "pair", "source", "target"]
     overlap: Literal["none", "pair", "source", "target", "either"]
@@ -27,12 +39,12 @@ class GrammarData(Settings):
     """See conf/data/grammar.yaml."""
 
     kind: Literal["grammar"]
-    seed: NonNegativeInt
-    num_train: PositiveInt
-    num_validation: PositiveInt
-    num_test: PositiveInt
+    seed: Seed
+    num_train: GeneratedPairs
+    num_validation: GeneratedPairs
+    num_test: GeneratedPairs
     filter: FilterSettings
-    max_length: PositiveInt
+    max_length: Count
 
 
 class TextPair(Settings):
@@ -73,7 +85,7 @@ class FilesData(Settings):
     test: Annotated[Annotated[OptionalTextPair, Tag("files")] | Name, Discriminator(_is_name)]
     encoding: Encoding
     filter: FilterSettings
-    max_length: PositiveInt
+    max_length: Count
 
 
 class Multi30kData(Settings):
@@ -84,7 +96,7 @@ class Multi30kData(Settings):
     source_language: Literal["de", "en", "fr", "cs"]
     target_language: Literal["de", "en", "fr", "cs"]
     filter: FilterSettings
-    max_length: PositiveInt
+    max_length: Count
 
 
 class HubData(Settings):
@@ -102,9 +114,9 @@ class HubData(Settings):
     test_split: str | None
     test: str | None
     streaming: bool
-    num_train: PositiveInt | None
+    num_train: Count | None
     filter: FilterSettings
-    max_length: PositiveInt
+    max_length: Count
 
     @pydantic.model_validator(mode="after")
     def _check_test(self) -> Self:
@@ -125,7 +137,7 @@ class TableData(Settings):
     header: bool
     encoding: Encoding
     filter: FilterSettings
-    max_length: PositiveInt
+    max_length: Count
 
 
 Language = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,20}$")]
@@ -140,7 +152,7 @@ class PartSettings(Settings):
     train: BothSides
     validation: BothSides | None = None
     test: BothSides | None = None
-    weight: PositiveFloat = 1.0
+    weight: Weight = 1.0
 
 
 class MixtureData(Settings):
@@ -149,9 +161,9 @@ class MixtureData(Settings):
     kind: Literal["mixture"]
     pairs: Annotated[list[PartSettings], Field(min_length=1)]
     tags: Literal["auto", "on", "off"]
-    temperature: Annotated[float, Field(ge=1, le=100)]
+    temperature: Annotated[float, Number, Field(ge=1, le=100)]
     filter: FilterSettings
-    max_length: PositiveInt
+    max_length: Count
 
     @pydantic.model_validator(mode="after")
     def _check_parts(self) -> Self:
@@ -176,7 +188,7 @@ class TokenizerSettings(Settings):
     """See conf/tokenizer/."""
 
     kind: Literal["unigram", "bpe", "word", "char"]
-    vocabulary_size: Annotated[int, Field(ge=5)]
+    vocabulary_size: VocabularySize
     character_coverage: PositiveShare
     byte_fallback: bool
     normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"]

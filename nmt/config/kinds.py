@@ -1,10 +1,10 @@
 """What all settings have in common."""
 
 import codecs
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 
@@ -20,12 +20,34 @@ def _require_text(name: str) -> str:
     return name
 
 
-Share = Annotated[float, Field(ge=0, lt=1)]
-UnitInterval = Annotated[float, Field(ge=0, le=1)]
-PositiveShare = Annotated[float, Field(gt=0, le=1)]
+def _refuse_bool(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise PydanticCustomError("no_number", "Input should be a number")
+    return value
+
+
+Number = BeforeValidator(_refuse_bool)
+
+Share = Annotated[float, Number, Field(ge=0, lt=1)]
+UnitInterval = Annotated[float, Number, Field(ge=0, le=1)]
+PositiveShare = Annotated[float, Number, Field(gt=0, le=1)]
 # Far beyond what anybody trains; above them stands a slip of the finger, or somebody who means harm.
-Size = Annotated[int, Field(gt=0, le=65_536)]
-Depth = Annotated[int, Field(gt=0, le=1_000)]
+Size = Annotated[int, Number, Field(gt=0, le=65_536)]
+Depth = Annotated[int, Number, Field(gt=0, le=1_000)]
+VocabularySize = Annotated[int, Number, Field(ge=5, le=10_000_000)]
+GeneratedPairs = Annotated[int, Number, Field(gt=0, le=10_000_000)]
+Draws = Annotated[int, Number, Field(gt=0, le=1_000_000)]
+Shown = Annotated[int, Number, Field(ge=0, le=10_000)]
+# Updates, tokens, words, pairs: nothing is made in proportion to the number itself.
+Count = Annotated[int, Number, Field(gt=0, le=1_000_000_000)]
+CountOrZero = Annotated[int, Number, Field(ge=0, le=1_000_000_000)]
+# What torch, NumPy and the JSON reader take: nanoseconds since 1970 have 19 digits.
+Seed = Annotated[int, Number, Field(ge=0, lt=1 << 63)]
+Rate = Annotated[float, Number, Field(gt=0, le=1_000)]
+RateOrZero = Annotated[float, Number, Field(ge=0, le=1_000)]
+Weight = Annotated[float, Number, Field(gt=0, le=1e12)]
+Ratio = Annotated[float, Number, Field(ge=1, le=1e12)]
+Seconds = Annotated[float, Number, Field(gt=0, le=1e12)]
 Encoding = Annotated[str, AfterValidator(_require_text)]
 Files = str | list[str]
 Device = Literal["auto", "cpu", "cuda", "mps"]

@@ -3,9 +3,9 @@
 from typing import Annotated, Literal, Self
 
 import pydantic
-from pydantic import Field, PositiveFloat
+from pydantic import Field
 
-from nmt.config.kinds import Depth, Settings, Share, Size
+from nmt.config.kinds import Depth, Settings, Share, Size, Weight
 
 TiedEmbeddings = Literal["auto", "none", "two_way", "three_way"]
 Cell = Literal["lstm", "gru", "tanh"]
@@ -38,7 +38,7 @@ class AttentionScoreSettings(Settings):
     span: Literal["global", "local_m", "local_p"]
     window: Size
     choice: Literal["soft", "straight_through", "score_function"]
-    temperature: PositiveFloat
+    temperature: Weight
     coverage: bool
 
     @pydantic.model_validator(mode="after")

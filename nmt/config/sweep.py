@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field
 
-from nmt.config.kinds import Settings
+from nmt.config.kinds import Count, CountOrZero, Seed, Settings
 
 
 class GridSweep(Settings):
@@ -17,12 +17,12 @@ class OptunaSweep(Settings):
     """See conf/sweep/optuna.yaml."""
 
     kind: Literal["optuna"]
-    trials: PositiveInt
-    at_once: PositiveInt
-    random_trials: NonNegativeInt
+    trials: Count
+    at_once: Count
+    random_trials: CountOrZero
     prune: bool
-    prune_after_trials: NonNegativeInt
-    seed: NonNegativeInt
+    prune_after_trials: CountOrZero
+    seed: Seed
 
 
 class SweepSettings(Settings):

@@ -2,28 +2,41 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field
 
-from nmt.config.kinds import PositiveShare, Settings, Share, Size, UnitInterval
+from nmt.config.kinds import (
+    Count,
+    CountOrZero,
+    Number,
+    PositiveShare,
+    Rate,
+    RateOrZero,
+    Seconds,
+    Settings,
+    Share,
+    Size,
+    UnitInterval,
+    Weight,
+)
 
 
 class AdamSettings(Settings):
     """See conf/optimizer/adam.yaml."""
 
     kind: Literal["adam"]
-    learning_rate: PositiveFloat
+    learning_rate: Rate
     betas: tuple[Share, Share]
-    epsilon: PositiveFloat
+    epsilon: PositiveShare
 
 
 class AdamWSettings(Settings):
     """See conf/optimizer/adamw.yaml."""
 
     kind: Literal["adamw"]
-    learning_rate: PositiveFloat
+    learning_rate: Rate
     betas: tuple[Share, Share]
-    epsilon: PositiveFloat
-    weight_decay: NonNegativeFloat
+    epsilon: PositiveShare
+    weight_decay: RateOrZero
 
 
 OptimizerSettings = Annotated[AdamSettings | AdamWSettings, Field(discriminator="kind")]
@@ -33,23 +46,23 @@ class InverseSquareRootSettings(Settings):
     """See conf/schedule/inverse_square_root.yaml."""
 
     kind: Literal["inverse_square_root"]
-    warmup_updates: PositiveInt
+    warmup_updates: Count
 
 
 class NoamSettings(Settings):
     """See conf/schedule/noam.yaml."""
 
     kind: Literal["noam"]
-    factor: PositiveFloat
-    d_model: PositiveInt
-    warmup_updates: PositiveInt
+    factor: Weight
+    d_model: Count
+    warmup_updates: Count
 
 
 class CosineSettings(Settings):
     """See conf/schedule/cosine.yaml."""
 
     kind: Literal["cosine"]
-    warmup_updates: NonNegativeInt
+    warmup_updates: CountOrZero
     final_share: Share
 
 
@@ -57,7 +70,7 @@ class ConstantSettings(Settings):
     """See conf/schedule/constant.yaml."""
 
     kind: Literal["constant"]
-    warmup_updates: NonNegativeInt
+    warmup_updates: CountOrZero
 
 
 ScheduleSettings = Annotated[
@@ -71,21 +84,21 @@ Compile = Literal["auto", "on", "off"]
 class TrainingSettings(Settings):
     """See conf/training/default.yaml."""
 
-    max_updates: PositiveInt
-    max_epochs: PositiveInt | None
-    max_seconds: PositiveFloat | None
-    update_tokens: PositiveInt
-    max_tokens: PositiveInt | Literal["auto"]
+    max_updates: Count
+    max_epochs: Count | None
+    max_seconds: Seconds | None
+    update_tokens: Count
+    max_tokens: Count | Literal["auto"]
     compile: Compile
     label_smoothing: Share
-    max_gradient_norm: PositiveFloat
+    max_gradient_norm: Weight
     teacher_forcing_ratio: UnitInterval
-    validate_every: PositiveInt
-    checkpoint_every: PositiveInt
-    keep_checkpoints: Annotated[int, Field(ge=2)]
-    patience: PositiveInt | None
-    log_every: PositiveInt
-    max_updates_skipped: PositiveInt
+    validate_every: Count
+    checkpoint_every: Count
+    keep_checkpoints: Annotated[int, Number, Field(ge=2, le=1_000_000_000)]
+    patience: Count | None
+    log_every: Count
+    max_updates_skipped: Count
     subword_sampling: PositiveShare | None
     ema_decay: Share | None
     from_run: str | None
@@ -105,7 +118,7 @@ class DecayingForcing(Settings):
 
     kind: Literal["linear", "exponential", "inverse_sigmoid"]
     final_ratio: UnitInterval
-    num_updates: Annotated[int, Field(ge=2)]
+    num_updates: Annotated[int, Number, Field(ge=2, le=1_000_000_000)]
 
 
 TeacherForcingSettings = Annotated[ConstantForcing | DecayingForcing, Field(discriminator="kind")]
@@ -121,15 +134,15 @@ class RDropSettings(Settings):
     """See conf/consistency/r_drop.yaml."""
 
     kind: Literal["r_drop"]
-    weight: PositiveFloat
+    weight: Weight
 
 
 class SimCutSettings(Settings):
     """See conf/consistency/simcut.yaml."""
 
     kind: Literal["simcut"]
-    weight: PositiveFloat
-    cutoff: Annotated[float, Field(gt=0, lt=1)]
+    weight: Weight
+    cutoff: Annotated[float, Number, Field(gt=0, lt=1)]
 
 
 ConsistencySettings = Annotated[NoConsistency | RDropSettings | SimCutSettings, Field(discriminator="kind")]
@@ -138,11 +151,11 @@ ConsistencySettings = Annotated[NoConsistency | RDropSettings | SimCutSettings, 
 class SearchSettings(Settings):
     """What greedy and beam search have in common."""
 
-    max_length_ratio: Annotated[float, Field(ge=0, le=100)]
-    max_length_extra: Annotated[int, Field(ge=0, le=10_000)]
-    min_length: Annotated[int, Field(ge=0, le=10_000)]
+    max_length_ratio: Annotated[float, Number, Field(ge=0, le=100)]
+    max_length_extra: Annotated[int, Number, Field(ge=0, le=10_000)]
+    min_length: Annotated[int, Number, Field(ge=0, le=10_000)]
     max_source_tokens: Size
-    max_tokens: Annotated[int, Field(gt=0, le=1 << 24)]
+    max_tokens: Annotated[int, Number, Field(gt=0, le=1 << 24)]
 
 
 class GreedySettings(SearchSettings):
@@ -155,8 +168,8 @@ class BeamSettings(SearchSettings):
     """See conf/decoding/beam.yaml."""
 
     kind: Literal["beam"]
-    beam_size: Annotated[int, Field(gt=0, le=1_000)]
-    length_penalty: Annotated[float, Field(ge=0, le=10)]
+    beam_size: Annotated[int, Number, Field(gt=0, le=1_000)]
+    length_penalty: Annotated[float, Number, Field(ge=0, le=10)]
     length_penalty_kind: Literal["power", "wu"]
 
 

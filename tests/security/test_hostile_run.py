@@ -192,7 +192,7 @@ SETTINGS = [
     ("model.dropout", float("nan")), ("model.dropout", float("inf")), ("model.dropout", -1), ("model.dropout", "1e999"),
     ("model.norm", "pre\x00"), ("model.norm", "\ud800"), ("model.activation", "swiglu"),
     ("tokenizer.joint", False), ("tokenizer.joint", "maybe"), ("tokenizer.kind", "${oc.env:PATH}"),
-    ("tokenizer.vocabulary_size", -1), ("tokenizer.model", float("-inf")), ("tokenizer.model", ["a"]),
+    ("tokenizer.vocabulary_size", -1), ("tokenizer.vocabulary_size", 10**9), ("tokenizer.model", float("-inf")), ("tokenizer.model", ["a"]),
     ("decoding.kind", "beam,greedy"), ("decoding.kind", "../train"), ("decoding.kind", "beam}"), ("decoding.kind", "'"),
     ("decoding.beam_size", 10**9), ("decoding.beam_size", 0), ("decoding.beam_size", "2; rm"), ("decoding.beam_size", None),
     ("decoding.max_length_extra", 10**9), ("decoding.max_length_extra", 10**17), ("decoding.max_length_ratio", 10**300),
@@ -203,7 +203,7 @@ SETTINGS = [
 # What asks for nothing else of this run.
 SAME = [
     ("_target_", "os.system"), ("data", None), ("training", "${oc.env:HOME}"), ("hydra", {"run": {"dir": "/"}}),
-    ("run", "../../outside"), ("tokenizer.model", "../../etc/passwd"), ("tokenizer.vocabulary_size", 10**9),
+    ("run", "../../outside"), ("tokenizer.model", "../../etc/passwd"), ("tokenizer.vocabulary_size", 10**6),
     ("model.d_ff", "32"), ("format", 1),
 ]  # fmt: skip
 
