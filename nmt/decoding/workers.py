@@ -106,8 +106,9 @@ def _serve(function: Callable[[Item], Result], connection: Connection, ends: Ite
     for end in ends:
         if end is not connection:
             end.close()
-    # A terminal sends the one to all, and the first process sees to the rest.
+    # A terminal sends these to all, and the first process sees to the rest.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch.set_num_threads(1)
     with contextlib.suppress(EOFError, ConnectionError):

@@ -1,7 +1,9 @@
 """The loop against a plain computation."""
 
 import copy
+import json
 import logging
+import math
 
 import numpy as np
 import pytest
@@ -11,9 +13,10 @@ from torch.testing import assert_close
 from nmt.data.batching import collate
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.run_directory import RunDirectory
+from nmt.training import trainer as trainer_module
 from nmt.training.checkpoint import save_checkpoint
 from nmt.training.objective import Objective
-from nmt.weights import average
+from nmt.weights import average, file_facts
 
 
 def test_accumulated_micro_batches_equal_one_batch(make_trainer):
@@ -161,3 +164,50 @@ def test_running_out_of_memory_splits_the_micro_batch(error, make_trainer, monke
     monkeypatch.setattr(split.step, "_accumulate", lambda *_: (_ for _ in ()).throw(error))
     with pytest.raises(type(error)):
         split.step.run(2, [np.array([0])])
+
+
+def test_of_equal_bleu_the_lower_loss_is_better_for_the_best_and_for_patience(
+    make_trainer, monkeypatch, caplog
+):
+    validations = [(1, math.nan), (1, 5.0), (1, 4.0), (1, 4.5), (1, math.nan), (2, 9.0), (2, 9.0), (1.5, 1.0), (2, 9.5)]
+    following = iter(validations)
+
+    def validate(*_):
+        bleu, loss = next(following)
+        monkeypatch.setattr(trainer_module, "corpus_bleu", lambda *_: bleu)
+        return loss
+
+    monkeypatch.setattr(trainer_module, "mean_loss", validate)
+    limits = ("training.validate_every=1", "training.checkpoint_every=1", "training.patience=3",
+              "training.keep_checkpoints=20")  # fmt: skip
+    best_steps = []
+    with caplog.at_level(logging.INFO, "nmt"):
+        for last in (1, 4, 100):  # what is better is known after a stop as well
+            trainer = make_trainer(*limits, f"training.max_updates={last}")
+            trainer.resume()
+            trainer.train()
+            best_steps.append(json.loads((trainer.run.path / "best.json").read_text())["step"])
+    assert best_steps == [1, 3, 6]
+    lines = [line for line in caplog.text.split("\n") if "validation loss" in line]
+    assert [line.endswith("(best)") for line in lines] == [True, True, True, False, False, True, False, False, False]
+    assert trainer.progress.update == len(validations)
+    assert "stopped at update 9: training.patience=3 validations without a better BLEU" in caplog.text
+
+
+def test_a_state_without_the_loss_of_the_best_is_gone_on_with(make_trainer):
+    trainer = make_trainer()
+    trainer.progress.best_bleu, trainer.progress.best_step = 3.0, 0
+    trainer.save()
+    folder = trainer.run.step_path(0)
+    state = json.loads((folder / "state.json").read_text())
+    del state["best_loss"]
+    (folder / "state.json").write_text(json.dumps(state))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(
+        json.dumps(manifest | {"state.json": file_facts(folder / "state.json")})
+    )
+    trainer.resume()
+    assert trainer.progress.best_bleu == 3.0
+    assert trainer.progress.is_improved_by(3.0, 9.0)
+    assert not trainer.progress.is_improved_by(3.0, math.inf)
+    assert not trainer.progress.is_improved_by(2.9, 1.0)
