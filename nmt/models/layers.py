@@ -11,9 +11,9 @@ class Dropout(nn.Module):
     """Zero a share `probability` of the activations in training and scale the others up (Srivastava et al. 2014).
 
     On the CPU, where PyTorch draws the mask one number after the other at many times the cost of using it, each
-    activation is decided by one byte of a 64-bit random number. That rounds the share to 1/256; where the rounded share,
-    or what it keeps, would be more than 2 % off, two or four bytes decide. `share` is the rounded one, on all devices,
-    and the scale is its own, so that the mean stays exact.
+    activation is decided by one byte of a 64-bit random number. That rounds the share to 1/256; where the share that is
+    dropped, or the one that is kept, would be more than 2 % off, two or four bytes decide. All devices drop the rounded
+    `share`, and the scale is its own, so that the mean stays exact.
     """
 
     def __init__(self, probability: float) -> None:

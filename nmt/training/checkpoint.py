@@ -55,7 +55,9 @@ class Progress:
     seconds: NonNegativeFloat = 0.0  # spent in training, validation included
     num_tokens: NonNegativeInt = 0  # target tokens seen
     best_bleu: float | None = None
-    best_loss: float | None = None  # of the best by BLEU; none where it was not finite, or an older version saved it
+    best_loss: float | None = (
+        None  # of the best by BLEU; none where it was not finite, or an older version saved it
+    )
     best_step: NonNegativeInt | None = None
     validations_without_gain: NonNegativeInt = 0
     max_tokens: PositiveInt | None = None  # what training.max_tokens=auto found
@@ -94,8 +96,8 @@ def save_checkpoint(
     weights, state = _on_host(weights), _on_host(state)
     if name := find_not_finite(weights | state):
         raise RunError(
-            f"training: finite weights and moments are needed; got {name} after update {progress.update}, which is not; "
-            f"with a lower optimizer.learning_rate, resume=true goes on; {last_checkpoint(run)}"
+            f"training: finite weights and moments are needed; got {name} after update {progress.update}, "
+            f"which is not; with a lower optimizer.learning_rate, resume=true goes on; {last_checkpoint(run)}"
         )
     superseded, progress.interim = progress.interim, progress.update if is_interim else None
     final = run.step_path(progress.update)
@@ -128,8 +130,8 @@ def save_checkpoint(
 def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str, str]) -> Progress:
     """Take up training from the last checkpoint of a run that is whole; from the start, if none was saved yet.
 
-    One that is damaged, or not finite, is named and set aside. Raises RunError if all are, or if what was saved does not fit the
-    model, or comes from other text than `origins` are the hashes of.
+    One that is damaged, or not finite, is named and set aside. Raises RunError if all are, or if what was saved does
+    not fit the model, or comes from other text than `origins` are the hashes of.
     """
     newest, steps = _last_saved(run), run.steps()
     if newest is None and not steps:

@@ -70,7 +70,9 @@ def test_a_batch_is_found_as_a_plain_search_finds_each_sentence(beam_size, inter
     for seed in range(30):
         draw, generator = random.Random(seed), torch.Generator().manual_seed(seed)
         num_sentences, longest = draw.choice([1, 2, 5, 40]), draw.randint(1, 9)
-        logits = torch.randn(num_sentences, longest + 1, VOCABULARY_SIZE, VOCABULARY_SIZE, generator=generator)
+        logits = torch.randn(
+            num_sentences, longest + 1, VOCABULARY_SIZE, VOCABULARY_SIZE, generator=generator
+        )
         logits = (logits * draw.choice([0.3, 1, 3])).double()
         logits[..., EOS] += draw.choice([-2, 0, 1, 2])  # which ends more or less often than others
         limits = [draw.randint(1, longest) for _ in range(num_sentences)]

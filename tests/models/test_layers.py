@@ -25,15 +25,19 @@ def test_dropout_keeps_the_mean_and_drops_its_share(probability, dtype):
 
 
 @pytest.mark.parametrize(
-    "probability", [1e-6, 1e-4, 0.0005, 0.001, 0.002, 0.004, 0.01, 0.02, 0.1, 0.15, 0.3, 0.9, 0.98, 0.995, 0.9999]
+    "probability",
+    [1e-6, 1e-4, 0.0005, 0.001, 0.002, 0.004, 0.01, 0.02, 0.1, 0.15, 0.3, 0.9, 0.98, 0.995, 0.9999],
 )
 def test_the_share_that_is_dropped_is_the_one_that_was_asked_for(probability):
-    """It is counted over so many that chance is less than the tolerance, and so is what is kept where that is less."""
     torch.manual_seed(0)
     rarer = min(probability, 1 - probability)
-    size = int(min(4_000_000, 4e4 / rarer))
+    size = int(min(4_000_000, 4e4 / rarer))  # enough for chance to be less than the tolerance, but for 1e-6
     deviation = math.sqrt(rarer / size)
-    for module in (Dropout(probability), ActivationDropout("relu", probability), ActivationDropout("gelu", probability)):
+    for module in (
+        Dropout(probability),
+        ActivationDropout("relu", probability),
+        ActivationDropout("gelu", probability),
+    ):
         dropped = module.train()(torch.full((size,), 5.0))
         assert (dropped == 0).double().mean() == pytest.approx(probability, abs=0.02 * rarer + 5 * deviation)
         scale = module.next_scale if isinstance(module, ActivationDropout) else 1.0

@@ -80,7 +80,9 @@ def test_the_one_before_a_damaged_checkpoint_is_used(damage, train_in, outcome, 
 
 def test_nothing_is_guessed_where_no_checkpoint_is_whole(train_in, tmp_path):
     run = train_in("run", "training.max_updates=4")
-    for folder, damage in zip(sorted((run / "checkpoints").iterdir()), ("moment not finite", "truncated"), strict=True):
+    for folder, damage in zip(
+        sorted((run / "checkpoints").iterdir()), ("moment not finite", "truncated"), strict=True
+    ):
         DAMAGE[damage](folder)
     before = sorted(path.name for path in (run / "checkpoints").iterdir())
     with pytest.raises(RunError, match=r"^run: a checkpoint that is whole is needed .*step-000004"):

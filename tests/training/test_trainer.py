@@ -169,7 +169,17 @@ def test_running_out_of_memory_splits_the_micro_batch(error, make_trainer, monke
 def test_of_equal_bleu_the_lower_loss_is_better_for_the_best_and_for_patience(
     make_trainer, monkeypatch, caplog
 ):
-    validations = [(1, math.nan), (1, 5.0), (1, 4.0), (1, 4.5), (1, math.nan), (2, 9.0), (2, 9.0), (1.5, 1.0), (2, 9.5)]
+    validations = [
+        (1, math.nan),
+        (1, 5.0),
+        (1, 4.0),
+        (1, 4.5),
+        (1, math.nan),
+        (2, 9.0),
+        (2, 9.0),
+        (1.5, 1.0),
+        (2, 9.5),
+    ]
     following = iter(validations)
 
     def validate(*_):
@@ -189,7 +199,17 @@ def test_of_equal_bleu_the_lower_loss_is_better_for_the_best_and_for_patience(
             best_steps.append(json.loads((trainer.run.path / "best.json").read_text())["step"])
     assert best_steps == [1, 3, 6]
     lines = [line for line in caplog.text.split("\n") if "validation loss" in line]
-    assert [line.endswith("(best)") for line in lines] == [True, True, True, False, False, True, False, False, False]
+    assert [line.endswith("(best)") for line in lines] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
     assert trainer.progress.update == len(validations)
     assert "stopped at update 9: training.patience=3 validations without a better BLEU" in caplog.text
 
