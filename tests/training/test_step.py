@@ -112,9 +112,25 @@ def test_what_is_dropped_differs_from_update_to_update(make_trainer):
     norms = []
     for number in (1, 2, 1):
         trainer = make_trainer("model.dropout=0.5")
+        trainer.step.objective.eval()  # as a validation leaves it
         norms.append(float(trainer.step.run(number, [np.arange(9)]).gradient_norm))
     assert norms[0] == norms[2]
     assert norms[0] != pytest.approx(norms[1], rel=1e-3)
+
+
+def test_true_tokens_become_as_few_as_the_schedule_says_update_by_update(make_trainer, monkeypatch):
+    trainer = make_trainer("training.teacher_forcing_ratio=0.9", "teacher_forcing=linear",
+                           "teacher_forcing.final_ratio=0.1", "teacher_forcing.num_updates=10")  # fmt: skip
+    forward, masks = trainer.step.objective.forward, []
+
+    def note(batch, sample_mask):
+        masks.append(sample_mask)
+        return forward(batch, sample_mask)
+
+    monkeypatch.setattr(trainer.step.objective, "forward", note)
+    for number, true_share in ((1, 0.82), (5, 0.5), (10, 0.1), (20, 0.1)):
+        trainer.step.run(number, [np.tile(np.arange(20), 50)])
+        assert masks[-1].double().mean() == pytest.approx(1 - true_share, abs=0.04)
 
 
 @pytest.mark.parametrize(
@@ -154,3 +170,18 @@ def test_an_update_that_ran_out_of_memory_leaves_what_one_that_did_not_leaves(
             assert left.keys() == right.keys()
             assert [name for name in left if not left[name].equal(right[name])] == []
     assert len(calls) == 2 + 4 + 2
+
+
+def test_as_long_as_some_micro_batch_can_be_halved_memory_may_run_out(make_trainer, monkeypatch):
+    trainer = make_trainer()
+    learn, sizes = trainer.step._learn, []
+
+    def limited(batch, num_tokens):
+        sizes.append(len(batch.source))
+        if sizes[-1] > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return learn(batch, num_tokens)
+
+    monkeypatch.setattr(trainer.step, "_learn", limited)
+    trainer.step.run(1, [np.array([0]), np.arange(1, 9)])
+    assert sizes[-5:] == [1, 2, 2, 2, 2]
