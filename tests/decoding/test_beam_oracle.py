@@ -10,8 +10,8 @@ from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, power_penalty, wu_penalty
 from nmt.models.interface import Decoded, DecoderState
 
-BOS, EOS = 0, 1
 VOCABULARY_SIZE = 9
+BOS, EOS = 0, VOCABULARY_SIZE - 1
 
 
 class Tables:
@@ -77,8 +77,8 @@ def test_a_batch_is_found_as_a_plain_search_finds_each_sentence(beam_size, inter
         logits[..., EOS] += draw.choice([-2, 0, 1, 2])  # which ends more or less often than others
         limits = [draw.randint(1, longest) for _ in range(num_sentences)]
         limits[draw.randrange(num_sentences)] = longest
-        penalty, min_length = PENALTIES[seed % len(PENALTIES)], draw.choice([0, 0, 2])
-        forbidden = [BOS, *draw.sample(range(2, VOCABULARY_SIZE), draw.choice([0, 0, 4, 5]))]
+        penalty, min_length = PENALTIES[seed % len(PENALTIES)], draw.choice([0, 2, 3])
+        forbidden = [BOS, *draw.sample(range(1, EOS), draw.choice([0, 0, 5, 6]))]
         rules = [
             ForbidTokens(torch.tensor(forbidden)),
             MinimumLength(EOS, min_length),

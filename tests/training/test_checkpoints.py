@@ -93,36 +93,6 @@ def test_nothing_is_guessed_where_no_checkpoint_is_whole(train_in, tmp_path):
         train_in("run")
 
 
-def test_a_save_is_on_the_disk_file_by_file_and_name_by_name(make_trainer, monkeypatch):
-    trainer = make_trainer()
-    calls, fsync, replace = [], os.fsync, os.replace
-
-    def note_fsync(descriptor):
-        calls.append(("flushed", Path(os.readlink(f"/proc/self/fd/{descriptor}"))))
-        fsync(descriptor)
-
-    def note_replace(old, new):
-        calls.append(("named", Path(old), Path(new)))
-        replace(old, new)
-
-    monkeypatch.setattr(os, "fsync", note_fsync)
-    monkeypatch.setattr(os, "replace", note_replace)
-    for _ in range(2):  # the same update, as where a run goes on from the one before
-        trainer.save()
-    named = [(i, *call[1:]) for i, call in enumerate(calls) if call[0] == "named"]
-    assert {new.name for _, _, new in named} >= {
-        "model.safetensors",
-        "manifest.json",
-        "last.json",
-        "step-000000",
-    }
-    for i, old, new in named:
-        if not new.name.endswith(".old"):  # which is about to go
-            assert calls[i + 1] == ("flushed", new.parent)
-            assert old.suffix == "" or calls[i - 1] == ("flushed", old)
-    assert trainer.run.steps() == [0]
-
-
 @pytest.mark.parametrize("call", ["fsync", "replace", "mkdir"])
 def test_a_save_that_fails_anywhere_leaves_the_one_before(call, make_trainer, monkeypatch):
     trainer = make_trainer()
