@@ -52,9 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code.
 
     0; 1 for an export that fails its check, a run that is not what it recorded, or a sweep of which runs failed; 2 for
-    a mistake of the user's; 130 or 143 when stopped.
+    a mistake of the user's; 130, 143 or 129 when stopped by SIGINT, SIGTERM or SIGHUP, the end of a terminal.
     """
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` has it
+            signal.signal(number, _terminate)
     try:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
     except (SettingsError, VerificationError) as error:
@@ -78,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _terminate(signal_number: int, frame: FrameType | None) -> NoReturn:
-    sys.exit(143)
+    sys.exit(128 + signal_number)
 
 
 def _dispatch(arguments: list[str]) -> int:

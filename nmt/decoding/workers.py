@@ -48,8 +48,9 @@ def fork(function: Callable[..., None], *arguments: Any) -> ForkProcess:
 
 
 def _run(function: Callable[..., None], *arguments: Any) -> None:
-    # A terminal sends an interrupt to all, and the first process sees to the rest.
+    # A terminal sends these to all, and the first process sees to the rest.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     torch.set_num_threads(1)
     function(*arguments)

@@ -11,38 +11,46 @@ class Dropout(nn.Module):
     """Zero a share `probability` of the activations in training and scale the others up (Srivastava et al. 2014).
 
     On the CPU, where PyTorch draws the mask one number after the other at many times the cost of using it, each
-    activation is decided by one byte of a 64-bit random number: the share is rounded to 1/256, and the scale is
-    that of the rounded share, so that the mean stays exact.
+    activation is decided by one byte of a 64-bit random number. That rounds the share to 1/256; where the share that is
+    dropped, or the one that is kept, would be more than 2 % off, two or four bytes decide. All devices drop the rounded
+    `share`, and the scale is its own, so that the mean stays exact.
     """
 
     def __init__(self, probability: float) -> None:
         super().__init__()
-        self.probability = probability
-        self.num_dropped = min(255, max(1, round(probability * 256)))
-        self.scale = 256 / (256 - self.num_dropped)
+        tolerance = 0.02 * min(probability, 1 - probability)
+        for self.decided_by in (torch.uint8, torch.int16, torch.int32):
+            num_numbers = 1 << torch.iinfo(self.decided_by).bits
+            num_dropped = min(num_numbers - 1, round(probability * num_numbers))
+            self.share = num_dropped / num_numbers
+            if abs(self.share - probability) <= tolerance:
+                break
+        self.lowest_kept = num_dropped + torch.iinfo(self.decided_by).min
+        self.scale = 1 / (1 - self.share)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x (…), in evaluation unchanged."""
-        if not self.training or self.probability == 0:
+        if not self.training or self.share == 0:
             return x
         if x.device.type != "cpu":
-            return functional.dropout(x, self.probability)
+            return functional.dropout(x, self.share)
         return (x * self._draw_kept(x)).mul_(self.scale)
 
     def add_to(self, residual: Tensor, x: Tensor) -> Tensor:
         """Return the sum of `residual` (…) and x (…), the latter with dropout."""
-        if not self.training or self.probability == 0 or x.device.type != "cpu":
+        if not self.training or self.share == 0 or x.device.type != "cpu":
             return residual + self(x)
         return torch.addcmul(residual, x, self._draw_kept(x), value=self.scale)
 
     def _draw_kept(self, x: Tensor) -> Tensor:
         """Draw what is kept, 1, and what is not, 0: as numbers of x's type, since products with bools are slow."""
         if x.device.type != "cpu":
-            return torch.empty_like(x, requires_grad=False).bernoulli_(1 / self.scale)
-        words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
+            return torch.empty_like(x, requires_grad=False).bernoulli_(1 - self.share)
+        num_bytes = x.numel() * self.decided_by.itemsize
+        words = torch.empty((num_bytes + 7) // 8, dtype=torch.int64)
         words.random_(torch.iinfo(torch.int64).min, None)  # all 64 bits; the default range leaves one out
-        random_bytes = words.view(torch.uint8)[: x.numel()].view(x.shape)
-        return torch.ge(random_bytes, self.num_dropped, out=torch.empty_like(x, requires_grad=False))
+        numbers = words.view(self.decided_by)[: x.numel()].view(x.shape)
+        return torch.ge(numbers, self.lowest_kept, out=torch.empty_like(x, requires_grad=False))
 
 
 class ActivationDropout(Dropout):
@@ -60,7 +68,7 @@ class ActivationDropout(Dropout):
     @property
     def next_scale(self) -> float:
         """What the weights that meet the result are to be multiplied with."""
-        return self.scale if self.training and self.probability else 1.0
+        return self.scale if self.training else 1.0
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the activations of x (…) without those that are dropped; x itself may be overwritten."""

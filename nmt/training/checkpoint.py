@@ -1,6 +1,7 @@
 """Saving the state of training, and taking it up again."""
 
 import logging
+import math
 import os
 import re
 import shutil
@@ -26,7 +27,7 @@ from nmt.run_directory import (
 from nmt.storage import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
 from nmt.training.figures import WindowState
 from nmt.training.step import TrainingStep
-from nmt.weights import read_tensors, require_shapes, set_parameters
+from nmt.weights import find_not_finite, read_tensors, require_shapes, set_parameters
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +46,7 @@ class Progress:
     seconds: NonNegativeFloat = 0.0  # spent in training, validation included
     num_tokens: NonNegativeInt = 0  # target tokens seen
     best_bleu: float | None = None
+    best_loss: float | None = None  # of the best by BLEU; none where it was not finite, or is not known
     best_step: NonNegativeInt | None = None
     validations_without_gain: NonNegativeInt = 0
     max_tokens: PositiveInt | None = None  # what training.max_tokens=auto found
@@ -52,6 +54,13 @@ class Progress:
     window: WindowState = field(default_factory=WindowState)  # figures since the last line of the log
     interim: NonNegativeInt | None = None  # the update of a checkpoint that only an interruption asked for
     origins: dict[str, str] = field(default_factory=dict)  # hashes of what the run learns from, by their keys
+
+    def is_improved_by(self, bleu: float, loss: float) -> bool:
+        """Tell whether a validation is better than the best: by BLEU, and by loss where BLEU is the same."""
+        if self.best_bleu is None:
+            return True
+        best_loss = math.inf if self.best_loss is None else self.best_loss
+        return (bleu, -loss) > (self.best_bleu, -best_loss)
 
 
 PROGRESS = pydantic.TypeAdapter(Progress)
@@ -67,11 +76,18 @@ def save_checkpoint(
 ) -> Path:
     """Write the checkpoint of `progress.update`, point `last.json` and `best.json`, and drop what is no longer kept.
 
+    Raises RunError, and touches nothing, if some weight or moment is not finite: nothing could go on from it.
     The folder gets its name when all of it, the manifest last, is on the disk; whatever happens before leaves nothing.
     The manifest describes the tokenizer, too, without which the weights mean nothing. Kept are the newest `keep` and
     the best. A checkpoint that only an interruption asked for (`is_interim`) is kept beside them until the next one, so
     that a run which was interrupted ends with the checkpoints of one that was not.
     """
+    weights, state = _on_host(weights), _on_host(state)
+    if name := find_not_finite(weights | state):
+        raise RunError(
+            f"training: finite weights and moments are needed; got {name} after update {progress.update}, "
+            f"which is not; with a lower optimizer.learning_rate, resume=true goes on; {last_checkpoint(run)}"
+        )
     superseded, progress.interim = progress.interim, progress.update if is_interim else None
     final = run.step_path(progress.update)
     temporary = final.with_name(f".{final.name}")
@@ -79,8 +95,8 @@ def save_checkpoint(
     try:
         temporary.mkdir(parents=True)
         contents = {
-            MODEL_WEIGHTS: _serialise(weights),
-            TRAINING_TENSORS: _serialise(state),
+            MODEL_WEIGHTS: safetensors.torch.save(weights),
+            TRAINING_TENSORS: safetensors.torch.save(state),
             STATE: to_json(asdict(progress)),
         }
         for name, content in contents.items():
@@ -103,8 +119,8 @@ def save_checkpoint(
 def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str, str]) -> Progress:
     """Take up training from the last checkpoint of a run that is whole; from the start, if none was saved yet.
 
-    One that is damaged is named and set aside. Raises RunError if all are, or if what was saved does not fit the
-    model, or comes from other text than `origins` are the hashes of.
+    One that is damaged, or not finite, is named and set aside. Raises RunError if all are, or if what was saved does
+    not fit the model, or comes from other text than `origins` are the hashes of.
     """
     newest, steps = _last_saved(run), run.steps()
     if newest is None and not steps:
@@ -113,7 +129,7 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
     for number in reversed(steps):
         folder = run.step_path(number)
         try:
-            weights, state = (read_tensors(folder / name) for name in (MODEL_WEIGHTS, TRAINING_TENSORS))
+            weights, state = (_read_finite(folder / name) for name in (MODEL_WEIGHTS, TRAINING_TENSORS))
             values = _read_state(folder)
             break
         except RunError as error:
@@ -188,6 +204,13 @@ def last_checkpoint(run: RunDirectory) -> str:
     return f"the last good checkpoint is step-{steps[-1]}" if steps else "no checkpoint was saved yet"
 
 
+def _read_finite(path: Path) -> dict[str, Tensor]:
+    tensors = read_tensors(path)
+    if name := find_not_finite(tensors):
+        raise RunError(f"run: finite weights and moments are needed; got {path}, whose {name} is not")
+    return tensors
+
+
 def _last_saved(run: RunDirectory) -> int | None:
     pointer = run.path / "last.json"
     step = read_json(pointer).get("step") if pointer.exists() else None
@@ -226,7 +249,5 @@ def _discard(folder: Path) -> None:
         shutil.rmtree(doomed)
 
 
-def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
-    return safetensors.torch.save(
-        {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    )
+def _on_host(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}

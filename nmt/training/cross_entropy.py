@@ -65,17 +65,19 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                 true_logits[here] = logits[true]
                 if needs_gradient:
                     torch.softmax(logits, 1, out=probabilities)
+                if needs_gradient and dtype != torch.float16:
                     # The true word gives the normaliser to 1/500 nat in bfloat16, without another pass; a word of
-                    # which nothing is left in 32 bits counts as 87 nats.
+                    # which nothing is left in 32 bits counts as 87 nats. In float16 nothing is left beyond 16 nats.
                     surprise = probabilities[true].to(wide).clamp_(min=torch.finfo(wide).tiny).log_()
                     normalisers[here] = true_logits[here] - surprise
+                else:
+                    normalisers[here] = logits.to(wide).logsumexp(1)
+                if needs_gradient:
                     gradient = probabilities
                     gradient[true] -= 1 - smoothing
                     torch.addmm(shift, gradient, w, out=grad_outputs[here])
                     grad_weight += gradient.t() @ chunk
                     grad_bias += counted[here].to(dtype) @ gradient
-                else:
-                    normalisers[here] = logits.to(wide).logsumexp(1)
             losses = (normalisers - true_logits) * counted
             total = losses.sum()
             if smoothing:

@@ -1,15 +1,15 @@
-"""SIGINT and SIGTERM during training: the update at hand is finished first."""
+"""SIGINT, SIGTERM and SIGHUP during training: the update at hand is finished first."""
 
 import signal
 import threading
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
-    """Holds the first SIGINT or SIGTERM back until the block ends; a second one does at once what it always does.
+    """Holds the first of these signals back until the block ends; a second one does at once what it always does.
 
     A signal that the process was told to ignore is ignored.
     """

@@ -16,10 +16,15 @@ class MovingAverage:
         self.averages = {name: weight.detach().clone() for name, weight in self.weights.items()}
 
     @torch.no_grad()
-    def update(self, number: int) -> None:
-        """Follow the weights as they are after update `number`, counted from 1."""
-        decay = min(self.decay, number / (number + 10))
-        torch._foreach_lerp_(list(self.averages.values()), list(self.weights.values()), 1 - decay)
+    def update(self, number: int, is_applied: Tensor) -> None:
+        """Follow the weights as they are after update `number`, counted from 1; stay where it was not applied.
+
+        `is_applied`, a truth value, is on the device of the weights, where the host does not wait for it.
+        """
+        decay, averages = min(self.decay, number / (number + 10)), list(self.averages.values())
+        steps = torch._foreach_sub(list(self.weights.values()), averages)
+        torch._foreach_mul_(steps, is_applied.to(steps[0].dtype) * (1 - decay))
+        torch._foreach_add_(averages, steps)
 
     @contextmanager
     def in_place(self) -> Iterator[None]:

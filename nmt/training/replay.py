@@ -68,6 +68,11 @@ class Replay:
         recording.start()
         return Loss(*(part.clone() for part in recording.loss))
 
+    def forget(self) -> None:
+        """Drop all recordings, which hold gradients, and go on; what could not be recorded is not tried again."""
+        self.recordings.clear()
+        self.met.clear()
+
     def _record(self, batch: Batch, num_tokens: Tensor) -> Recording:
         own, number = _with_room(batch), num_tokens.clone()
         loss, start = self.record(lambda: self.compute(own, number))

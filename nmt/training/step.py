@@ -73,7 +73,7 @@ class TrainingStep:
         self.teacher_forcing_ratio.fill_(
             teacher_forcing_ratio(self.settings.teacher_forcing, number, limits.teacher_forcing_ratio)
         )
-        ran_out_of_memory = False
+        ran_out_of_memory, baseline = False, self.objective.baseline.clone()
         while True:
             try:
                 total, nll, num_tokens, seconds_collating = self._accumulate(number, micro_batches)
@@ -82,6 +82,7 @@ class TrainingStep:
                 if not is_out_of_memory(error) or all(len(rows) == 1 for rows in micro_batches):
                     raise
             self.forget_gradients()
+            self.objective.baseline.copy_(baseline)
             ran_out_of_memory = True
             micro_batches = [half for rows in micro_batches for half in np.array_split(rows, 2) if len(half)]
             logger.warning(
@@ -97,7 +98,7 @@ class TrainingStep:
         self.scaler.update()
         self.optimizer.zero_grad(set_to_none=self.replay is None)
         if self.moving_average is not None:
-            self.moving_average.update(number)
+            self.moving_average.update(number, norm.isfinite())
         return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating, ran_out_of_memory)
 
     def fits(self, rows: Int64Array) -> bool:
@@ -187,7 +188,7 @@ class TrainingStep:
         """Drop the gradients and what was recorded with them, and give back the memory that was reserved for them."""
         self.optimizer.zero_grad(set_to_none=True)
         if self.replay is not None:
-            self.record(self.replay.record)
+            self.replay.forget()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 

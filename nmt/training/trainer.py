@@ -120,7 +120,7 @@ class Trainer:
     def train(self, is_hopeless: IsHopeless | None = None) -> None:
         """Run updates until there is a reason to stop; validate and save on the way and at the end.
 
-        At a SIGINT or SIGTERM, the update at hand is finished and saved, and the signal is raised again.
+        At a SIGINT, SIGTERM or SIGHUP, the update at hand is finished and saved, and the signal is raised again.
         """
         limits, progress = self.settings.training, self.progress
         started, seconds_before = time.monotonic(), progress.seconds
@@ -226,7 +226,7 @@ class Trainer:
         self._refuse_to_skip_more()
 
     def _validate(self) -> bool:
-        """Validate by loss and by BLEU of greedy decoding; return whether BLEU is the best so far."""
+        """Validate by loss and by BLEU of greedy decoding; return whether this is the best so far."""
         progress = self.progress
         began = time.monotonic()
         loss = mean_loss(
@@ -242,10 +242,10 @@ class Trainer:
         hypotheses = list(translator.translate(self.validation_text.source))
         bleu = corpus_bleu(hypotheses, self.validation_text.target, self.settings.evaluation)
         self.last_bleu = bleu
-        improved = progress.best_bleu is None or bleu > progress.best_bleu
+        improved = progress.is_improved_by(bleu, loss)
         if improved:
             progress.best_bleu, progress.best_step = bleu, progress.update
-        if improved:
+            progress.best_loss = loss if math.isfinite(loss) else None
             progress.validations_without_gain = 0
         elif progress.update % self.settings.training.validate_every == 0:  # not where a run happens to stop
             progress.validations_without_gain += 1

@@ -46,6 +46,15 @@ def test_in_bfloat16_they_are_as_good_as_its_precision_allows():
     assert torch.allclose(best, totals.flatten(1).topk(10, 1).values, atol=0.01)
 
 
+def test_in_float16_no_word_is_impossible_that_is_only_rare():
+    logits = torch.tensor([[0.0, -12, -20, -40], [-10, -30, 0, -torch.inf]])
+    best, parents, words = best_candidates(torch.tensor([[0.0, -1.0]]), logits.half(), 6)
+    totals = torch.tensor([[0.0], [-1.0]]) + logits.log_softmax(1)
+    expected, places = totals.flatten().sort(descending=True)
+    assert torch.allclose(best[0], expected[:6], atol=1e-3)
+    assert torch.equal(parents[0] * 4 + words[0], places[:6])
+
+
 def test_hypotheses_that_are_out_stay_out():
     scores = torch.tensor([[0.0, -torch.inf]])
     best, parents, _ = best_candidates(scores, torch.zeros(2, 4), 8)

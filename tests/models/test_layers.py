@@ -24,6 +24,33 @@ def test_dropout_keeps_the_mean_and_drops_its_share(probability, dtype):
     assert dropped.double().var() == pytest.approx(share / (1 - share), rel=0.03)
 
 
+@pytest.mark.parametrize(
+    "probability",
+    [1e-6, 1e-4, 0.0005, 0.001, 0.002, 0.004, 0.01, 0.02, 0.1, 0.15, 0.3, 0.9, 0.98, 0.995, 0.9999],
+)
+def test_the_share_that_is_dropped_is_the_one_that_was_asked_for(probability):
+    torch.manual_seed(0)
+    rarer = min(probability, 1 - probability)
+    size = int(min(4_000_000, 4e4 / rarer))  # enough for chance to be less than the tolerance, but for 1e-6
+    deviation = math.sqrt(rarer / size)
+    for module in (
+        Dropout(probability),
+        ActivationDropout("relu", probability),
+        ActivationDropout("gelu", probability),
+    ):
+        dropped = module.train()(torch.full((size,), 5.0))
+        assert (dropped == 0).double().mean() == pytest.approx(probability, abs=0.02 * rarer + 5 * deviation)
+        scale = module.next_scale if isinstance(module, ActivationDropout) else 1.0
+        assert dropped.max() * scale == pytest.approx(5 / (1 - probability), rel=0.021)
+
+
+@pytest.mark.parametrize("probability", [0.0, 1e-15])
+def test_next_to_no_dropout_changes_nothing(probability):
+    x = torch.randn(50, 33)
+    assert_close(Dropout(probability).train()(x), x)
+    assert ActivationDropout("relu", probability).train().next_scale == 1
+
+
 def test_dropout_decides_for_each_activation_alone():
     torch.manual_seed(0)
     dropped = (Dropout(0.5).train()(torch.ones(20_000, 64)) == 0).float() - 0.5

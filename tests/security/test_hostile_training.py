@@ -76,6 +76,7 @@ def append(name, content):
 SPOILT = {
     "a word for a count": (edit_state("update", "two"), "state.json: update"),
     "less than nothing": (edit_state("position", -1), "state.json: position"),
+    "a word for a loss": (edit_state("best_loss", "low"), "state.json: best_loss"),
     "a state that nobody knows": (edit_state("hook", "os.system"), "state.json: hook"),
     "a moment of another shape": (
         edit_tensors(lambda tensors, name: tensors.update({name: torch.zeros(3)})),

@@ -23,6 +23,10 @@ SMALL_RUN = (
     "decoding.beam_size=1", "device=cpu", "precision=float32",
 )  # fmt: skip
 
+SMALL_MODELS = {
+    "transformer": ("model.d_model=8", "model.d_ff=8", "model.num_heads=2"),
+    "attention": ("model.d_embedding=8", "model.d_hidden=6", "model.attention.d_attention=4"),
+}
 SOURCE = ["a b c", "d e", "f g h i j", "k", "a c e g"] * 4
 TARGET = ["x y", "z", "u v w x", "y z", "v w"] * 4
 
@@ -37,16 +41,10 @@ def tokenizer():
 
 @pytest.fixture
 def make_trainer(tokenizer, tmp_path):
-    """Return a function that makes a trainer of a small Transformer in float64."""
+    """Return a function that makes a trainer of a small model in float64."""
 
-    def make(*overrides):
-        small = [
-            "model.d_model=8",
-            "model.d_ff=8",
-            "model.num_heads=2",
-            "model.dropout=0.0",
-            "schedule=constant",
-        ]
+    def make(*overrides, kind="transformer"):
+        small = [f"model={kind}", *SMALL_MODELS[kind], "model.dropout=0.0", "schedule=constant"]
         settings = check(TrainSettings, compose(Command.TRAIN, [*small, *overrides], None).values)
         text = ParallelText(SOURCE, TARGET)
         dataset = load_dataset(text, tokenizer)

@@ -1,21 +1,26 @@
 """What is saved is whole, or not there: damage, a full disk, two processes, other text."""
 
+import fcntl
 import itertools
 import json
 import logging
+import math
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from nmt.errors import RunError
 from nmt.run_directory import RunDirectory
 from nmt.training.checkpoint import clear_unfinished, load_checkpoint, naming_last_checkpoint
 from nmt.training.log_file import log_file
+from nmt.weights import file_facts
 
 
 def flip(folder):
@@ -29,7 +34,23 @@ def truncate(folder):
     os.truncate(folder / "model.safetensors", 100)
 
 
+def spoil(name, ending, value):
+    """Return what gives a number in a tensor whose name ends so another value, and has the manifest describe it."""
+
+    def spoil_in(folder):
+        path = folder / f"{name}.safetensors"
+        tensors = load_file(path)
+        next(tensor for key, tensor in tensors.items() if key.endswith(ending)).view(-1)[-1] = value
+        save_file(tensors, path)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        (folder / "manifest.json").write_text(json.dumps(manifest | {path.name: file_facts(path)}))
+
+    return spoil_in
+
+
 DAMAGE = {
+    "weight not finite": spoil("model", "weight", -math.inf),
+    "moment not finite": spoil("training", "exp_avg", math.nan),
     "flipped": flip,
     "truncated": truncate,
     "state changed": lambda folder: (folder / "state.json").write_text('{"update": 3}'),
@@ -59,8 +80,10 @@ def test_the_one_before_a_damaged_checkpoint_is_used(damage, train_in, outcome, 
 
 def test_nothing_is_guessed_where_no_checkpoint_is_whole(train_in, tmp_path):
     run = train_in("run", "training.max_updates=4")
-    for folder in (run / "checkpoints").iterdir():
-        truncate(folder)
+    for folder, damage in zip(
+        sorted((run / "checkpoints").iterdir()), ("moment not finite", "truncated"), strict=True
+    ):
+        DAMAGE[damage](folder)
     before = sorted(path.name for path in (run / "checkpoints").iterdir())
     with pytest.raises(RunError, match=r"^run: a checkpoint that is whole is needed .*step-000004"):
         train_in("run")
@@ -195,6 +218,32 @@ def test_a_signal_ends_with_what_was_done_saved(number, code, tmp_path, tiny_tra
     assert stopped.startswith(f"stopped at update {step}: ")
     assert step >= 3
     assert RunDirectory(tmp_path / "run").steps() == [step]
+
+
+def test_a_terminal_that_closes_ends_with_what_was_done_saved(tmp_path, tiny_training):
+    shared = [*tiny_training(), "training.max_updates=1000000", "training.validate_every=1000000",
+              "training.checkpoint_every=1000000"]  # fmt: skip
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "nmt", "train", "run=run", *shared],
+        cwd=tmp_path,
+        stderr=theirs,
+        stdin=theirs,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY),  # it is their own: they hear of its end
+    ) as process:
+        os.close(theirs)
+        seen = b""
+        while b"update 3 " not in seen:
+            seen += os.read(ours, 4096)
+        os.close(ours)
+        assert process.wait() == 129
+    lines = (tmp_path / "run" / "train.log").read_text().split("\n")
+    (stopped,) = [line for line in lines if "stopped at update" in line]
+    (step,) = RunDirectory(tmp_path / "run").steps()
+    assert f"stopped at update {step}: SIGHUP; resume=true goes on" in stopped
+    assert step >= 3
 
 
 def test_going_on_with_other_text_or_another_vocabulary_is_refused(train_in, tmp_path):

@@ -4,12 +4,13 @@ import signal
 
 import pytest
 
-from nmt.training.interruption import Interruption
+from nmt import cli
+from nmt.training.interruption import SIGNALS, Interruption
 
 
 @pytest.fixture(autouse=True)
 def _handlers():
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     for number, handler in before.items():
@@ -36,10 +37,24 @@ def test_the_second_signal_does_not_wait():
     assert done == ["first"]
 
 
-def test_what_is_ignored_stays_ignored_and_handlers_come_back():
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+@pytest.mark.parametrize("number", SIGNALS)
+def test_what_is_ignored_stays_ignored_and_handlers_come_back(number):
+    others = {other: signal.getsignal(other) for other in SIGNALS if other != number}
+    signal.signal(number, signal.SIG_IGN)  # as `nohup` does with SIGHUP
     with Interruption() as interruption:
-        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(number)
     assert interruption.received is None
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(number) is signal.SIG_IGN
+    assert {other: signal.getsignal(other) for other in others} == others
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_the_command_line_ends_with_the_number_of_the_signal_unless_it_is_ignored(number, code, capsys):
+    signal.signal(number, lambda *_: None)
+    assert cli.main(["--version"]) == 0
+    with pytest.raises(SystemExit) as ended:
+        signal.raise_signal(number)
+    assert ended.value.code == code
+    signal.signal(number, signal.SIG_IGN)
+    assert cli.main(["--version"]) == 0
+    signal.raise_signal(number)

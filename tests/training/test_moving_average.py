@@ -16,8 +16,9 @@ def test_averages_follow_the_weights():
     for number in range(1, 200):
         with torch.no_grad():
             model.weight.add_(torch.randn(2, 3, dtype=torch.float64))
-        average.update(number)
-        decay = min(0.9, number / (number + 10))
+        is_applied = number % 7 != 3
+        average.update(number, torch.tensor(is_applied))
+        decay = min(0.9, number / (number + 10)) if is_applied else 1.0
         expected = decay * expected + (1 - decay) * model.weight.detach()
         assert_close(average.averages["weight"], expected)
     weight = model.weight.detach().clone()

@@ -7,6 +7,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from nmt.errors import RunError
+from nmt.run_directory import RunDirectory
 from nmt.training.objective import Loss
 
 
@@ -40,7 +41,7 @@ def state_of(trainer):
 
 @pytest.mark.parametrize("spoil_loss", [add_infinity, infinite_gradient])
 def test_it_leaves_no_trace(spoil_loss, make_trainer, monkeypatch):
-    trainer = make_trainer("training.max_tokens=10000")
+    trainer = make_trainer("training.max_tokens=10000", "training.ema_decay=0.9")
     update = trainer.plan(0)[0]
     spoil(monkeypatch, trainer, [2], spoil_loss)
     trainer.step.run(1, update)
@@ -103,3 +104,62 @@ def test_an_update_does_not_wait_for_the_device(make_trainer):
         trainer.window.add(figures)
     with pytest.raises(AssertionError, match="is read"), Readings():
         float(figures.total)
+
+
+def spoil_weight(trainer):
+    trainer.model.output.bias.data[2] = torch.nan
+
+
+def spoil_moment(trainer):
+    trainer.step.optimizer.state[trainer.model.output.bias]["exp_avg_sq"][2] = torch.inf
+
+
+def spoil_average(trainer):
+    trainer.step.moving_average.averages["output.bias"][2] = -torch.inf
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name"),
+    [
+        (spoil_weight, "output.bias/weight_in_training"),
+        (spoil_moment, "output.bias/exp_avg_sq"),
+        (spoil_average, "output.bias"),
+    ],
+)
+def test_what_is_not_finite_is_never_saved(spoil, name, make_trainer, monkeypatch):
+    limits = ("training.checkpoint_every=2", "training.validate_every=1000", "training.update_tokens=20",
+              "training.keep_checkpoints=2", "training.ema_decay=0.9")  # fmt: skip
+    trainer = make_trainer(*limits)
+    run = trainer.step.run
+
+    def run_and_spoil(number, update):
+        figures = run(number, update)
+        if number == 6:
+            spoil(trainer)
+        return figures
+
+    monkeypatch.setattr(trainer.step, "run", run_and_spoil)
+    message = (
+        f"^training: finite weights and moments are needed; got {name} after update 6, which is not; "
+        "with a lower optimizer.learning_rate, resume=true goes on; the last good checkpoint is step-4$"
+    )
+    with pytest.raises(RunError, match=message):
+        trainer.train()
+    assert trainer.run.steps() == [2, 4]
+    assert not list(trainer.run.checkpoints_path.glob(".*"))
+    again = make_trainer(*limits)
+    again.resume()
+    assert again.progress.update == 4
+
+
+def test_a_rate_that_leaves_no_finite_weight_ends_with_one_line_before_anything_is_saved(
+    train_in, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("nmt.training.step.learning_rate", lambda *_: 1e39)  # infinite in 32 bits
+    with pytest.raises(RunError, match=r"after update 2, which is not; .*; no checkpoint was saved yet$"):
+        train_in("run")
+    assert not (tmp_path / "run" / "checkpoints").exists()
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    train_in("run")
+    assert RunDirectory(tmp_path / "run").steps()

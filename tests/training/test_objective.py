@@ -50,6 +50,19 @@ def test_a_word_without_any_probability_costs_a_finite_loss_and_its_gradient_is_
     assert bias.grad.tolist() == [1, -1, 0]
 
 
+@pytest.mark.parametrize("gap", [3, 12, 16, 18, 20, 40, 60])
+def test_in_float16_a_rare_word_costs_what_it_costs(gap):
+    outputs, weight = torch.ones(1, 1, requires_grad=True), torch.tensor([[gap], [0.0], [0.0]])
+    with torch.autocast("cpu", torch.float16):
+        total, losses = cross_entropy.ChunkedCrossEntropy.apply(
+            outputs, weight, torch.zeros(3), torch.tensor([1]), torch.tensor([True]), 0.0
+        )
+    total.backward()
+    expected = torch.tensor([[gap, 0.0, 0.0]], dtype=torch.float64).log_softmax(1)[0, 1]
+    assert total.item() == losses.item() == pytest.approx(-expected.item(), rel=1e-3)
+    assert outputs.grad.item() == pytest.approx(gap, rel=0.1)
+
+
 def test_evaluation_smooths_nothing(tiny_model, tiny_batch):
     module = Objective(tiny_model("rnn"), 0.1).eval()
     loss = module(tiny_batch())

@@ -108,12 +108,12 @@ def test_what_was_recorded_is_forgotten_with_its_gradients(make_trainer):
     for number in (1, 2, 3):
         trainer.step.run(number, update)
     assert recorder.num_recorded == 1
-    before = trainer.step.replay
     trainer.step.forget_gradients()
     assert all(parameter.grad is None for parameter in trainer.model.parameters())
-    assert trainer.step.replay is not before
     trainer.step.run(4, update)
     assert recorder.num_recorded == 1  # met for the first time again
+    trainer.step.run(5, update)
+    assert recorder.num_recorded == 2
 
 
 def test_a_batch_says_its_room_from_lengths_alone(tiny_batch):
@@ -129,10 +129,15 @@ def test_where_nothing_can_be_recorded_training_goes_on_without(tiny_model, tiny
         raise RuntimeError("operation not permitted when stream is capturing")
 
     replay = Replay(learner(model), broken)
-    with caplog.at_level(logging.WARNING, "nmt"):
-        losses = [replay(batch, torch.tensor(6)).total for _ in range(4)]
+    caplog.set_level(logging.WARNING, "nmt")
+    losses = [replay(batch, torch.tensor(6)).total for _ in range(4)]
     assert_close(losses, [losses[0]] * 4)
     assert caplog.text.count("going on without more CUDA graphs") == 1
+
+    replay.forget()  # as where memory runs out
+    for _ in range(2):
+        replay(batch, torch.tensor(6))
+    assert caplog.text.count("going on without more CUDA graphs") == 1, "what failed is not tried again"
 
     def full(compute):
         raise torch.OutOfMemoryError("out of memory")

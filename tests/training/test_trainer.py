@@ -1,7 +1,10 @@
 """The loop against a plain computation."""
 
 import copy
+import json
 import logging
+import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +14,11 @@ from torch.testing import assert_close
 from nmt.data.batching import collate
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.run_directory import RunDirectory
+from nmt.training import figures as figures_module
+from nmt.training import trainer as trainer_module
 from nmt.training.checkpoint import save_checkpoint
 from nmt.training.objective import Objective
-from nmt.weights import average
+from nmt.weights import average, file_facts
 
 
 def test_accumulated_micro_batches_equal_one_batch(make_trainer):
@@ -166,3 +171,150 @@ def test_running_out_of_memory_splits_the_micro_batch(error, make_trainer, monke
     monkeypatch.setattr(split.step, "_accumulate", lambda *_: (_ for _ in ()).throw(error))
     with pytest.raises(type(error)):
         split.step.run(2, [np.array([0])])
+
+
+def test_of_equal_bleu_the_lower_loss_is_better_for_the_best_and_for_patience(
+    make_trainer, monkeypatch, caplog
+):
+    validations = [
+        (1, math.nan),
+        (1, 5.0),
+        (1, 4.0),
+        (1, 4.5),
+        (1, math.nan),
+        (2, 9.0),
+        (2, 9.0),
+        (1.5, 1.0),
+        (2, 9.5),
+    ]
+    following = iter(validations)
+
+    def validate(*_):
+        bleu, loss = next(following)
+        monkeypatch.setattr(trainer_module, "corpus_bleu", lambda *_: bleu)
+        return loss
+
+    monkeypatch.setattr(trainer_module, "mean_loss", validate)
+    limits = ("training.validate_every=1", "training.checkpoint_every=1000", "training.patience=3",
+              "training.keep_checkpoints=20")  # fmt: skip
+    best_steps = []
+    with caplog.at_level(logging.INFO, "nmt"):
+        for last in (1, 4, 100):  # what is better is known after a stop as well
+            trainer = make_trainer(*limits, f"training.max_updates={last}")
+            trainer.resume()
+            trainer.train()
+            best_steps.append(json.loads((trainer.run.path / "best.json").read_text())["step"])
+            assert best_steps[-1] in trainer.run.steps()
+    assert best_steps == [1, 3, 6]
+    lines = [line for line in caplog.text.split("\n") if "validation loss" in line]
+    assert [line.endswith("(best)") for line in lines] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert trainer.progress.update == len(validations)
+    assert "stopped at update 9: training.patience=3 validations without a better BLEU" in caplog.text
+
+
+def test_a_state_without_the_loss_of_the_best_is_gone_on_with(make_trainer):
+    trainer = make_trainer()
+    trainer.progress.best_bleu, trainer.progress.best_step = 3.0, 0
+    trainer.save()
+    folder = trainer.run.step_path(0)
+    state = json.loads((folder / "state.json").read_text())
+    del state["best_loss"]
+    (folder / "state.json").write_text(json.dumps(state))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(
+        json.dumps(manifest | {"state.json": file_facts(folder / "state.json")})
+    )
+    trainer.resume()
+    assert trainer.progress.best_bleu == 3.0
+    assert trainer.progress.is_improved_by(3.0, 9.0)
+    assert not trainer.progress.is_improved_by(3.0, math.inf)
+    assert not trainer.progress.is_improved_by(2.9, 1.0)
+
+
+def test_after_an_update_without_enough_memory_the_next_ones_take_half(make_trainer, monkeypatch):
+    trainer = make_trainer("training.max_updates=3", "training.update_tokens=60")
+    trainer.progress.max_tokens = 64  # as if it had been found
+    learn, sizes = trainer.step._learn, []
+
+    def limited(batch, num_tokens):
+        sizes.append(max(batch.source.numel(), batch.target_in.numel()))
+        if len(sizes) == 1:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return learn(batch, num_tokens)
+
+    monkeypatch.setattr(trainer.step, "_learn", limited)
+    trainer.train()
+    assert sizes[0] > 32
+    assert trainer.progress.max_tokens == 32
+    assert max(sizes[3:]) <= 32
+
+
+def test_time_tokens_and_the_scale_of_the_loss_go_on_where_they_were(make_trainer):
+    def make(last):
+        trainer = make_trainer("training.update_tokens=20", f"training.max_updates={last}")
+        trainer.step.scaler = torch.amp.GradScaler("cpu", init_scale=64.0 / last)
+        trainer.resume()
+        return trainer
+
+    trainer = make(4)
+    trainer.progress.seconds = 1000.0
+    trainer.train()
+    assert trainer.progress.seconds > 1000
+    plan = [rows for epoch in range(3) for update in trainer.plan(epoch) for rows in [np.concatenate(update)]]
+    counted = [int(trainer.pairs.target_lengths[rows].sum()) for rows in plan]
+    assert trainer.progress.num_tokens == sum(counted[:4])
+    again = make(7)
+    assert again.step.scaler.get_scale() == trainer.step.scaler.get_scale() == 16
+    again.train()
+    assert again.progress.seconds > trainer.progress.seconds
+    assert again.progress.num_tokens == sum(counted[:7])
+
+
+def test_a_validation_where_a_run_happens_to_stop_costs_no_patience(make_trainer, monkeypatch):
+    bleu = iter([5.0, 4.0, 4.0])
+    monkeypatch.setattr(trainer_module, "corpus_bleu", lambda *_: next(bleu))
+    trainer = make_trainer("training.validate_every=2", "training.max_updates=5", "training.update_tokens=20")
+    trainer.train()
+    assert trainer.progress.validations_without_gain == 1
+
+
+def test_the_seconds_of_all_sessions_count_for_the_limit(make_trainer):
+    trainer = make_trainer("training.max_seconds=1000", "training.max_updates=4", "training.validate_every=4")
+    trainer.progress.seconds = 1000.0
+    trainer.train()
+    assert trainer.progress.update == 1
+
+
+def test_tokens_per_second_are_those_of_training_alone(make_trainer, monkeypatch, tmp_path):
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr(trainer_module, "time", clock)
+    monkeypatch.setattr(figures_module, "time", clock)
+    trainer = make_trainer("training.update_tokens=20", "training.max_updates=4", "training.log_every=4",
+                           "training.validate_every=2")  # fmt: skip
+    run = trainer.step.run
+
+    def run_for_two_seconds(*given):
+        now[0] += 2
+        return run(*given)
+
+    def validate_for_an_hour(*_):
+        now[0] += 3600
+        return 5.0
+
+    monkeypatch.setattr(trainer.step, "run", run_for_two_seconds)
+    monkeypatch.setattr(trainer_module, "mean_loss", validate_for_an_hour)
+    trainer.train()
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().split("\n")[:-1]]
+    (line,) = (row for row in rows if row["kind"] == "training")
+    assert line["tokens_per_second"] == pytest.approx(trainer.progress.num_tokens / 8)

@@ -1,0 +1,76 @@
+"""Which checkpoints there are after a save, what points at them, and that all of it is on the disk."""
+
+import json
+import os
+from pathlib import Path
+
+from nmt.training.checkpoint import load_checkpoint
+
+
+def test_a_save_is_on_the_disk_file_by_file_and_name_by_name(make_trainer, monkeypatch):
+    trainer = make_trainer()
+    calls, fsync, replace = [], os.fsync, os.replace
+
+    def note_fsync(descriptor):
+        calls.append(("flushed", Path(os.readlink(f"/proc/self/fd/{descriptor}"))))
+        fsync(descriptor)
+
+    def note_replace(old, new):
+        calls.append(("named", Path(old), Path(new)))
+        replace(old, new)
+
+    monkeypatch.setattr(os, "fsync", note_fsync)
+    monkeypatch.setattr(os, "replace", note_replace)
+    for _ in range(2):  # the same update, as where a run goes on from the one before
+        trainer.save()
+    named = [(i, *call[1:]) for i, call in enumerate(calls) if call[0] == "named"]
+    assert {new.name for _, _, new in named} >= {
+        "model.safetensors",
+        "manifest.json",
+        "last.json",
+        "step-000000",
+    }
+    for i, old, new in named:
+        if not new.name.endswith(".old"):  # which is about to go
+            assert calls[i + 1] == ("flushed", new.parent)
+            assert old.suffix == "" or calls[i - 1] == ("flushed", old)
+    assert trainer.run.steps() == [0]
+
+
+def test_kept_are_the_newest_the_best_and_until_the_next_one_what_an_interruption_asked_for(make_trainer):
+    trainer = make_trainer("training.keep_checkpoints=2")
+    progress = trainer.progress
+    for update, best, is_interim, kept in (
+        (2, None, False, [2]),
+        (4, 4, False, [2, 4]),
+        (5, 4, True, [2, 4, 5]),
+        (6, 4, False, [4, 6]),
+        (8, 4, False, [4, 6, 8]),
+        (9, 4, True, [4, 6, 8, 9]),
+        (11, 4, True, [4, 6, 8, 11]),
+        (12, 12, False, [8, 12]),
+    ):
+        progress.update, progress.best_step = update, best
+        trainer.save(is_interim)
+        assert trainer.run.steps() == kept
+        pointers = [json.loads((trainer.run.path / name).read_text()) for name in ("last.json", "best.json")]
+        assert pointers == [{"step": update}, {"step": best or update}]
+
+
+def test_where_a_damaged_checkpoint_is_set_aside_all_points_at_the_one_before(make_trainer):
+    trainer = make_trainer()
+    for update in (3, 5):
+        trainer.progress.update = trainer.progress.best_step = update
+        trainer.save()
+    os.truncate(trainer.run.step_path(5) / "model.safetensors", 100)
+    trainer = make_trainer()
+    trainer.resume()
+    for name in ("last.json", "best.json"):
+        assert json.loads((trainer.run.path / name).read_text()) == {"step": 3}
+
+
+def test_a_run_that_did_not_say_what_it_learns_from_says_it_from_now_on(make_trainer):
+    trainer = make_trainer()
+    trainer.save()
+    origins = {"data.train": "0a1b"}
+    assert load_checkpoint(trainer.run, trainer.step, origins).origins == origins
