@@ -18,7 +18,7 @@ Counts = dict[str, int]
 def filter_corpus(
     corpus: Corpus, settings: FilterSettings, prints: dict[str, Fingerprints]
 ) -> tuple[Corpus, Fingerprints, Counts, Mask]:
-    """Return a corpus whose training text has passed, its fingerprints, how many were left out, and which stay.
+    """Return a corpus whose training text has passed, its fingerprints, counts for each filter, and which pairs stay.
 
     `prints` are the fingerprints of the splits, by their names. A pair with a blank side is nobody's business here:
     training leaves it out, and counts it, anyway. Raises DataError if nothing stays.

@@ -17,7 +17,9 @@ from nmt.words import duration
 NUM_UNTIMED = 3
 MAX_UPDATES = 20
 MAX_SECONDS = 3.0  # no further update is begun then
-PARTS = 8  # of an update: one of them says whether there is time for a whole one
+PARTS = 4  # of an update: one of them says whether there is time for a whole one
+# What is the same for small and large updates counts once for each part, so that a part makes an update look slower.
+MAX_SECONDS_OF_ONE = 8.0
 
 
 def plan(settings: TrainSettings, run: RunDirectory) -> list[str]:
@@ -66,7 +68,7 @@ def _seconds_per_update(trainer: Trainer, num_left: int) -> tuple[float, str]:
     part = first[: -(-len(first) // PARTS)]
     _seconds(trainer, [part])  # new to it, as said above
     of_whole = _seconds(trainer, [part]) * float(lengths[first].sum() / lengths[part].sum())
-    if of_whole > MAX_SECONDS:
+    if of_whole > MAX_SECONDS_OF_ONE:
         return of_whole, "a part of one"
     # From all over the epoch, so that no run of short or of long sentences is taken for all of them.
     stride = max(1, len(updates) // MAX_UPDATES)
