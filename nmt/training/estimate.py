@@ -8,6 +8,7 @@ from nmt.config import TrainSettings
 from nmt.run_directory import RunDirectory
 from nmt.training.checkpoint import saved_progress
 from nmt.training.preparation import Prepared, plan_lines, prepare
+from nmt.training.replay import recordable_stream
 from nmt.training.trainer import Trainer
 
 NUM_UNTIMED = 3  # updates that come first, since memory, kernels and caches are new to them
@@ -47,22 +48,28 @@ def _time_lines(prepared: Prepared) -> list[str]:
 
 def _seconds_per_update(trainer: Trainer) -> tuple[float, int]:
     """Return the mean time of an update, and of how many; the model that was timed is of no further use."""
-    updates = trainer.plan(0)
-    trainer.step.compile(lambda: updates[0][0])
+    updates, step = trainer.plan(0), trainer.step
     # From all over the epoch, so that no run of short or of long sentences is taken for all of them.
     stride = max(1, len(updates) // (NUM_UNTIMED + MAX_TIMED))
     chosen = [updates[index * stride % len(updates)] for index in range(NUM_UNTIMED + MAX_TIMED)]
-    for number, update in enumerate(chosen[:NUM_UNTIMED], 1):
-        trainer.step.run(number, update)
-    _wait(trainer.device)
-    began, num_timed = time.monotonic(), 0
-    for update in chosen[NUM_UNTIMED:]:
-        num_timed += 1
-        trainer.step.run(NUM_UNTIMED + num_timed, update)
-        if time.monotonic() - began > MAX_SECONDS:
-            break
-    _wait(trainer.device)
-    return (time.monotonic() - began) / num_timed, num_timed
+    with recordable_stream(trainer.device):
+        step.compile(lambda: updates[0][0])
+        untimed, timed = chosen[:NUM_UNTIMED], chosen[NUM_UNTIMED:]
+        if (
+            step.replay is not None
+        ):  # a shape is recorded when it comes again, which is not what most updates do
+            untimed = 2 * timed
+        for number, update in enumerate(untimed, 1):
+            step.run(number, update)
+        _wait(trainer.device)
+        began, num_timed = time.monotonic(), 0
+        for number, update in enumerate(timed, len(untimed) + 1):
+            step.run(number, update)
+            num_timed += 1
+            if time.monotonic() - began > MAX_SECONDS:
+                break
+        _wait(trainer.device)
+        return (time.monotonic() - began) / num_timed, num_timed
 
 
 def _wait(device: torch.device) -> None:
