@@ -36,6 +36,9 @@ def choose_device(name: str) -> torch.device:
         _keep_freed_memory()
     if name == "cuda":
         torch.set_float32_matmul_precision("high")  # TF32 for what stays in float32
+        # cuDNN's attention, which recent cards prefer, builds a plan for each shape that it meets, on the host, and
+        # batches of sentences have many shapes. Flash and memory-efficient attention take any shape at once.
+        torch.backends.cuda.enable_cudnn_sdp(False)
     return torch.device(name)
 
 

@@ -25,7 +25,7 @@ def test_loss_gradients_and_search_equal_those_of_the_cpu(kind, tiny_model, tiny
         model.eval()
         rules = [
             ForbidTokens(torch.tensor([0, 1, 2], device=device)),
-            EndAtLimit(3, torch.tensor([5, 5, 5], device=device)),
+            EndAtLimit(3, torch.tensor([5, 5, 5]), device),
         ]
         with torch.no_grad():
             hypotheses = beam_search(
@@ -35,6 +35,14 @@ def test_loss_gradients_and_search_equal_those_of_the_cpu(kind, tiny_model, tiny
     assert_close(found[1][0], found[0][0])
     assert_close(found[1][1], found[0][1])
     assert found[1][2] == found[0][2]
+
+
+@pytest.mark.parametrize("kind", ["rnn", "attention"])
+def test_recurrent_layers_compute_in_float32_whatever_autocast_says(kind, tiny_model, tiny_batch):
+    model, batch = tiny_model(kind).float().to("cuda"), tiny_batch().to(torch.device("cuda"))
+    with torch.autocast("cuda", torch.bfloat16):
+        encoded = model.encode(batch.source, batch.source_lengths)
+    assert encoded.outputs.dtype == encoded.hidden.dtype == torch.float32
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])

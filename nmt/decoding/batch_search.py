@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from nmt.config import BeamSettings, DecodingSettings
-from nmt.data.batching import pad_with_end
+from nmt.data.batching import pad_with_end, send
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
@@ -33,11 +33,11 @@ class BatchSearch:
         """
         settings, vocabulary = self.settings, self.tokenizer.target
         state, limits = self._start(groups)
-        forbidden = [vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id]
+        forbidden = torch.tensor([vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id])
         rules = [
-            ForbidTokens(torch.tensor(forbidden, device=self.device)),
+            ForbidTokens(send(forbidden, self.device)),
             MinimumLength(vocabulary.eos_id, settings.min_length),
-            EndAtLimit(vocabulary.eos_id, limits.to(self.device)),
+            EndAtLimit(vocabulary.eos_id, limits, self.device),
         ]
         given = self.model, state, int(limits.max()), vocabulary.bos_id, vocabulary.eos_id
         if not isinstance(settings, BeamSettings):
@@ -59,7 +59,7 @@ class BatchSearch:
             rows = np.arange(len(sentences))
             ids, lengths, _ = pad_with_end(Ids.of(sentences), rows, vocabulary.pad_id, vocabulary.eos_id)
             limits.append(self.limits(lengths))
-            started = self.model.start(ids.to(self.device), lengths)
+            started = self.model.start(send(ids, self.device), lengths)
             if state is None:
                 state = started
             else:

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from nmt.data.batching import send
+
 
 class Rule:
     """Sets logits of what is not allowed to -inf; what it keeps for each row follows the rows of the search."""
@@ -40,11 +42,12 @@ class MinimumLength(Rule):
 
 
 class EndAtLimit(Rule):
-    """The end, and nothing else, once a sentence has `limits` (B) tokens; it comes last in a list of rules."""
+    """The end, and nothing else, once a sentence has its limit of tokens; it comes last in a list of rules."""
 
-    def __init__(self, eos_id: int, limits: Tensor) -> None:
+    def __init__(self, eos_id: int, limits: Tensor, device: torch.device) -> None:
+        """Take `limits` (B, on the host) for a search on `device`."""
         self.eos_id = eos_id
-        self.limits = limits
+        self.limits = send(limits, device)
         self.lowest = int(limits.min())  # known to the host: before it there is nothing to do
 
     def apply(self, logits: Tensor, position: int) -> None:

@@ -6,6 +6,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from nmt.data.batching import send
 from nmt.decoding.candidates import best_candidates, best_token
 from nmt.decoding.rules import Rule
 from nmt.decoding.trellis import Trellis
@@ -42,17 +43,19 @@ def wu_penalty(power: float) -> LengthPenalty:
     return lambda length: float(((5 + length) / 6) ** power)
 
 
-def let_go(done: Tensor, num_left: int, state: DecoderState, rules: Sequence[Rule]) -> Tensor | None:
-    """Let sentences that are `done` (B) leave; return the indices of those that stay as they lie now, or None for all.
+def let_go(done: Tensor, state: DecoderState, rules: Sequence[Rule]) -> Tensor | None:
+    """Let sentences that are `done` (B, on the host) leave; return the indices of those that stay as they lie now.
 
-    All stay where too few would leave; else, beside the `num_left` that are not done, as many as make the size of the
-    batch a round number.
+    The indices are where the state is; None stands for all, which stay where too few would leave. Else, beside those
+    that are not done, as many stay as make the size of the batch a round number.
     """
+    num_left = len(done) - int(done.sum())
     step = 1 << max(0, num_left.bit_length() - DIGITS_OF_SIZE)
     size = -(-num_left // step) * step
     if size > (1 - LEAVING_SHARE) * len(done):
         return None
-    kept = state.keep(done.to(torch.int8).argsort(stable=True)[:size].sort().values)
+    order = state.keep(done.to(torch.int8).argsort(stable=True)[:size].sort().values)
+    kept = send(order, state.device)
     for rule in rules:
         rule.keep(kept)
     return kept
@@ -86,10 +89,10 @@ def greedy_search(
         ended = tokens == eos_id
         if (position + 1) % interval and position < max_length:
             continue
-        num_left = int((~ended).sum())
-        if num_left == 0:
+        told = ended.cpu()  # all that a GPU is asked, and waited for
+        if told.all():
             break
-        kept = let_go(ended, num_left, state, rules)
+        kept = let_go(told, state, rules)
         if kept is not None:
             remaining, tokens, ended = remaining[kept], tokens[kept], ended[kept]
     return [_until_end(row, eos_id) for row in history.tolist()]
@@ -147,10 +150,10 @@ def beam_search(
         is_behind = scores[:, 0] / length_penalty(position + 1) <= best_finished
         done |= (num_finished >= beam_size) & is_behind | (scores[:, 0] == -torch.inf)
         if (position + 1) % interval == 0 or position == max_length:
-            num_left = int((~done).sum())
-            if num_left == 0:
+            told = done.cpu()  # all that a GPU is asked, and waited for
+            if told.all():
                 break
-            kept = let_go(done, num_left, state, rules)
+            kept = let_go(told, state, rules)
             if kept is not None:
                 trellis.keep(kept)
                 remaining, scores, best_finished = remaining[kept], scores[kept], best_finished[kept]

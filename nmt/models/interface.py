@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmt.data.batching import Batch
+from nmt.data.batching import Batch, send
 from nmt.errors import SettingsError
 
 
@@ -91,9 +91,9 @@ class DecoderState:
     def keep(self, sentences: Tensor) -> Tensor:
         """Keep the sentences with indices `sentences` (B', ascending); return these in the order in which they lie now.
 
-        Most stay where they are: in each group, those at one end take the places of those that leave. The first group
-        shrinks from its beginning and the others from their end, so that two of them stay side by side. It is done in
-        place, and not for gradients.
+        Both are on the host, so that no device is waited for. Most stay where they are: in each group, those at one end
+        take the places of those that leave. The first group shrinks from its beginning and the others from their end,
+        so that two of them stay side by side. It is done in place, and not for gradients.
         """
         sizes = [len(next(iter(group.values()))) for group in self.groups] or [self.num_sentences]
         orders, groups, first = [], [], 0
@@ -108,7 +108,7 @@ class DecoderState:
         self.groups = groups
         kept = torch.cat(orders)
         start = sizes[0] - len(orders[0])
-        offsets = torch.arange(self.beam_size, device=kept.device)
+        offsets = torch.arange(self.beam_size)
         rows = (kept.unsqueeze(1) * self.beam_size + offsets).flatten()
         self.hypotheses = _rearrange(self.hypotheses, rows, start * self.beam_size)
         return kept
@@ -125,9 +125,10 @@ def _fill(kept: Tensor, start: int) -> Tensor:
 
 
 def _rearrange(tensors: dict[str, Tensor], order: Tensor, start: int) -> dict[str, Tensor]:
-    """Return the rows `order` (N') of each of the tensors (N, …), put in place from index `start` on."""
-    places = (order != torch.arange(start, start + len(order), device=order.device)).nonzero().squeeze(1)
-    moving = order[places]
+    """Return the rows `order` (N', on the host) of each of the tensors (N, …), put in place from index `start` on."""
+    places = (order != torch.arange(start, start + len(order))).nonzero().squeeze(1)
+    device = next(iter(tensors.values())).device
+    places, moving = send(torch.stack([places, order[places]]), device)
     rearranged = {}
     for name, rows in tensors.items():
         rearranged[name] = rows.narrow(0, start, len(order))
@@ -200,4 +201,4 @@ def concatenate_rows(tensors: list[Tensor]) -> Tensor:
 
 def padding_mask(lengths: Tensor, longest: int, device: torch.device) -> Tensor:
     """Return (B, longest), True where there is a token, for `lengths` (B) on the host."""
-    return (torch.arange(longest) < lengths.unsqueeze(1)).to(device, non_blocking=True)
+    return send(torch.arange(longest) < lengths.unsqueeze(1), device)

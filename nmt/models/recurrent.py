@@ -1,11 +1,12 @@
 """What the two recurrent models share: the encoder, the bridge to the decoder, and the way of decoding."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from contextlib import nullcontext
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from nmt.data.batching import Batch
 from nmt.models.interface import Choices, Decoded, DecoderState, Seq2Seq
@@ -14,6 +15,8 @@ from nmt.models.layers import Dropout, Embedding, xavier_linear
 LAYERS = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
 CELLS = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "tanh": nn.RNNCell}
 NUM_GATES = {"lstm": 4, "gru": 3, "tanh": 1}
+
+Sequences = TypeVar("Sequences", Tensor, PackedSequence)
 
 
 class Encoded(NamedTuple):
@@ -46,17 +49,17 @@ class RecurrentEncoder(nn.Module):
         initialise_recurrent(self, NUM_GATES[cell])
 
     def forward(self, embedded: Tensor, lengths: Tensor) -> Encoded:
-        """Read `embedded` (B, S, E) of `lengths` (B, on the host)."""
+        """Read `embedded` (B, S, E) of `lengths` (B, on the host). Longest first, no device is waited for."""
+        is_sorted = bool((lengths[1:] <= lengths[:-1]).all())
         outputs = embedded
         hidden: list[Tensor] = []
         cells: list[Tensor] = []
         for layer in self.layers:
             packed = pack_padded_sequence(
-                self.dropout(outputs), lengths, batch_first=True, enforce_sorted=False
+                self.dropout(outputs), lengths, batch_first=True, enforce_sorted=is_sorted
             )
-            packed, last = layer(packed)
+            packed, last = run_layer(layer, packed)  # last: each (directions, B, d_hidden)
             outputs, _ = pad_packed_sequence(packed, batch_first=True, total_length=embedded.shape[1])
-            last = last if isinstance(last, tuple) else (last,)  # each (directions, B, d_hidden)
             hidden.append(last[0].transpose(0, 1).flatten(1))
             cells.extend(state.transpose(0, 1).flatten(1) for state in last[1:])
         return Encoded(outputs, torch.stack(hidden, 1), torch.stack(cells, 1) if cells else None)
@@ -136,6 +139,22 @@ class RecurrentSeq2Seq(Seq2Seq):
             None if attention is None else attention.squeeze(1),
             None if choices is None else Choices(choices.log_probs.squeeze(1), choices.entropies.squeeze(1)),
         )
+
+
+def run_layer(
+    layer: nn.Module, inputs: Sequences, first: tuple[Tensor, ...] = ()
+) -> tuple[Sequences, tuple[Tensor, ...]]:
+    """Run a recurrent layer over `inputs` from its `first` states, zeros if there are none; return its last ones, too.
+
+    On CUDA it computes in the type of its weights: autocast would make that float16, whatever type it was asked for,
+    and most gradients are too small for it where the loss is not scaled.
+    """
+    if inputs.is_cuda:
+        dtype = next(layer.parameters()).dtype
+        inputs, first = inputs.to(dtype), tuple(state.to(dtype) for state in first)
+    with torch.autocast("cuda", enabled=False) if inputs.is_cuda else nullcontext():
+        outputs, last = layer(inputs, first if len(first) > 1 else first[0] if first else None)
+    return outputs, last if isinstance(last, tuple) else (last,)
 
 
 def concatenate_positions(tensors: list[Tensor]) -> Tensor:

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from nmt.data.batching import send
 from nmt.models.interface import Decoded, DecoderState
 from nmt.models.layers import Embedding, xavier_linear
 from nmt.models.recurrent import (
@@ -12,6 +13,7 @@ from nmt.models.recurrent import (
     RecurrentEncoder,
     RecurrentSeq2Seq,
     initialise_recurrent,
+    run_layer,
 )
 
 
@@ -62,7 +64,7 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
         encoded = self.encode(source, source_lengths)
         hidden, cell = encoded.hidden, encoded.cell
         if self.is_mean:
-            lengths = source_lengths.to(source.device).unsqueeze(1)
+            lengths = send(source_lengths, source.device).unsqueeze(1)
             mean = encoded.outputs.sum(1) / lengths.to(encoded.outputs.dtype)  # (B, C)
             hidden, cell = mean.unsqueeze(1).expand_as(hidden), None
         if self.bridge is not None:
@@ -86,8 +88,8 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
             first = tuple(
                 state.hypotheses[name][:, i].unsqueeze(0) for name in self.state_names
             )  # (1, N, d_hidden)
-            states, end = layer(self.dropout(states), first if len(first) > 1 else first[0])
-            ends.append(end if isinstance(end, tuple) else (end,))
+            states, end = run_layer(layer, self.dropout(states), first)
+            ends.append(end)
         state.hypotheses |= {
             name: torch.stack([end[part][0] for end in ends], 1) for part, name in enumerate(self.state_names)
         }

@@ -47,7 +47,8 @@ def attend(
             None if mask is None else mask[:, :1],
             dropout,
             causal,
-            enable_gqa=num_shared < query.shape[1],
+            # Where a layer is compiled, this comparison is a symbol, and a plain bool is taken only.
+            enable_gqa=True if num_shared < query.shape[1] else False,  # noqa: SIM210
         )
     is_learning = torch.is_grad_enabled() and not isinstance(memory, tuple)
     if not (is_learning or causal or dropout or relative is not None):

@@ -70,12 +70,12 @@ class Transformer(Seq2Seq):
 
     def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
-        packing = self.encoder.layout(source_lengths, source.device)
-        encoded = self.encoder(self.source_embedding(packing.pack(source)), packing)
-        group: dict[str, Tensor] = {}
         # Without most of the room around the sentences, which would be read at each step.
         height, step = len(source), POSITIONS_AT_ONCE[source.device.type]
         width = -(-int(source_lengths.max()) // step) * step
+        packing = self.encoder.layout(source_lengths, source.device, width)
+        encoded = self.encoder(self.source_embedding(packing.pack(source)), packing)
+        group: dict[str, Tensor] = {}
         for i, layer in enumerate(self._decoder_layers()):
             memory = layer.cross_attention.project_memory(encoded, packing)
             key, value = memory[:, :height, :, :width].contiguous()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import MethodType
 
 import torch
+import torch.fx.experimental._config
 from torch import nn
 
 from nmt.config import Compile
@@ -39,6 +40,8 @@ def compile_layers(
     logger.info("compiling %d layers; this takes up to a minute and a half", len(regions))
     began = time.monotonic()
     torch._dynamo.config.suppress_errors = False
+    # That two sizes are the same in the batch that is tried is no reason to compile anew for one in which they are not.
+    torch.fx.experimental._config.use_duck_shape = False
     # One function for all layers of a class, and one program for all shapes: each would be compiled on its own.
     compiled = {
         kind: torch.compile(vars(kind)["forward"], backend=backend, dynamic=True)

@@ -10,6 +10,7 @@ from nmt.data.batching import Update
 from nmt.run_directory import RunDirectory
 from nmt.training.checkpoint import saved_progress
 from nmt.training.preparation import Prepared, plan_lines, prepare
+from nmt.training.replay import recordable_stream
 from nmt.training.trainer import Trainer
 from nmt.words import duration
 
@@ -63,26 +64,32 @@ def _seconds_per_update(trainer: Trainer, num_left: int) -> tuple[float, str]:
     No more updates are run than are left, and than the time allows.
     """
     updates, lengths = trainer.plan(0), trainer.pairs.target_lengths
-    trainer.step.compile(lambda: updates[0][0])
-    first = np.concatenate(updates[0])
-    part = first[: -(-len(first) // PARTS)]
-    _seconds(trainer, [part])  # new to it, as said above
-    of_whole = _seconds(trainer, [part]) * float(lengths[first].sum() / lengths[part].sum())
-    if of_whole > MAX_SECONDS_OF_ONE:
-        return of_whole, "a part of one"
-    # From all over the epoch, so that no run of short or of long sentences is taken for all of them.
-    stride = max(1, len(updates) // MAX_UPDATES)
-    seconds: list[float] = []
-    for number in range(min(MAX_UPDATES, num_left)):
-        seconds.append(_seconds(trainer, updates[number * stride % len(updates)]))
-        if sum(seconds) > MAX_SECONDS:
-            break
-    timed = seconds[min(NUM_UNTIMED, len(seconds) // 2) :]
-    return sum(timed) / len(timed), f"{len(timed)} of them"
+    with recordable_stream(trainer.device):
+        trainer.step.compile(lambda: updates[0][0])
+        first = np.concatenate(updates[0])
+        part = first[: -(-len(first) // PARTS)]
+        _seconds(trainer, [part])  # new to it, as said above
+        of_whole = _seconds(trainer, [part]) * float(lengths[first].sum() / lengths[part].sum())
+        if of_whole > MAX_SECONDS_OF_ONE:
+            return of_whole, "a part of one"
+        # From all over the epoch, so that no run of short or of long sentences is taken for all of them.
+        stride = max(1, len(updates) // MAX_UPDATES)
+        chosen = [updates[number * stride % len(updates)] for number in range(min(MAX_UPDATES, num_left))]
+        if trainer.step.replay is not None:  # a shape is recorded when it comes again; most updates replay it
+            for update in 2 * chosen:
+                trainer.step.run(1, update)
+        seconds: list[float] = []
+        for update in chosen:
+            seconds.append(_seconds(trainer, update))
+            if sum(seconds) > MAX_SECONDS:
+                break
+        timed = seconds[min(NUM_UNTIMED, len(seconds) // 2) :]
+        return sum(timed) / len(timed), f"{len(timed)} of them"
 
 
 def _seconds(trainer: Trainer, update: Update) -> float:
     """Return how long an update takes."""
+    _wait(trainer.device)
     began = time.monotonic()
     trainer.step.run(1, update)
     _wait(trainer.device)

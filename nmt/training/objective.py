@@ -74,8 +74,8 @@ class Objective(nn.Module):
         # An update that is not finite is not applied, and leaves no trace here either.
         self.baseline.copy_(torch.where(new.isfinite().all(), new, self.baseline))
         mean = self.baseline[0] / self.baseline[1]
-        excess = (
-            ((losses - mean) * is_token).flip(1).cumsum(1).flip(1)
-        )  # (B, T): of a position and all after it
+        # Sums over a position and all after it, (B, T). On a GPU, a running sum is not the same again in all its bits.
+        later = losses.new_ones(losses.shape[1], losses.shape[1]).triu()  # (T, T)
+        excess = (((losses - mean) * is_token).unsqueeze(1) * later).sum(2)
         taught = excess * choices.log_probs - ENTROPY_WEIGHT * choices.entropies
         return (taught * is_token).sum()

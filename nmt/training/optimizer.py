@@ -1,9 +1,29 @@
 """Adam and AdamW over the parameters of a model."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from nmt.config import AdamWSettings, OptimizerSettings
+
+# Where the fused kernel leaves out an update by itself if it is told to. That of MPS is told, and does not.
+FUSED_ON = ("cpu", "cuda")
+
+
+class SkippingAdamW(torch.optim.AdamW):
+    """AdamW that leaves out an update, moments and all, where `found_inf` is not zero."""
+
+    found_inf: Tensor | None = None  # in one number, on the device
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Apply the gradients. Where no kernel looks at `found_inf`, the host does, and waits for it."""
+        if not self.defaults["fused"]:
+            found_inf, self.found_inf = self.found_inf, None
+            if found_inf is not None and bool(found_inf):
+                return None
+        return super().step(closure)
 
 
 def build_optimizer(settings: OptimizerSettings, model: nn.Module) -> torch.optim.Optimizer:
@@ -22,10 +42,10 @@ def build_optimizer(settings: OptimizerSettings, model: nn.Module) -> torch.opti
         {"params": decaying, "weight_decay": decay},
         {"params": others, "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(
+    return SkippingAdamW(
         [group for group in groups if group["params"]],
         lr=settings.learning_rate,
         betas=settings.betas,
         eps=settings.epsilon,
-        fused=True,
+        fused=all(parameter.device.type in FUSED_ON for parameter in parameters),
     )

@@ -138,9 +138,9 @@ def test_a_batch_is_shifted_padded_and_counted():
     tokenizer = Tokenizer(vocabulary, vocabulary)
     dataset = Dataset(Ids.of([[5, 6, 7], [8], [9, 9]]), Ids.of([[10], [11, 12, 13], []]))
     batch = collate(dataset, np.array([1, 0, 2]), tokenizer)
-    assert batch.source.tolist() == [[8, 3, 0, 0], [5, 6, 7, 3], [9, 9, 3, 0]]
-    assert batch.source_lengths.tolist() == [2, 4, 3]
-    assert batch.target_in.tolist() == [[2, 11, 12, 13], [2, 10, 0, 0], [2, 0, 0, 0]]
-    assert batch.target_out.tolist() == [[11, 12, 13, 3], [10, 3, 0, 0], [3, 0, 0, 0]]
+    assert batch.source.tolist() == [[5, 6, 7, 3], [9, 9, 3, 0], [8, 3, 0, 0]]
+    assert batch.source_lengths.tolist() == [4, 3, 2]
+    assert batch.target_in.tolist() == [[2, 10, 0, 0], [2, 0, 0, 0], [2, 11, 12, 13]]
+    assert batch.target_out.tolist() == [[10, 3, 0, 0], [3, 0, 0, 0], [11, 12, 13, 3]]
     assert batch.num_tokens == 7
     assert batch.source.dtype == torch.int64

@@ -36,7 +36,7 @@ def run(table, beam_size=None, max_length=5, penalty=None, rules=()):
     count = len(table.log_probs)
     limits = torch.full((count,), max_length)
     given = (table, table.start(), max_length, BOS, EOS)
-    rules = [ForbidTokens(torch.tensor([BOS])), *rules, EndAtLimit(EOS, limits)]
+    rules = [ForbidTokens(torch.tensor([BOS])), *rules, EndAtLimit(EOS, limits, limits.device)]
     if beam_size is None:
         return greedy_search(*given, rules)
     return beam_search(*given, beam_size, penalty or power_penalty(0.0), rules)

@@ -63,7 +63,7 @@ def given(model, batch, min_length=0):
     rules = [
         ForbidTokens(torch.tensor([PAD, BOS, UNK])),
         MinimumLength(EOS, min_length),
-        EndAtLimit(EOS, limits),
+        EndAtLimit(EOS, limits, limits.device),
     ]
     with torch.no_grad():
         state = model.start(batch.source, batch.source_lengths)

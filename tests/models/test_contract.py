@@ -107,7 +107,7 @@ def start(model: Seq2Seq, batch, rows=slice(None), group_size=2):
 def search(model: Seq2Seq, batch, beam_size=None, max_length=6, rows=slice(None)):
     """Decode some sentences of a batch within a limit that differs from sentence to sentence."""
     limits = torch.clamp(batch.source_lengths[rows], max=max_length)
-    rules = [ForbidTokens(torch.tensor([PAD, BOS, UNK])), EndAtLimit(EOS, limits)]
+    rules = [ForbidTokens(torch.tensor([PAD, BOS, UNK])), EndAtLimit(EOS, limits, limits.device)]
     with torch.no_grad():
         given = (model, start(model, batch, rows), int(limits.max()), BOS, EOS)
         if beam_size is None:

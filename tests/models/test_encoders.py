@@ -15,11 +15,12 @@ def test_the_example_of_the_package_runs_as_it_stands():
     assert results.failed == 0
 
 
+@pytest.mark.parametrize("lengths", [[4, 7, 1], [7, 4, 1]], ids=["mixed", "longest first"])
 @pytest.mark.parametrize("cell", ["lstm", "gru", "tanh"])
-def test_the_recurrent_encoder_reads_each_sequence_as_if_alone(cell):
+def test_the_recurrent_encoder_reads_each_sequence_as_if_alone(cell, lengths):
     torch.manual_seed(0)
     encoder = RecurrentEncoder(cell, 6, 5, num_layers=2, bidirectional=True, dropout=0.1).double().eval()
-    vectors, lengths = torch.randn(3, 7, 6, dtype=torch.float64), torch.tensor([4, 7, 1])
+    vectors, lengths = torch.randn(3, 7, 6, dtype=torch.float64), torch.tensor(lengths)
     encoded = encoder.read(vectors, lengths)
     assert encoded.shape == (3, 7, 10)
     for row, length in enumerate(lengths.tolist()):

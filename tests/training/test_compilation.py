@@ -3,8 +3,11 @@
 import logging
 
 import pytest
+import torch
+from torch._dynamo.utils import counters
 from torch.testing import assert_close
 
+from nmt.models import transformer_layers
 from nmt.training import compilation
 from nmt.training.compilation import compile_layers
 from nmt.training.objective import Objective
@@ -43,6 +46,56 @@ def test_compiled_layers_equal_eager_ones_on_every_shape(tiny_model, tiny_batch)
         assert_close(found_loss, loss)
         assert_close(found_gradients, gradients)
     assert len(programs) == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dropout": 0.1},
+        {"num_key_value_heads": 1, "positions": "rotary", "activation": "swiglu", "attention_dropout": 0.1},
+    ],
+    ids=["plain", "grouped queries"],
+)
+def test_as_a_gpu_takes_them_layers_are_whole_programs_for_all_shapes(
+    options, tiny_model, tiny_batch, monkeypatch
+):
+    # On `meta`, which has shapes and no numbers, layers take all branches that are not the CPU's.
+    device = torch.device("meta")
+    monkeypatch.setattr(transformer_layers, "to_autocast_dtype", lambda x: x)  # there is no autocast
+    sizes = {"num_encoder_layers": 1, "num_decoder_layers": 1, "max_positions": 256}
+    model = tiny_model("transformer", **sizes, **options).train().to(device)
+    programs = []
+
+    def backend(graph, inputs):
+        programs.append(graph)
+        return graph.forward
+
+    def learn_from(count, source_length, target_length):
+        lengths = [
+            [1 + 7 * i % longest for i in range(1, count)] for longest in (source_length, target_length)
+        ]
+        batch = tiny_batch(count, (source_length, *lengths[0]), (target_length, *lengths[1]))
+        model(batch.to(device)).outputs.sum().backward()
+        return True
+
+    counters.clear()
+    assert compile_layers(model, "on", lambda: learn_from(60, 12, 30), backend=backend)
+    shapes = [
+        (50, 15, 15),
+        (37, 40, 22),
+        (21, 60, 60),
+        (3, 3, 3),
+        (1, 1, 1),
+        (100, 20, 20),
+        (9, 100, 90),
+        (33, 33, 47),
+    ]
+    shapes += [(64, 17, 16), (2, 200, 10)]
+    for count, source_length, target_length in shapes:
+        learn_from(count, source_length, target_length)
+        learn_from(count + 7, source_length + 29, target_length + 13)
+    assert dict(counters["graph_break"]) == {}
+    assert len(programs) == 2  # one for each kind of layer, and no other for 20 more shapes
 
 
 def test_layers_stay_eager_where_nothing_can_be_compiled(tiny_model, tiny_batch, caplog, monkeypatch):

@@ -1,9 +1,12 @@
-"""How long the plan measures, by a clock that tokens move."""
+"""What the plan measures, and for how long, by a clock that tokens move."""
+
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from nmt.training import estimate
+from nmt.training.replay import Replay
 
 
 @pytest.fixture
@@ -62,3 +65,37 @@ def test_of_an_update_that_takes_a_minute_only_a_part_is_run(make_clocked):
     assert clock.num_updates == 2
     whole = trainer.pairs.target_lengths[np.concatenate(trainer.plan(0)[0])].sum()
     assert seconds == pytest.approx(whole)
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_updates_are_timed_on_the_stream_that_can_be_recorded_and_as_most_of_them_run(
+    records, make_trainer, monkeypatch
+):
+    trainer, streams, runs = make_trainer("training.update_tokens=20"), [], []
+
+    @contextmanager
+    def stream(device):
+        streams.append(device)
+        yield
+        streams.pop()
+
+    def compile_layers(first_rows):
+        assert streams == [trainer.device]
+        first_rows()
+        if records:
+            trainer.step.record(lambda compute: pytest.fail("no GPU is here to record"))
+
+    def run(number, update):
+        assert streams == [trainer.device]
+        runs.append([rows.tolist() for rows in update])
+
+    monkeypatch.setattr(estimate, "recordable_stream", stream)
+    monkeypatch.setattr(trainer.step, "compile", compile_layers)
+    monkeypatch.setattr(trainer.step, "run", run)
+    estimate._seconds_per_update(trainer, 4)
+    whole = runs[2:]  # two parts of an update come first
+    if records:  # each shape has been met, and recorded, before it is timed
+        assert isinstance(trainer.step.replay, Replay)
+        assert whole[:4] == whole[4:8] == whole[8:]
+    else:
+        assert len(whole) == 4

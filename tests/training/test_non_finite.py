@@ -8,6 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from nmt.errors import RunError
 from nmt.run_directory import RunDirectory
+from nmt.training import optimizer
 from nmt.training.objective import Loss
 
 
@@ -39,9 +40,14 @@ def state_of(trainer):
     return {name: value.clone() for name, value in state.items()}
 
 
+@pytest.mark.parametrize("fused_on", [("cpu",), ()], ids=["fused", "not fused"])
 @pytest.mark.parametrize("spoil_loss", [add_infinity, infinite_gradient])
-def test_it_leaves_no_trace(spoil_loss, make_trainer, monkeypatch):
+def test_it_leaves_no_trace(spoil_loss, fused_on, make_trainer, monkeypatch):
+    monkeypatch.setattr(
+        optimizer, "FUSED_ON", fused_on
+    )  # the CPU stands for MPS, whose kernel would apply it
     trainer = make_trainer("training.max_tokens=10000", "training.ema_decay=0.9")
+    assert trainer.step.optimizer.defaults["fused"] == bool(fused_on)
     update = trainer.plan(0)[0]
     spoil(monkeypatch, trainer, [2], spoil_loss)
     trainer.step.run(1, update)

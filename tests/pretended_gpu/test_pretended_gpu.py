@@ -1,0 +1,45 @@
+"""Runs updates.py and searches.py in processes of their own, whose PyTorch is told that it has a GPU."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+FOLDER = Path(__file__).parent
+# The guard has to be there before PyTorch asks for the first time.
+START = "import ctypes, sys; ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL); import pytest; sys.exit(pytest.main(sys.argv[2:]))"
+
+
+@pytest.fixture(scope="session")
+def guard(tmp_path_factory):
+    """Build what tells PyTorch that a GPU is there."""
+    if sys.platform != "linux" or not shutil.which("g++"):
+        pytest.skip("g++ on Linux is needed to pretend a GPU")
+    if torch.backends.cuda.is_built():
+        pytest.skip("a PyTorch for CUDA looks for real GPUs only")
+    built, installed = tmp_path_factory.mktemp("guard") / "guard.so", Path(torch.__file__).parent
+    libraries = [f"-L{installed / 'lib'}", f"-Wl,-rpath,{installed / 'lib'}", "-lc10", "-ltorch_cpu"]
+    command = [
+        "g++",
+        "-std=c++20",
+        "-shared",
+        "-fPIC",
+        f"-I{installed / 'include'}",
+        str(FOLDER / "guard.cpp"),
+    ]
+    subprocess.run([*command, "-o", str(built), *libraries], check=True)
+    return built
+
+
+@pytest.mark.parametrize("file", ["updates.py", "searches.py"])
+def test_on_a_pretended_gpu(guard, file):
+    options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--rootdir", str(FOLDER.parent.parent)]
+    done = subprocess.run(
+        [sys.executable, "-c", START, str(guard), *options, str(FOLDER / file)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
