@@ -31,29 +31,58 @@ def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: st
         return settings_class.model_validate(values)
     except pydantic.ValidationError as error:
         found = error.errors(include_url=False)[:MAX_PROBLEMS]
-        problems = [_one_line(problem, values) for problem in found]
-        raise SettingsError([prefix + problem for problem in dict.fromkeys(problems)]) from None
+        raise SettingsError([prefix + line for line in _lines(found, values)]) from None
 
 
-def _one_line(problem: Any, values: Mapping[str, Any]) -> str:
-    kind, given = problem["type"], problem["input"]
-    key = ".".join(_path_of_keys(problem["loc"], values, is_missing=kind == "missing"))
+def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:
+    """Say each problem in a line, all of one value in the same."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for problem in found:
+        path = _path_of_keys(problem["loc"], values, is_missing=problem["type"] == "missing")
+        given = problem["input"]
+        while path and path[-1].isdigit():  # an item of a list, which is no key of its own
+            path.pop()
+            given = _value_at(values, path)
+        expected, got = _expected_and_got(problem, given)
+        key = ".".join(path)
+        if problem["type"] == "union_tag_invalid":
+            key += ".kind"
+        if problem["type"] == "value_error":
+            key, expected, got = (f"{key}.{expected}" if key else expected), "", ""
+        wanted = lines.setdefault((key, got), [])
+        if expected not in wanted:
+            wanted.append(expected)
+    return [
+        f"{key}: {' or '.join(wanted)} is needed; got {got}"
+        if got
+        else ": ".join(filter(None, (key, *wanted)))
+        for (key, got), wanted in lines.items()
+    ]
+
+
+def _expected_and_got(problem: Any, given: Any) -> tuple[str, str]:
+    """Return what a value should be and what it is; what says all is returned alone."""
+    kind, context = problem["type"], problem.get("ctx", {})
     if kind == "value_error":
-        message = str(problem["ctx"]["error"])
-        return f"{key}.{message}" if key else message
-    if kind == "missing":
-        return f"{key}: a value is needed; got none"
+        return str(context["error"]), ""
     if kind == "extra_forbidden":
-        return f"{key}: no such key"
+        return "no such key", ""
+    if kind == "missing":
+        return "a value", "none"
     if kind == "literal_error":
-        choices = problem["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-        return f"{key}: one of {', '.join(choices)} is needed; got {as_typed(given)}{nearest(given, choices)}"
+        choices = context["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        expected = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
+        return expected, as_typed(given) + nearest(given, choices)
     if kind == "union_tag_invalid":
-        choices = problem["ctx"]["expected_tags"].replace("'", "").split(", ")
-        tag = problem["ctx"]["tag"]
-        return f"{key}.kind: one of {', '.join(choices)} is needed; got {tag}" + nearest(tag, choices)
-    expected = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
-    return f"{key}: {expected} is needed; got {as_typed(given)}"
+        choices = context["expected_tags"].replace("'", "").split(", ")
+        return f"one of {', '.join(choices)}", context["tag"] + nearest(context["tag"], choices)
+    return problem["msg"].removeprefix("Input should be ").removeprefix("a valid "), as_typed(given)
+
+
+def _value_at(values: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        values = values[int(key)] if isinstance(values, list) else values[key]
+    return values
 
 
 def _path_of_keys(location: Sequence[str | int], values: Any, is_missing: bool) -> list[str]:

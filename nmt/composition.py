@@ -24,6 +24,7 @@ from nmt import reference
 from nmt.check import check, flatten
 from nmt.config import Settings, TrainSettings
 from nmt.errors import RunError, SettingsError, UserError, naming
+from nmt.overrides import SWEEP, parse, quoted, typed_value
 from nmt.reference import CONFIG_MODULE
 from nmt.words import nearest
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 HYDRA_VERSION = "1.3"
 EXPERIMENT = "experiment"
-SWEEP = "sweep"  # how several runs are made: no part of a run
 # What the model, its first weights and the plan of its batches are made of: a run that goes on cannot change it.
 FIXED = (
     "seed", "data", "tokenizer", "model", "training.update_tokens", "training.subword_sampling", "training.from_run",
@@ -118,9 +118,8 @@ def compose(command: Command, overrides: list[str], config_directory: str | None
     with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
         path = search_path(config_directory)
         try:
-            typed = OverridesParser.create().parse_overrides(overrides)
-            _refuse_sweep(typed)
-            name = _typed_value("run", typed)
+            typed = parse(overrides)
+            name = typed_value("run", typed)
             own = None if name is None else _read_run(str(name))
             base = own or _inherited(typed)
             of_run = _choices_of_run(base, typed, command)
@@ -143,7 +142,7 @@ def compose_job(config: DictConfig, overrides: list[str], path: str) -> Composed
 
     `overrides` are those that were typed, of the ones that `config` was composed from.
     """
-    typed = OverridesParser.create().parse_overrides(overrides)
+    typed = parse(overrides, is_sweep=True)
     own = _read_run(path)
     values = to_values(config)
     del values[SWEEP]
@@ -153,8 +152,8 @@ def compose_job(config: DictConfig, overrides: list[str], path: str) -> Composed
 
 def with_inherited(overrides: list[str]) -> list[str]:
     """Return the overrides of a run of a sweep after those that choose what it inherits."""
-    typed = OverridesParser.create().parse_overrides(overrides)
-    if _typed_value("training.from_run", typed) == "last":
+    typed = parse(overrides, is_sweep=True)
+    if typed_value("training.from_run", typed) == "last":
         raise SettingsError(
             ["training.from_run: a folder is needed in a sweep, whose runs become the last; got last"]
         )
@@ -165,19 +164,6 @@ def explain_sweep(overrides: list[str], search_path: list[str], error: Exception
     """Turn an error of Hydra's about the overrides of a sweep into one line."""
     with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
         return _explain(Command.TRAIN, overrides, search_path, error, is_sweep=True)
-
-
-def quoted(override: str) -> str:
-    """Put quotes around a value that Hydra's grammar has no place for, and lists of several lines in one."""
-    override = override.replace("\n", " ") if re.match(r"[^=]*=\s*[\[{]", override) else override
-    try:
-        OverridesParser.create().parse_override(override)
-    except HydraException:
-        key, separator, value = override.partition("=")
-        if separator and value[:1] not in ("'", '"', "[", "{"):
-            escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-            return f"{key}='{escaped}'"
-    return override
 
 
 def search_path(config_directory: str | None) -> list[str]:
@@ -194,18 +180,9 @@ def to_values(config: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in values.items() if key != EXPERIMENT}
 
 
-def _typed_value(key: str, typed: list[Override]) -> Any:
-    values = [
-        override.value()
-        for override in typed
-        if override.key_or_group == key and not override.is_sweep_override()
-    ]
-    return values[-1] if values else None
-
-
 def _inherited(typed: list[Override]) -> dict[str, Any] | None:
     """Return what a new run takes over from the one that it starts from, if there is one."""
-    name = _typed_value("training.from_run", typed)
+    name = typed_value("training.from_run", typed)
     with naming("training.from_run"):
         parent = None if name is None else _read_run(str(name))
     return parent and {key: parent[key] for key in INHERITED if key in parent}
@@ -219,15 +196,6 @@ def _read_run(name: str) -> dict[str, Any] | None:
     run = _existing_run(name)
     run.read_model_settings()  # says what is wrong there before any of it is laid under what was typed
     return run.read_config()
-
-
-def _refuse_sweep(typed: list[Override]) -> None:
-    """Raise SettingsError where something was typed that only a sweep reads."""
-    for override in typed:
-        if override.key_or_group.split(".")[0] == SWEEP:
-            raise SettingsError(
-                [f"{override.key_or_group}: the option -m is needed with it; got {override.input_line}"]
-            )
 
 
 def _existing_run(name: str) -> "RunDirectory":

@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from nmt.check import SettingsT, check
 from nmt.config import ModelFiles, ModelSettings, RunCheckpoints
 from nmt.data.tokenizer import Tokenizer
+from nmt.device import require_memory
 from nmt.errors import DataError, RunError, SettingsError
 from nmt.files import read_json, read_plain, require_plain
 from nmt.migration import FORMAT, migrate
@@ -158,7 +161,8 @@ class RunDirectory:
         settings = self.read_model_settings()
         tokenizer = self.read_tokenizer(settings.tokenizer.joint)
         folders = self.find_checkpoints(checkpoint)
-        require_weights(settings.model, tokenizer, folders)
+        num_parameters = require_weights(settings.model, tokenizer, folders)
+        require_memory(num_parameters, 2, torch.device("cpu"))  # as they are read, and in the model
         model = build_model(settings.model, tokenizer)
         weights = average([read_tensors(folder / MODEL_WEIGHTS) for folder in folders])
         set_parameters(model, weights, folders[-1])
@@ -173,11 +177,15 @@ def _is_of_a_run(config: Path) -> bool:
         return True
 
 
-def require_weights(settings: ModelSettings, tokenizer: Tokenizer, folders: Iterable[Path]) -> None:
-    """Raise RunError unless checkpoints hold the weights of the model of these settings; nothing large is allocated."""
+def require_weights(settings: ModelSettings, tokenizer: Tokenizer, folders: Iterable[Path]) -> int:
+    """Return the number of parameters of the model of these settings; nothing large is allocated.
+
+    Raises RunError unless the checkpoints in `folders` hold the weights of such a model.
+    """
     expected = parameter_shapes(settings, tokenizer)
     for folder in folders:
         require_shapes(expected, read_shapes(folder / MODEL_WEIGHTS), folder)
+    return sum(shape.numel() for shape in expected.values())
 
 
 def require_new_file(key: str, path: str | None, overwrite: bool) -> None:

@@ -31,6 +31,7 @@ from nmt.config.training import (
     EvaluationSettings,
     NoConsistency,
     OptimizerSettings,
+    RDropSettings,
     ScheduleSettings,
     TeacherForcingSettings,
     TrainingSettings,
@@ -123,6 +124,11 @@ class TrainSettings(Settings):
             raise ValueError(
                 "consistency: none is needed with model.attention.choice=score_function, which would not learn from "
                 f"the choices of the second pass; got {self.consistency.kind}"
+            )
+        if isinstance(self.consistency, RDropSettings) and not model.draws:
+            raise ValueError(
+                "consistency: none is needed with model.dropout=0, since both passes of r_drop would be the same; "
+                "got r_drop"
             )
         if training.subword_sampling is not None and self.tokenizer.kind in ("word", "char"):
             raise ValueError(

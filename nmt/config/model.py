@@ -26,6 +26,11 @@ class RNNSettings(Settings):
     dropout: Share
     tied_embeddings: TiedEmbeddings
 
+    @property
+    def draws(self) -> bool:
+        """Whether two passes of one batch in training differ."""
+        return self.dropout > 0
+
 
 class AttentionScoreSettings(Settings):
     """See conf/model/attention.yaml."""
@@ -74,6 +79,11 @@ class AttentionSettings(Settings):
     dropout: Share
     tied_embeddings: TiedEmbeddings
 
+    @property
+    def draws(self) -> bool:
+        """Whether two passes of one batch in training differ."""
+        return self.dropout > 0 or self.attention.choice != "soft"
+
 
 class TransformerSettings(Settings):
     """See conf/model/transformer.yaml."""
@@ -96,6 +106,11 @@ class TransformerSettings(Settings):
     activation_dropout: Share | None
     layer_dropout: Share
     tied_embeddings: TiedEmbeddings
+
+    @property
+    def draws(self) -> bool:
+        """Whether two passes of one batch in training differ."""
+        return any((self.dropout, self.attention_dropout, self.activation_dropout, self.layer_dropout))
 
     @pydantic.model_validator(mode="after")
     def _check_widths(self) -> Self:

@@ -1,7 +1,8 @@
 """Settings of training, search and scoring: conf/optimizer/ to conf/evaluation/."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
+import pydantic
 from pydantic import Field
 
 from nmt.config.kinds import (
@@ -156,6 +157,20 @@ class SearchSettings(Settings):
     min_length: Annotated[int, Number, Field(ge=0, le=10_000)]
     max_source_tokens: Size
     max_tokens: Annotated[int, Number, Field(gt=0, le=1 << 24)]
+
+    @pydantic.model_validator(mode="after")
+    def _check_lengths(self) -> Self:
+        longest = int(self.max_length_extra + self.max_length_ratio * self.max_source_tokens)
+        if longest == 0:
+            raise ValueError(
+                "max_length_extra: more than 0 is needed with max_length_ratio=0, for a translation to have a token; "
+                f"got {self.max_length_extra}"
+            )
+        if self.min_length > longest:
+            raise ValueError(
+                f"min_length: at most {longest} is needed, the limit of the longest source; got {self.min_length}"
+            )
+        return self
 
 
 class GreedySettings(SearchSettings):

@@ -27,6 +27,7 @@ from nmt.check import check
 from nmt.composition import Command
 from nmt.config import GridSweep, OptunaSweep, SweepSettings, TrainSettings
 from nmt.errors import SettingsError, SweepError, UserError, one_line
+from nmt.overrides import parse, quoted
 from nmt.reference import CONFIG_MODULE
 from nmt.sweeps import folder as sweep_folder
 from nmt.sweeps.results import (
@@ -54,7 +55,7 @@ def run_sweep(overrides: list[str], config_directory: str | None, set_up_log: Ca
     `set_up_log` is called in each process that trains.
     Raises UserError for what is wrong before anything has begun, SweepError where runs have failed.
     """
-    overrides = [composition.quoted(override) for override in overrides]
+    overrides = [quoted(override) for override in overrides]
     search_path = composition.search_path(config_directory)
     with _explained(overrides, search_path):
         sweep = Sweep(overrides, search_path, set_up_log)
@@ -78,7 +79,7 @@ class Sweep:
     """The runs of one sweep, and how they are launched."""
 
     def __init__(self, overrides: list[str], search_path: list[str], set_up_log: Callable[[], None]) -> None:
-        typed = OverridesParser.create().parse_overrides(overrides)
+        typed = parse(overrides, is_sweep=True)
         given, resume = _where(typed)
         identity = [str(override.input_line) for override in typed if not _is_of_the_launch(override)]
         fresh = f"{sweep_folder.SWEEPS}/{datetime.now():%Y-%m-%d_%H-%M-%S}"
@@ -91,7 +92,7 @@ class Sweep:
         hydra = Hydra("nmt", self.loader)
         self.config = hydra.compose_config(
             Command.TRAIN.value,
-            [*search_path, *of_hydra, composition.quoted(f"hydra.sweep.dir={self.folder}")],
+            [*search_path, *of_hydra, quoted(f"hydra.sweep.dir={self.folder}")],
             run_mode=RunMode.MULTIRUN,
             with_log_configuration=False,
         )

@@ -21,15 +21,14 @@ from nmt.tracking.interface import (
 )
 from nmt.tracking.mlflow import MLflow
 from nmt.tracking.tensorboard import TensorBoard
-from nmt.tracking.wandb import Wandb
+from nmt.tracking.wandb import Wandb, require_login
 
 
 def require_tracker(settings: TrackingSettings) -> None:
-    """Raise UserError where the library is not there; to be called before anything is written."""
+    """Raise UserError where the library is not there, or a login is missing; called before anything is written."""
     match settings:
         case WandbTracking():
-            with importing("wandb"):
-                import wandb  # noqa: F401
+            require_login()
         case MLflowTracking():
             with importing("mlflow"):
                 import mlflow  # noqa: F401

@@ -4,7 +4,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nmt.errors import UserError
 from nmt.tracking.interface import importing
+
+
+def require_login() -> None:
+    """Raise UserError unless figures can be sent, or WANDB_MODE says that they need not be."""
+    with importing("wandb"):
+        import wandb
+    if wandb.setup().settings.mode != "online":
+        return
+    reason = "none"
+    try:
+        if wandb.login(prompt=False):
+            return
+    except wandb.errors.Error as error:  # it asks its server, where it finds a key
+        reason = str(error).strip().split("\n")[0]
+    raise UserError(
+        f"tracking: a key of Weights & Biases that its server takes is needed, by `wandb login` or WANDB_API_KEY; got "
+        f"{reason}; WANDB_MODE=offline keeps the figures here"
+    )
 
 
 class Wandb:

@@ -9,6 +9,7 @@ import torch
 
 from nmt.config import (
     DataSettings,
+    DecayingForcing,
     Files,
     FilesData,
     GrammarData,
@@ -27,7 +28,7 @@ from nmt.data.dataset import Int64Array, LeftOut, load_dataset, select_pairs
 from nmt.data.preparation import PreparedCorpus, prepare_corpus
 from nmt.data.tokenizer import Tokenizer, Vocabulary, obtain_tokenizer, with_symbols
 from nmt.data.word_vectors import read_word_vectors
-from nmt.device import choose_device, choose_precision, require_determinism
+from nmt.device import choose_device, choose_precision, require_determinism, require_memory
 from nmt.errors import RunError, naming
 from nmt.files import require_plain
 from nmt.models.build import build_model
@@ -85,8 +86,9 @@ def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
     selected, left_out = select_pairs(dataset, settings.data.max_length)
     if corpus.groups is not None:
         selected = corpus.groups.repeat(selected, settings.seed)
-    if steps := run.steps():
-        require_weights(settings.model, tokenizer, _newest_readable(run, steps))
+    steps = run.steps()
+    num_parameters = require_weights(settings.model, tokenizer, _newest_readable(run, steps))
+    require_memory(num_parameters, 4, device)  # weights, gradients, two moments
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
     # Also where a run goes on that stopped before its first checkpoint.
@@ -185,7 +187,25 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"batches      up to {trainer.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
         "sentences equally long",
         f"device       {trainer.device}, {str(trainer.dtype).removeprefix('torch.')}",
+        *(f"note         {note}" for note in _notes(trainer.settings)),
     ]
+
+
+def _notes(settings: TrainSettings) -> list[str]:
+    """Say what a try-out of few updates may mean to leave out, and a long training surely does not."""
+    last, schedule, forcing = settings.training.max_updates, settings.schedule, settings.teacher_forcing
+    notes = []
+    if schedule.warmup_updates > last:
+        notes.append(
+            f"schedule.warmup_updates={schedule.warmup_updates} lie beyond training.max_updates={last}: the learning "
+            "rate will rise to the end"
+        )
+    if isinstance(forcing, DecayingForcing) and forcing.num_updates > last:
+        notes.append(
+            f"teacher_forcing.num_updates={forcing.num_updates} lie beyond training.max_updates={last}: "
+            f"teacher_forcing.final_ratio={forcing.final_ratio:g} will not be reached"
+        )
+    return notes
 
 
 def _normalization(target: Vocabulary, lines: Sequence[str]) -> str:

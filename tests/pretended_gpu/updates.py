@@ -40,7 +40,7 @@ def without_dropout(made):
     """Return what was made without what the CPU draws in another way."""
     for module in made.model.modules():
         if isinstance(module, Dropout):
-            module.probability = 0
+            module.share = 0
     return made
 
 
