@@ -133,7 +133,6 @@ die Musik | music | music treat
 das Bild, Bilder | picture | art image
 das Foto, Fotos | photo | image
 der Film, Filme | movie | show film
-das Kleid, Kleider | dress | clothing garment ware own
 der Mantel, Mäntel | coat | clothing garment ware own
 die Jacke, Jacken | jacket | clothing garment ware own
 das Hemd, Hemden | shirt | clothing garment ware own
@@ -162,7 +161,6 @@ das Bett, Betten | bed | furniture seat ware
 der Schrank, Schränke | closet | furniture built ware
 das Regal, Regale | shelf, shelves | furniture surface built ware
 der Teppich, Teppiche | carpet | furniture ware
-der Spiegel, Spiegel | mirror | ware
 die Vase, Vasen | vase | ware fragile
 die Tasse, Tassen | cup | ware fragile
 das Glas, Gläser | glass | fragile
@@ -190,7 +188,7 @@ PLACES = """
 das Haus, Häuser | house | building home own
 die Wohnung, Wohnungen | apartment | home own
 die Kirche, Kirchen | church | building landmark | in=in in=to
-die Schule, Schulen | school | building town | in=at in=to
+die Schule, Schulen | school | building | in=at in=to
 das Krankenhaus, Krankenhäuser | hospital | building town | in=in in=to
 das Hotel, Hotels | hotel | building lodging venue | in=at in=to
 das Museum, Museen | museum | building town sight | in=in in=to

@@ -88,7 +88,7 @@ kochen, kocht, kochte, gekocht | cook | adult > acc cooked | in kitchen | why hu
 backen, backt, backte, gebacken | bake | adult > acc baked | in kitchen | is daily lasting making
 schneiden, schneidet, schnitt, geschnitten | cut (cut, cut) | adult > acc sliced | how vorsichtig langsam
     | in kitchen | is lasting
-probieren, probiert, probierte, probiert | taste | person > acc dish | in kitchen diner
+probieren, probiert, probierte, probiert | taste | person > acc dish | in kitchen diner | is lasting
 jagen, jagt, jagte, gejagt | chase | hunter > acc prey | is lasting
 fangen, fängt, fing, gefangen | catch (caught, caught) | hunter > acc prey | is past
 füttern, füttert, fütterte, gefüttert | feed (fed, fed) | person > acc pet tame | is daily lasting
@@ -134,7 +134,7 @@ wecken, weckt, weckte, geweckt | wake (woke, woken) | adult > acc kin infant | h
 an+rufen, ruft, rief, angerufen | call | person > acc kin friend | how sofort | is daily sudden telling
 ab+holen, holt, holte, abgeholt | pick up | adult > acc kin friend young | in stop
 ein+laden, lädt, lud, eingeladen | invite | adult > acc kin friend neighbor | is telling grand
-tragen, trägt, trug, getragen | wear (wore, worn) | person > acc clothing | is lasting
+tragen, trägt, trug, getragen | wear (wore, worn) | person > acc clothing
 an+ziehen, zieht, zog, angezogen | put on (put, put) | person > acc garment | how schnell langsam
 aus+ziehen, zieht, zog, ausgezogen | take off (took, taken) | person > acc garment | how schnell langsam
 waschen, wäscht, wusch, gewaschen | wash | adult > acc garment vehicle | is daily lasting
