@@ -129,7 +129,7 @@ def middle(clause: Clause, skipped: tuple[Role, ...]) -> list[str]:
     if clause.negated:
         body = [*time, *recipient, *thing, *([] if says_no(clause.object) else ["nicht"])]
     else:
-        body = [*time, *recipient, *often, *manner, *thing]
+        body = [*time, *often, *recipient, *manner, *thing]
     if clause.company is not None:
         body += prepositional(clause.company)
     if clause.place is not None and Role.PLACE not in skipped:
