@@ -5,11 +5,12 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from nmt.data.grammar import Pair, generate, lexicon
+from nmt.data.grammar import Pair, english_words, generate, lexicon
 
 HERE = Path(__file__).parent
 Corpus = dict[str, list[Pair]]
@@ -17,8 +18,8 @@ Corpus = dict[str, list[Pair]]
 Cell = tuple[str, str]
 
 EIN_WORDS = ("ein", "kein", "mein", "dein", "sein", "ihr", "unser")
-DER_WORDS = ("dies", "jed", "welch", "all")
-ALONE_WORDS = ("viel", "einig")
+DER_WORDS = ("dies", "welch")
+ALONE_WORDS = ("viel",)
 CASES_OF_PREPOSITIONS = {
     "mit": {"dative"},
     "von": {"dative"},
@@ -33,7 +34,7 @@ CASES_OF_PREPOSITIONS = {
     "hinter": {"dative"},
 }
 # What a subject begins with if it comes after the verb and could be nothing but a subject.
-SUBJECTS = {"ich", "du", "er", "wir", "der", "dieser", "jeder", *EIN_WORDS}
+SUBJECTS = {"ich", "du", "er", "wir", "der", "dieser", *EIN_WORDS}
 CONTRACTIONS = {
     "im": "dem",
     "am": "dem",
@@ -52,12 +53,17 @@ def corpus() -> Corpus:
 
 @pytest.fixture(scope="module")
 def pairs(corpus: Corpus) -> list[Pair]:
-    return [pair for split in corpus.values() for pair in split]
+    """The pairs that are written with care."""
+    return [pair for split in corpus.values() for pair in split if is_careful(pair)]
 
 
 def table(name: str) -> list[dict[str, str]]:
     with (HERE / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
+
+
+def is_careful(pair: Pair) -> bool:
+    return pair.source.endswith((".", "?")) and not pair.source.isupper() and not pair.source.islower()
 
 
 def words(sentence: str) -> list[str]:
@@ -108,6 +114,16 @@ def test_equals_the_committed_sample() -> None:
     assert [f"{pair.source}\t{pair.target}" for pair in generate(0, 200, 0, 0)["train"]] == lines[:-1]
 
 
+def test_a_share_of_training_is_typed_without_care(corpus: Corpus) -> None:
+    """Capitals, small letters and missing full stops, in German training sentences alone."""
+    sources = [pair.source for pair in corpus["train"]]
+    assert 0.07 < sum(source.isupper() for source in sources) / len(sources) < 0.13
+    assert 0.07 < sum(source.islower() for source in sources) / len(sources) < 0.13
+    assert 0.07 < sum(source[-1] not in ".?" for source in sources) / len(sources) < 0.13
+    assert all(is_careful(pair) for split in ("validation", "test") for pair in corpus[split])
+    assert all(pair.target[0].isupper() and pair.target[-1] in ".?" for pair in corpus["train"])
+
+
 def test_no_sentence_is_repeated(pairs: list[Pair]) -> None:
     assert max(Counter(pair.source for pair in pairs).values()) == 1
     assert max(Counter(pair.target for pair in pairs).values()) == 1
@@ -116,7 +132,9 @@ def test_no_sentence_is_repeated(pairs: list[Pair]) -> None:
 def test_a_german_sentence_has_one_translation(pairs: list[Pair]) -> None:
     translations = {pair.source: pair.target for pair in pairs}
     shared = 0
-    for pair in generate(1, 8_000, 0, 0)["train"]:
+    for pair in generate(1, 3_000, 0, 0)["train"]:
+        if not is_careful(pair):
+            continue  # "SIE" may be she or they.
         shared += pair.source in translations
         assert translations.setdefault(pair.source, pair.target) == pair.target
     assert shared > 10
@@ -139,9 +157,8 @@ def test_lengths_are_bounded_and_spread(pairs: list[Pair], side: str) -> None:
     lengths = [len(getattr(pair, side).split()) for pair in pairs]
     assert min(lengths) >= 3
     assert max(lengths) <= 40
-    assert 11.5 < sum(lengths) / len(lengths) < 14.5
-    assert 0.07 < sum(length > 25 for length in lengths) / len(lengths) < 0.13
-    assert all(lengths.count(length) > 40 for length in range(4, 31))
+    assert 7 < sum(lengths) / len(lengths) < 10
+    assert all(lengths.count(length) > 25 for length in range(4, 18))
 
 
 def test_held_out_triples_occur_in_no_other_split(corpus: Corpus) -> None:
@@ -155,7 +172,7 @@ def test_held_out_triples_occur_in_no_other_split(corpus: Corpus) -> None:
 def test_triples_name_what_the_sentence_says() -> None:
     """Every noun of a triple stands in the German sentence, in one of its forms."""
     nouns = {noun.lemma: {noun.lemma, noun.plural, f"{noun.plural}n"} for noun in lexicon.NOUNS}
-    for pair in generate(0, 2_000, 0, 0)["train"]:
+    for pair in filter(is_careful, generate(0, 1_000, 0, 0)["train"]):
         for subject, _, thing in pair.triples:
             for lemma in (subject, thing):
                 assert lemma not in nouns or nouns[lemma] & set(words(pair.source)), pair
@@ -171,13 +188,15 @@ def test_every_word_held_out_occurs_in_training(corpus: Corpus) -> None:
 
 def test_every_lemma_is_used(corpus: Corpus) -> None:
     used = {word for pair in corpus["train"] for word in words(pair.source)}
-    assert [noun.lemma for noun in lexicon.NOUNS if noun.lemma not in used] == []
+    assert [noun.lemma for noun in lexicon.NOUNS if not used & {noun.lemma, noun.plural}] == []
     assert [name.lemma for name in lexicon.NAMES if name.lemma not in used] == []
     endings = ("", "e", "en", "er", "es", "em")
     unused = [word.stem for word in lexicon.ADJECTIVES if all(word.stem + end not in used for end in endings)]
     assert unused == []
     verbs = (*lexicon.ACTIVITIES, *lexicon.DEEDS, *lexicon.FAVORS, *lexicon.WHEREABOUTS, *lexicon.OPINIONS)
-    assert [verb.lemma for verb in verbs if verb.participle.split()[-1] not in used and not verb.state] == []
+    assert [
+        verb.lemma for verb in verbs if verb.participle.split()[-1] not in used and "state" not in verb.traits
+    ] == []
     assert len(lexicon.NOUNS) >= 150
     assert len({verb.lemma for verb in verbs}) >= 80
 
@@ -244,7 +263,7 @@ def test_noun_phrases_agree(pairs: list[Pair]) -> None:
     nouns = read_nouns()
     cells_seen: Counter[Cell] = Counter()
     checked = 0
-    for pair in pairs[:12_000]:
+    for pair in pairs:
         for before, determiner, adjectives, noun in noun_phrases(pair.source, determiners):
             if noun not in nouns:
                 continue
@@ -258,8 +277,8 @@ def test_noun_phrases_agree(pairs: list[Pair]) -> None:
             checked += 1
             if len(cells) == 1:
                 cells_seen.update(cells)
-    assert checked > 8_000
-    assert sum(cells_seen.values()) > 3_000
+    assert checked > 5_000
+    assert sum(cells_seen.values()) > 2_000
     assert {cell for cell, count in cells_seen.items() if count > 5} >= {
         ("nominative", "masculine"),
         ("accusative", "masculine"),
@@ -313,17 +332,17 @@ def test_verbs_agree_with_their_subjects(pairs: list[Pair]) -> None:
         if first in persons and second in forms:
             assert persons[first] in forms[second], pair.source
             checked[first] += 1
-        opening = r"(Der|Dieser|Jeder|Die|Diese|Alle) (?:[a-zäöüß]+ ){0,2}([A-ZÄÖÜ]\w+) (\w+) (\w+)"
+        opening = r"(Der|Dieser|Die|Diese) (?:[a-zäöüß]+ ){0,2}([A-ZÄÖÜ]\w+) (\w+) (\w+)"
         phrase = re.match(opening, pair.source)
         if phrase is None or phrase[3] not in forms or phrase[2] not in nouns:
             continue
         if phrase[4] in SUBJECTS:
             continue  # The phrase in front is the object.
         kinds = {kind for case, kind in nouns[phrase[2]] if case == "nominative"}
-        if phrase[1] in ("Der", "Dieser", "Jeder") and "masculine" in kinds:
+        if phrase[1] in ("Der", "Dieser") and "masculine" in kinds:
             assert "er" in forms[phrase[3]], pair.source
             checked["singular"] += 1
-        if phrase[1] in ("Die", "Diese", "Alle") and kinds == {"plural"}:
+        if phrase[1] in ("Die", "Diese") and kinds == {"plural"}:
             assert "plural" in forms[phrase[3]], pair.source
             checked["plural"] += 1
     assert all(checked[kind] > 40 for kind in (*persons, "singular", "plural")), checked
@@ -346,7 +365,7 @@ def test_subordinate_clauses_end_in_a_finite_verb(pairs: list[Pair]) -> None:
 
 def test_a_and_an(pairs: list[Pair]) -> None:
     following = Counter(found for pair in pairs for found in re.findall(r"\b([Aa]n?) ([a-z]+)", pair.target))
-    assert sum(following.values()) > 5_000
+    assert sum(following.values()) > 3_000
     for article, word in following:
         vowel = (word[0] in "aeiou" and not word.startswith("university")) or word in ("hour", "honest")
         assert (article.lower() == "an") == vowel, (article, word)
@@ -370,7 +389,7 @@ def test_english_verbs_agree_with_their_subjects(pairs: list[Pair]) -> None:
             assert verb != "was" or subject == "I", pair.target
             checked["other"] += verb in bases
     assert checked["third"] > 200
-    assert checked["other"] > 100
+    assert checked["other"] > 40
 
 
 def test_english_verb_forms_after_auxiliaries(pairs: list[Pair]) -> None:
@@ -386,8 +405,8 @@ def test_english_verb_forms_after_auxiliaries(pairs: list[Pair]) -> None:
                 column = "participle" if auxiliary in ("have", "has", "had") else "base"
                 assert forms[verb][column] == verb, pair.target
                 checked[column] += 1
-    assert checked["participle"] > 500
-    assert checked["base"] > 500
+    assert checked["participle"] > 100
+    assert checked["base"] > 200
 
 
 def test_sentences_are_written_as_they_should_be(pairs: list[Pair]) -> None:
@@ -404,3 +423,95 @@ def test_german_commas_stand_before_subordinate_clauses(pairs: list[Pair]) -> No
     assert not re.search(
         r"(?<!und)(?<!aber)(?<!denn)(?<!er)(?<![,.?]) (?:weil|dass|obwohl|bevor|nachdem|sobald) ", text
     )
+
+
+# What readers found amiss once, see docs/grammar.md
+
+PAST = re.compile(r"\b(?:yesterday|last (?:week|year|month|summer|Sunday)|this morning|\w+ \w+ ago)\b", re.I)
+HABITUAL = re.compile(r"\b(?:every \w+|on \w+days|often|sometimes|rarely|never|usually)\b", re.I)
+# The order of English adjectives: what one thinks of it, its size, its age or state, its color.
+ADJECTIVE_ORDER = (
+    ("beautiful", "ugly", "expensive", "cheap", "good", "interesting", "boring", "important", "delicious"),
+    ("big", "small", "heavy", "long", "short"),
+    ("old", "new", "young", "fresh", "broken", "dirty", "modern", "empty"),
+    ("red", "blue", "green", "yellow", "white", "black", "brown"),
+)
+
+
+def test_the_perfect_of_a_past_time_is_the_simple_past(pairs: list[Pair]) -> None:
+    """`Gestern hat sie geschrieben` is common, and `wrote`; only `schon` and `gerade` make a present perfect."""
+    perfects = 0
+    for pair in pairs:
+        finite = re.search(r"\b(?:hat|habe|hast|haben|ist|bin|bist|sind)\b", pair.source, re.I)
+        perfects += bool(PAST.search(pair.target) and finite)
+        for found in re.findall(r"\b[Hh](?:as|ave)\b(?! to\b)", pair.target):
+            assert re.search(r"\b(?:already|just)\b", pair.target), (found, pair)
+            assert not PAST.search(pair.target), pair
+    assert perfects > 0.05 * len(pairs)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        r"(?<!not )\bknow whether|\b(?:knows|knew) whether",
+        r"\bcould\b(?! not)",
+        r"(?<![Ww]hen )\bit (?:rains|snows|rained|snowed)\b",
+        r"\b(?:know|believ|need|lov|trust|remember|understand|see)ing\b",
+        r"\bread(?:s|ing)? [^,]*\bloudly",
+        r"\bimmediately (?:before|after)\b",
+        r"\bdreams? of\b|\bcalmly\b",
+        r"\bwhether\b.*\bnot\b.*\bnot\b",
+        r"\b(?:all|every) (?!day|morning|evening)",
+    ],
+)
+def test_what_english_does_not_say(pairs: list[Pair], fault: str) -> None:
+    assert [pair.target for pair in pairs if re.search(fault, pair.target)] == []
+
+
+def test_whether_follows_what_is_asked_or_not_known(pairs: list[Pair]) -> None:
+    before = Counter(
+        found for pair in pairs for found in re.findall(r"(not know|asked) whether", pair.target)
+    )
+    assert before.keys() == {"not know", "asked"}
+    assert sum(before.values()) == sum(" whether " in pair.target for pair in pairs)
+
+
+def test_a_habit_is_no_progressive_and_the_present_is_one(pairs: list[Pair]) -> None:
+    progressive = re.compile(r"\b(?:am|is|are) (?:not )?\w+ing\b")
+    simple = [pair for pair in pairs if HABITUAL.search(pair.target)]
+    assert len(simple) > 500
+    assert [pair.target for pair in simple if progressive.search(pair.target)] == []
+    assert sum(bool(progressive.search(pair.target)) for pair in pairs) > 0.15 * len(pairs)
+
+
+def test_forms_in_ing() -> None:
+    doubled = "run running,sit sitting,swim swimming,put putting,plan planning,begin beginning,get getting"
+    plain = "read reading,visit visiting,play playing,wear wearing,open opening,write writing,lie lying,see seeing"
+    for base, form in (entry.split() for entry in f"{doubled},{plain}".split(",")):
+        assert english_words.add_ing(base) == form
+
+
+def test_only_reading_to_someone_is_aloud(pairs: list[Pair]) -> None:
+    aloud = [pair for pair in pairs if " aloud" in pair.target]
+    assert len(aloud) > 50
+    for pair in aloud:
+        assert re.search(r"\bvor(?:ge|zu)?l[aei]|\b[Ll](?:as|ies|es).*\bvor\b", pair.source), pair
+
+
+def test_adjectives_stand_in_their_order(pairs: list[Pair]) -> None:
+    rank = {adjective: place for place, group in enumerate(ADJECTIVE_ORDER) for adjective in group}
+    checked = 0
+    for pair in pairs:
+        for first, second in pairwise(words(pair.target)):
+            if first in rank and second in rank:
+                assert rank[first] < rank[second], pair.target
+                checked += 1
+    assert checked > 50
+
+
+def test_german_adverbs_stand_before_the_object(pairs: list[Pair]) -> None:
+    adverb = "(?:schnell|langsam|leise|vorsichtig|oft|manchmal|selten|nie|meistens)"
+    thing = r"(?:das|einen|ein|eine) [A-ZÄÖÜ]\w+"
+    opening = r"^(?:Ich|Du|Er|Wir|Anna|Paul|Peter|Maria|Julia|Daniel) \w+"
+    assert [pair.source for pair in pairs if re.search(f"{opening} {thing} {adverb}\\b", pair.source)] == []
+    assert sum(bool(re.search(f"{opening} {adverb} {thing}", pair.source)) for pair in pairs) > 10

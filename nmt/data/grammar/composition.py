@@ -1,7 +1,6 @@
 """Random clauses: a verb, and phrases that can go with it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from nmt.data.grammar import lexicon
 from nmt.data.grammar.chance import Chance
@@ -24,13 +23,13 @@ from nmt.data.grammar.meaning import (
     Triple,
     head_lemma,
     heads,
+    own_triples,
 )
-from nmt.data.grammar.phrases import ANYONE, Phrasing, owner_of
-from nmt.data.grammar.selection import CASES, OBJECT_KINDS, VERBS, kind_of, suits, verbs_of, verbs_of_people
+from nmt.data.grammar.phrases import PERSON_NAMES, Phrasing, owner_of
+from nmt.data.grammar.selection import CASES, PEOPLE, VERBS, kind_of, suits
 
-OBJECT_PRONOUNS = {"accusative": (ME, YOU, HE, WE), "dative": (ME, YOU, HE, WE, THEY)}
+OBJECT_PRONOUNS = {"acc": (ME, YOU, HE, WE), "dat": (ME, YOU, HE, WE, THEY)}
 TRIES = 60
-CORE_TRIES = 12
 
 
 class NoClause(Exception):
@@ -48,138 +47,115 @@ class Composer:
     def clause(
         self,
         tense: Tense,
-        richness: float,
+        richness: float = 0.3,
         subject: Phrase | None = None,
-        verbs: tuple[Verb, ...] | None = None,
+        verbs: tuple[Verb, ...] = VERBS,
+        habit: bool = False,
         filled: tuple[str, NounPhrase] | None = None,
     ) -> Clause:
         """A clause in a tense; `subject` or a complement (`filled`: its kind and phrase) may be given."""
         for _ in range(TRIES):
-            verb = self.verb(subject, verbs)
-            if verb.state and tense not in (Tense.PRESENT, Tense.PAST):
+            verb = self.chance.choose(verbs)
+            if not verb.suits(tense.value) or (habit and "daily" not in verb.traits):
                 continue
-            if subject is not None and not suits(verb, subject):
-                continue
-            clause = self.core(verb, tense, richness, subject, filled)
+            who = subject if subject is not None else self.subject(verb, richness)
+            if not suits(verb, who) or (who == YOU and tense is Tense.PAST):
+                continue  # People say "you" in the perfect.
+            clause = self.core(verb, tense, richness, who, habit, filled)
             if clause is not None:
                 return clause
         raise NoClause
-
-    def verb(self, subject: Phrase | None, verbs: tuple[Verb, ...] | None) -> Verb:
-        """A verb for a subject, or any of those given."""
-        if verbs:
-            return self.chance.choose(verbs)
-        if subject is None:
-            return self.chance.choose(self.chance.weigh(VERBS))
-        head = next(heads(subject))
-        if isinstance(head, Pronoun):
-            return self.chance.choose(verbs_of_people())
-        options = verbs_of(head.noun if isinstance(head, NounPhrase) else head)
-        if not options:
-            raise NoClause
-        return self.chance.choose(options)
 
     def core(
         self,
         verb: Verb,
         tense: Tense,
         richness: float,
-        subject: Phrase | None,
+        subject: Phrase,
+        habit: bool,
         filled: tuple[str, NounPhrase] | None,
     ) -> Clause | None:
-        """A verb with a subject and complements whose triples are accepted, if there are any."""
-        for _ in range(1 if subject is not None and filled is not None else CORE_TRIES):
-            who = subject if subject is not None else self.subject(verb, richness)
-            if who == YOU and tense is Tense.PAST:
-                continue  # People say it in the perfect.
-            parts: dict[str, Phrase] = {}
-            for complement in verb.complements:
-                kind = kind_of(complement)
-                given = filled is not None and filled[0] == kind
-                parts[kind] = filled[1] if filled and given else self.filler(complement, who, richness)
-            if self.allowed(verb, who, parts):
-                governed = self.governed(verb, parts, richness)
-                return Clause(
-                    who, verb, tense, object=parts.get("acc"), recipient=parts.get("dat"), governed=governed
-                )
-        return None
-
-    def allowed(self, verb: Verb, subject: Phrase, parts: dict[str, Phrase]) -> bool:
-        """Whether nothing is mentioned twice and all triples are accepted."""
-        subjects = [head_lemma(head) for head in heads(subject)]
-        mentioned = subjects + [head_lemma(head) for phrase in parts.values() for head in heads(phrase)]
-        if len(set(mentioned)) < len(mentioned):
-            return False
-        things = [head_lemma(head) for kind in OBJECT_KINDS if kind in parts for head in heads(parts[kind])]
-        return all(self.accepts((who, verb.lemma, thing)) for thing in things for who in subjects)
-
-    def governed(self, verb: Verb, parts: dict[str, Phrase], richness: float) -> Prepositional | None:
-        """The complement with a preposition, if the verb has one."""
+        """A verb with a subject and complements, if nothing is mentioned twice and all triples are accepted."""
+        parts: dict[str, Phrase] = {}
+        governed: Prepositional | None = None
         for complement in verb.complements:
             kind = kind_of(complement)
-            phrase = parts[kind]
+            if filled is not None and filled[0] == kind:
+                thing: Phrase = filled[1]
+            else:
+                thing = self.filler(verb, complement, subject, richness, habit)
+            parts[kind] = thing
             if kind in ("to", "at"):
-                head = phrase.noun if isinstance(phrase, NounPhrase) else phrase
+                head = thing.noun if isinstance(thing, NounPhrase) else thing
                 assert isinstance(head, Noun | Name)
-                return self.phrasing.place(head, richness, whither=kind == "to")
-            if complement.prepositions:
+                governed = self.phrasing.place(head, richness, whither=kind == "to")
+            elif complement.prepositions:
                 german, english = self.chance.choose(complement.prepositions)
-                return Prepositional(german, CASES[complement.kind], english, phrase)
-        return None
+                governed = Prepositional(german, CASES[complement.kind], english, thing)
+        ongoing = tense is Tense.PRESENT and not habit and verb.traits.isdisjoint(("state", "simple"))
+        clause = Clause(
+            subject,
+            verb,
+            tense,
+            ongoing,
+            object=parts.get("acc"),
+            recipient=parts.get("dat"),
+            governed=governed,
+        )
+        mentioned = [head_lemma(head) for phrase in (subject, *parts.values()) for head in heads(phrase)]
+        alone = len(set(mentioned)) == len(mentioned)
+        return clause if alone and all(self.accepts(triple) for triple in own_triples(clause)) else None
 
     def subject(self, verb: Verb, richness: float) -> Phrase:
         """A subject that the verb can be said of."""
         chance = self.chance
-        if not {"person", "adult"}.isdisjoint(verb.subject_classes):
-            if chance.happens(0.22):
+        if not PEOPLE.isdisjoint(verb.subject_classes):
+            if chance.happens(0.25):
                 return chance.choose((ME, YOU, HE, SHE, WE, THEY))
-            if chance.happens(0.12):
-                return self.pair(richness)
+            if chance.happens(0.15):
+                return chance.choose(PERSON_NAMES)
+            if chance.happens(0.06):
+                first, second = chance.choose(PERSON_NAMES), chance.choose(PERSON_NAMES)
+                return Together((first, ME if first is second else second))
         noun = chance.choose(verb.subjects)
-        known = isinstance(noun, Noun) and "person" not in noun.classes
-        phrase = self.phrasing.dress(noun, richness, known=known)
-        if isinstance(phrase, NounPhrase) and not known and counts_one(phrase) and chance.happens(0.06):
-            return replace(phrase, determiner=chance.choose((Determiner.EVERY, Determiner.NO)))
-        return phrase
+        known = "person" not in noun.classes or chance.happens(0.85)
+        return self.phrasing.dress(noun, richness, known=known)
 
-    def pair(self, richness: float) -> Together:
-        """Two people, or someone and I."""
-        first = self.chance.choose(ANYONE)
-        dressed = self.phrasing.dress(first, richness / 2, known=True)
-        if self.chance.happens(0.25):
-            return Together((dressed, ME))
-        second = self.chance.choose([other for other in ANYONE if other is not first])
-        return Together((dressed, self.phrasing.dress(second, richness / 2, known=True)))
+    def filler(
+        self, verb: Verb, complement: lexicon.Complement, subject: Phrase, richness: float, habit: bool
+    ) -> Phrase:
+        """A phrase for a complement of a verb."""
+        fillers = complement.fillers
+        if isinstance(subject, NounPhrase) and "young" in subject.noun.classes:
+            fillers = tuple(noun for noun in fillers if "offspring" not in noun.classes)
+        noun = self.chance.choose(fillers)
+        kind, person = kind_of(complement), "person" in noun.classes
+        if kind in OBJECT_PRONOUNS and person and self.chance.happens(0.2):
+            return self.object_pronoun(kind, subject)
+        owner = None if "making" in verb.traits else owner_of(subject)
+        if owner is None and not person:
+            owner = Determiner.THE
+        several = None
+        if "clothing" in noun.classes:  # One wears one at a time.
+            several = isinstance(subject, Together) or getattr(subject, "plural", False)
+        elif kind == "located" or "room" in noun.classes:
+            several = False
+        if verb.traits.issuperset(("making", "lasting")):
+            richness = 0.0  # What is being made is like nothing yet.
+        known = kind == "located" or habit or "room" in noun.classes or (person and kind == "dat")
+        known = known or ("daily" not in verb.traits and isinstance(noun, Noun) and noun.plural is None)
+        any_amount = habit or verb.traits.issuperset(("making", "daily"))
+        return self.phrasing.dress(noun, richness, owner, known, several, any_amount)
 
-    def filler(self, complement: lexicon.Complement, subject: Phrase, richness: float) -> Phrase:
-        """A phrase for a complement."""
-        chance = self.chance
-        noun = chance.choose(complement.fillers)
-        owner = owner_of(subject)
-        kind = kind_of(complement)
-        if kind in CASES and "person" in noun.classes and chance.happens(0.15):
-            return self.object_pronoun(CASES[kind], subject)
-        phrase = self.phrasing.dress(
-            noun, richness, owner, known=kind == "located" or (kind == "dat" and chance.happens(0.7))
-        )
-        if kind == "acc" and chance.happens(0.06):
-            other = chance.choose(complement.fillers)
-            if other is not noun:
-                return Together((phrase, self.phrasing.dress(other, richness / 2, owner)))
-        return phrase
-
-    def object_pronoun(self, case: str, subject: Phrase) -> Pronoun:
+    def object_pronoun(self, kind: str, subject: Phrase) -> Pronoun:
         """A pronoun for someone who is not among those in the subject."""
-        first_person = any(isinstance(head, Pronoun) and head.person == 1 for head in heads(subject))
-        taken = {head.lemma for head in heads(subject) if isinstance(head, Pronoun)}
-        options = [
-            pronoun
-            for pronoun in OBJECT_PRONOUNS[case]
-            if pronoun.lemma not in taken and not (first_person and pronoun.person == 1)
-        ]
-        return self.chance.choose(options)
-
-
-def counts_one(phrase: NounPhrase) -> bool:
-    """Whether `every` or `no` could take the place of `the`."""
-    return phrase.determiner is Determiner.THE and not phrase.plural and phrase.owner is None
+        pronouns = [head for head in heads(subject) if isinstance(head, Pronoun)]
+        taken = {pronoun.lemma for pronoun in pronouns}
+        first_person = any(pronoun.person == 1 for pronoun in pronouns)
+        return self.chance.choose(
+            [
+                pronoun
+                for pronoun in OBJECT_PRONOUNS[kind]
+                if pronoun.lemma not in taken and not (first_person and pronoun.person == 1)
+            ]
+        )

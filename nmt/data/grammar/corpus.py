@@ -1,7 +1,7 @@
 """The built-in corpus: German and English sentence pairs, whose held-out triples are new to training."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zlib import crc32
 
 from nmt.data.grammar import english, german
@@ -15,6 +15,9 @@ TRAIN_SHARE, VALIDATION_SHARE = 70, 15
 MIN_WORDS, MAX_WORDS = 3, 40
 # How often a held-out sentence is sought whose every word is known from training.
 TRIES = 200
+# How German training sentences are typed; what is held out, and all English, is written with care.
+STOPLESS = 0.12
+TYPED: tuple[tuple[float, Callable[[str], str]], ...] = ((0.8, str), (0.1, str.lower), (0.1, str.upper))
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,8 @@ def generate(
 ) -> dict[str, list[Pair]]:
     """Generate the corpus: a pure function of its arguments.
 
-    No sentence occurs twice in either language. Every held-out pair has a triple, and none of its triples
+    No sentence occurs twice in either language, and a share of the German training sentences is typed
+    without care, so that a model learns to read them. Every held-out pair has a triple, and none of its triples
     occurs in another split; its words all occur in training, as far as a small `num_train` allows.
     """
     seen: set[str] = set()
@@ -42,7 +46,16 @@ def generate(
         known.update(word_forms(pair))
     for split, num_pairs in (("validation", num_validation), ("test", num_test)):
         corpus[split] = [writers[split].pair_of_known_words(known) for _ in range(num_pairs)]
+    chance = Chance(f"{seed} typing")
+    corpus["train"] = [replace(pair, source=typed(pair.source, chance)) for pair in corpus["train"]]
     return corpus
+
+
+def typed(sentence: str, chance: Chance) -> str:
+    """A sentence as people type it: some leave out the full stop, write small letters alone or capitals alone."""
+    if chance.happens(STOPLESS):
+        sentence = sentence.removesuffix(".")
+    return chance.weigh(TYPED)(sentence)
 
 
 class PairWriter:

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from nmt.data.grammar import lexicon
-from nmt.data.grammar.agreement import has_relative
 from nmt.data.grammar.composition import NoClause
 from nmt.data.grammar.elaboration import Elaborator
 from nmt.data.grammar.lexicon import BE, BECOME, NOUNS, Name, Noun
@@ -17,31 +15,14 @@ from nmt.data.grammar.meaning import (
     Statement,
     Tense,
 )
-from nmt.data.grammar.phrases import ANYONE, states_for
+from nmt.data.grammar.phrases import ANYONE, adjectives_for, predicates_for
 
-DESCRIBED = tuple(noun for noun in NOUNS if states_for(noun) and noun.plural is not None)
+DESCRIBED = tuple(noun for noun in NOUNS if predicates_for(noun) and noun.plural is not None)
 OCCUPATIONS = tuple(noun for noun in NOUNS if "work" in noun.classes)
 # What there is in a place of each class.
-FOUND_IN = {
-    "settlement": "building",
-    "room": "furniture",
-    "nature": "animal",
-    "outside": "plant",
-    "shop": "food",
-}
+FOUND_IN = {"settlement": "building", "park": "plant", "nap": "furniture"}
 CONTAINERS = tuple(noun for noun in NOUNS if noun.where is not None and not noun.classes.isdisjoint(FOUND_IN))
-COMPARABLE = (
-    "person",
-    "animal",
-    "clothing",
-    "vehicle",
-    "building",
-    "furniture",
-    "text",
-    "fruit",
-    "device",
-    "topic",
-)
+COMPARABLE = ("kin", "vehicle", "landmark", "furniture", "fruit", "show", "settlement", "pet")
 
 
 class Describer:
@@ -61,42 +42,46 @@ class Describer:
         """`Das Haus ist alt.`"""
         noun = self.chance.choose(DESCRIBED)
         subject = self.clauses.phrasing.dress(noun, 0.0, known=True)
-        phrase = self.clauses.with_relative(plain(subject), tense, 0.25)
-        clause = Clause(phrase, BE, tense, predicate=self.chance.choose(states_for(noun)))
+        options = [each for each in predicates_for(noun) if each.rank < 4]
+        if not options:
+            raise NoClause
+        clause = Clause(plain(subject), BE, tense, predicate=self.chance.choose(options))
         if self.chance.happens(0.15):
             return replace(clause, negated=True)
-        if self.chance.happens(0.15):
-            return replace(clause, frequency=self.chance.choose(lexicon.FREQUENCIES))
-        return clause
+        return self.clauses.with_relatives(clause, 0.6)
 
     def comparison(self, tense: Tense) -> Clause:
         """`Das Haus ist größer als die Kirche.`"""
         noun = self.chance.choose(DESCRIBED)
-        adjectives = [adjective for adjective in states_for(noun) if adjective.comparative]
+        adjectives = [adjective for adjective in predicates_for(noun) if adjective.comparative]
         if not adjectives:
             raise NoClause
         adjective = self.chance.choose(adjectives)
-        others = [other for other in DESCRIBED if alike(noun, other) and adjective in states_for(other)]
+        others = [other for other in DESCRIBED if alike(noun, other) and adjective in predicates_for(other)]
         if not others:
             raise NoClause
         dress = self.clauses.phrasing.dress
-        subject = dress(noun, 0.0, known=True)
-        standard = dress(self.chance.choose(others), 0.0, known=True)
+        subject = dress(noun, 0.0, known=True, several=False)
+        standard = dress(self.chance.choose(others), 0.0, known=True, several=False)
         return Clause(plain(subject), BE, tense, predicate=Comparison(adjective, plain(standard)))
 
     def occupation(self, tense: Tense) -> Clause:
         """`Anna ist Lehrerin`, `Anna will Lehrerin werden`."""
         work = self.chance.choose(OCCUPATIONS)
         gender = "male" if "male" in work.classes else "female"
-        person = self.chance.choose(
-            [each for each in ANYONE if gender in each.classes and "work" not in each.classes]
-        )
+        becoming = self.chance.happens(0.4)
+        people = [each for each in ANYONE if gender in each.classes and "kin" in each.classes]
+        if becoming:
+            people = [each for each in people if "young" in each.classes]
+        names = [each for each in ANYONE if gender in each.classes and isinstance(each, Name)]
+        person = self.chance.choose([*people, *names])
         subject = singular(self.clauses.phrasing.dress(person, 0.0, known=True))
-        adjectives = self.clauses.phrasing.adjectives(work, 0.3)[:1]
+        praise = [each for each in adjectives_for(work) if not each.classes.isdisjoint(("work", "artist"))]
+        adjectives = (self.chance.choose(praise),) if self.chance.happens(0.3) else ()
         predicate = NounPhrase(work, Determiner.A if adjectives else Determiner.NONE, adjectives=adjectives)
-        if self.chance.happens(0.6):
+        if not becoming:
             return Clause(subject, BE, tense, predicate=predicate)
-        modal = Modal.WANT if tense is Tense.PRESENT else None
+        modal = Modal.WANT
         return Clause(subject, BECOME, tense, modal=modal, predicate=predicate)
 
     def existence(self) -> Existence:
@@ -104,16 +89,18 @@ class Describer:
         place = self.chance.choose(CONTAINERS)
         wanted = next(FOUND_IN[kind] for kind in FOUND_IN if kind in place.classes)
         things = [noun for noun in NOUNS if wanted in noun.classes and noun.plural is not None]
-        phrase = self.clauses.phrasing.dress(self.chance.choose(things), self.clauses.richness())
+        thing = self.chance.choose(things)
+        several = False if wanted == "furniture" else None
+        phrase = self.clauses.phrasing.dress(thing, self.clauses.richness(), several=several)
         assert isinstance(phrase, NounPhrase)
-        determiner = phrase.determiner
-        if determiner not in (Determiner.A, Determiner.NONE, Determiner.MANY, Determiner.SOME):
-            determiner = Determiner.MANY if phrase.plural else Determiner.A
+        determiner = Determiner.A
+        if phrase.plural:
+            determiner = Determiner.NONE if phrase.number else Determiner.MANY
         tense = self.chance.weigh(((3, Tense.PRESENT), (1, Tense.PAST)))
-        thing = replace(phrase, determiner=determiner, owner=None)
-        described = self.clauses.with_relative(thing, tense, 0.2)
-        where = self.clauses.phrasing.place(place, 0.5)
-        return Existence(described, tense, where, has_relative(described) or self.chance.happens(0.6))
+        found = replace(phrase, determiner=determiner, owner=None)
+        return Existence(
+            found, tense, self.clauses.phrasing.place(place, 0.3), place_first=self.chance.happens(0.6)
+        )
 
 
 def plain(phrase: NounPhrase | Name) -> NounPhrase | Name:

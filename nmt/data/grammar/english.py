@@ -2,7 +2,7 @@
 
 from nmt.data.grammar import english_words as words
 from nmt.data.grammar.agreement import is_person, person_and_number, says_no
-from nmt.data.grammar.lexicon import Adjective, Name
+from nmt.data.grammar.lexicon import RECENT_ADVERBS, Adjective, Name
 from nmt.data.grammar.meaning import (
     Clause,
     Comparison,
@@ -25,6 +25,8 @@ from nmt.data.grammar.meaning import (
 from nmt.data.grammar.punctuation import COMMA, finish
 
 ASKED_WORDS = {Role.TIME: "when", Role.PLACE: "where", Role.REASON: "why", Role.DIRECTION: "where"}
+
+WITH_BE = {Modal.CAN: ("able", "to"), Modal.MAY: ("allowed", "to"), Modal.SHOULD: ("supposed", "to")}
 
 
 def sentence(meaning: Sentence) -> str:
@@ -91,12 +93,10 @@ def existence(thing: Phrase, tense: Tense, place: Prepositional | None, place_fi
 
 
 def main_clause(clause: Clause, skipped: tuple[Role, ...] = ()) -> list[str]:
-    """A clause in the order of a statement; a time, place or comment stays in front, an object does not."""
+    """A clause in the order of a statement; a time or comment stays in front, a place or object does not."""
     lead: list[str] = []
     if clause.front is Role.TIME and clause.time is not None:
         lead, skipped = clause.time.english.split(), (*skipped, Role.TIME)
-    elif clause.front is Role.PLACE and clause.place is not None:
-        lead, skipped = prepositional(clause.place), (*skipped, Role.PLACE)
     elif clause.front is Role.COMMENT and clause.comment is not None:
         lead = clause.comment.english.split()
     subject = [] if Role.SUBJECT in skipped else phrase(clause.subject, subject=True)
@@ -112,6 +112,8 @@ def verb_group(clause: Clause, inverted: bool) -> tuple[list[str], list[str]]:
     """
     person, plural = person_and_number(clause.subject)
     english, tense = clause.verb.english, clause.tense
+    if tense is Tense.PERFECT and clause.frequency not in RECENT_ADVERBS:
+        tense = Tense.PAST
     middle = ["not"] if clause.negated else []
     if clause.frequency is not None:
         middle += clause.frequency.english.split()
@@ -121,13 +123,12 @@ def verb_group(clause: Clause, inverted: bool) -> tuple[list[str], list[str]]:
             if middle[:1] == ["not"] and not inverted:
                 return ["cannot"], [*middle[1:], english.base]
             return ["can"], [*middle, english.base]
-        case Modal.CAN, _:
+        case Modal.CAN, _ if clause.negated:
             return ["could"], [*middle, english.base]
         case Modal.WOULD_LIKE, _:
             return ["would"], [*middle, "like", "to", english.base]
-        case (Modal.MAY | Modal.SHOULD) as modal, _:
-            participle = "allowed" if modal is Modal.MAY else "supposed"
-            return [words.be(tense, person, plural)], [*middle, participle, "to", english.base]
+        case (Modal.CAN | Modal.MAY | Modal.SHOULD) as modal, _:
+            return [words.be(tense, person, plural)], [*middle, *WITH_BE[modal], english.base]
         case (Modal.MUST | Modal.WANT) as modal, _:
             base, past = ("have", "had") if modal is Modal.MUST else ("want", "wanted")
             simple = past if tense is Tense.PAST else words.third_person(base, person, plural)
@@ -138,6 +139,8 @@ def verb_group(clause: Clause, inverted: bool) -> tuple[list[str], list[str]]:
             return [words.third_person("have", person, plural)], [*middle, english.participle]
         case None, Tense.PLUPERFECT:
             return ["had"], [*middle, english.participle]
+        case _ if clause.ongoing:
+            return [words.be(tense, person, plural)], [*middle, words.add_ing(english.base)]
         case _:
             base, simple = english.base, words.simple_form(clause.verb, tense, person, plural)
             after = []
@@ -151,9 +154,10 @@ def verb_group(clause: Clause, inverted: bool) -> tuple[list[str], list[str]]:
 
 def rest_of_clause(clause: Clause, skipped: tuple[Role, ...]) -> list[str]:
     """What follows the verb: objects, predicate, manner, complement, company, place, time, content."""
-    spoken = [*objects(clause, skipped), *predicate(clause)]
-    if clause.manner is not None:
-        spoken += clause.manner.english.split()
+    manner = [] if clause.manner is None else clause.manner.english.split()
+    done_to = [*objects(clause, skipped), *predicate(clause)]
+    with_preposition = clause.verb.english.preposition and clause.object is None
+    spoken = [*manner, *done_to] if with_preposition else [*done_to, *manner]
     if clause.governed is not None and clause.governed.english:
         spoken += prepositional(clause.governed)
     if clause.company is not None:
@@ -176,7 +180,7 @@ def objects(clause: Clause, skipped: tuple[Role, ...]) -> list[str]:
     recipient = object_words(clause.recipient, Role.RECIPIENT, clause, skipped)
     if clause.object is not None and clause.recipient is not None:
         both_here = Role.OBJECT not in skipped and Role.RECIPIENT not in skipped
-        return [*recipient, *thing] if both_here and not leading else [*thing, "to", *recipient]
+        return [*recipient, *thing] if both_here and not leading else [*thing, *tail, "to", *recipient]
     governed: list[str] = []
     if clause.governed is not None and not clause.governed.english:
         governed = object_words(clause.governed.phrase, Role.GOVERNED, clause, skipped)

@@ -1,5 +1,6 @@
 """English morphology: verbs, plurals, pronouns, articles."""
 
+import re
 from itertools import pairwise
 
 from nmt.data.grammar.lexicon import Noun, Verb, add_s
@@ -19,11 +20,8 @@ DETERMINERS = {
     Determiner.NONE: "",
     Determiner.THIS: "this",
     Determiner.NO: "no",
-    Determiner.EVERY: "every",
     Determiner.WHICH: "which",
-    Determiner.ALL: "all",
     Determiner.MANY: "many",
-    Determiner.SOME: "some",
     Determiner.THE: "the",
     Determiner.A: "a",
     Determiner.MY: "my",
@@ -91,6 +89,15 @@ def third_person(base: str, person: int, plural: bool) -> str:
     if person != 3 or plural:
         return base
     return "has" if base == "have" else add_s(base)
+
+
+def add_ing(base: str) -> str:
+    """The form in `-ing`: `running`, `writing`, `lying`."""
+    if base.endswith("ie"):
+        return base[:-2] + "ying"
+    if base in ("begin", "forget") or re.fullmatch("[^aeiou]*[aeiou][bdgmnpt]", base):
+        return base + base[-1] + "ing"
+    return base.removesuffix("e") + "ing" if not base.endswith("ee") else base + "ing"
 
 
 def simple_form(verb: Verb, tense: Tense, person: int, plural: bool) -> str:

@@ -125,14 +125,11 @@ def middle(clause: Clause, skipped: tuple[Role, ...]) -> list[str]:
     new: list[str] = []
     if clause.object is not None and is_new(clause.object, Role.OBJECT):
         new, thing = thing, []
+    manner = [] if clause.manner is None else [clause.manner.lemma]
     if clause.negated:
-        body = [*recipient, *thing, *time, *([] if says_no(clause.object) else ["nicht"])]
-    elif recipient:
-        body = [*time, *recipient, *often, *thing]
+        body = [*time, *recipient, *thing, *([] if says_no(clause.object) else ["nicht"])]
     else:
-        body = [*time, *thing, *often]
-    if clause.manner is not None:
-        body.append(clause.manner.lemma)
+        body = [*time, *recipient, *often, *manner, *thing]
     if clause.company is not None:
         body += prepositional(clause.company)
     if clause.place is not None and Role.PLACE not in skipped:

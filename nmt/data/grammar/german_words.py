@@ -55,11 +55,8 @@ dessen deren dessen deren""")
 
 DER_WORDS = {
     Determiner.THIS: "dies",
-    Determiner.EVERY: "jed",
     Determiner.WHICH: "welch",
-    Determiner.ALL: "all",
     Determiner.MANY: "viel",
-    Determiner.SOME: "einig",
 }
 EIN_WORDS = {
     Determiner.A: "ein",
@@ -70,7 +67,7 @@ EIN_WORDS = {
     Determiner.HER: "ihr",
     Determiner.OUR: "unser",
 }
-WITH_STRONG_ADJECTIVES = frozenset((Determiner.NONE, Determiner.MANY, Determiner.SOME))
+WITH_STRONG_ADJECTIVES = frozenset((Determiner.NONE, Determiner.MANY))
 CONTRACTIONS = {
     ("in", "dem"): "im",
     ("in", "das"): "ins",
@@ -196,7 +193,7 @@ def present(verb: Verb, person: int, plural: bool) -> str:
         return verb.infinitive
     if person == 1:
         stem = verb.infinitive.removesuffix("n").removesuffix("e")
-        return (stem[:-2] + "l" if stem.endswith("el") else stem) + "e"
+        return (stem[:-2] + "l" if verb.infinitive.endswith("eln") else stem) + "e"
     if person == 3:
         return verb.third
     stem = verb.third[:-1]

@@ -77,9 +77,16 @@ class Verb:
     clauses: tuple[str, ...]
     manners: tuple["Word", ...]
     places: tuple["Noun | Name", ...]
-    together: bool
-    state: bool
-    willed: bool
+    reasons: tuple["Adjective", ...]
+    traits: frozenset[str]
+
+    def suits(self, tense: str) -> bool:
+        """Whether the verb is used in a tense, `pluperfect` and the like."""
+        if "state" in self.traits:
+            return tense in ("present", "past")
+        if "unwilled" in self.traits and tense == "future":
+            return False
+        return "past" not in self.traits or tense not in ("present", "future")
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,9 +242,8 @@ def read_verb(columns: list[str]) -> Verb:
         clauses=tuple(clauses[0].split()) if clauses else (),
         manners=tuple(MANNERS[adverb] for adverb in extras.get("how", [])),
         places=tuple(place for place in members(extras.get("in", [])) if has_place(place)),
-        together="together" in extras,
-        state="state" in extras,
-        willed="state" not in extras and "unwilled" not in extras,
+        reasons=tuple(adjective for adjective in ADJECTIVES if adjective.lemma in extras.get("why", ())),
+        traits=frozenset(extras.get("is", ())),
     )
 
 
@@ -261,7 +267,8 @@ COMMENTS = words(modifiers.COMMENTS)
 RECENT_ADVERBS = words(modifiers.RECENT_ADVERBS)
 HABITS = words(modifiers.HABITS)
 PAST_TIMES = words(modifiers.PAST_TIMES)
-RECENT_TIMES = words(modifiers.RECENT_TIMES)
+LONG_AGO = words(modifiers.LONG_AGO)
+LATER = words(modifiers.LATER)
 COMING_TIMES = words(modifiers.COMING_TIMES)
 
 
@@ -276,4 +283,4 @@ FAVORS = verb_table(verbs.FAVORS)
 WHEREABOUTS = verb_table(verbs.WHEREABOUTS)
 OPINIONS = verb_table(verbs.OPINIONS)
 BE, BECOME = verb_table(verbs.COPULAS)
-RAIN, SNOW = verb_table(verbs.WEATHER)
+RAIN, SNOW, SHINE = verb_table(verbs.WEATHER)

@@ -18,11 +18,8 @@ class Determiner(Enum):
     A = "a"
     NO = "no"
     THIS = "this"
-    EVERY = "every"
     WHICH = "which"
-    ALL = "all"
     MANY = "many"
-    SOME = "some"
     MY = "my"
     YOUR = "your"
     HIS = "his"
@@ -30,7 +27,7 @@ class Determiner(Enum):
     OUR = "our"
 
 
-INDEFINITE = frozenset((Determiner.NONE, Determiner.A, Determiner.NO, Determiner.MANY, Determiner.SOME))
+INDEFINITE = frozenset((Determiner.NONE, Determiner.A, Determiner.NO, Determiner.MANY))
 
 
 class Role(Enum):
@@ -48,7 +45,7 @@ class Role(Enum):
 
 
 class Tense(Enum):
-    """A German tense; English renders each in one way only."""
+    """A German tense; English has a progressive of what is ongoing, and the past for most perfects."""
 
     PRESENT = "present"
     PAST = "past"
@@ -136,11 +133,16 @@ Predicate: TypeAlias = Adjective | Comparison | NounPhrase
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One verb and its parts. `front` stands before a German finite verb, `content` follows at the end."""
+    """One verb and its parts.
+
+    `front` stands before a German finite verb, `content` follows at the end. What is `ongoing` at the time
+    told of is a progressive in English.
+    """
 
     subject: Phrase
     verb: Verb
     tense: Tense
+    ongoing: bool = False
     modal: Modal | None = None
     negated: bool = False
     object: Phrase | None = None

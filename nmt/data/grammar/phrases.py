@@ -58,7 +58,7 @@ def pronoun_for(subject: Phrase) -> Pronoun | None:
         case Name():
             return HE if subject.gender == "masculine" else SHE
         case NounPhrase(noun, determiner, plural):
-            if "person" not in noun.classes or determiner in (Determiner.NO, Determiner.EVERY):
+            if "person" not in noun.classes or determiner is Determiner.NO:
                 return None
             if plural:
                 return THEY
@@ -67,24 +67,16 @@ def pronoun_for(subject: Phrase) -> Pronoun | None:
 
 @cache
 def adjectives_for(noun: Noun) -> tuple[Adjective, ...]:
-    """The adjectives that suit a noun; qualities of people suit all people."""
-    classes = set(noun.classes)
-    if "person" in classes:
-        classes |= {"trait", "state"}
-    return tuple(adjective for adjective in ADJECTIVES if not classes.isdisjoint(adjective.classes))
+    """The adjectives that stand before a noun."""
+    return tuple(adjective for adjective in ADJECTIVES if not noun.classes.isdisjoint(adjective.classes))
 
 
 @cache
-def states_for(noun: Noun | Name) -> tuple[Adjective, ...]:
+def predicates_for(noun: Noun | Name) -> tuple[Adjective, ...]:
     """The adjectives that can be said of a noun in a sentence (`der Mann ist müde`)."""
     if isinstance(noun, Noun) and "person" not in noun.classes:
         return adjectives_for(noun)
-    return PEOPLE_ADJECTIVES
-
-
-PEOPLE_ADJECTIVES = tuple(
-    adjective for adjective in ADJECTIVES if not adjective.classes.isdisjoint(("trait", "state"))
-)
+    return tuple(each for each in ADJECTIVES if not each.classes.isdisjoint(("trait", "character", "state")))
 
 
 class Phrasing:
@@ -94,61 +86,82 @@ class Phrasing:
         self.chance = chance
 
     def dress(
-        self, noun: Noun | Name, richness: float, owner: Determiner | None = None, known: bool = False
+        self,
+        noun: Noun | Name,
+        richness: float,
+        owner: Determiner | None = None,
+        known: bool = False,
+        several: bool | None = None,
+        any_amount: bool = False,
     ) -> NounPhrase | Name:
-        """A phrase around a noun; `owner` is a possessive it may take, `known` keeps it definite."""
+        """A phrase around a noun.
+
+        `owner` is a possessive it may take, `known` keeps it definite, `several` settles its number, and
+        `any_amount` lets it stand for its kind, where that can be said ("reads books").
+        """
         if isinstance(noun, Name):
             return noun
         chance = self.chance
-        plural = noun.plural is not None and "unique" not in noun.classes and chance.happens(0.22)
+        countable = noun.plural is not None and "unique" not in noun.classes
+        if several is None:
+            several = "many" in noun.classes or chance.happens(0.15)
+        plural = countable and several
+        if "language" in noun.classes:
+            return NounPhrase(noun, Determiner.NONE)
+        if any_amount and not noun.classes.isdisjoint(("food", "drink", "text", "music", "mail", "show")):
+            if countable or noun.plural is None:
+                return NounPhrase(noun, Determiner.NONE, countable)
+            return NounPhrase(noun, Determiner.A)
         determiner = self.determiner(noun, plural, owner, known)
         number = None
-        if plural and determiner is Determiner.NONE and chance.happens(0.5):
+        if plural and determiner is Determiner.NONE:
             number = chance.choose(NUMBERS)
         holder: NounPhrase | Name | None = None
-        if determiner is Determiner.THE and "own" in noun.classes and chance.happens(0.12 * richness + 0.04):
-            holder = self.holder(noun)
+        possessed = not noun.classes.isdisjoint(("person", "clothing"))
+        if determiner is Determiner.THE and "own" in noun.classes and not possessed and chance.happens(0.2):
+            holder = self.holder()
             if isinstance(holder, Name):
                 determiner = Determiner.NONE
-        adjectives = self.adjectives(noun, richness)
-        return NounPhrase(noun, determiner, plural, number, adjectives, holder)
+        return NounPhrase(noun, determiner, plural, number, self.adjectives(noun, richness), holder)
 
     def determiner(self, noun: Noun, plural: bool, owner: Determiner | None, known: bool) -> Determiner:
         """A determiner that suits the noun."""
         chance = self.chance
-        if "sun" in noun.classes:
-            return Determiner.THE
-        if "own" in noun.classes and chance.happens(0.93 if "kin" in noun.classes else 0.3):
-            if owner is not None and chance.happens(0.8):
+        person = "person" in noun.classes
+        if "own" in noun.classes and chance.happens(
+            1.0 if person else 0.8 if "clothing" in noun.classes else 0.35
+        ):
+            if owner is not None and (not person or chance.happens(0.8)):
                 return owner
             return chance.weigh(((3, Determiner.MY), (1, Determiner.OUR)))
-        if "kin" in noun.classes:
+        if (
+            known
+            or (plural and person)
+            or ("unique" in noun.classes and not noun.classes.isdisjoint(("sun", "person")))
+        ):
             return Determiner.THE
-        if known:
-            return chance.weigh(((8, Determiner.THE), (1, Determiner.THIS)))
         if noun.plural is None:
-            return chance.weigh(((5, Determiner.THE), (3, Determiner.NONE), (1, Determiner.THIS)))
+            return chance.weigh(((3, Determiner.THE), (3, Determiner.NONE)))
         if plural:
-            return chance.weigh(PLURAL_DETERMINERS)
-        return chance.weigh(((6, Determiner.THE), (3, Determiner.A), (1, Determiner.THIS)))
+            return chance.weigh(((5, Determiner.THE), (3, Determiner.NONE)))
+        if "person" in noun.classes:
+            return chance.weigh(((4, Determiner.THE), (1, Determiner.A)))
+        return chance.weigh(((6, Determiner.THE), (5, Determiner.A), (1, Determiner.THIS)))
 
-    def holder(self, noun: Noun) -> NounPhrase | Name | None:
-        """Someone to whom the noun belongs, as a genitive."""
-        if self.chance.happens(0.4):
+    def holder(self) -> NounPhrase | Name:
+        """Someone to whom a thing belongs, as a genitive."""
+        if self.chance.happens(0.5):
             return self.chance.choose(PERSON_NAMES)
         person = self.chance.choose(PEOPLE)
-        if person is noun:
-            return None
-        plural = "unique" not in person.classes and self.chance.happens(0.2)
-        return NounPhrase(person, Determiner.THE, plural)
+        return NounPhrase(person, Determiner.MY if "own" in person.classes else Determiner.THE)
 
     def adjectives(self, noun: Noun, richness: float) -> tuple[Adjective, ...]:
-        """None, one or two adjectives, two in the order of their ranks."""
+        """None, one or two adjectives, two in the order of their ranks, and only before things."""
         options = adjectives_for(noun)
-        if not options or not self.chance.happens(0.15 + 0.4 * richness):
+        if not options or not self.chance.happens(0.45 * richness):
             return ()
         first, second = self.chance.choose(options), self.chance.choose(options)
-        if first.rank == second.rank or not self.chance.happens(0.3):
+        if first.rank == second.rank or "person" in noun.classes or not self.chance.happens(0.3):
             return (first,)
         return (first, second) if first.rank < second.rank else (second, first)
 
@@ -160,16 +173,5 @@ class Phrasing:
         assert where is not None
         german, english = where
         case = "accusative" if whither and german != "zu" else "dative"
-        determiner = self.chance.weigh(((8, Determiner.THE), (1, Determiner.A), (1, Determiner.THIS)))
-        adjectives = self.adjectives(noun, richness / 2)
-        return Prepositional(german, case, english, NounPhrase(noun, determiner, adjectives=adjectives))
-
-
-PLURAL_DETERMINERS = (
-    (5.0, Determiner.THE),
-    (4.0, Determiner.NONE),
-    (1.0, Determiner.MANY),
-    (1.0, Determiner.SOME),
-    (0.7, Determiner.ALL),
-    (0.7, Determiner.THIS),
-)
+        adjectives = self.adjectives(noun, richness / 3)[:1]
+        return Prepositional(german, case, english, NounPhrase(noun, Determiner.THE, adjectives=adjectives))

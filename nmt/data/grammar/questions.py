@@ -6,6 +6,8 @@ from nmt.data.grammar.agreement import is_definite, is_human, shows_case
 from nmt.data.grammar.composition import NoClause
 from nmt.data.grammar.elaboration import Elaborator
 from nmt.data.grammar.meaning import (
+    ME,
+    WE,
     WHAT,
     WHO,
     Clause,
@@ -14,8 +16,10 @@ from nmt.data.grammar.meaning import (
     Question,
     Role,
     Tense,
+    heads,
     own_triples,
 )
+from nmt.data.grammar.selection import of_people
 
 
 class Questioner:
@@ -27,34 +31,41 @@ class Questioner:
 
     def question(self) -> Question:
         """A question for yes or no, for a person or thing, or for a time, place or reason."""
-        tense, richness = self.clauses.tense(), self.clauses.richness() / 2
+        tense = self.chance.weigh(((4, Tense.PRESENT), (4, Tense.PERFECT), (1, Tense.FUTURE)))
         kind = self.chance.weigh(
-            ((4, None), (2, Role.SUBJECT), (3, Role.OBJECT), (1, Role.TIME), (1, Role.REASON))
+            (
+                (4, None),
+                (2, Role.SUBJECT),
+                (3, Role.OBJECT),
+                (1, Role.TIME),
+                (1, Role.REASON),
+                (1, Role.PLACE),
+            )
         )
         if kind is Role.SUBJECT:
-            return Question(self.asking(self.clauses.clause(tense, richness, WHO), richness), kind)
-        core = self.clauses.clause(tense, richness)
-        if core.subject == WHO or not is_definite(core.subject):
+            return Question(self.asking(self.clauses.clause(tense, 0.3, WHO, of_people()), kind), kind)
+        clause = self.clauses.clause(tense, 0.3)
+        if not is_definite(clause.subject) or any(each in (ME, WE) for each in heads(clause.subject)):
             raise NoClause
         if kind is Role.OBJECT:
-            return self.question_of_object(core, richness)
-        clause = self.asking(core, richness)
-        if kind is Role.TIME and tense is Tense.PERFECT:
+            return self.question_of_object(clause)
+        if kind is Role.TIME and (clause.ongoing or "state" in clause.verb.traits):
             raise NoClause
-        if kind is Role.TIME:
-            clause = replace(clause, time=None, frequency=None)
-        if kind is None and self.chance.happens(0.3) and clause.place is not None:
-            return Question(replace(clause, place=None), Role.PLACE)
-        if kind is Role.REASON and clause.verb.state:
+        if kind is Role.REASON and tense is Tense.FUTURE:
             raise NoClause
-        return Question(clause, kind)
+        if kind is Role.PLACE and (not clause.verb.places or clause.governed):
+            raise NoClause
+        return Question(self.asking(clause, kind), kind)
 
-    def asking(self, clause: Clause, richness: float) -> Clause:
-        """A clause as questions have it: nothing put in front, nothing denied."""
-        clause = self.clauses.with_times(self.clauses.with_modal(clause), 0.3)
-        return self.clauses.with_surroundings(clause, richness)
+    def asking(self, clause: Clause, kind: Role | None) -> Clause:
+        """A clause as questions have it: nothing put in front, nothing denied, no time where it is asked for."""
+        if kind in (None, Role.SUBJECT, Role.OBJECT, Role.RECIPIENT):
+            clause = self.clauses.with_modal(clause, 0.2)
+        if kind is not Role.TIME:
+            clause = self.clauses.with_time(clause, 0.3)
+        return clause if kind is Role.PLACE else self.clauses.with_surroundings(clause, 0.2)
 
-    def question_of_object(self, core: Clause, richness: float) -> Question:
+    def question_of_object(self, core: Clause) -> Question:
         """`Wen`, `was`, `wem` or `welches Buch`, where the answer can be no subject."""
         if core.object is None and core.recipient is not None:
             core = replace(core, recipient=WHO)
@@ -62,7 +73,7 @@ class Questioner:
         elif isinstance(core.object, NounPhrase) and core.recipient is None:
             role = Role.OBJECT
             noun = core.object
-            if self.chance.happens(0.4):
+            if self.chance.happens(0.4) or not noun.noun.classes.isdisjoint(("room", "language")):
                 core = replace(core, object=WHO if is_human(noun) else WHAT)
                 if core.object == WHAT and not shows_case(core.subject) and not is_human(core.subject):
                     raise NoClause
@@ -76,4 +87,4 @@ class Questioner:
             raise NoClause
         if not all(self.clauses.accepts(triple) for triple in own_triples(core)):
             raise NoClause
-        return Question(self.asking(core, richness), role)
+        return Question(self.asking(core, role), role)

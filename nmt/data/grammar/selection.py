@@ -6,10 +6,10 @@ from nmt.data.grammar import lexicon
 from nmt.data.grammar.lexicon import Name, Noun, Verb
 from nmt.data.grammar.meaning import NounPhrase, Phrase, Pronoun, heads
 
-OBJECT_KINDS = ("acc", "dat", "governed")
 CASES = {"acc": "accusative", "dat": "dative"}
-VERBS = ((2.0, lexicon.ACTIVITIES), (5.0, lexicon.DEEDS), (1.8, lexicon.FAVORS), (2.2, lexicon.WHEREABOUTS))
-ALL_VERBS = tuple(verb for _, verbs in VERBS for verb in verbs)
+VERBS = (*lexicon.ACTIVITIES, *lexicon.DEEDS, *lexicon.FAVORS, *lexicon.WHEREABOUTS)
+# What a personal pronoun stands for.
+PEOPLE = frozenset(("person", "adult"))
 
 
 def kind_of(complement: lexicon.Complement) -> str:
@@ -20,35 +20,28 @@ def kind_of(complement: lexicon.Complement) -> str:
 
 
 @cache
-def verbs_of(subject: Noun | Name) -> tuple[Verb, ...]:
-    """The verbs that can be said of a noun."""
-    return tuple(verb for verb in ALL_VERBS if subject in verb.subjects)
-
-
-@cache
-def verbs_about(thing: Noun | Name, kind: str) -> tuple[Verb, ...]:
-    """The verbs that a noun can be the object of, by case or preposition (`governed`), or the place."""
-    if kind == "place":
-        return tuple(verb for verb in ALL_VERBS if thing in verb.places)
+def of_people(*traits: str) -> tuple[Verb, ...]:
+    """The verbs that can be said of anyone a pronoun stands for, and that have all of these traits."""
     return tuple(
-        verb
-        for verb in ALL_VERBS
-        if any(thing in complement.fillers for complement in verb.complements if kind_of(complement) == kind)
-        and (kind != "dat" or len(verb.complements) == 1)
+        verb for verb in VERBS if PEOPLE & set(verb.subject_classes) and verb.traits.issuperset(traits)
     )
 
 
 @cache
-def verbs_of_people() -> tuple[Verb, ...]:
-    """The verbs that can be said of anyone a pronoun stands for."""
-    return tuple(verb for verb in ALL_VERBS if not {"person", "adult"}.isdisjoint(verb.subject_classes))
+def making(thing: Noun | Name) -> tuple[Verb, ...]:
+    """The verbs by which a thing comes to be there."""
+    return tuple(
+        verb
+        for verb in of_people("making")
+        if any(kind_of(part) == "acc" and thing in part.fillers for part in verb.complements)
+    )
 
 
 def suits(verb: Verb, subject: Phrase) -> bool:
     """Whether a verb can be said of a subject."""
     for head in heads(subject):
         if isinstance(head, Pronoun):
-            if {"person", "adult", "weather"}.isdisjoint(verb.subject_classes):
+            if not PEOPLE & set(verb.subject_classes):
                 return False
         elif (head.noun if isinstance(head, NounPhrase) else head) not in verb.subjects:
             return False

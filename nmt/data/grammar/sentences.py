@@ -4,64 +4,72 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from nmt.data.grammar import lexicon
-from nmt.data.grammar.agreement import has_relative
+from nmt.data.grammar.agreement import has_relative, is_definite
 from nmt.data.grammar.chance import Chance
 from nmt.data.grammar.composition import NoClause
 from nmt.data.grammar.descriptions import Describer
-from nmt.data.grammar.elaboration import INNER_TENSES, Elaborator
-from nmt.data.grammar.lexicon import BE, CONJUNCTIONS, OPINIONS, RAIN, SNOW, WHEREABOUTS
+from nmt.data.grammar.elaboration import Elaborator
+from nmt.data.grammar.lexicon import BE, CONJUNCTIONS, OPINIONS, RAIN, SHINE, SNOW
 from nmt.data.grammar.meaning import (
     IT,
+    YOU,
     Clause,
     Compound,
     Content,
     Determiner,
-    Modal,
     NounPhrase,
     Phrase,
+    Pronoun,
     Role,
     Sentence,
     Statement,
     Tense,
     Triple,
+    head_lemma,
+    heads,
     own_triples,
 )
-from nmt.data.grammar.phrases import PEOPLE_ADJECTIVES, pronoun_for
+from nmt.data.grammar.phrases import pronoun_for
 from nmt.data.grammar.questions import Questioner
-from nmt.data.grammar.selection import OBJECT_KINDS, kind_of, verbs_of_people
+from nmt.data.grammar.selection import VERBS, of_people
 
-STATES = tuple(adjective for adjective in PEOPLE_ADJECTIVES if "state" in adjective.classes)
-GOING = tuple(
-    verb for verb in WHEREABOUTS if verb.lemma in ("gehen", "fahren", "laufen", "reisen", "fliegen")
-)
-ACTING = tuple(
-    verb
-    for verb in verbs_of_people()
-    if verb.willed and any(kind_of(part) in OBJECT_KINDS for part in verb.complements)
-)
+PRESENT, PAST, PERFECT, PLUPERFECT, FUTURE = Tense
+TENSES = ((4.0, PRESENT), (2.0, PAST), (5.0, PERFECT), (1.6, FUTURE))
+TOLD = ((1, PRESENT), (1, PAST))
+MOVING = ("gehen", "fahren", "laufen")
+GOING = tuple(verb for verb in VERBS if verb.lemma in MOVING[:2])
+DONE_THERE = tuple(verb for verb in of_people("daily") if verb.places and verb.complements)
+ARRIVING = tuple(verb for verb in of_people("sudden") if not verb.complements)
+CAUSED = tuple(verb for verb in VERBS if verb.reasons)
+SUN = next(noun for noun in lexicon.NOUNS if "sun" in noun.classes)
 # What people set out or try to do.
-DOING = tuple(verb for verb in verbs_of_people() if verb.willed)
-# Which tenses go together: conjunction, tense of the main clause, tense of the subordinate one.
-JOINED = (
-    (5.0, ("weil", Tense.PRESENT, Tense.PRESENT)),
-    (3.0, ("weil", Tense.PAST, Tense.PAST)),
-    (2.0, ("obwohl", Tense.PRESENT, Tense.PRESENT)),
-    (2.0, ("obwohl", Tense.PAST, Tense.PAST)),
-    (3.0, ("wenn", Tense.PRESENT, Tense.PRESENT)),
-    (2.0, ("wenn", Tense.FUTURE, Tense.PRESENT)),
-    (3.0, ("als", Tense.PAST, Tense.PAST)),
-    (2.0, ("während", Tense.PRESENT, Tense.PRESENT)),
-    (2.0, ("während", Tense.PAST, Tense.PAST)),
-    (1.5, ("bevor", Tense.PRESENT, Tense.PRESENT)),
-    (1.5, ("bevor", Tense.PAST, Tense.PAST)),
-    (2.0, ("nachdem", Tense.PAST, Tense.PLUPERFECT)),
-    (1.0, ("sobald", Tense.FUTURE, Tense.PRESENT)),
-    (1.0, ("um", Tense.PRESENT, Tense.PRESENT)),
-    (1.0, ("um", Tense.PAST, Tense.PRESENT)),
-    (0.6, ("um", Tense.PERFECT, Tense.PRESENT)),
-    (0.6, ("um", Tense.FUTURE, Tense.PRESENT)),
+WILLED = tuple(
+    verb for verb in of_people() if verb.traits.isdisjoint(("state", "unwilled", "past", "simple"))
 )
-REASONS = ("weil", "obwohl")
+# What is hoped, planned or forgotten.
+GRAND = tuple(verb for verb in WILLED if "grand" in verb.traits)
+BRIEF = tuple(
+    verb
+    for verb in WILLED
+    if verb.complements and verb.lemma not in MOVING and verb.traits.isdisjoint(("grand", "lasting"))
+)
+# Why one asks.
+ASTONISHING = tuple(verb for verb in of_people("unwilled") if "making" not in verb.traits)
+INTENDED = {
+    "hoffen": GRAND,
+    "planen": GRAND,
+    "versuchen": BRIEF,
+    "vergessen": BRIEF,
+}
+# One after another: conjunction, tense of the main clause, tense of the subordinate one.
+SEQUENCES = (
+    ("bevor", PAST, PAST),
+    ("bevor", PRESENT, PRESENT),
+    ("nachdem", PAST, PLUPERFECT),
+    ("nachdem", PAST, PLUPERFECT),
+    ("wenn", FUTURE, PRESENT),
+    ("sobald", FUTURE, PRESENT),
+)
 
 
 class Author:
@@ -70,16 +78,22 @@ class Author:
     def __init__(self, chance: Chance, accepts: Callable[[Triple], bool]) -> None:
         self.chance = chance
         self.clauses = Elaborator(chance, accepts)
+        describer = Describer(self.clauses)
         self.kinds: tuple[tuple[float, Callable[[], Sentence]], ...] = (
-            (27, self.simple),
-            (6, Describer(self.clauses).description),
-            (3, Describer(self.clauses).existence),
-            (11, Questioner(self.clauses).question),
-            (18, self.joined),
-            (11, self.report),
-            (6, self.shared),
-            (13, self.compound),
-            (12, self.long),
+            (32, self.simple),
+            (7, self.habit),
+            (6, describer.description),
+            (2, describer.existence),
+            (12, Questioner(self.clauses).question),
+            (5, self.caused),
+            (4, self.weather),
+            (7, self.sequence),
+            (7, self.meanwhile),
+            (4, self.interrupted),
+            (4, self.purpose),
+            (12, self.report),
+            (5, self.shared),
+            (12, self.compound),
         )
 
     def sentence(self) -> Sentence:
@@ -91,129 +105,235 @@ class Author:
             except NoClause:
                 continue
 
-    def full(self, tense: Tense, richness: float, subject: Phrase | None = None, main: bool = True) -> Clause:
-        """A clause with all its trimmings."""
-        return self.clauses.adorn(self.clauses.clause(tense, richness, subject), richness, main)
-
     def simple(self) -> Statement:
         """One main clause."""
-        return Statement(self.full(self.clauses.tense(), self.clauses.richness()))
+        return Statement(self.full(self.chance.weigh(TENSES)))
 
-    def joined(self, tense: Tense | None = None) -> Statement:
-        """A main clause, in any tense or the one given, with a subordinate clause."""
-        options = JOINED if tense is None else [option for option in JOINED if option[1][1] is tense]
-        conjunction, main_tense, inner_tense = self.chance.weigh(options)
+    def full(self, tense: Tense, main: bool = True) -> Clause:
+        """A clause with all its trimmings."""
         richness = self.clauses.richness()
-        if conjunction == "um":
-            return self.purpose(main_tense, richness)
-        main = self.clauses.clause(main_tense, richness, verbs=verbs_of_people())
+        return self.clauses.adorn(self.clauses.clause(tense, richness), richness, main)
+
+    def habit(self) -> Statement:
+        """What someone does again and again."""
+        clause = self.clauses.as_habit(
+            self.clauses.clause(PRESENT, 0.0, verbs=of_people("daily"), habit=True)
+        )
+        if clause.time is not None:
+            clause = replace(self.clauses.with_surroundings(clause, 0.3), manner=None)
+        return Statement(self.clauses.with_front(clause))
+
+    def caused(self) -> Statement | Compound:
+        """What someone does because of, or in spite of, a state."""
+        tense = self.chance.weigh(TOLD)
+        clause = self.clauses.clause(tense, 0.4, verbs=CAUSED)
+        taken_up = pronoun_for(clause.subject)
+        if taken_up is None or (taken_up == YOU and tense is PAST):
+            raise NoClause
+        clause = replace(self.clauses.with_surroundings(clause, 0.3), manner=None)
+        reason = Clause(taken_up, BE, tense, predicate=self.chance.choose(clause.verb.reasons))
+        kind = self.chance.choose(("weil", "weil", "denn", "deshalb", "obwohl", "aber"))
+        if kind in ("obwohl", "aber"):
+            if "unwilled" in clause.verb.traits:
+                raise NoClause
+            reason = replace(reason, negated=True)
+        if kind == "weil" or kind == "obwohl":
+            return self.joined(clause, kind, reason)
+        first, second = clause, reason
+        if kind != "denn":
+            first, second = self.swapped(clause, reason)
+            first, second = second, first
+        return Compound(Statement(first), CONJUNCTIONS[kind], Statement(second))
+
+    def joined(self, main: Clause, conjunction: str, inner: Clause) -> Statement:
+        """A main and a subordinate clause in either order; whoever comes first is named."""
         first = self.chance.happens(0.35)
-        main = self.clauses.adorn(main, richness, main=not first)
-        subject = pronoun_for(main.subject)
-        if conjunction in REASONS:
-            inner = self.reason(inner_tense, subject)
-        elif self.chance.happens(0.08) and conjunction in ("wenn", "als"):
-            inner = Clause(IT, self.chance.choose((RAIN, SNOW)), inner_tense)
-        else:
-            inner_subject = subject if self.chance.happens(0.4) else None
-            inner = self.scene(inner_tense, richness, inner_subject)
-        if first and subject is not None and inner.subject == subject and not has_relative(main.subject):
-            swapped = replace(main, subject=subject), replace(inner, subject=main.subject)
-            if all(self.clauses.accepts(triple) for clause in swapped for triple in own_triples(clause)):
-                main, inner = swapped
+        if first and pronoun_for(main.subject) == inner.subject and not has_relative(main.subject):
+            main, inner = self.swapped(main, inner)
         return Statement(main, CONJUNCTIONS[conjunction], inner, first)
 
-    def scene(self, tense: Tense, richness: float, subject: Phrase | None) -> Clause:
-        """A clause that only tells what happens, with no time of its own."""
-        clause = self.clauses.with_surroundings(self.clauses.clause(tense, richness, subject), richness)
-        return self.clauses.with_relatives(clause, richness)
+    def swapped(self, main: Clause, inner: Clause) -> tuple[Clause, Clause]:
+        """Two clauses whose subjects, a name and its pronoun, have changed places."""
+        swapped = replace(main, subject=inner.subject), replace(inner, subject=main.subject)
+        if not all(self.clauses.accepts(triple) for clause in swapped for triple in own_triples(clause)):
+            raise NoClause
+        return swapped
 
-    def reason(self, tense: Tense, subject: Phrase | None) -> Clause:
-        """Why, or in spite of what: a state, a wish, the weather."""
-        kind = self.chance.weigh(((4, "state"), (3, "wish"), (1, "weather"), (2, "other")))
-        if kind == "weather":
-            return Clause(IT, self.chance.choose((RAIN, SNOW)), tense)
-        if kind == "other" or subject is None:
-            return self.full(tense, 0.2, main=False)
-        if kind == "state":
-            state = self.chance.choose(STATES)
-            return Clause(subject, BE, tense, predicate=state, negated=self.chance.happens(0.1))
-        clause = self.clauses.clause(tense, 0.2, subject)
-        modals = (Modal.MUST, Modal.WANT, Modal.CAN)
-        return clause if not clause.verb.willed else replace(clause, modal=self.chance.choose(modals))
+    def weather(self) -> Statement:
+        """What the weather is a reason for, or none against."""
+        tense = self.chance.weigh(TOLD)
+        clause = self.clauses.clause(tense, 0.2, verbs=of_people("daily", "lasting"))
+        outside = [
+            place
+            for place in clause.verb.places
+            if not place.classes.isdisjoint(("outside", "walk")) and "person" not in place.classes
+        ]
+        inside = [place for place in clause.verb.places if "lounge" in place.classes]
+        sunny = self.chance.happens(0.5)
+        if sunny or (outside and self.chance.happens(0.3)):
+            places, conjunction = outside, "weil" if sunny else "obwohl"
+        else:
+            places, conjunction = inside, "weil"
+        if not places:
+            raise NoClause
+        if conjunction == "weil" and tense is PRESENT and self.chance.happens(0.5):
+            conjunction, clause = "wenn", replace(clause, ongoing=False)
+        clause = replace(clause, place=self.clauses.phrasing.place(self.chance.choose(places), 0.0))
+        ongoing = conjunction != "wenn"
+        if sunny:
+            inner = Clause(NounPhrase(SUN, Determiner.THE), SHINE, tense, ongoing)
+        else:
+            inner = Clause(IT, self.chance.choose((RAIN, RAIN, SNOW)), tense, ongoing)
+        return self.joined(clause, conjunction, inner)
 
-    def purpose(self, tense: Tense, richness: float) -> Statement:
+    def sequence(self) -> Statement:
+        """What someone does before or after something else."""
+        conjunction, tense, inner_tense = self.chance.choose(SEQUENCES)
+        richness = self.clauses.richness()
+        habit = tense is PRESENT
+        verbs = of_people("daily")
+        main = self.clauses.clause(tense, richness, verbs=verbs, habit=habit)
+        subject = pronoun_for(main.subject)
+        if subject is None or (subject == YOU and tense is PAST):
+            raise NoClause
+        if tense is FUTURE:
+            verbs = ARRIVING
+        inner = self.clauses.clause(inner_tense, richness, subject, verbs, habit=habit)
+        inner = replace(self.other(inner, main), ongoing=False)
+        return self.joined(main, conjunction, inner)
+
+    def other(self, clause: Clause, first: Clause, people: bool = False) -> Clause:
+        """The clause, if it tells something else than the first one, of other things (and `people`)."""
+        mine, yours = ({head_lemma(head) for head in things(each, people)} for each in (clause, first))
+        if clause.verb.lemma == first.verb.lemma or mine & yours:
+            raise NoClause
+        return clause
+
+    def meanwhile(self) -> Statement | Compound:
+        """What two people do at the same time."""
+        tense = self.chance.weigh(TOLD)
+        first, second = (
+            self.clauses.clause(tense, self.clauses.richness(), verbs=of_people("lasting")) for _ in range(2)
+        )
+        if not own_person(first.subject) or not own_person(second.subject):
+            raise NoClause
+        self.other(second, first, people=True)
+        first, second = replace(first, ongoing=True), replace(second, ongoing=True)
+        return self.joined(first, "während", second)
+
+    def interrupted(self) -> Statement:
+        """What was going on when something happened."""
+        main = replace(self.clauses.clause(PAST, 0.5, verbs=of_people("lasting")), ongoing=True)
+        inner = self.clauses.clause(PAST, 0.5, verbs=of_people("sudden"))
+        if not own_person(inner.subject) or not own_person(main.subject):
+            raise NoClause
+        return self.joined(
+            self.clauses.with_surroundings(main, 0.3), "als", self.other(inner, main, people=True)
+        )
+
+    def purpose(self) -> Statement:
         """`..., um ein Buch zu lesen.`"""
+        tense = self.chance.choose((PRESENT, PAST, PERFECT, FUTURE))
+        richness = self.clauses.richness()
         main = self.clauses.clause(tense, richness, verbs=GOING)
-        main = self.clauses.with_front(self.clauses.with_times(main, 0.4))
-        inner = self.clauses.clause(Tense.PRESENT, richness, main.subject, verbs=ACTING)
-        return Statement(main, CONJUNCTIONS["um"], self.bare(inner))
-
-    def bare(self, clause: Clause) -> Clause:
-        """A clause that can be an infinitive: it repeats its subject and adds at most a place."""
-        return self.clauses.with_surroundings(clause, 0.3)
+        goal = main.governed.phrase if main.governed else None
+        where = goal.noun if isinstance(goal, NounPhrase) else goal
+        verbs = tuple(verb for verb in DONE_THERE if where in verb.places)
+        if not verbs:
+            raise NoClause
+        inner = self.clauses.clause(PRESENT, richness, main.subject, verbs)
+        main = self.clauses.with_front(self.clauses.with_time(main, 0.4))
+        return Statement(main, CONJUNCTIONS["um"], inner)
 
     def report(self, tense: Tense | None = None) -> Statement:
         """What someone says, knows, hopes, tries."""
         verb = self.chance.choose(OPINIONS)
-        tense = tense or self.chance.weigh(((3, Tense.PRESENT), (2, Tense.PAST), (1, Tense.PERFECT)))
-        matrix = self.clauses.clause(tense, self.clauses.richness() * 0.7, verbs=(verb,))
+        tense = tense or self.chance.weigh(TOLD)
+        matrix = self.clauses.clause(tense, self.clauses.richness() * 0.4, verbs=(verb,))
         conjunction = self.chance.choose(verb.clauses)
         if conjunction == "zu":
-            inner = self.bare(self.clauses.clause(Tense.PRESENT, 0.5, matrix.subject, verbs=DOING))
+            if tense is PAST and self.chance.happens(0.5):
+                matrix = replace(matrix, tense=PERFECT)
+            inner = self.clauses.clause(PRESENT, 0.5, matrix.subject, verbs=INTENDED.get(verb.lemma, WILLED))
         else:
             inner_tense = self.chance.choose(
-                INNER_TENSES[tense]
-                if tense is Tense.PAST
-                else (Tense.PRESENT, Tense.PERFECT, Tense.FUTURE, Tense.PAST)
+                (PAST, PLUPERFECT) if tense is PAST else (PRESENT, PRESENT, PERFECT, FUTURE)
             )
-            same = pronoun_for(matrix.subject) if self.chance.happens(0.3) else None
-            inner = self.full(inner_tense, self.clauses.richness() * 0.6, same, main=False)
+            if verb.lemma == "hoffen":
+                if tense is PAST:
+                    raise NoClause
+                inner_tense = FUTURE
+            richness = self.clauses.richness()
+            verbs = ASTONISHING if conjunction == "warum" else of_people()
+            inner = self.clauses.clause(inner_tense, richness, verbs=verbs)
+            if not is_definite(inner.subject):
+                raise NoClause
+            self.other(inner, matrix, people=True)
+            if inner_tense is PAST and "lasting" in inner.verb.traits:
+                inner = replace(inner, ongoing=True)
+            if conjunction == "dass" and self.chance.happens(0.15):
+                inner = self.clauses.negate(inner)
+            if tense is PRESENT:
+                inner = self.clauses.with_time(inner, 0.4 * richness)
+            if not inner.negated:
+                inner = self.clauses.with_surroundings(inner, richness * 0.7)
         if inner.verb.lemma == verb.lemma:
             raise NoClause
         matrix = replace(matrix, content=Content(CONJUNCTIONS[conjunction], inner))
-        if tense is Tense.PAST and self.chance.happens(0.3):
-            matrix = replace(matrix, time=self.chance.choose(lexicon.PAST_TIMES), front=Role.TIME)
+        if conjunction == "ob" and verb.lemma == "wissen":
+            matrix = replace(matrix, negated=True)
         return Statement(matrix)
 
     def shared(self) -> Compound:
         """Two things that one subject does."""
-        tense = self.clauses.tense()
-        richness = self.clauses.richness() * 0.6
-        first = self.clauses.adorn(self.clauses.clause(tense, richness), richness, main=False)
-        if has_relative(first.object) or has_relative(first.subject) or says_nobody(first.subject):
+        tense, verbs = self.chance.weigh(TOLD), of_people("daily")
+        habit = tense is PRESENT
+        first = self.clauses.clause(tense, 0.3, verbs=verbs, habit=habit)
+        second = self.other(self.clauses.clause(tense, 0.3, first.subject, verbs, habit), first)
+        time = self.chance.choose(lexicon.HABITS) if habit else None
+        first = replace(first, time=time) if habit else self.clauses.with_time(first, 0.4)
+        first = self.clauses.with_front(first)
+        if first.front not in (Role.SUBJECT, Role.TIME):
             raise NoClause
-        second = self.scene(tense, richness, first.subject)
-        if second.verb.lemma == first.verb.lemma:
-            raise NoClause
-        second = replace(second, subject=first.subject)  # Unsaid, so nothing may be said about it.
         return Compound(Statement(first), CONJUNCTIONS["und"], Statement(second), shared_subject=True)
 
     def compound(self) -> Compound:
-        """Two statements, some with subordinate clauses."""
-        tense = self.clauses.tense()
-        conjunction = self.chance.choose(("und", "und", "aber", "denn", "deshalb"))
-        if conjunction == "deshalb":
-            first = self.part(tense, 0.0)
-            main = self.full(tense, self.clauses.richness(), pronoun_for(first.clause.subject), main=False)
-            return Compound(first, CONJUNCTIONS[conjunction], Statement(main))
-        return Compound(self.part(tense, 0.3), CONJUNCTIONS[conjunction], self.part(tense, 0.3))
+        """Two statements about different people, some with subordinate clauses."""
+        tense = self.chance.weigh(TOLD)
+        first, second = self.part(tense), self.part(tense)
+        if not own_person(second.clause.subject):
+            raise NoClause
+        self.other(second.clause, first.clause, people=True)
+        return Compound(first, CONJUNCTIONS["und"], second)
 
-    def long(self) -> Compound:
-        """Two statements, each with a subordinate clause."""
-        tense = self.chance.weigh(((3, Tense.PRESENT), (3, Tense.PAST), (1, Tense.FUTURE)))
-        conjunction = self.chance.choose(("und", "aber"))
-        return Compound(self.part(tense, 1.0), CONJUNCTIONS[conjunction], self.part(tense, 1.0))
-
-    def part(self, tense: Tense, probability: float) -> Statement:
+    def part(self, tense: Tense) -> Statement:
         """One half of a compound, perhaps with a subordinate clause of its own."""
-        if not self.chance.happens(probability):
-            return Statement(self.full(tense, self.clauses.richness()))
-        if tense is not Tense.FUTURE and self.chance.happens(0.3):
-            return self.report(tense)
-        return self.joined(tense)
+        for _ in range(60):
+            make = self.chance.choose((self.caused, self.purpose, self.at_leisure))
+            try:
+                part = make()
+            except NoClause:
+                continue
+            if not isinstance(part, Statement) or part.clause.tense is not tense:
+                continue
+            plain = part.clause.comment is None and not part.subordinate_first
+            if plain and part.conjunction != CONJUNCTIONS["obwohl"]:
+                return part
+        raise NoClause
+
+    def at_leisure(self) -> Statement:
+        """What someone does or did, and where."""
+        clause = self.clauses.clause(self.chance.weigh(TOLD), 0.5, verbs=of_people("lasting"))
+        return Statement(self.clauses.with_surroundings(clause, 0.7))
 
 
-def says_nobody(phrase: Phrase) -> bool:
-    """Whether a phrase denies or counts out what it stands for, so that it cannot be taken up again."""
-    return isinstance(phrase, NounPhrase) and phrase.determiner in (Determiner.NO, Determiner.EVERY)
+def things(clause: Clause, people: bool) -> list[NounPhrase | lexicon.Name | Pronoun]:
+    """Whom and what a clause is about, besides its subject or with it."""
+    parts = (clause.governed, clause.company, clause.place)
+    phrases: list[Phrase | None] = [clause.object, clause.recipient, *(part.phrase for part in parts if part)]
+    return [head for phrase in (*phrases, clause.subject if people else None) for head in heads(phrase)]
+
+
+def own_person(subject: Phrase) -> bool:
+    """Whether a subject is nobody whom a pronoun could take up from the clause before."""
+    return not isinstance(subject, Pronoun) or subject.person != 3
