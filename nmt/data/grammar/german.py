@@ -128,8 +128,10 @@ def middle(clause: Clause, skipped: tuple[Role, ...]) -> list[str]:
     manner = [] if clause.manner is None else [clause.manner.lemma]
     if clause.negated:
         body = [*time, *recipient, *thing, *([] if says_no(clause.object) else ["nicht"])]
+    elif clause.tense is Tense.PERFECT:  # "schon" and "gerade" stand after what is known.
+        body = [*time, *recipient, *manner, *thing, *often]
     else:
-        body = [*time, *recipient, *often, *manner, *thing]
+        body = [*time, *often, *recipient, *manner, *thing]
     if clause.company is not None:
         body += prepositional(clause.company)
     if clause.place is not None and Role.PLACE not in skipped:

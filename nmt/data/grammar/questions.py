@@ -53,7 +53,9 @@ class Questioner:
             raise NoClause
         if kind is Role.REASON and tense is Tense.FUTURE:
             raise NoClause
-        if kind is Role.PLACE and (not clause.verb.places or clause.governed):
+        if kind is Role.PLACE and (
+            not clause.verb.places or clause.governed or "state" in clause.verb.traits
+        ):
             raise NoClause
         return Question(self.asking(clause, kind), kind)
 
