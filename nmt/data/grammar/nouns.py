@@ -161,7 +161,7 @@ das Sofa, Sofas | sofa | furniture seat ware
 das Bett, Betten | bed | furniture seat ware
 der Schrank, Schränke | closet | furniture built ware
 das Regal, Regale | shelf, shelves | furniture surface built ware
-der Teppich, Teppiche | carpet | furniture ware
+der Teppich, Teppiche | carpet | ware
 die Vase, Vasen | vase | ware fragile
 die Tasse, Tassen | cup | ware fragile
 das Glas, Gläser | glass | fragile

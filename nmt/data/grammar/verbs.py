@@ -58,7 +58,7 @@ sich beeilen, beeilt, beeilte, beeilt | hurry | person | is unwilled
 sich aus+ruhen, ruht, ruhte, ausgeruht | rest | person | in lounge outside | why müde krank | is daily lasting
 bellen, bellt, bellte, gebellt | bark | dog | how laut | in outside | is lasting
 rennen, rennt, rannte, ist gerannt | run (ran, run) | young dog > to outside | how schnell
-blühen, blüht, blühte, geblüht | bloom | flower | in park | is state
+blühen, blüht, blühte, geblüht | bloom | flower | in park | is lasting unwilled
 funktionieren, funktioniert, funktionierte, funktioniert | work | device | is state
 ab+fahren, fährt, fuhr, ist abgefahren | depart | transport
 an+kommen, kommt, kam, ist angekommen | arrive | transport person | is sudden unwilled
