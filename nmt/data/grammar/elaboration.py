@@ -67,7 +67,7 @@ class Elaborator(Composer):
             return clause
         if thing is None or is_definite(thing):
             return replace(clause, negated=True)
-        if not isinstance(thing, NounPhrase) or thing.number is not None:
+        if not isinstance(thing, NounPhrase) or thing.number is not None or clause.governed is not None:
             return clause
         return replace(clause, negated=True, object=replace(thing, determiner=Determiner.NO))
 

@@ -65,7 +65,7 @@ kalt | cold | 2 cold
 bequem | comfortable | 1 seat | bequemer more comfortable
 hell | bright | 3 room
 dunkel/dunkl | dark | 3 room
-ruhig | quiet | 1 park nature settlement
+ruhig | quiet | 1 park settlement
 laut | loud | 1 dog
 modern | modern | 3 building
 leer | empty | 3 vessel

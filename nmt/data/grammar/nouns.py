@@ -147,7 +147,6 @@ das Motorrad, Motorräder | motorcycle | vehicle ware own
 der Bus, Busse | bus | transport
 der Zug, Züge | train | transport
 das Schiff, Schiffe | ship | transport
-das Flugzeug, Flugzeuge | airplane | transport
 der Computer, Computer | computer | device ware own
 das Radio, Radios | radio | device ware
 der Fernseher, Fernseher | television | device ware

@@ -53,10 +53,12 @@ class Questioner:
             raise NoClause
         if kind is Role.REASON and tense is Tense.FUTURE:
             raise NoClause
-        if kind is Role.PLACE and (
-            not clause.verb.places or clause.governed or "state" in clause.verb.traits
-        ):
-            raise NoClause
+        if kind is Role.PLACE:
+            where = clause.governed
+            stays = where is not None and (where.german, where.case) in (("in", "dative"), ("auf", "dative"))
+            if not stays and (where is not None or not clause.verb.places):
+                raise NoClause
+            clause = replace(clause, governed=None)
         return Question(self.asking(clause, kind), kind)
 
     def asking(self, clause: Clause, kind: Role | None) -> Clause:

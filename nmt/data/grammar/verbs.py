@@ -134,7 +134,6 @@ wecken, weckt, weckte, geweckt | wake (woke, woken) | adult > acc kin infant | h
 an+rufen, ruft, rief, angerufen | call | person > acc kin friend | how sofort | is daily sudden telling
 ab+holen, holt, holte, abgeholt | pick up | adult > acc kin friend young | in stop
 ein+laden, lädt, lud, eingeladen | invite | adult > acc kin friend neighbor | is telling grand
-tragen, trägt, trug, getragen | wear (wore, worn) | person > acc clothing
 an+ziehen, zieht, zog, angezogen | put on (put, put) | person > acc garment | how schnell langsam
 aus+ziehen, zieht, zog, ausgezogen | take off (took, taken) | person > acc garment | how schnell langsam
 waschen, wäscht, wusch, gewaschen | wash | adult > acc garment vehicle | is daily lasting
@@ -199,7 +198,7 @@ sitzen, sitzt, saß, gesessen | sit (sat, sat) | person > at garden park cafe lo
 stehen, steht, stand, gestanden | be (was, been) | vehicle > vor=in_front_of/hinter=behind+dat building | is state
 stehen, steht, stand, gestanden | be (was, been) | fragile vessel > auf=on+dat surface | is state
 liegen, liegt, lag, gelegen | lie (lay, lain) | loose print > auf=on+dat surface | is state
-liegen, liegt, lag, gelegen | lie (lay, lain) | pet > unter=under/neben=next_to/auf=on+dat seat | is lasting
+liegen, liegt, lag, gelegen | lie (lay, lain) | pet > unter=under/neben=next_to/auf=on+dat seat | is lasting unwilled
 stellen, stellt, stellte, gestellt | put (put, put) | person > acc fragile > auf=on+acc surface | how vorsichtig
 legen, legt, legte, gelegt | put (put, put) | person > acc loose print > auf=on+acc surface
 legen, legt, legte, gelegt | put (put, put) | person > acc loose > in=into+acc vessel
