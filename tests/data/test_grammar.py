@@ -526,7 +526,9 @@ def test_already_and_just_stand_after_the_known_object(pairs: list[Pair]) -> Non
 
 def test_two_people_of_a_clause_are_told_apart_in_english(pairs: list[Pair]) -> None:
     """`Der Schüler schenkt der Schülerin` would be "the pupil gives the pupil"."""
-    person = r"(?:the|a|my|our|his|her) (pupil|student|teacher|doctor|neighbor|friend|colleague|cook|painter)s?"
+    person = (
+        r"(?:the|a|my|our|his|her) (pupil|student|teacher|doctor|neighbor|friend|colleague|cook|painter)s?"
+    )
     both = re.compile(rf"^{person} (?:\w+ ){{1,2}}{person}\b", re.I)
     found = [match for pair in pairs if (match := both.match(pair.target))]
     assert len(found) > 20
