@@ -160,7 +160,6 @@ das Sofa, Sofas | sofa | furniture seat ware
 das Bett, Betten | bed | furniture seat ware
 der Schrank, Schränke | closet | furniture built ware
 das Regal, Regale | shelf, shelves | furniture surface built ware
-der Teppich, Teppiche | carpet | ware
 die Vase, Vasen | vase | ware fragile
 die Tasse, Tassen | cup | ware fragile
 das Glas, Gläser | glass | fragile
