@@ -515,3 +515,21 @@ def test_german_adverbs_stand_before_the_object(pairs: list[Pair]) -> None:
     opening = r"^(?:Ich|Du|Er|Wir|Anna|Paul|Peter|Maria|Julia|Daniel) \w+"
     assert [pair.source for pair in pairs if re.search(f"{opening} {thing} {adverb}\\b", pair.source)] == []
     assert sum(bool(re.search(f"{opening} {adverb} {thing}", pair.source)) for pair in pairs) > 10
+
+
+def test_already_and_just_stand_after_the_known_object(pairs: list[Pair]) -> None:
+    recent = [pair.source for pair in pairs if re.search(r"\b(?:already|just)\b", pair.target)]
+    early = re.compile(r"\b(?:schon|gerade) (?:d(?:as|en|ie)|diese[nrs]?|[msu]\w+e|ihre) ")
+    assert len(recent) > 50
+    assert [source for source in recent if early.search(source)] == []
+
+
+def test_two_people_of_a_clause_are_told_apart_in_english(pairs: list[Pair]) -> None:
+    """`Der Schüler schenkt der Schülerin` would be "the pupil gives the pupil"."""
+    person = (
+        r"(?:the|a|my|our|his|her) (pupil|student|teacher|doctor|neighbor|friend|colleague|cook|painter)s?"
+    )
+    both = re.compile(rf"^{person} (?:\w+ ){{1,2}}{person}\b", re.I)
+    found = [match for pair in pairs if (match := both.match(pair.target))]
+    assert len(found) > 20
+    assert [match[0] for match in found if match[1] == match[2]] == []

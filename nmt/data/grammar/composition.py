@@ -21,7 +21,7 @@ from nmt.data.grammar.meaning import (
     Tense,
     Together,
     Triple,
-    head_lemma,
+    english_head,
     heads,
     own_triples,
 )
@@ -102,7 +102,7 @@ class Composer:
             recipient=parts.get("dat"),
             governed=governed,
         )
-        mentioned = [head_lemma(head) for phrase in (subject, *parts.values()) for head in heads(phrase)]
+        mentioned = [english_head(head) for phrase in (subject, *parts.values()) for head in heads(phrase)]
         alone = len(set(mentioned)) == len(mentioned)
         return clause if alone and all(self.accepts(triple) for triple in own_triples(clause)) else None
 
@@ -127,7 +127,7 @@ class Composer:
         """A phrase for a complement of a verb."""
         fillers = complement.fillers
         if isinstance(subject, NounPhrase) and "young" in subject.noun.classes:
-            fillers = tuple(noun for noun in fillers if "offspring" not in noun.classes)
+            fillers = tuple(noun for noun in fillers if "grown" not in noun.classes)
         noun = self.chance.choose(fillers)
         kind, person = kind_of(complement), "person" in noun.classes
         if kind in OBJECT_PRONOUNS and person and self.chance.happens(0.2):

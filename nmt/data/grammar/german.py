@@ -128,6 +128,8 @@ def middle(clause: Clause, skipped: tuple[Role, ...]) -> list[str]:
     manner = [] if clause.manner is None else [clause.manner.lemma]
     if clause.negated:
         body = [*time, *recipient, *thing, *([] if says_no(clause.object) else ["nicht"])]
+    elif clause.tense is Tense.PERFECT:  # "schon" and "gerade" stand after what is known.
+        body = [*time, *recipient, *manner, *thing, *often]
     else:
         body = [*time, *often, *recipient, *manner, *thing]
     if clause.company is not None:

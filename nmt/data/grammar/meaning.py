@@ -234,6 +234,13 @@ def head_lemma(phrase: NounPhrase | Name | Pronoun) -> str:
     return phrase.noun.lemma if isinstance(phrase, NounPhrase) else phrase.lemma
 
 
+def english_head(phrase: NounPhrase | Name | Pronoun) -> str:
+    """What English calls the head of a phrase: `Schüler` and `Schülerin` are both a pupil."""
+    if isinstance(phrase, Pronoun):
+        return phrase.lemma
+    return (phrase.noun if isinstance(phrase, NounPhrase) else phrase).english
+
+
 def clauses_of_phrase(phrase: Phrase | None) -> Iterator[Clause]:
     """The relative clauses inside a phrase, and all clauses in them."""
     for head in heads(phrase):

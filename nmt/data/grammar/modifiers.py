@@ -50,7 +50,7 @@ grau | gray | 4 clothing
 lang | long | 2 letter film
 kurz | short | 2 letter film
 interessant | interesting | 1 text show topic sight | interessanter more interesting
-langweilig | boring | 1 text show event | langweiliger more boring
+langweilig | boring | 1 text show | langweiliger more boring
 spannend | exciting | 1 tale show
 lustig | funny | 1 tale show
 wichtig | important | 1 topic contract event | wichtiger more important

@@ -4,7 +4,8 @@ Columns: article, singular, plural (and an irregular genitive) | English singula
 classes | how one is there and goes there, `in=at in=to` being "im Kino" at, "ins Kino" to.
 A noun without a plural is a mass ("Brot"); `weak` nouns end like their plural but in the nominative singular;
 `unique` ones are used in the singular only, `many` in the plural only. Classes steer what a verb may be said
-of; `own` nouns take a possessive, `work` nouns name an occupation, and a `stranger` is nobody of the family.
+of; `own` nouns take a possessive, `work` nouns name an occupation, and a `stranger` is nobody of the family;
+only adults have someone `grown`.
 """
 
 PEOPLE = """
@@ -18,8 +19,8 @@ der Vater, Väter | father | person adult male kin own unique
 die Mutter, Mütter | mother | person adult female kin own unique
 der Bruder, Brüder | brother | person adult male kin own
 die Schwester, Schwestern | sister | person adult female kin own
-der Sohn, Söhne | son | person young male kin own offspring
-die Tochter, Töchter | daughter | person young female kin own offspring
+der Sohn, Söhne | son | person young male kin own grown
+die Tochter, Töchter | daughter | person young female kin own grown
 der Onkel, Onkel | uncle | person adult male kin own unique
 die Tante, Tanten | aunt | person adult female kin own unique
 der Großvater, Großväter | grandfather | person adult male kin own unique
@@ -28,9 +29,9 @@ der Freund, Freunde | friend | person adult male friend own
 die Freundin, Freundinnen | friend | person adult female friend own
 der Nachbar, Nachbarn | neighbor | person adult male neighbor own weak trait
 die Nachbarin, Nachbarinnen | neighbor | person adult female neighbor own trait
-der Kollege, Kollegen | colleague | person adult male friend own weak trait
-die Kollegin, Kolleginnen | colleague | person adult female friend own trait
-der Chef, Chefs, Chefs | boss | person adult male own unique
+der Kollege, Kollegen | colleague | person adult male friend own weak trait grown
+die Kollegin, Kolleginnen | colleague | person adult female friend own trait grown
+der Chef, Chefs, Chefs | boss | person adult male own unique grown
 der Gast, Gäste | guest | person adult male patron stranger
 der Lehrer, Lehrer | teacher | person adult male teacher stranger trait work
 die Lehrerin, Lehrerinnen | teacher | person adult female teacher stranger trait work
@@ -159,7 +160,6 @@ das Sofa, Sofas | sofa | furniture seat ware
 das Bett, Betten | bed | furniture seat ware
 der Schrank, Schränke | closet | furniture built ware
 das Regal, Regale | shelf, shelves | furniture surface built ware
-der Teppich, Teppiche | carpet | furniture ware
 die Vase, Vasen | vase | ware fragile
 die Tasse, Tassen | cup | ware fragile
 das Glas, Gläser | glass | fragile

@@ -25,7 +25,7 @@ from nmt.data.grammar.meaning import (
     Statement,
     Tense,
     Triple,
-    head_lemma,
+    english_head,
     heads,
     own_triples,
 )
@@ -39,7 +39,7 @@ TOLD = ((1, PRESENT), (1, PAST))
 MOVING = ("gehen", "fahren", "laufen")
 GOING = tuple(verb for verb in VERBS if verb.lemma in MOVING[:2])
 DONE_THERE = tuple(verb for verb in of_people("daily") if verb.places and verb.complements)
-ARRIVING = tuple(verb for verb in of_people("sudden") if not verb.complements)
+ARRIVING = tuple(verb for verb in of_people("sudden") if verb.lemma.endswith("kommen"))
 CAUSED = tuple(verb for verb in VERBS if verb.reasons)
 SUN = next(noun for noun in lexicon.NOUNS if "sun" in noun.classes)
 # What people set out or try to do.
@@ -54,7 +54,7 @@ BRIEF = tuple(
     if verb.complements and verb.lemma not in MOVING and verb.traits.isdisjoint(("grand", "lasting"))
 )
 # Why one asks.
-ASTONISHING = tuple(verb for verb in of_people("unwilled") if "making" not in verb.traits)
+ASTONISHING = tuple(verb for verb in of_people("unwilled") if verb.traits.isdisjoint(("making", "sudden")))
 INTENDED = {
     "hoffen": GRAND,
     "planen": GRAND,
@@ -130,7 +130,7 @@ class Author:
         taken_up = pronoun_for(clause.subject)
         if taken_up is None or (taken_up == YOU and tense is PAST):
             raise NoClause
-        clause = replace(self.clauses.with_surroundings(clause, 0.3), manner=None)
+        clause = replace(self.clauses.with_surroundings(clause, 0.3), manner=None, company=None)
         reason = Clause(taken_up, BE, tense, predicate=self.chance.choose(clause.verb.reasons))
         kind = self.chance.choose(("weil", "weil", "denn", "deshalb", "obwohl", "aber"))
         if kind in ("obwohl", "aber"):
@@ -204,7 +204,7 @@ class Author:
 
     def other(self, clause: Clause, first: Clause, people: bool = False) -> Clause:
         """The clause, if it tells something else than the first one, of other things (and `people`)."""
-        mine, yours = ({head_lemma(head) for head in things(each, people)} for each in (clause, first))
+        mine, yours = ({english_head(head) for head in things(each, people)} for each in (clause, first))
         if clause.verb.lemma == first.verb.lemma or mine & yours:
             raise NoClause
         return clause

@@ -58,7 +58,7 @@ sich beeilen, beeilt, beeilte, beeilt | hurry | person | is unwilled
 sich aus+ruhen, ruht, ruhte, ausgeruht | rest | person | in lounge outside | why müde krank | is daily lasting
 bellen, bellt, bellte, gebellt | bark | dog | how laut | in outside | is lasting
 rennen, rennt, rannte, ist gerannt | run (ran, run) | young dog > to outside | how schnell
-blühen, blüht, blühte, geblüht | bloom | flower | in park | is state
+blühen, blüht, blühte, geblüht | bloom | flower | in park | is lasting unwilled
 funktionieren, funktioniert, funktionierte, funktioniert | work | device | is state
 ab+fahren, fährt, fuhr, ist abgefahren | depart | transport
 an+kommen, kommt, kam, ist angekommen | arrive | transport person | is sudden unwilled
@@ -77,7 +77,7 @@ unterschreiben, unterschreibt, unterschrieb, unterschrieben | sign | adult > acc
 kaufen, kauft, kaufte, gekauft | buy (bought, bought) | adult > acc food drink | in shop | is daily making
 kaufen, kauft, kaufte, gekauft | buy (bought, bought) | adult > acc ware | in city | is making grand
 verkaufen, verkauft, verkaufte, verkauft | sell (sold, sold) | adult > acc vehicle furniture device home | is grand
-bestellen, bestellt, bestellte, bestellt | order | adult > acc dish drink | in diner | is daily
+bestellen, bestellt, bestellte, bestellt | order | adult > acc dish drink | in diner
 bezahlen, bezahlt, bezahlte, bezahlt | pay -for (paid, paid) | adult > acc dish drink | how sofort
 brauchen, braucht, brauchte, gebraucht | need | adult > acc tool vehicle furniture | is state
 essen, isst, aß, gegessen | eat (ate, eaten) | person > acc food | how langsam schnell | in kitchen diner
@@ -139,7 +139,7 @@ aus+ziehen, zieht, zog, ausgezogen | take off (took, taken) | person > acc garme
 waschen, wäscht, wusch, gewaschen | wash | adult > acc garment vehicle | is daily lasting
 putzen, putzt, putzte, geputzt | clean | adult > acc room window | is daily lasting
 auf+räumen, räumt, räumte, aufgeräumt | tidy up | person > acc room | how schnell | is daily lasting
-öffnen, öffnet, öffnete, geöffnet | open | person > acc opening vessel | how vorsichtig langsam leise | is sudden
+öffnen, öffnet, öffnete, geöffnet | open | person > acc opening vessel | how vorsichtig langsam leise
 auf+machen, macht, machte, aufgemacht | open | person > acc opening parcel | how vorsichtig langsam | is sudden
 schließen, schließt, schloss, geschlossen | close | person > acc opening vessel | how leise langsam
 zu+machen, macht, machte, zugemacht | close | person > acc opening | how leise schnell
@@ -171,12 +171,12 @@ gratulieren, gratuliert, gratulierte, gratuliert | congratulate | person > dat k
 zu+hören, hört, hörte, zugehört | listen -to | person > dat adult | how geduldig | is lasting
 geben, gibt, gab, gegeben | give (gave, given) | person > dat person > acc loose
 schenken, schenkt, schenkte, geschenkt | give (gave, given) | person > dat kin friend young > acc flower toy print
-zeigen, zeigt, zeigte, gezeigt | show (showed, shown) | person > dat person > acc image home toy
+zeigen, zeigt, zeigte, gezeigt | show (showed, shown) | person > dat person > acc image home
 schicken, schickt, schickte, geschickt | send (sent, sent) | adult > dat adult > acc letter parcel
 bringen, bringt, brachte, gebracht | bring (brought, brought) | person > dat person > acc drink loose
     | how sofort
 leihen, leiht, lieh, geliehen | lend (lent, lent) | adult > dat friend neighbor > acc tool vehicle print
-erzählen, erzählt, erzählte, erzählt | tell (told, told) | adult > dat young kin > acc tale | how leise
+erzählen, erzählt, erzählte, erzählt | tell (told, told) | adult > dat young > acc tale | how leise
 erklären, erklärt, erklärte, erklärt | explain -to | adult > dat person > acc puzzle topic | how geduldig
 empfehlen, empfiehlt, empfahl, empfohlen | recommend -to | adult > dat adult > acc diner lodging show print
 vor+lesen, liest, las, vorgelesen | read aloud -to (read, read) | adult > dat young > acc tale | how langsam
