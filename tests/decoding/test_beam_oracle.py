@@ -82,7 +82,7 @@ def test_a_batch_is_found_as_a_plain_search_finds_each_sentence(beam_size, inter
         rules = [
             ForbidTokens(torch.tensor(forbidden)),
             MinimumLength(EOS, min_length),
-            EndAtLimit(EOS, torch.tensor(limits)),
+            EndAtLimit(EOS, torch.tensor(limits), torch.device("cpu")),
         ]
         decoder = Tables(logits)
         found = beam_search(decoder, decoder.start(), longest, BOS, EOS, beam_size, penalty, rules)

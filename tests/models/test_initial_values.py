@@ -13,7 +13,7 @@ from nmt.composition import Command, compose
 from nmt.config import TrainSettings
 from nmt.models.build import build_model
 
-TOKENIZER = SimpleNamespace(source=SimpleNamespace(size=900), target=SimpleNamespace(size=700))
+TOKENIZER = SimpleNamespace(joint=False, source=SimpleNamespace(size=900), target=SimpleNamespace(size=700))
 SIZES = {
     "transformer": ["d_model=64", "d_ff=96", "num_heads=4", "num_encoder_layers=2", "num_decoder_layers=2"],
     "rnn": ["d_embedding=64", "d_hidden=48", "num_layers=2"],

@@ -102,6 +102,7 @@ SPOILT = {
                 "validation": {"source": "/dev/zero", "target": "/dev/zero"},
                 "test": {"source": None, "target": None},
                 "max_length": 9,
+                "encoding": "utf-8",
                 "filter": ADDED_TO_DATA["filter"],
             },
         ),
@@ -181,6 +182,7 @@ def test_text_of_a_run_is_in_files(refused, victim, tmp_path):
         "validation": side,
         "test": side,
         "max_length": 9,
+        "encoding": "utf-8",
         **ADDED_TO_DATA,
     }
     run.edit_config("data", data)

@@ -231,7 +231,10 @@ def test_a_terminal_that_closes_ends_with_what_was_done_saved(tmp_path, tiny_tra
         stdin=theirs,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY),  # it is their own: they hear of its end
+        preexec_fn=lambda: (
+            signal.signal(signal.SIGHUP, signal.SIG_DFL),  # nohup may have started the tests
+            fcntl.ioctl(0, termios.TIOCSCTTY),  # it is their own: they hear of its end
+        ),
     ) as process:
         os.close(theirs)
         seen = b""

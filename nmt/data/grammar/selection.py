@@ -37,6 +37,26 @@ def making(thing: Noun | Name) -> tuple[Verb, ...]:
     )
 
 
+MOVING = ("gehen", "fahren", "laufen")
+GOING = tuple(verb for verb in VERBS if verb.lemma in MOVING[:2])
+DONE_THERE = tuple(verb for verb in of_people("daily") if verb.places and verb.complements)
+ARRIVING = tuple(verb for verb in of_people("sudden") if verb.lemma.endswith("kommen"))
+CAUSED = tuple(verb for verb in VERBS if verb.reasons)
+# What people set out or try to do.
+WILLED = tuple(
+    verb for verb in of_people() if verb.traits.isdisjoint(("state", "unwilled", "past", "simple"))
+)
+# What is hoped, planned or forgotten.
+GRAND = tuple(verb for verb in WILLED if "grand" in verb.traits)
+BRIEF = tuple(
+    verb
+    for verb in WILLED
+    if verb.complements and verb.lemma not in MOVING and verb.traits.isdisjoint(("grand", "lasting"))
+)
+# Why one asks.
+ASTONISHING = tuple(verb for verb in of_people("unwilled") if verb.traits.isdisjoint(("making", "sudden")))
+
+
 def suits(verb: Verb, subject: Phrase) -> bool:
     """Whether a verb can be said of a subject."""
     for head in heads(subject):

@@ -28,39 +28,26 @@ from nmt.data.grammar.meaning import (
     english_head,
     heads,
     own_triples,
-)
+)  # fmt: skip
 from nmt.data.grammar.phrases import pronoun_for
 from nmt.data.grammar.questions import Questioner
-from nmt.data.grammar.selection import VERBS, of_people
+from nmt.data.grammar.selection import (
+    ARRIVING,
+    ASTONISHING,
+    BRIEF,
+    CAUSED,
+    DONE_THERE,
+    GOING,
+    GRAND,
+    WILLED,
+    of_people,
+)
 
 PRESENT, PAST, PERFECT, PLUPERFECT, FUTURE = Tense
 TENSES = ((4.0, PRESENT), (2.0, PAST), (5.0, PERFECT), (1.6, FUTURE))
 TOLD = ((1, PRESENT), (1, PAST))
-MOVING = ("gehen", "fahren", "laufen")
-GOING = tuple(verb for verb in VERBS if verb.lemma in MOVING[:2])
-DONE_THERE = tuple(verb for verb in of_people("daily") if verb.places and verb.complements)
-ARRIVING = tuple(verb for verb in of_people("sudden") if verb.lemma.endswith("kommen"))
-CAUSED = tuple(verb for verb in VERBS if verb.reasons)
 SUN = next(noun for noun in lexicon.NOUNS if "sun" in noun.classes)
-# What people set out or try to do.
-WILLED = tuple(
-    verb for verb in of_people() if verb.traits.isdisjoint(("state", "unwilled", "past", "simple"))
-)
-# What is hoped, planned or forgotten.
-GRAND = tuple(verb for verb in WILLED if "grand" in verb.traits)
-BRIEF = tuple(
-    verb
-    for verb in WILLED
-    if verb.complements and verb.lemma not in MOVING and verb.traits.isdisjoint(("grand", "lasting"))
-)
-# Why one asks.
-ASTONISHING = tuple(verb for verb in of_people("unwilled") if verb.traits.isdisjoint(("making", "sudden")))
-INTENDED = {
-    "hoffen": GRAND,
-    "planen": GRAND,
-    "versuchen": BRIEF,
-    "vergessen": BRIEF,
-}
+INTENDED = {"hoffen": GRAND, "planen": GRAND, "versuchen": BRIEF, "vergessen": BRIEF}
 # One after another: conjunction, tense of the main clause, tense of the subordinate one.
 SEQUENCES = (
     ("bevor", PAST, PAST),
