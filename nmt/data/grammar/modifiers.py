@@ -50,7 +50,6 @@ grau | gray | 4 clothing
 lang | long | 2 letter film
 kurz | short | 2 letter film
 interessant | interesting | 1 text show topic sight | interessanter more interesting
-langweilig | boring | 1 text show | langweiliger more boring
 spannend | exciting | 1 tale show
 lustig | funny | 1 tale show
 wichtig | important | 1 topic contract event | wichtiger more important
@@ -95,7 +94,6 @@ meistens | usually
 """
 
 COMMENTS = """
-vielleicht | perhaps
 natürlich | of course,
 """
 
@@ -103,7 +101,7 @@ HABITS = """
 jeden Tag | every day
 jeden Morgen | every morning
 jeden Abend | every evening
-am Wochenende | on the weekend
+am Wochenende | on weekends
 abends | in the evening
 montags | on Mondays
 freitags | on Fridays
@@ -184,7 +182,6 @@ NUMBERS = """
 zwei | two
 drei | three
 vier | four
-fünf | five
 """
 
 CONJUNCTIONS = """

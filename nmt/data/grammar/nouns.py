@@ -158,7 +158,7 @@ der Tisch, Tische | table | furniture surface built ware
 der Stuhl, Stühle | chair | furniture seat ware
 das Sofa, Sofas | sofa | furniture seat ware
 das Bett, Betten | bed | furniture seat ware
-der Schrank, Schränke | closet | furniture built ware
+der Schrank, Schränke | wardrobe | furniture built ware
 das Regal, Regale | shelf, shelves | furniture surface built ware
 die Vase, Vasen | vase | ware fragile
 die Tasse, Tassen | cup | ware fragile

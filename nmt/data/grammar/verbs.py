@@ -83,7 +83,7 @@ brauchen, braucht, brauchte, gebraucht | need | adult > acc tool vehicle furnitu
 essen, isst, aß, gegessen | eat (ate, eaten) | person > acc food | how langsam schnell | in kitchen diner
     | why hungrig | is daily lasting
 trinken, trinkt, trank, getrunken | drink (drank, drunk) | person > acc drink | how langsam schnell
-    | in kitchen diner | why durstig | is daily lasting
+    | in kitchen diner | is daily lasting
 kochen, kocht, kochte, gekocht | cook | adult > acc cooked | in kitchen | why hungrig | is daily lasting making
 backen, backt, backte, gebacken | bake | adult > acc baked | in kitchen | is daily lasting making
 schneiden, schneidet, schnitt, geschnitten | cut (cut, cut) | adult > acc sliced | how vorsichtig langsam
