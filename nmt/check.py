@@ -36,7 +36,7 @@ def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: st
 
 def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:
     """Say each problem in a line, all of one value in the same."""
-    lines: dict[tuple[str, str], list[str]] = {}
+    lines: dict[tuple[str, str | None], list[str]] = {}
     for problem in found:
         path = _path_of_keys(problem["loc"], values, is_missing=problem["type"] == "missing")
         given = problem["input"]
@@ -48,25 +48,25 @@ def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:
         if problem["type"] == "union_tag_invalid":
             key += ".kind"
         if problem["type"] == "value_error":
-            key, expected, got = (f"{key}.{expected}" if key else expected), "", ""
+            key, expected, got = (f"{key}.{expected}" if key else expected), "", None
         wanted = lines.setdefault((key, got), [])
         if expected not in wanted:
             wanted.append(expected)
     return [
-        f"{key}: {' or '.join(wanted)} is needed; got {got}"
-        if got
-        else ": ".join(filter(None, (key, *wanted)))
+        ": ".join(filter(None, (key, *wanted)))
+        if got is None
+        else f"{key}: {' or '.join(wanted)} is needed; got {got}"
         for (key, got), wanted in lines.items()
     ]
 
 
-def _expected_and_got(problem: Any, given: Any) -> tuple[str, str]:
+def _expected_and_got(problem: Any, given: Any) -> tuple[str, str | None]:
     """Return what a value should be and what it is; what says all is returned alone."""
     kind, context = problem["type"], problem.get("ctx", {})
     if kind == "value_error":
-        return str(context["error"]), ""
+        return str(context["error"]), None
     if kind == "extra_forbidden":
-        return "no such key", ""
+        return "no such key", None
     if kind == "missing":
         return "a value", "none"
     if kind == "literal_error":

@@ -1,6 +1,7 @@
 """Translating as a stream: answers while it is open, whole lines whatever happens, and going on."""
 
 import contextlib
+import difflib
 import os
 import re
 import resource
@@ -206,7 +207,8 @@ def test_integers_translate_nearly_as_floating_point_does(nmt, trained_run, tmp_
     arguments = ("translate", f"run={trained_run}", "device=cpu", "decoding=greedy", "input=in.de")
     exact, found = (nmt(*arguments, f"precision={name}").stdout.split(b"\n") for name in ("float32", "int8"))
     assert len(found) == len(exact)
-    assert sum(map(bytes.__eq__, found, exact)) >= 0.7 * len(exact)
+    alike = [difflib.SequenceMatcher(None, *lines).ratio() for lines in zip(found, exact, strict=True)]
+    assert sum(alike) >= 0.8 * len(exact)
 
 
 def test_a_file_that_was_written_is_told_of(nmt, trained_run, tmp_path):

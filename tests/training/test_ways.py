@@ -61,7 +61,7 @@ def make_trainer(ways, folder):
     corpus = load_corpus(settings.data)
     tokenizer = obtain_tokenizer(settings.tokenizer, corpus.train)
     dataset, device = load_dataset(corpus.train, tokenizer), torch.device("cpu")
-    selected, _ = select_pairs(dataset, 22)
+    selected, _ = select_pairs(dataset, 20)
     torch.manual_seed(0)
     model = build_model(settings.model, tokenizer)
     freeze(model, settings.training.freeze)
