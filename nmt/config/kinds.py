@@ -34,7 +34,8 @@ PositiveShare = Annotated[float, Number, Field(gt=0, le=1)]
 # Far beyond what anybody trains; above them stands a slip of the finger, or somebody who means harm.
 Size = Annotated[int, Number, Field(gt=0, le=65_536)]
 Depth = Annotated[int, Number, Field(gt=0, le=1_000)]
-VocabularySize = Annotated[int, Number, Field(ge=5, le=10_000_000)]
+# A model of more pieces would be larger than what is read of a stranger's run.
+VocabularySize = Annotated[int, Number, Field(ge=5, le=1_000_000)]
 GeneratedPairs = Annotated[int, Number, Field(gt=0, le=10_000_000)]
 Draws = Annotated[int, Number, Field(gt=0, le=1_000_000)]
 Shown = Annotated[int, Number, Field(ge=0, le=10_000)]
