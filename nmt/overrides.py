@@ -28,7 +28,7 @@ def parse(overrides: list[str], is_sweep: bool = False) -> list[Override]:
 def _problem(override: Override, is_sweep: bool) -> str | None:
     key, line = override.key_or_group, override.input_line
     group, _, name = key.rpartition(".")
-    if not key:
+    if not key or key == "hydra":
         return f"KEY=VALUE is needed; got {line}"
     if override.is_delete():
         return f"{key}: a value is needed, since no key can be left out; got {line}"
@@ -41,8 +41,8 @@ def _problem(override: Override, is_sweep: bool) -> str | None:
     value = override.value()
     if value == "" and not _choices(key):
         return f"{key}: a value is needed, or null where there may be none; got {line}"
-    if value is None and (choices := _choices(key)):
-        return f"{key}: one of {', '.join(choices)} is needed; got null"
+    if not isinstance(value, str | list | dict) and (choices := _choices(key)):
+        return f"{key}: one of {', '.join(choices)} is needed; got {'null' if value is None else value}"
     return None
 
 

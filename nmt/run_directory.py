@@ -3,18 +3,18 @@
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from nmt.check import SettingsT, check
-from nmt.config import ModelFiles, ModelSettings, RunCheckpoints
+from nmt.config import ModelFiles, ModelSettings, RunCheckpoints, TrainSettings
 from nmt.data.tokenizer import Tokenizer
 from nmt.device import require_memory
 from nmt.errors import DataError, RunError, SettingsError
-from nmt.files import read_json, read_plain, require_plain
+from nmt.files import parse_json, read_json, read_plain, require_plain
 from nmt.migration import FORMAT, migrate
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
@@ -75,9 +75,17 @@ class RunDirectory:
             )
         return {key: value for key, value in config.items() if key != "format"}
 
-    def write_config(self, settings: Mapping[str, Any]) -> None:
+    def write_config(self, settings: TrainSettings) -> None:
         """Store the settings of a run."""
-        write_atomically(self.config_path, to_json({"format": FORMAT, **settings}))
+        write_atomically(self.config_path, _config(settings))
+
+    def require_readable(self, settings: TrainSettings) -> None:
+        """Raise RunError for settings that could not be read again: names of files, say, that are no UTF-8."""
+        try:
+            parse_json(_config(settings), self.config_path)
+        except UnicodeEncodeError as error:
+            near = error.object[max(0, error.start - 40) : error.end]
+            raise RunError(f"run: settings in UTF-8 are needed for {CONFIG}; got {near}") from None
 
     def read_model_settings(self) -> ModelFiles:
         """Return what translating needs of the settings. Raises RunError if it is not there, or wrong."""
@@ -175,6 +183,10 @@ def _is_of_a_run(config: Path) -> bool:
         return "format" in read_json(config)
     except RunError:
         return True
+
+
+def _config(settings: TrainSettings) -> bytes:
+    return to_json({"format": FORMAT, **settings.model_dump(mode="json", exclude={"run", "resume"})})
 
 
 def require_weights(settings: ModelSettings, tokenizer: Tokenizer, folders: Iterable[Path]) -> int:

@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from nmt.errors import DataError
+
 Int64Array = npt.NDArray[np.int64]
 TAG_START, TAG_END = "<2", ">"
+MAX_PAIRS = 100_000_000  # that an epoch repeats: a slip in a weight would fill the memory
 
 
 def tag_of(language: str) -> str:
@@ -58,6 +61,10 @@ class Groups:
         counts = np.array([len(part) for part in parts], np.float64)
         shares = np.array(self.weights) * np.where(counts > 0, counts, 0) ** (1 / self.temperature)
         wanted = shares * (counts[counts > 0] / shares[counts > 0]).max()
+        if wanted.sum() > MAX_PAIRS + counts.sum():
+            raise DataError(
+                f"data.pairs: weights that make epochs of at most {MAX_PAIRS} pairs are needed; got {wanted.sum():.0f}"
+            )
         repeated = [np.empty(0, np.int64)]
         for number, (part, size) in enumerate(zip(parts, np.rint(wanted).astype(int).tolist(), strict=True)):
             if len(part):

@@ -172,6 +172,7 @@ class Sweep:
                     [f"{override.key_or_group}: a list of values is needed with sweep=grid; got "
                      f"{override.input_line}; sweep=optuna searches intervals"]
                 )  # fmt: skip
+            _require_values(override)
         (typed,) = BasicSweeper.split_arguments(of_runs, None)
         jobs = [composition.with_inherited(job) for job in typed]
         for job in jobs:  # what is wrong with the last one is said now, not when the others have been trained
@@ -301,6 +302,7 @@ def _span(override: Override) -> Span | list[str]:
             )
         is_integer = isinstance(value.start, int) and isinstance(value.end, int)
         return Span(value.start, value.end, None, is_integer, "log" in value.tags)
+    _require_values(override)
     if isinstance(value, RangeSweep):
         numbers = list(value.range())
         if len(numbers) < 2:
@@ -310,12 +312,21 @@ def _span(override: Override) -> Span | list[str]:
         is_integer = all(isinstance(number, int) for number in numbers)
         return Span(min(numbers), max(numbers), abs(value.step), is_integer)
     assert isinstance(value, ChoiceSweep) or override.is_discrete_sweep()
-    values = list(override.sweep_string_iterator())
-    if not values:
+    return list(override.sweep_string_iterator())
+
+
+def _require_values(override: Override) -> None:
+    """Raise SettingsError for several values of which there are none."""
+    if not override.is_discrete_sweep():
+        return
+    try:
+        is_empty = not any(True for _ in override.sweep_string_iterator())
+    except ValueError:  # a range whose step is 0
+        is_empty = True
+    if is_empty:
         raise SettingsError(
             [f"{override.key_or_group}: a choice is needed; got none by {override.input_line}"]
         )
-    return values
 
 
 def _only(keys: frozenset[str], overrides: Sequence[str]) -> list[str]:

@@ -56,6 +56,7 @@ class Prepared:
 
 def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
     """Load text, tokenizer and model of a run. Raises UserError for what the user can mend."""
+    run.require_readable(settings)
     require_determinism(settings.deterministic)
     require_tracker(settings.tracking)
     device = choose_device(settings.device)

@@ -60,9 +60,7 @@ def train(
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(prepared.tokenizer)
         write_atomically(run.path / "data.json", to_json(prepared.text.as_dict(left_out)))
-        run.write_config(
-            settings.model_dump(mode="json", exclude={"run", "resume"})
-        )  # last: it makes the folder a run
+        run.write_config(settings)  # last: it makes the folder a run
         for line in plan_lines(prepared):
             logger.info("%s", line)
         prepared.text.log()

@@ -16,7 +16,7 @@ from nmt.data.corpus import load_corpus
 from nmt.data.groups import Groups
 from nmt.data.preparation import prepare_corpus
 from nmt.data.tokenizer import obtain_tokenizer
-from nmt.errors import SettingsError
+from nmt.errors import DataError, SettingsError
 from nmt.report.report import training_text
 from nmt.run_directory import RunDirectory
 
@@ -51,6 +51,11 @@ def test_each_corpus_has_its_share_and_no_pair_is_lost(sizes, weights, temperatu
             "within a corpus no pair is seen more often than any other, but once"
         )
     assert np.array_equal(repeated, groups.repeat(np.arange(total), seed=1))
+
+
+def test_a_weight_that_would_fill_the_memory_is_refused():
+    with pytest.raises(DataError, match=r"data\.pairs: weights .* are needed; got 1000000000010"):
+        groups_of([10, 10], [1e11, 1.0], 1.0).repeat(np.arange(20), seed=0)
 
 
 def test_a_corpus_of_which_nothing_is_left_has_no_share():
@@ -225,7 +230,7 @@ def test_a_report_counts_the_words_that_were_learned_from(tmp_path, parts):
     (tmp_path / "de-en.train.de").write_text("\n".join([long, *lines[1:]]))
     given = ["data=mixture", f"data.{parts}", "data.filter.max_words=4"]
     run = RunDirectory(tmp_path)
-    run.write_config(check(TrainSettings, compose(Command.TRAIN, given, None).values).model_dump(mode="json"))
+    run.write_config(check(TrainSettings, compose(Command.TRAIN, given, None).values))
     source = training_text(run, corpus_of_run(run)).source
     assert source[:2] == lines[1:3]
     assert not any("much" in line or "<2" in line for line in source)
