@@ -114,7 +114,7 @@ class Trainer:
         if limits.max_seconds is not None and progress.seconds >= limits.max_seconds:
             return f"training.max_seconds={limits.max_seconds:g}"
         if limits.patience is not None and progress.validations_without_gain >= limits.patience:
-            return f"training.patience={limits.patience} validations without a better BLEU"
+            return f"training.patience={limits.patience} validations without a gain"
         return None
 
     def train(self, is_hopeless: IsHopeless | None = None) -> None:

@@ -220,7 +220,7 @@ def test_of_equal_bleu_the_lower_loss_is_better_for_the_best_and_for_patience(
         False,
     ]
     assert trainer.progress.update == len(validations)
-    assert "stopped at update 9: training.patience=3 validations without a better BLEU" in caplog.text
+    assert "stopped at update 9: training.patience=3 validations without a gain" in caplog.text
 
 
 def test_a_state_without_the_loss_of_the_best_is_gone_on_with(make_trainer):
