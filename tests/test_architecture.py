@@ -94,7 +94,7 @@ def test_models_know_of_data_only_what_a_batch_is():
 
 def test_only_settings_and_launching_import_hydra():
     with_hydra = [path.name for path in MODULES if any(name.startswith("hydra") for name in imports_of(path))]
-    assert with_hydra == ["composition.py", "overrides.py", "launching.py"]
+    assert with_hydra == ["composition.py", "overrides.py", "launching.py", "values.py"]
 
 
 def test_only_export_imports_what_it_exports_to():
