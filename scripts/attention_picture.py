@@ -16,9 +16,9 @@ from arguments import file_to_write
 
 from nmt.decoding.translator import Translator
 from nmt.errors import UserError
-from nmt.pages.escaping import text
-from nmt.report.maps import draw_crossing, sentence_maps
-from nmt.run_directory import RunDirectory
+from nmt.reports.drawing.escaping import text
+from nmt.reports.run.maps import draw_crossing, sentence_maps
+from nmt.runs.directory import RunDirectory
 
 GAP, TITLE = 24, 28
 STYLE = """

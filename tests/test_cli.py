@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmt.run_directory import RunDirectory
+from nmt.runs.directory import RunDirectory
 
 GERMAN = ["Das ist ein Haus.", "Der Hund schläft.", "Wir lesen ein Buch.", "Sie kauft Brot."]
 ABSENT = "mps" if torch.cuda.is_available() else "cuda"

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nmt import reference
-from nmt.words import duration
+from nmt.cli import keys
+from nmt.cli.commands import COMMANDS
+from nmt.errors import duration
 
 ROOT = Path(__file__).parent.parent
-COMMANDS = reference.commands()
+
 BIN = Path(sys.executable).parent
 
 
@@ -32,7 +33,7 @@ def test_help_fits_one_screen_and_shows_examples(nmt, arguments):
 
 def test_help_is_quick_and_imports_nothing_slow():
     command = (
-        "import sys; from nmt.cli import main; main(['train', '--help']); main(['--complete', 'train', 'mod|']);"
+        "import sys; from nmt.cli.main import main; main(['train', '--help']); main(['--complete', 'train', 'mod|']);"
         "print([name for name in ('torch', 'hydra', 'pydantic', 'numpy') if name in sys.modules])"
     )
     began = time.monotonic()
@@ -44,7 +45,7 @@ def test_help_is_quick_and_imports_nothing_slow():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_all_keys_are_there(nmt, command):
     text = nmt(command, "--help", "all").stdout.decode()
-    searches = any(group.name == "decoding" for group in reference.page(command).groups)
+    searches = any(group.name == "decoding" for group in keys.page(command).groups)
     assert ("length_penalty: 1.0" in text) == searches
     assert "hydra:" not in text
     for line in (
@@ -67,7 +68,7 @@ def test_the_reference_reads_what_yaml_reads(path):
     group = None if folder == "." else folder
     expected = yaml.safe_load(path.read_text(encoding="utf-8"))
     expected.pop("hydra", None)
-    found = reference.page(path.stem, group)
+    found = keys.page(path.stem, group)
     assert {key.name: yaml.safe_load(key.default) for key in found.keys} == dict(flat(expected))
     assert found.purpose
     named = [item for item in expected.get("defaults", []) if isinstance(item, dict)]
@@ -89,11 +90,11 @@ def test_topics(nmt):
 
 
 def test_choices_are_read_from_comments():
-    keys = {key.name: key for key in reference.page("train").keys}
-    assert keys["precision"].choices == ["auto", "float32", "bfloat16", "float16"]
-    assert keys["resume"].choices == ["false", "true"]
-    assert keys["run"].choices == []
-    (join,) = [key for key in reference.all_keys("model", "attention") if key.name == "attention.join"]
+    found = {key.name: key for key in keys.page("train").keys}
+    assert found["precision"].choices == ["auto", "float32", "bfloat16", "float16"]
+    assert found["resume"].choices == ["false", "true"]
+    assert found["run"].choices == []
+    (join,) = [key for key in keys.all_keys("model", "attention") if key.name == "attention.join"]
     assert join.choices == ["input", "output", "output_only"]
 
 

@@ -5,9 +5,9 @@ import json
 import pytest
 import safetensors.torch
 
-from nmt.migration import FORMAT, current_name, migrate
-from nmt.run_directory import MODEL_WEIGHTS, TRAINING_TENSORS
-from nmt.storage import MANIFEST, file_facts
+from nmt.files.writing import MANIFEST, file_facts
+from nmt.runs.directory import MODEL_WEIGHTS, TRAINING_TENSORS
+from nmt.runs.migration import FORMAT, current_name, migrate
 
 # What format 1 did not know.
 NEW_OF_MODEL = (

@@ -13,7 +13,7 @@ from nmt import config
 from nmt.config import Settings
 from nmt.config.kinds import Seed
 from nmt.config.sweep import SweepSettings
-from nmt.files import parse_json
+from nmt.files.reading import parse_json
 
 
 def numbers(kind, metadata, path):
@@ -103,7 +103,7 @@ def test_a_seed_from_the_clock_is_taken():
     ],
 )
 def test_what_no_run_can_have_is_refused(override, capsys, tmp_path, monkeypatch):
-    from nmt.cli import main
+    from nmt.cli.main import main
 
     monkeypatch.chdir(tmp_path)
     assert main(["train", "run=new", override]) == 2

@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.device import require_memory
 from nmt.errors import DeviceError, SettingsError
 
@@ -68,14 +68,14 @@ def test_what_cannot_be_meant_is_refused_in_one_line(main, tmp_path, monkeypatch
 )
 def test_passes_that_differ_are_a_reason_to_compare_them(option):
     typed = ["consistency=r_drop", "model.dropout=0", option]
-    assert compose(Command.TRAIN, typed, None).settings()
+    assert compose("train", typed, None).settings()
 
 
 def test_hard_attention_makes_passes_differ():
     typed = ["consistency=r_drop", "model=attention", "model.dropout=0"]
     with pytest.raises(SettingsError, match="both passes"):
-        compose(Command.TRAIN, typed, None).settings()
-    assert compose(Command.TRAIN, [*typed, "model.attention.choice=straight_through"], None).settings()
+        compose("train", typed, None).settings()
+    assert compose("train", [*typed, "model.attention.choice=straight_through"], None).settings()
 
 
 BEYOND = {

@@ -19,10 +19,10 @@ from processes import children_of, wait_for_end
 
 from nmt.config import GreedySettings
 from nmt.data import lines as lines_module
+from nmt.decoding.stream import translate_stream
 from nmt.decoding.translator import Translator
 from nmt.errors import DataError
-from nmt.run_directory import RunDirectory
-from nmt.translation import translate_stream
+from nmt.runs.directory import RunDirectory
 
 SENTENCES = [
     b"Das ist ein Haus.",

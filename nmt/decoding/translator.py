@@ -17,8 +17,8 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.batch_search import BatchSearch, Sentences
 from nmt.decoding.workers import Workers, num_workers
 from nmt.device import floating_point
+from nmt.errors import LineNumbers
 from nmt.models.interface import Seq2Seq
-from nmt.words import LineNumbers
 
 # A batch consists of so many groups of sentences of about equal length.
 GROUPS = 2

@@ -22,13 +22,12 @@ from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from nmt import composition
-from nmt.check import check
-from nmt.composition import Command
+from nmt.cli import compose as composition
+from nmt.cli.keys import CONFIG_MODULE
+from nmt.cli.overrides import parse, quoted
 from nmt.config import GridSweep, OptunaSweep, SweepSettings, TrainSettings
+from nmt.config.check import check
 from nmt.errors import SettingsError, SweepError, UserError, one_line
-from nmt.overrides import parse, quoted
-from nmt.reference import CONFIG_MODULE
 from nmt.sweeps import folder as sweep_folder
 from nmt.sweeps.results import (
     JobRecord,
@@ -92,7 +91,7 @@ class Sweep:
         self.loader = ConfigLoaderImpl(create_config_search_path(f"pkg://{CONFIG_MODULE}"))
         hydra = Hydra("nmt", self.loader)
         self.config = hydra.compose_config(
-            Command.TRAIN.value,
+            "train",
             [*search_path, *of_hydra, quoted(f"hydra.sweep.dir={self.folder}")],
             run_mode=RunMode.MULTIRUN,
             with_log_configuration=False,
@@ -218,7 +217,7 @@ def _run_job(
     config: DictConfig,
 ) -> None:
     """Train one run in its folder, or go on there, and note how it ended; what it fails of ends no other."""
-    from nmt.run_directory import RunDirectory
+    from nmt.runs.directory import RunDirectory
     from nmt.training.session import train
 
     hydra = HydraConfig.get()

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt.check import flatten
 from nmt.config import MLflowTracking, NoTracking, TensorBoardTracking, TrackingSettings, WandbTracking
+from nmt.config.check import flatten
 from nmt.errors import UserError
 from nmt.tracking.interface import (
     Lenient,

@@ -17,17 +17,17 @@ from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from torch import Tensor
 
 from nmt.errors import RunError
-from nmt.files import read_json
-from nmt.run_directory import (
+from nmt.files.reading import read_json
+from nmt.files.writing import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
+from nmt.runs.directory import (
     MODEL_WEIGHTS,
     STATE,
     TRAINING_TENSORS,
     RunDirectory,
 )
-from nmt.storage import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
-from nmt.training.figures import WindowState
+from nmt.runs.weights import find_not_finite, read_tensors, require_shapes, set_parameters
+from nmt.training.progress import WindowState
 from nmt.training.step import TrainingStep
-from nmt.weights import find_not_finite, read_tensors, require_shapes, set_parameters
 
 logger = logging.getLogger(__name__)
 

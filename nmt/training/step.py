@@ -14,13 +14,13 @@ from nmt.data.batching import Batch, Update, collate
 from nmt.data.dataset import Int64Array
 from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
-from nmt.training.compilation import compile_layers
-from nmt.training.figures import UpdateFigures
+from nmt.training.device.compilation import compile_layers
+from nmt.training.device.graphs import CudaGraphs, Record, Replay, is_out_of_memory
 from nmt.training.moving_average import MovingAverage
 from nmt.training.objective import Loss, Objective
 from nmt.training.optimizer import build_optimizer
 from nmt.training.pairs import TrainingPairs
-from nmt.training.replay import CudaGraphs, Record, Replay, is_out_of_memory
+from nmt.training.progress import UpdateFigures
 from nmt.training.schedule import learning_rate, teacher_forcing_ratio
 
 logger = logging.getLogger(__name__)

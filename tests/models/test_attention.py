@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt.check import check
 from nmt.config import AttentionScoreSettings
+from nmt.config.check import check
 from nmt.errors import SettingsError
 from nmt.models.attention_choice import ScoreFunction, StraightThrough
 from nmt.models.recurrent_attention import make_attention

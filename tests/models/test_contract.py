@@ -8,8 +8,8 @@ import torch
 from pairwise import pairwise
 from torch.testing import assert_close
 
-from nmt.check import check
 from nmt.config import AttentionSettings
+from nmt.config.check import check
 from nmt.data.batching import Batch
 from nmt.decoding.rules import EndAtLimit, ForbidTokens
 from nmt.decoding.search import POSITIONS_BETWEEN_QUESTIONS, beam_search, greedy_search, power_penalty

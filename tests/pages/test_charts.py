@@ -5,9 +5,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from nmt.pages.charts import Bar, Bins, Line, bar_chart, histogram, line_chart, ranking
-from nmt.pages.drawing import BOTTOM, HEIGHT, LEFT, RIGHT, TINY, TOP, WIDTH, Axis, show, ticks
-from nmt.pages.heat_map import heat_map
+from nmt.reports.drawing.charts import Bar, Bins, Line, bar_chart, histogram, line_chart, ranking
+from nmt.reports.drawing.drawing import BOTTOM, HEIGHT, LEFT, RIGHT, TINY, TOP, WIDTH, Axis, show, ticks
+from nmt.reports.drawing.heat_map import heat_map
 
 HOSTILE = "<script>alert(1)</script>\"'&\x00\u202e"
 

@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 import pytest
 from browser import find_chromium, look_at, schemes
 
-from nmt.pages.charts import Line, line_chart, ranking
-from nmt.pages.escaping import text
-from nmt.pages.heat_map import heat_map
-from nmt.pages.page import (
+from nmt.reports.drawing.charts import Line, line_chart, ranking
+from nmt.reports.drawing.escaping import text
+from nmt.reports.drawing.heat_map import heat_map
+from nmt.reports.drawing.page import (
     figure,
     figures,
     folded,

@@ -1,6 +1,6 @@
 """Words that are missing and words that are new; hostile text stays text."""
 
-from nmt.report.sentences import word_diff
+from nmt.reports.run.sentences import word_diff
 
 HOSTILE = "<script>alert('x')</script> <img src=x onerror=alert(1)> \"&amp; \x00\x1b[31m \u202eabc </style>"
 

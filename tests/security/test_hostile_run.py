@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nmt.errors import RunError
-from nmt.migration import FORMAT
-from nmt.weights import read_shapes
+from nmt.runs.migration import FORMAT
+from nmt.runs.weights import read_shapes
 
 FILES = (
     "config.json", "tokenizer.model", "best.json", "last.json", "train.log", "metrics.jsonl", "test.json", "run.json",

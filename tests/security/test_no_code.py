@@ -134,7 +134,7 @@ def note(event, arguments):
 
 sys.dont_write_bytecode = True
 sys.addaudithook(note)
-from nmt.cli import main
+from nmt.cli.main import main
 code = main(arguments)
 found = sorted(events)
 with open(report, "w") as file:

@@ -8,8 +8,8 @@ from torch._dynamo.utils import counters
 from torch.testing import assert_close
 
 from nmt.models import transformer_layers
-from nmt.training import compilation
-from nmt.training.compilation import compile_layers
+from nmt.training.device import compilation
+from nmt.training.device.compilation import compile_layers
 from nmt.training.objective import Objective
 
 pytestmark = pytest.mark.filterwarnings("default")  # torch.compile warns of its own making

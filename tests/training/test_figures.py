@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from nmt.training import figures as figures_module
-from nmt.training.figures import UpdateFigures, Window
+from nmt.training import progress as figures_module
+from nmt.training.progress import UpdateFigures, Window
 
 
 @pytest.fixture

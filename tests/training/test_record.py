@@ -15,9 +15,9 @@ import pytest
 
 from nmt.data import grammar
 from nmt.errors import RunError
-from nmt.run_directory import RunDirectory
+from nmt.runs.directory import RunDirectory
+from nmt.runs.provenance import Recorder, git_state, read_record
 from nmt.training import session
-from nmt.training.record import Recorder, git_state, read_record
 from nmt.training.step import TrainingStep
 
 ROOT = Path(__file__).parent.parent.parent

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from nmt.training.device.graphs import MAX_GRAPHS, Replay
 from nmt.training.objective import Loss, Objective
-from nmt.training.replay import MAX_GRAPHS, Replay
 
 
 class Recorder:
@@ -66,7 +66,7 @@ def test_replayed_batches_teach_what_eager_ones_teach(tiny_model, tiny_batch):
 def test_a_shape_is_recorded_when_it_comes_again_and_only_so_many_are(tiny_model, tiny_batch, monkeypatch):
     model, recorder = tiny_model("transformer"), Recorder()
     replay = Replay(learner(model), recorder)
-    monkeypatch.setattr("nmt.training.replay.MAX_GRAPHS", 2)
+    monkeypatch.setattr("nmt.training.device.graphs.MAX_GRAPHS", 2)
     assert MAX_GRAPHS > 2
     counts = []
     for longest in (5, 40, 70, 5, 40, 70, 70, 5):

@@ -13,13 +13,13 @@ from torch.testing import assert_close
 
 from nmt.data.batching import collate
 from nmt.data.tokenizer import Tokenizer, Vocabulary
-from nmt.run_directory import RunDirectory
-from nmt.storage import file_facts
-from nmt.training import figures as figures_module
+from nmt.files.writing import file_facts
+from nmt.runs.directory import RunDirectory
+from nmt.runs.weights import average
+from nmt.training import progress as figures_module
 from nmt.training import trainer as trainer_module
 from nmt.training.checkpoint import save_checkpoint
 from nmt.training.objective import Objective
-from nmt.weights import average
 
 
 def test_accumulated_micro_batches_equal_one_batch(make_trainer):

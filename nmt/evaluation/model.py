@@ -1,0 +1,115 @@
+"""Figures of a model on text that it does not learn from."""
+
+import logging
+import math
+
+import numpy as np
+import torch
+
+from nmt.config import DecodingSettings, EvaluationSettings, GreedySettings
+from nmt.data.batching import collate, plan_by_length
+from nmt.data.corpus import ParallelText
+from nmt.data.dataset import Dataset, load_dataset
+from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.translator import Translator
+from nmt.device import floating_point
+from nmt.errors import LineNumbers
+from nmt.evaluation.scoring import Evaluation, Score, score_against
+from nmt.models.interface import Seq2Seq
+from nmt.training.objective import Objective
+
+logger = logging.getLogger(__name__)
+
+
+@torch.no_grad()
+def mean_loss(
+    objective: Objective,
+    dataset: Dataset,
+    tokenizer: Tokenizer,
+    max_tokens: int,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> float:
+    """Return the negative log-likelihood per target token, in nats; pairs with an empty side do not count."""
+    objective.eval()
+    source, target = dataset.source.lengths, dataset.target.lengths
+    limit = objective.model.max_positions
+    counted = (source > 0) & (target > 0)
+    if limit is not None:
+        counted &= np.maximum(source, target) < limit
+    pairs = np.flatnonzero(counted)
+    if len(pairs) < len(dataset):
+        left_out = LineNumbers((np.flatnonzero(~counted) + 1).tolist())
+        logger.warning("%s", left_out.tell("left out of the loss, being empty or too long"))
+    total, num_tokens = 0.0, 0
+    for rows in plan_by_length(np.maximum(source, target) + 1, max_tokens, pairs):
+        batch = collate(dataset, rows, tokenizer).to(device)
+        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+            total += float(objective(batch).negative_log_likelihood)
+        num_tokens += batch.num_tokens
+    return total / max(1, num_tokens)
+
+
+def evaluate_model(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    text: ParallelText,
+    decoding: DecodingSettings,
+    evaluation: EvaluationSettings,
+    device: torch.device,
+    dtype: torch.dtype,
+    num_resamples: int | None = None,
+) -> tuple[Evaluation, list[str]]:
+    """Translate and score a text, with loss and perplexity; return the translation as well.
+
+    With `num_resamples` the scores have intervals.
+    """
+    hypotheses = translate_text(model, tokenizer, text.source, decoding, device, dtype)
+    loss = text_loss(model, tokenizer, text, decoding, device, dtype)
+    scores = score_against(hypotheses, [text.target], evaluation, num_resamples)
+    return evaluation_of(scores, len(hypotheses), loss), hypotheses
+
+
+def translate_text(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    source: list[str],
+    decoding: DecodingSettings,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> list[str]:
+    """Return the translation of a text, and say what of it was cut."""
+    translator = Translator(model, tokenizer, decoding, device, dtype)
+    hypotheses = list(translator.translate(source))
+    translator.warn()
+    return hypotheses
+
+
+def text_loss(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    text: ParallelText,
+    decoding: DecodingSettings,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> float:
+    """Return the negative log-likelihood of a text per target token, in nats; it is computed in floating point."""
+    objective = Objective(model.to(device), label_smoothing=0.0)
+    dataset, dtype = load_dataset(text, tokenizer), floating_point(dtype, device)
+    return mean_loss(objective, dataset, tokenizer, decoding.max_tokens, device, dtype)
+
+
+def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluation:
+    """Put scores, loss and the perplexity that it stands for together."""
+    return Evaluation(scores, num_lines, loss, math.exp(min(loss, 700)))
+
+
+def validation_search(settings: DecodingSettings) -> GreedySettings:
+    """Return greedy search with the limits of the run's own search."""
+    shared = {name: getattr(settings, name) for name in GreedySettings.model_fields if name != "kind"}
+    return GreedySettings(kind="greedy", **shared)
+
+
+def name_search(decoding: DecodingSettings) -> str:
+    """Return what a search is called."""
+    return f"beam {decoding.beam_size}" if decoding.kind == "beam" else "greedy"

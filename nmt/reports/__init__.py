@@ -1,0 +1,1 @@
+"""Pages about runs and about corpora."""

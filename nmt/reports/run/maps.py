@@ -1,0 +1,253 @@
+"""Attention of chosen sentences, positions and masks: what a model looked at, as pictures."""
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nmt.data.batching import Batch, collate
+from nmt.data.dataset import Dataset, Ids
+from nmt.data.tokenizer import Tokenizer, Vocabulary
+from nmt.models.interface import AttentionMap, Seq2Seq
+from nmt.models.transformer import Transformer
+from nmt.models.transformer_layers import EncoderLayer
+from nmt.reports.drawing.heat_map import heat_map
+from nmt.reports.drawing.page import figure, folded, heading, maps
+from nmt.reports.run.measures import Measures
+
+MAX_TOKENS = 40  # of a sentence whose attention is drawn
+NUM_POSITIONS, NUM_COLUMNS = 40, 64
+SMALL_CELL = 7
+
+
+@dataclass(frozen=True)
+class SentenceMaps:
+    """A sentence as its tokens, and where attention was while its translation was written."""
+
+    source: list[str]
+    target_in: list[str]
+    target_out: list[str]
+    batch: Batch
+    maps: list[AttentionMap]
+
+    @property
+    def crossing(self) -> list[AttentionMap]:
+        """Those from the target to the source."""
+        return [one for one in self.maps if one.kind == "cross"]
+
+
+def choose_sentences(one: Measures, source: list[str], number: int) -> list[int]:
+    """Return lines to draw: of those that are short enough the best, the worst, and evenly between them."""
+    short = [
+        i
+        for i, line in enumerate(source)
+        if 3 <= len(one.tokenizer.source.encode([line])[0]) < MAX_TOKENS
+        and 0 < len(one.tokenizer.target.encode([one.hypotheses[i]])[0]) < MAX_TOKENS
+    ]
+    ranked = sorted(short, key=lambda i: (-one.sentence_scores[i], i))
+    if len(ranked) <= number:
+        return ranked
+    return [ranked[round(k * (len(ranked) - 1) / max(1, number - 1))] for k in range(number)]
+
+
+def sentence_maps(model: Seq2Seq, tokenizer: Tokenizer, source: str, hypothesis: str) -> SentenceMaps:
+    """Return where a model looks while it writes `hypothesis`, for which it reads `source`."""
+    vocabularies = tokenizer.source, tokenizer.target
+    ids = [side.encode([line]) for side, line in zip(vocabularies, (source, hypothesis), strict=True)]
+    limit = model.max_positions
+    source_ids, target_ids = (rows[0][: limit - 1] if limit else rows[0] for rows in ids)
+    batch = collate(Dataset(Ids.of([source_ids]), Ids.of([target_ids])), np.array([0]), tokenizer)
+    written = _labels(vocabularies[1], target_ids)
+    return SentenceMaps(
+        [*_labels(vocabularies[0], source_ids), "END"],
+        ["START", *written],
+        [*written, "END"],
+        batch,
+        model.attention_maps(batch),
+    )
+
+
+def draw_crossing(found: SentenceMaps, title: str) -> str:
+    """Return what was looked at in the source: the mean of all layers and heads."""
+    crossing = found.crossing
+    mean = torch.stack([one_map.weights[0].mean(0) for one_map in crossing]).mean(0)
+    is_seen = crossing[0].is_seen
+    return heat_map(
+        f"{title}: attention from each target token to each source token",
+        mean.tolist(),
+        found.target_out,
+        found.source,
+        hidden=None if is_seen is None else (~is_seen[0].any(0)).tolist(),
+        chosen=bool(((mean == 0) | (mean == 1)).all()),
+    )
+
+
+def draw_sentence(one: Measures, found: SentenceMaps, title: str) -> str:
+    """Return figures of what was looked at: from target to source first, then all that there is."""
+    crossing = found.crossing
+    if not crossing:
+        return ""
+    what = (
+        "The mean of all layers and heads." if len(crossing) > 1 or crossing[0].weights.shape[1] > 1 else ""
+    )
+    drawing = draw_crossing(found, title)
+    every = _all_heads(found, title) if isinstance(one.model, Transformer) else ""
+    return figure(title, f"Rows are written, columns are read. {what}".strip(), drawing, below=every)
+
+
+def _all_heads(found: SentenceMaps, title: str) -> str:
+    """Return small maps of every head of every layer, folded away."""
+    names = {
+        "cross": "From target to source",
+        "decoder": "Within the target, as far as it is written",
+        "encoder": "Within the source",
+    }
+    groups = []
+    for kind, name in names.items():
+        drawings = []
+        for one in (other for other in found.maps if other.kind == kind):
+            for head, weights in enumerate(one.weights[0], start=1):
+                place = f"layer {one.layer}, head {head}"
+                drawing = heat_map(f"{title}: {name}, {place}", weights.tolist(), cell=SMALL_CELL)
+                drawings.append(figure(place, "", drawing))
+        groups += [heading(name), maps(*drawings)]
+    return folded("Every layer and head", *groups)
+
+
+def kind_of_attention(config: dict[str, object]) -> str:
+    """Say in words what attention a run's settings describe."""
+    model = config["model"]
+    assert isinstance(model, dict)
+    if model["kind"] == "rnn":
+        return (
+            "A plain recurrent model has no attention: all that its decoder knows of the source is one vector of fixed "
+            "size, so there is nothing to draw."
+        )
+    if model["kind"] == "transformer":
+        return (
+            f"Scaled dot-product attention with {model['num_heads']} heads in {model['num_encoder_layers']} layers of "
+            f"the encoder and {model['num_decoder_layers']} of the decoder. The stronger the colour of a "
+            "cell, the larger its share."
+        )
+    attention = model["attention"]
+    span = {
+        "global": "Global attention: every source position can be looked at.",
+        "local_m": f"Local attention (local-m): {attention['window']} positions to each side of the same place in the "
+        "source; the rest, hatched grey, is not seen.",
+        "local_p": f"Local attention (local-p): {attention['window']} positions to each side of a place that is "
+        "predicted; the rest, hatched grey, is not seen.",
+    }[attention["span"]]
+    choice = {
+        "soft": "",
+        "straight_through": " Hard attention: each head chooses one position, trained by straight-through Gumbel.",
+        "score_function": " Hard attention: each head chooses one position, trained by the score function.",
+    }[attention["choice"]]
+    heads = f" The mean over {attention['num_heads']} heads." if attention["num_heads"] > 1 else ""
+    return f"{span}{choice}{heads} Scores: {attention['score']}."
+
+
+def draw_positions(one: Measures) -> str:
+    """Return pictures of how a Transformer tells positions apart; nothing for other models."""
+    if not isinstance(one.model, Transformer):
+        return ""
+    kind, stack = one.model.options.positions, one.model.encoder
+    with torch.no_grad():
+        numbers = torch.arange(NUM_POSITIONS)
+        if kind in ("sinusoidal", "learned"):
+            vectors = stack.positions.add_to(
+                torch.zeros(NUM_POSITIONS, one.model.options.d_model), numbers, NUM_POSITIONS
+            )
+            likeness = torch.nn.functional.cosine_similarity(
+                vectors.unsqueeze(1), vectors.unsqueeze(0), dim=-1
+            )
+            said = "Added to the vector of the word at that position; blue is positive, orange negative."
+        elif kind == "rotary":
+            rotation = stack.positions.rotation(numbers)
+            assert rotation is not None
+            vectors = rotation[0].squeeze(1)
+            likeness = None
+            said = "Cosines of the angles by which queries and keys are turned at each position."
+        else:
+            first = cast(EncoderLayer, stack.layers[0])
+            assert first.self_attention.relative is not None
+            vectors = first.self_attention.relative.keys.weight
+            likeness = None
+            said = "What each distance adds to the keys, in layer 1 of the encoder, as it was learned."
+    step = -(-vectors.shape[1] // NUM_COLUMNS)
+    shown = vectors[:, ::step]
+    rows = "distance" if kind == "relative" else "position"
+    every = f" One in {step} of the {vectors.shape[1]} dimensions is drawn." if step > 1 else ""
+    parts = [
+        figure(
+            f"Positions: {kind}",
+            f"{said} Each row is a {rows}, each column a dimension.{every}",
+            heat_map(f"{kind} positions: a {rows} in each row", _to_unit(shown), cell=5),
+        )
+    ]
+    if likeness is not None:
+        parts.append(
+            figure(
+                "Which positions are alike",
+                "Cosine between the vectors of two positions: the nearer, the more alike.",
+                heat_map("Cosine between the vectors of any two positions", _to_unit(likeness), cell=5),
+            )
+        )
+    return "".join(parts)
+
+
+def draw_masks(one: Measures, found: list[SentenceMaps]) -> str:
+    """Return what can be looked at at all, for the sentences that are drawn, as they stand in one batch."""
+    if not found or not found[0].maps:
+        return ""
+    longest = max(len(sentence.source) for sentence in found)
+    padding = [[0.6] * len(sentence.source) + [0.0] * (longest - len(sentence.source)) for sentence in found]
+    parts = [
+        figure(
+            "Padding",
+            "A row for each sentence drawn above, side by side in a batch: blue is read, the rest is padding, which "
+            "nothing sees.",
+            heat_map("Which positions of each sentence are words, and which padding", padding, cell=10),
+        )
+    ]
+    within = [one_map for one_map in found[0].maps if one_map.kind == "decoder"]
+    if within:
+        seen = _ever_seen([one_map.weights[0] for one_map in within])
+        parts.append(
+            figure(
+                "No look ahead",
+                "In the decoder, a row for each word that is written: blue is what came before, and can be seen.",
+                heat_map(
+                    "Which target positions each target position sees",
+                    [[0.6 * cell for cell in row] for row in seen],
+                    found[0].target_out,
+                    found[0].target_in,
+                    cell=12,
+                ),
+            )
+        )
+    return "".join(parts)
+
+
+def _ever_seen(weights: list[Tensor]) -> list[list[int]]:
+    return (torch.stack(weights).amax((0, 1)) > 0).int().tolist()
+
+
+def _to_unit(matrix: Tensor) -> list[list[float]]:
+    largest = float(matrix.abs().max()) or 1.0
+    return (matrix / largest).tolist()
+
+
+def _labels(vocabulary: Vocabulary, ids: list[int]) -> list[str]:
+    """Return pieces as one reads them: a dot stands before what goes on with a word."""
+    labels = []
+    for number in ids:
+        piece = vocabulary.pieces[number]
+        labels.append(piece[1:] or "␣" if piece.startswith("▁") else f"·{piece}")
+    return [text_of(label) for label in labels]
+
+
+def text_of(label: str) -> str:
+    """Shorten a label that would push the picture off the page."""
+    return label if len(label) <= 14 else f"{label[:13]}…"
