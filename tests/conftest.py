@@ -12,7 +12,7 @@ import pytest
 import torch
 from command_line import run_command
 
-from nmt.cli.main import main as cli
+from nmt.cli import main as cli
 from nmt.data.batching import Batch
 from nmt.device import choose_precision
 from nmt.errors import DeviceError

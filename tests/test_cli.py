@@ -374,4 +374,4 @@ def test_what_hydra_and_the_run_do_not_know(nmt, run, tmp_path):
     (tmp_path / "mine" / "model").mkdir(parents=True)
     (tmp_path / "mine" / "model" / "bad.yaml").write_text("d_model: [1\n")
     assert "YAML is needed" in one_line(nmt("train", "--config-dir", "mine", "model=bad", code=2))
-    assert "a single job" in one_line(nmt("train", "-m", "--cfg", "job", code=2))
+    assert "a single run" in one_line(nmt("train", "-m", "--cfg", "job", code=2))

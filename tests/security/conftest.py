@@ -15,7 +15,7 @@ from pathlib import Path
 import command_line
 import pytest
 
-from nmt.cli.main import main as cli
+from nmt.cli import main as cli
 
 LINES = b"Das Haus ist alt.\n\nDer Hund schl\xc3\xa4ft.\n"
 SECONDS = 20  # for what takes a tenth of one

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from nmt.cli.main import main as cli
+from nmt.cli import main as cli
 from nmt.training.interruption import SIGNALS, Interruption
 
 
