@@ -3,13 +3,13 @@
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from nmt.config import ModelFiles, ModelSettings, RunCheckpoints, TrainSettings
+from nmt.config import ModelFiles, RunCheckpoints, TrainSettings
 from nmt.config.check import SettingsT, check
 from nmt.data.tokenizer import Tokenizer
 from nmt.device import require_memory
@@ -19,7 +19,7 @@ from nmt.files.writing import MANIFEST, difference, to_json, write_atomically
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
 from nmt.runs.migration import FORMAT, migrate
-from nmt.runs.weights import average, read_shapes, read_tensors, require_shapes, set_parameters
+from nmt.runs.weights import average, count_parameters, read_tensors, set_parameters
 
 CONFIG = "config.json"
 MODEL_WEIGHTS = "model.safetensors"
@@ -169,10 +169,11 @@ class RunDirectory:
         settings = self.read_model_settings()
         tokenizer = self.read_tokenizer(settings.tokenizer.joint)
         folders = self.find_checkpoints(checkpoint)
-        num_parameters = require_weights(settings.model, tokenizer, folders)
-        require_memory(num_parameters, 2, torch.device("cpu"))  # as they are read, and in the model
+        shapes = parameter_shapes(settings.model, tokenizer)
+        # The weights of each checkpoint, and those of the model.
+        require_memory(count_parameters(shapes), len(folders) + 1, torch.device("cpu"))
+        weights = average([read_tensors(folder / MODEL_WEIGHTS, shapes) for folder in folders])
         model = build_model(settings.model, tokenizer)
-        weights = average([read_tensors(folder / MODEL_WEIGHTS) for folder in folders])
         set_parameters(model, weights, folders[-1])
         return model, tokenizer
 
@@ -187,17 +188,6 @@ def _is_of_a_run(config: Path) -> bool:
 
 def _config(settings: TrainSettings) -> bytes:
     return to_json({"format": FORMAT, **settings.model_dump(mode="json", exclude={"run", "resume"})})
-
-
-def require_weights(settings: ModelSettings, tokenizer: Tokenizer, folders: Iterable[Path]) -> int:
-    """Return the number of parameters of the model of these settings; nothing large is allocated.
-
-    Raises RunError unless the checkpoints in `folders` hold the weights of such a model.
-    """
-    expected = parameter_shapes(settings, tokenizer)
-    for folder in folders:
-        require_shapes(expected, read_shapes(folder / MODEL_WEIGHTS), folder)
-    return sum(shape.numel() for shape in expected.values())
 
 
 def require_new_file(key: str, path: str | None, overwrite: bool) -> None:

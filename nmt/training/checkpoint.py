@@ -25,7 +25,7 @@ from nmt.runs.directory import (
     TRAINING_TENSORS,
     RunDirectory,
 )
-from nmt.runs.weights import find_not_finite, read_tensors, require_shapes, set_parameters
+from nmt.runs.weights import find_not_finite, read_tensors, require_shapes, shapes_of
 from nmt.training.progress import WindowState
 from nmt.training.step import TrainingStep
 
@@ -141,8 +141,8 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
         )
     progress = _check_state(values, folder)
     refuse_other_origins(progress.origins, origins)
-    set_parameters(step.model, weights, folder)
-    found = {name: tensor.shape for name, tensor in state.items()}
+    require_shapes(shapes_of(dict(step.model.named_parameters())), shapes_of(weights), folder)
+    found = shapes_of(state)
     require_shapes(step.shapes_of_state(found), found, folder / TRAINING_TENSORS)
     step.load(weights, state)
     if newest is not None and newest > number and run.step_path(newest) not in damaged:

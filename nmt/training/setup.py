@@ -1,9 +1,7 @@
 """What a training run is made of before anything of it is written: text, tokenizer, model, trainer."""
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
@@ -31,10 +29,10 @@ from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_device, choose_precision, require_determinism, require_memory
 from nmt.errors import RunError, naming
 from nmt.files.reading import require_plain
-from nmt.models.build import build_model
+from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
-from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory, require_weights
-from nmt.runs.weights import read_shapes
+from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
+from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
 from nmt.tracking.build import require_tracker
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.pairs import training_pairs
@@ -87,13 +85,13 @@ def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
     selected, left_out = select_pairs(dataset, settings.data.max_length)
     if corpus.groups is not None:
         selected = corpus.groups.repeat(selected, settings.seed)
-    steps = run.steps()
-    num_parameters = require_weights(settings.model, tokenizer, _newest_readable(run, steps))
-    require_memory(num_parameters, 4, device)  # weights, gradients, two moments
+    shapes = parameter_shapes(settings.model, tokenizer)
+    _require_weights(run, shapes)
+    require_memory(count_parameters(shapes), 4, device)  # weights, gradients, two moments
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
     # Also where a run goes on that stopped before its first checkpoint.
-    start = [] if steps else start_from(settings.training, parent, model, tokenizer)
+    start = [] if run.steps() else start_from(settings.training, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
     trainer = Trainer(
         settings,
@@ -120,13 +118,15 @@ def _tokenizer_of_new(settings: TokenizerSettings, corpus: Corpus, parent: RunDi
         return with_symbols(parent.read_tokenizer(settings.joint), symbols, "training.from_run")
 
 
-def _newest_readable(run: RunDirectory, steps: list[int]) -> list[Path]:
-    """Return the newest checkpoint whose weights have a header; none, where all are damaged, which is said later."""
-    for step in reversed(steps):
-        with contextlib.suppress(RunError):
-            read_shapes(run.step_path(step) / MODEL_WEIGHTS)
-            return [run.step_path(step)]
-    return []
+def _require_weights(run: RunDirectory, expected: Shapes) -> None:
+    """Raise RunError where the newest checkpoint whose weights have a header holds others; damage is told of later."""
+    for step in reversed(run.steps()):
+        try:
+            found = read_shapes(run.step_path(step) / MODEL_WEIGHTS)
+        except RunError:
+            continue
+        require_shapes(expected, found, run.step_path(step))
+        return
 
 
 def origins(corpus: Corpus, tokenizer: Tokenizer) -> dict[str, str]:

@@ -337,7 +337,8 @@ def headers() -> dict[str, Callable]:
 
 
 def test_headers_of_weights(judge):
-    assert judge(headers()) == {}
+    # The reader of safetensors passes over what it does not know, and takes the last of two entries of one name.
+    assert judge(headers()) == {"an entry more": "as before", "names twice": "as before"}
 
 
 @pytest.mark.parametrize(
