@@ -1,9 +1,9 @@
 """The commands: what checks their settings, what runs them, and what help shows of them. Imports nothing heavy."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nmt.errors import UserError, nearest
 
@@ -25,23 +25,25 @@ OPTIONS: Rows = (
 
 @dataclass(frozen=True)
 class Command:
-    """A command: conf/NAME.yaml has its settings, `main` in nmt/commands/NAME.py does it."""
+    """A command: conf/NAME.yaml holds its settings, nmt/commands/NAME.py does it."""
 
     name: str
     settings_name: str  # of the class in nmt.config
     examples: Rows
     options: Rows = OPTIONS
     listed_key: str | None = None  # the key that words without `=` are values of
+    others: Mapping[str, str] = field(default_factory=dict)  # what an option does instead: module:function
 
     @property
     def settings_class(self) -> "type[Settings]":
         """What checks the settings; pydantic is imported here."""
         return getattr(import_module("nmt.config"), self.settings_name)
 
-    @property
-    def main(self) -> Callable[[Any], None]:
-        """What is done with checked settings; most of them import torch here."""
-        return import_module(f"nmt.commands.{self.name}").main
+    def function(self, option: str | None = None) -> Callable[..., None]:
+        """Return what does the command, or what one of its options does instead; most of them import torch here."""
+        where = f"nmt.commands.{self.name}:main" if option is None else self.others[option]
+        module, _, name = where.partition(":")
+        return getattr(import_module(module), name)
 
 
 COMMANDS = {
@@ -73,6 +75,7 @@ COMMANDS = {
                 ("--plan", "print the plan and the estimated time, and stop"),
                 ("-m, --multirun", "run every combination of comma-separated values"),
             ),
+            others={"--plan": "nmt.commands.train:plan", "-m": "nmt.sweeps.launching:run_sweep"},
         ),
         Command(
             "translate",

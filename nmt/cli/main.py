@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from types import FrameType
 from typing import NoReturn
 
@@ -111,8 +110,7 @@ def _run(command: Command, arguments: list[str]) -> None:
         for option, is_given in (("--cfg", options.wants_config), ("--plan", options.wants_plan)):
             if is_given:
                 raise UserError(f"{option}: a single run is needed; got -m")
-        sweeps = import_module("nmt.sweeps.launching")
-        sweeps.run_sweep(options.overrides, options.config_directory, _log_to_stderr)
+        command.function("-m")(options.overrides, options.config_directory, _log_to_stderr)
         return
     composed = compose(command.name, options.overrides, options.config_directory)
     if options.wants_config:
@@ -120,11 +118,8 @@ def _run(command: Command, arguments: list[str]) -> None:
         return
     _log_to_stderr()
     settings = composed.settings()
-    # These import torch: seconds that a mistyped key should not cost.
-    if options.wants_plan:
-        import_module("nmt.commands.train").plan(settings)
-    else:
-        command.main(settings)
+    # Imports torch: seconds that a mistyped key should not cost.
+    command.function("--plan" if options.wants_plan else None)(settings)
 
 
 def _usage() -> str:
