@@ -16,7 +16,7 @@ from nmt.cli import keys
 from nmt.cli.commands import COMMANDS
 from nmt.errors import duration
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 BIN = Path(sys.executable).parent
 
