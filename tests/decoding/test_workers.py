@@ -1,7 +1,7 @@
 """Processes side by side: that nothing else changes, and that nobody is left behind."""
 
-import errno
 import contextlib
+import errno
 import multiprocessing
 import os
 import signal
