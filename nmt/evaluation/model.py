@@ -5,9 +5,10 @@ import math
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from nmt.config import DecodingSettings, EvaluationSettings, GreedySettings
-from nmt.data.batching import collate, plan_by_length
+from nmt.data.batching import Batch, collate, plan_by_length
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, load_dataset
 from nmt.data.tokenizer import Tokenizer
@@ -16,14 +17,15 @@ from nmt.device import floating_point
 from nmt.errors import LineNumbers
 from nmt.evaluation.scoring import Evaluation, Score, score_against
 from nmt.models.interface import Seq2Seq
-from nmt.training.objective import Objective
 
 logger = logging.getLogger(__name__)
+
+ROWS_AT_ONCE = 1024  # whose logits exist at the same time
 
 
 @torch.no_grad()
 def mean_loss(
-    objective: Objective,
+    model: Seq2Seq,
     dataset: Dataset,
     tokenizer: Tokenizer,
     max_tokens: int,
@@ -31,9 +33,9 @@ def mean_loss(
     dtype: torch.dtype,
 ) -> float:
     """Return the negative log-likelihood per target token, in nats; pairs with an empty side do not count."""
-    objective.eval()
+    model.eval()
     source, target = dataset.source.lengths, dataset.target.lengths
-    limit = objective.model.max_positions
+    limit = model.max_positions
     counted = (source > 0) & (target > 0)
     if limit is not None:
         counted &= np.maximum(source, target) < limit
@@ -45,9 +47,22 @@ def mean_loss(
     for rows in plan_by_length(np.maximum(source, target) + 1, max_tokens, pairs):
         batch = collate(dataset, rows, tokenizer).to(device)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-            total += float(objective(batch).negative_log_likelihood)
+            total += negative_log_likelihood(model, batch)
         num_tokens += batch.num_tokens
     return total / max(1, num_tokens)
+
+
+def negative_log_likelihood(model: Seq2Seq, batch: Batch) -> float:
+    """Return the negative log-likelihood of all target tokens of a batch, in nats, normalised in 32 bits or more."""
+    positions = torch.arange(batch.target_out.shape[1], device=batch.target_out.device)
+    is_token = positions < batch.lengths[1].unsqueeze(1)  # (B, T)
+    outputs, targets = model(batch).outputs[is_token], batch.target_out[is_token]
+    total = 0.0
+    for some, true in zip(outputs.split(ROWS_AT_ONCE), targets.split(ROWS_AT_ONCE), strict=True):
+        logits = model.project(some)
+        wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        total += float(functional.cross_entropy(wide, true, reduction="sum"))
+    return total
 
 
 def evaluate_model(
@@ -94,9 +109,8 @@ def text_loss(
     dtype: torch.dtype,
 ) -> float:
     """Return the negative log-likelihood of a text per target token, in nats; it is computed in floating point."""
-    objective = Objective(model.to(device), label_smoothing=0.0)
     dataset, dtype = load_dataset(text, tokenizer), floating_point(dtype, device)
-    return mean_loss(objective, dataset, tokenizer, decoding.max_tokens, device, dtype)
+    return mean_loss(model.to(device), dataset, tokenizer, decoding.max_tokens, device, dtype)
 
 
 def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluation:

@@ -229,7 +229,7 @@ class Trainer:
         progress = self.progress
         began = time.monotonic()
         loss = mean_loss(
-            self.step.objective,
+            self.model,
             self.validation_dataset,
             self.tokenizer,
             self.max_tokens,
