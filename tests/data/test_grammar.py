@@ -345,7 +345,7 @@ def test_verbs_agree_with_their_subjects(pairs: list[Pair]) -> None:
         if phrase[1] in ("Die", "Diese") and kinds == {"plural"}:
             assert "plural" in forms[phrase[3]], pair.source
             checked["plural"] += 1
-    assert all(checked[kind] > 40 for kind in (*persons, "singular", "plural")), checked
+    assert all(checked[kind] > 25 for kind in (*persons, "singular", "plural")), checked
 
 
 def test_subordinate_clauses_end_in_a_finite_verb(pairs: list[Pair]) -> None:

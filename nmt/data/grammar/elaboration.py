@@ -21,7 +21,7 @@ from nmt.data.grammar.meaning import (
     Together,
 )
 from nmt.data.grammar.phrases import PERSON_NAMES
-from nmt.data.grammar.selection import kind_of, making, of_people
+from nmt.data.grammar.selection import familiar, kind_of, making, of_people
 
 TIMES = {
     Tense.PAST: (lexicon.PAST_TIMES, lexicon.DAYS_AGO, lexicon.LONG_AGO),
@@ -132,7 +132,7 @@ class Elaborator(Composer):
         thing = clause.object
         if isinstance(thing, NounPhrase) and thing.determiner in (Determiner.THE, Determiner.THIS):
             clear = shows_case(thing) or shows_case(clause.subject)
-            if clear and clause.recipient is None and chance.happens(0.15):
+            if clear and clause.recipient is None and chance.happens(0.08):
                 return replace(clause, front=Role.OBJECT)
         return clause
 
@@ -142,7 +142,7 @@ class Elaborator(Composer):
             return replace(clause, subject=self.with_relative(clause.subject, clause))
         late_time = clause.time is not None and clause.front is not Role.TIME
         crowded = late_time or clause.manner or clause.company or clause.place or clause.governed
-        if crowded or clause.negated or not self.can_be_told(clause.object):
+        if crowded or clause.negated or not familiar(clause.subject) or not self.can_be_told(clause.object):
             return clause
         if not self.chance.happens(0.7 * richness):
             return clause

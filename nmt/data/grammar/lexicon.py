@@ -84,7 +84,7 @@ class Verb:
         """Whether the verb is used in a tense, `pluperfect` and the like."""
         if "state" in self.traits:
             return tense in ("present", "past")
-        if "unwilled" in self.traits and tense == "future":
+        if not self.traits.isdisjoint(("unwilled", "trifle")) and tense == "future":
             return False
         return "past" not in self.traits or tense not in ("present", "future")
 

@@ -103,7 +103,7 @@ die Wurst, Würste | sausage | food
 die Suppe, Suppen | soup | food dish cooked unique hot
 der Salat, Salate | salad | food dish unique
 die Pizza, Pizzas | pizza | food dish baked unique hot
-der Kuchen, Kuchen | cake | food dish baked unique
+der Kuchen | cake | food dish baked
 das Brötchen, Brötchen | roll | food baked
 der Kaffee | coffee | drink brew hot
 der Tee | tea | drink brew hot
@@ -122,7 +122,7 @@ die Zeitschrift, Zeitschriften | magazine | text print
 das Wörterbuch, Wörterbücher | dictionary | print ware
 der Brief, Briefe | letter | text mail letter
 die Postkarte, Postkarten | postcard | mail letter
-die Nachricht, Nachrichten | message | text mail letter
+die Nachricht, Nachrichten | message | mail letter
 der Artikel, Artikel | article | text
 der Bericht, Berichte | report | text letter
 das Gedicht, Gedichte | poem | text

@@ -52,6 +52,8 @@ USEFUL = tuple(verb for verb in WILLED if "useful" in verb.traits)
 HARD = tuple(verb for verb in WILLED if "hard" in verb.traits)
 # What can go on while something else does.
 GOING_ON = tuple(verb for verb in of_people("lasting") if "unwilled" not in verb.traits)
+# What one says, knows or hopes of others.
+REPORTED = tuple(verb for verb in of_people() if "trifle" not in verb.traits)
 # Why one asks.
 ASTONISHING = tuple(verb for verb in of_people("unwilled") if verb.traits.isdisjoint(("making", "sudden")))
 

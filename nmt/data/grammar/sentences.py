@@ -29,6 +29,7 @@ from nmt.data.grammar.selection import (
     GOING_ON,
     GRAND,
     HARD,
+    REPORTED,
     USEFUL,
     familiar,
     of_people,
@@ -120,7 +121,7 @@ class Author(Subordinator):
                     raise NoClause
                 inner_tense = FUTURE
             richness = self.clauses.richness()
-            verbs = ASTONISHING if conjunction == "warum" else of_people()
+            verbs = ASTONISHING if conjunction == "warum" else REPORTED
             inner = self.clauses.clause(inner_tense, richness, verbs=verbs)
             if not is_definite(inner.subject) or not familiar(inner.subject):
                 raise NoClause
@@ -128,8 +129,6 @@ class Author(Subordinator):
             if inner_tense is PAST and "state" not in inner.verb.traits:
                 lasting = "lasting" in inner.verb.traits and self.chance.happens(0.5)
                 inner = replace(inner, ongoing=True) if lasting else replace(inner, tense=PLUPERFECT)
-            if conjunction == "dass" and self.chance.happens(0.15):
-                inner = self.clauses.negate(inner)
             if tense is PRESENT:
                 inner = self.clauses.with_time(inner, 0.4 * richness)
             if not inner.negated:
@@ -143,7 +142,7 @@ class Author(Subordinator):
 
     def shared(self) -> Compound:
         """Two things that one subject does, the second perhaps with a reason or before something else."""
-        tense, verbs = self.chance.weigh(TOLD), of_people("daily")
+        tense, verbs = self.chance.weigh(((1, PRESENT), (4, PAST))), of_people("daily")
         habit = tense is PRESENT
         first = self.clauses.clause(tense, 0.3, verbs=verbs, habit=habit)
         if not familiar(first.subject):
@@ -178,6 +177,8 @@ class Author(Subordinator):
         if len(states) == 2 and states[0] is not None and states[0] == states[1]:
             raise NoClause
         self.other(second.clause, first.clause, people=True)
+        if pronoun_for(first.clause.subject) == second.clause.subject:
+            raise NoClause
         main = first.clause
         if tense is PAST and main.time is None:
             main = self.clauses.with_front(self.clauses.with_time(main, 0.6))

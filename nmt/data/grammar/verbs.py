@@ -107,7 +107,7 @@ streicheln, streichelt, streichelte, gestreichelt | pet (petted, petted) | famil
     | how vorsichtig | is lasting
 beobachten, beobachtet, beobachtete, beobachtet | watch | person > acc animal | how leise | is lasting
 sehen, sieht, sah, gesehen | see (saw, seen) | person > acc person animal landmark | is simple
-suchen, sucht, suchte, gesucht | look -for | familiar > acc loose pet | in lounge garden | is lasting together
+suchen, sucht, suchte, gesucht | look -for | familiar > acc loose pet | in lounge garden | is trifle lasting together
 finden, findet, fand, gefunden | find (found, found) | familiar > acc loose | in lounge garden
     | is past making unwilled
 verlieren, verliert, verlor, verloren | lose (lost, lost) | familiar > acc loose | in city outside stop
@@ -170,7 +170,7 @@ lernen, lernt, lernte, gelernt | learn | person > acc language song | how schnel
 korrigieren, korrigiert, korrigierte, korrigiert | correct | teacher > acc mistake text | in desk | is lasting
 planen, plant, plante, geplant | plan (planned, planned) | grownup > acc project | is lasting grand
 organisieren, organisiert, organisierte, organisiert | organize | adult > acc event | is lasting grand
-genießen, genießt, genoss, genossen | enjoy | person > acc treat | is lasting
+genießen, genießt, genoss, genossen | enjoy | person > acc treat | is unwilled lasting
 an+schauen, schaut, schaute, angeschaut | watch | familiar > acc show | in lounge | is lasting together
 gewinnen, gewinnt, gewann, gewonnen | win (won, won) | person > acc contest | is past unwilled grand
 """
@@ -211,7 +211,7 @@ sitzen, sitzt, saß, gesessen | sit (sat, sat) | familiar pet > auf=on+dat seat 
 sitzen, sitzt, saß, gesessen | sit (sat, sat) | familiar > at garden park cafe lounge | how allein | is lasting
 stehen, steht, stand, gestanden | be (was, been) | vehicle > vor=in_front_of/hinter=behind+dat building | is state
 stehen, steht, stand, gestanden | be (was, been) | fragile vessel > auf=on+dat surface | is state
-liegen, liegt, lag, gelegen | lie (lay, lain) | loose print > auf=on+dat surface | is state
+liegen, liegt, lag, gelegen | be (was, been) | loose print > auf=on+dat surface | is state
 liegen, liegt, lag, gelegen | lie (lay, lain) | pet > unter=under/neben=next_to/auf=on+dat seat | is lasting unwilled
 stellen, stellt, stellte, gestellt | put (put, put) | familiar > acc fragile > auf=on+acc surface | how vorsichtig
     | is trifle
