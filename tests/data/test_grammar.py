@@ -345,7 +345,7 @@ def test_verbs_agree_with_their_subjects(pairs: list[Pair]) -> None:
         if phrase[1] in ("Die", "Diese") and kinds == {"plural"}:
             assert "plural" in forms[phrase[3]], pair.source
             checked["plural"] += 1
-    assert all(checked[kind] > 40 for kind in (*persons, "singular", "plural")), checked
+    assert all(checked[kind] > 25 for kind in (*persons, "singular", "plural")), checked
 
 
 def test_subordinate_clauses_end_in_a_finite_verb(pairs: list[Pair]) -> None:
@@ -531,5 +531,5 @@ def test_two_people_of_a_clause_are_told_apart_in_english(pairs: list[Pair]) -> 
     )
     both = re.compile(rf"^{person} (?:\w+ ){{1,2}}{person}\b", re.I)
     found = [match for pair in pairs if (match := both.match(pair.target))]
-    assert len(found) > 20
+    assert len(found) > 10
     assert [match[0] for match in found if match[1] == match[2]] == []

@@ -68,7 +68,7 @@ import os, time
 from nmt.decoding.workers import Workers
 def work(item):
     if item < 2:
-        print(os.getpid(), flush=True)
+        os.write(1, b'%d\\n' % os.getpid())  # at once: both write to the same pipe
     time.sleep(0.2)
     return item
 Workers(work, 2).map(range(1000))

@@ -132,7 +132,8 @@ class Composer:
         kind, person = kind_of(complement), "person" in noun.classes
         if kind in OBJECT_PRONOUNS and person and self.chance.happens(0.2):
             return self.object_pronoun(kind, subject)
-        owner = None if "making" in verb.traits else owner_of(subject)
+        relatives = isinstance(subject, NounPhrase) and not subject.noun.classes.isdisjoint(("kin", "friend"))
+        owner = None if "making" in verb.traits or (person and relatives) else owner_of(subject)
         if owner is None and not person:
             owner = Determiner.THE
         several = None
@@ -142,10 +143,22 @@ class Composer:
             several = False
         if verb.traits.issuperset(("making", "lasting")):
             richness = 0.0  # What is being made is like nothing yet.
-        known = kind == "located" or habit or "room" in noun.classes or (person and kind == "dat")
+        if kind == "located":
+            richness = 0.0  # What something lies on tells where, not what it is like.
+        known = (
+            kind == "located"
+            or habit
+            or "definite" in verb.traits
+            or "room" in noun.classes
+            or (person and kind == "dat")
+        )
         known = known or ("daily" not in verb.traits and isinstance(noun, Noun) and noun.plural is None)
         any_amount = habit or verb.traits.issuperset(("making", "daily"))
-        return self.phrasing.dress(noun, richness, owner, known, several, any_amount)
+        counted = "counted" in verb.traits
+        phrase = self.phrasing.dress(noun, richness, owner, known, several, any_amount, counted)
+        return (
+            self.phrasing.unknown(phrase) if "making" in verb.traits and self.chance.happens(0.7) else phrase
+        )
 
     def object_pronoun(self, kind: str, subject: Phrase) -> Pronoun:
         """A pronoun for someone who is not among those in the subject."""

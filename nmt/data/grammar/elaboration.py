@@ -18,16 +18,19 @@ from nmt.data.grammar.meaning import (
     Relative,
     Role,
     Tense,
+    Together,
 )
 from nmt.data.grammar.phrases import PERSON_NAMES
-from nmt.data.grammar.selection import kind_of, making, of_people
+from nmt.data.grammar.selection import familiar, kind_of, making, of_people
 
 TIMES = {
-    Tense.PAST: (lexicon.PAST_TIMES, lexicon.LONG_AGO),
-    Tense.PERFECT: (lexicon.PAST_TIMES, lexicon.LONG_AGO),
-    Tense.FUTURE: (lexicon.COMING_TIMES, lexicon.LATER),
+    Tense.PAST: (lexicon.PAST_TIMES, lexicon.DAYS_AGO, lexicon.LONG_AGO),
+    Tense.PERFECT: (lexicon.PAST_TIMES, lexicon.DAYS_AGO, lexicon.LONG_AGO),
+    Tense.FUTURE: (lexicon.COMING_TIMES, lexicon.DAYS_AHEAD, lexicon.LATER),
 }
 MODALS = {Tense.PRESENT: tuple(Modal), Tense.PAST: (Modal.CAN, Modal.MUST, Modal.WANT, Modal.MAY)}
+# What people say that they do not eat, read, need.
+OFTEN_NONE = ("food", "drink", "text", "letter", "music", "tool", "vehicle", "flower")
 ROLES = {"acc": Role.OBJECT, "dat": Role.RECIPIENT, "governed": Role.GOVERNED}
 
 
@@ -61,27 +64,38 @@ class Elaborator(Composer):
         """`kein` for an object that is new, `nicht` for all else, where that says what it should."""
         thing = clause.object
         others = (clause.subject, clause.recipient, clause.governed.phrase if clause.governed else None)
-        if clause.modal in (Modal.WOULD_LIKE, Modal.MUST) or not all(
-            other is None or is_definite(other) for other in others
+        # "Es endete nicht" and "sie spielt nicht Karten" are seldom said.
+        over = thing is None and ("past" in clause.verb.traits or clause.verb.prefix.endswith(" "))
+        if (
+            over
+            or clause.modal in (Modal.WOULD_LIKE, Modal.MUST)
+            or not all(other is None or is_definite(other) for other in others)
         ):
             return clause
         if thing is None or is_definite(thing):
             return replace(clause, negated=True)
-        if not isinstance(thing, NounPhrase) or thing.number is not None or clause.governed is not None:
+        usual = not clause.verb.traits.isdisjoint(("daily", "counted", "state"))
+        usual &= isinstance(thing, NounPhrase) and not thing.noun.classes.isdisjoint(OFTEN_NONE)
+        if not usual or not isinstance(thing, NounPhrase) or thing.number or clause.governed is not None:
             return clause
-        return replace(clause, negated=True, object=replace(thing, determiner=Determiner.NO))
+        return replace(clause, negated=True, object=replace(thing, determiner=Determiner.NO, adjectives=()))
 
     def with_time(self, clause: Clause, probability: float) -> Clause:
         """Perhaps a time, or that it has just happened."""
         chance, state = self.chance, "state" in clause.verb.traits
         aimless = "unwilled" in clause.verb.traits and clause.verb.traits.isdisjoint(("past", "sudden"))
-        recent = clause.tense is Tense.PERFECT and not clause.negated and chance.happens(0.12)
+        willed = "unwilled" not in clause.verb.traits
+        recent = clause.tense is Tense.PERFECT and not clause.negated and willed and chance.happens(0.12)
         if recent and clause.object is not None and is_definite(clause.object):
             return replace(clause, frequency=chance.choose(lexicon.RECENT_ADVERBS))
         tense = Tense.FUTURE if clause.modal is not None and clause.tense is Tense.PRESENT else clause.tense
-        near, far = TIMES.get(tense, ((), ()))
-        times = (*near, *far) if "grand" in clause.verb.traits else near
-        if state or aimless or not times or not chance.happens(probability):
+        near, further, far = TIMES.get(tense, ((), (), ()))
+        if "grand" in clause.verb.traits:
+            times = (*near, *further, *far)
+        else:
+            going_out = "daily" in clause.verb.traits and not clause.verb.complements
+            times = (*near, *further) if going_out else near
+        if state or aimless or "trifle" in clause.verb.traits or not times or not chance.happens(probability):
             return clause
         return replace(clause, time=chance.choose(times))
 
@@ -94,8 +108,10 @@ class Elaborator(Composer):
     def with_surroundings(self, clause: Clause, richness: float) -> Clause:
         """Perhaps a manner, company or a place."""
         chance, verb = self.chance, clause.verb
-        if clause.frequency is None and verb.manners and chance.happens(0.05 + 0.2 * richness):
-            clause = replace(clause, manner=chance.choose(verb.manners))
+        several = isinstance(clause.subject, Together) or getattr(clause.subject, "plural", False)
+        manners = [manner for manner in verb.manners if not (several and manner.lemma == "allein")]
+        if clause.frequency is None and manners and chance.happens(0.05 + 0.2 * richness):
+            clause = replace(clause, manner=chance.choose(manners))
         elif "together" in verb.traits and is_human(clause.subject) and chance.happens(0.2 * richness):
             friends = [name for name in PERSON_NAMES if name != clause.subject]
             company = Prepositional("mit", "dative", "with", chance.choose(friends))
@@ -111,12 +127,12 @@ class Elaborator(Composer):
             return replace(clause, front=Role.TIME)
         if clause.place is not None and chance.happens(0.15):
             return replace(clause, front=Role.PLACE)
-        if clause.modal is None and chance.happens(0.05):
+        if clause.modal is None and chance.happens(0.02):
             return replace(clause, front=Role.COMMENT, comment=chance.choose(lexicon.COMMENTS))
         thing = clause.object
         if isinstance(thing, NounPhrase) and thing.determiner in (Determiner.THE, Determiner.THIS):
             clear = shows_case(thing) or shows_case(clause.subject)
-            if clear and clause.recipient is None and chance.happens(0.15):
+            if clear and clause.recipient is None and chance.happens(0.08):
                 return replace(clause, front=Role.OBJECT)
         return clause
 
@@ -126,7 +142,7 @@ class Elaborator(Composer):
             return replace(clause, subject=self.with_relative(clause.subject, clause))
         late_time = clause.time is not None and clause.front is not Role.TIME
         crowded = late_time or clause.manner or clause.company or clause.place or clause.governed
-        if crowded or clause.negated or not self.can_be_told(clause.object):
+        if crowded or clause.negated or not familiar(clause.subject) or not self.can_be_told(clause.object):
             return clause
         if not self.chance.happens(0.7 * richness):
             return clause

@@ -37,7 +37,7 @@ def sentence(meaning: Sentence) -> str:
         case Existence(thing, tense, place, place_first):
             return close(existence(thing, tense, place, place_first), ".")
         case Compound(first, conjunction, second, True):
-            rest = main_clause(second.clause, (Role.SUBJECT,))
+            rest = statement(second, (Role.SUBJECT,))
             return close([*statement(first), conjunction.english, *rest], ".")
         case Compound(first, conjunction, second):
             return close([*statement(first), COMMA, conjunction.english, *statement(second)], ".")
@@ -50,9 +50,9 @@ def close(spoken: list[str], mark: str) -> str:
     return finish(words.choose_article(spoken), mark)
 
 
-def statement(meaning: Statement) -> list[str]:
+def statement(meaning: Statement, skipped: tuple[Role, ...] = ()) -> list[str]:
     """A main clause with its subordinate clause; a comma only after one that comes first."""
-    main = main_clause(meaning.clause)
+    main = main_clause(meaning.clause, skipped)
     if meaning.conjunction is None or meaning.subordinate is None:
         return main
     subordinate = subordinate_clause(

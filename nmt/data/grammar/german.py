@@ -37,7 +37,7 @@ def sentence(meaning: Sentence) -> str:
         case Compound(first, conjunction, second, shared_subject):
             comma = [] if conjunction.lemma == "und" else [COMMA]
             if shared_subject:
-                rest = main_clause(second.clause, lead=[], skipped=Role.SUBJECT)
+                rest = statement(second, lead=[])
             elif conjunction.lemma == "deshalb":
                 rest = main_clause(second.clause, lead=[], skipped=None)
             else:
@@ -48,14 +48,15 @@ def sentence(meaning: Sentence) -> str:
             return finish(statement(meaning), ".")
 
 
-def statement(meaning: Statement) -> list[str]:
-    """A main clause with its subordinate clause, which takes the first place if it comes first."""
+def statement(meaning: Statement, lead: list[str] | None = None) -> list[str]:
+    """A main clause after `lead` with its subordinate clause, which takes the first place if it comes first."""
+    main = main_clause(meaning.clause, lead)
     if meaning.conjunction is None or meaning.subordinate is None:
-        return main_clause(meaning.clause)
+        return main
     subordinate = subordinate_clause(meaning.conjunction.lemma, meaning.subordinate)
     if meaning.subordinate_first:
         return main_clause(meaning.clause, lead=subordinate, skipped=None)
-    return main_clause(meaning.clause) + subordinate
+    return main + subordinate
 
 
 def subordinate_clause(conjunction: str, clause: Clause) -> list[str]:

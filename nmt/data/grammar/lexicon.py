@@ -84,7 +84,7 @@ class Verb:
         """Whether the verb is used in a tense, `pluperfect` and the like."""
         if "state" in self.traits:
             return tense in ("present", "past")
-        if "unwilled" in self.traits and tense == "future":
+        if not self.traits.isdisjoint(("unwilled", "trifle")) and tense == "future":
             return False
         return "past" not in self.traits or tense not in ("present", "future")
 
@@ -140,6 +140,13 @@ def read_noun(columns: list[str]) -> Noun:
     places = [place.split("=") for place in columns[3].split()] if len(columns) > 3 else []
     (article, lemma), *forms = (form.split() for form in german.split(","))
     singular, *irregular = english.split(", ")
+    kinds = frozenset(classes.split())
+    if (
+        "person" in kinds
+        and kinds.isdisjoint(("stranger", "work", "pupil"))
+        and not kinds.issuperset(("adult", "grown"))
+    ):
+        kinds |= {"familiar", "grownup"} if "adult" in kinds else {"familiar"}
     return Noun(
         lemma=lemma,
         gender=GENDERS[article],
@@ -147,7 +154,7 @@ def read_noun(columns: list[str]) -> Noun:
         genitive=forms[1][0] if len(forms) > 1 else None,
         english=singular,
         english_plural=irregular[0] if irregular else add_s(singular),
-        classes=frozenset(classes.split()),
+        classes=kinds,
         where=(places[0][0], places[0][1]) if places else None,
         whither=(places[1][0], places[1][1]) if places else None,
     )
@@ -155,7 +162,8 @@ def read_noun(columns: list[str]) -> Noun:
 
 def read_name(columns: list[str]) -> Name:
     """Read a row such as `Wien | Vienna | city`."""
-    return Name(columns[0], columns[1], frozenset(columns[2].split()))
+    classes = frozenset(columns[2].split())
+    return Name(columns[0], columns[1], classes | {"familiar", "grownup"} if "person" in classes else classes)
 
 
 def read_word(columns: list[str]) -> Word:
@@ -267,6 +275,8 @@ COMMENTS = words(modifiers.COMMENTS)
 RECENT_ADVERBS = words(modifiers.RECENT_ADVERBS)
 HABITS = words(modifiers.HABITS)
 PAST_TIMES = words(modifiers.PAST_TIMES)
+DAYS_AGO = words(modifiers.DAYS_AGO)
+DAYS_AHEAD = words(modifiers.DAYS_AHEAD)
 LONG_AGO = words(modifiers.LONG_AGO)
 LATER = words(modifiers.LATER)
 COMING_TIMES = words(modifiers.COMING_TIMES)

@@ -10,7 +10,7 @@ nett | nice | 1 trait
 freundlich | friendly | 1 trait | freundlicher friendlier
 klug | smart | 1 trait | klüger smarter
 fleißig | hard-working | 1 trait | fleißiger more hard-working
-höflich | polite | 1 trait | höflicher more polite
+höflich | polite | 1 character | höflicher more polite
 faul | lazy | 1 character | fauler lazier
 mutig | brave | 1 character | mutiger braver
 geduldig | patient | 1 character | geduldiger more patient
@@ -52,10 +52,10 @@ kurz | short | 2 letter film
 interessant | interesting | 1 text show topic sight | interessanter more interesting
 spannend | exciting | 1 tale show
 lustig | funny | 1 tale show
-wichtig | important | 1 topic contract event | wichtiger more important
+wichtig | important | 1 topic contract | wichtiger more important
 schwierig | difficult | 1 puzzle question | schwieriger more difficult
 einfach | easy | 1 puzzle question | einfacher easier
-gut | good | 1 text show topic diner work
+gut | good | 1 text show diner work
 frisch | fresh | 3 sliced baked fruit
 süß | sweet | 1 fruit | süßer sweeter
 lecker | delicious | 1 dish baked
@@ -80,9 +80,7 @@ leise | quietly
 vorsichtig | carefully
 geduldig | patiently
 höflich | politely
-fröhlich | cheerfully
 allein | alone
-sofort | immediately
 """
 
 FREQUENCIES = """
@@ -113,15 +111,19 @@ vor dem Abendessen | before dinner
 
 PAST_TIMES = """
 gestern | yesterday
-vorgestern | the day before yesterday
 gestern Abend | yesterday evening
 heute Morgen | this morning
-vor drei Tagen | three days ago
+"""
+
+DAYS_AGO = """
+vorgestern | the day before yesterday
 letzten Sonntag | last Sunday
+am Samstag | on Saturday
 """
 
 LONG_AGO = """
 letzte Woche | last week
+vor drei Tagen | three days ago
 letztes Jahr | last year
 letzten Monat | last month
 letzten Sommer | last summer
@@ -138,6 +140,9 @@ gerade | just
 COMING_TIMES = """
 morgen | tomorrow
 morgen Abend | tomorrow evening
+"""
+
+DAYS_AHEAD = """
 übermorgen | the day after tomorrow
 am Freitag | on Friday
 am Samstag | on Saturday
@@ -199,7 +204,6 @@ warum | why
 um | in order to
 zu | to
 und | and
-aber | but
 denn | because
 deshalb | so
 """

@@ -6,6 +6,7 @@ A noun without a plural is a mass ("Brot"); `weak` nouns end like their plural b
 `unique` ones are used in the singular only, `many` in the plural only. Classes steer what a verb may be said
 of; `own` nouns take a possessive, `work` nouns name an occupation, and a `stranger` is nobody of the family;
 only adults have someone `grown`.
+Who is no stranger, no pupil and no colleague is `familiar` (and `grownup`, if adult), and can be told of at home.
 """
 
 PEOPLE = """
@@ -19,16 +20,15 @@ der Vater, Väter | father | person adult male kin own unique
 die Mutter, Mütter | mother | person adult female kin own unique
 der Bruder, Brüder | brother | person adult male kin own
 die Schwester, Schwestern | sister | person adult female kin own
-der Sohn, Söhne | son | person young male kin own grown
-die Tochter, Töchter | daughter | person young female kin own grown
+der Sohn, Söhne | son | person young male kin own grown child
+die Tochter, Töchter | daughter | person young female kin own grown child
 der Onkel, Onkel | uncle | person adult male kin own unique
 die Tante, Tanten | aunt | person adult female kin own unique
 der Großvater, Großväter | grandfather | person adult male kin own unique
 die Großmutter, Großmütter | grandmother | person adult female kin own unique
-der Freund, Freunde | friend | person adult male friend own
-die Freundin, Freundinnen | friend | person adult female friend own
-der Nachbar, Nachbarn | neighbor | person adult male neighbor own weak trait
-die Nachbarin, Nachbarinnen | neighbor | person adult female neighbor own trait
+der Freund, Freunde | friend | person adult male friend own many
+der Nachbar, Nachbarn | neighbor | person adult male neighbor own weak
+die Nachbarin, Nachbarinnen | neighbor | person adult female neighbor own
 der Kollege, Kollegen | colleague | person adult male friend own weak trait grown
 die Kollegin, Kolleginnen | colleague | person adult female friend own trait grown
 der Chef, Chefs, Chefs | boss | person adult male own unique grown
@@ -44,14 +44,14 @@ der Arzt, Ärzte | doctor | person adult male healer stranger trait work
 die Ärztin, Ärztinnen | doctor | person adult female healer stranger trait work
 der Anwalt, Anwälte | lawyer | person adult male stranger trait work
 die Anwältin, Anwältinnen | lawyer | person adult female stranger trait work
-der Koch, Köche, Kochs | cook | person adult male stranger work
-die Köchin, Köchinnen | cook | person adult female stranger work
-der Bäcker, Bäcker | baker | person adult male stranger work
+der Koch, Köche, Kochs | cook | person adult male stranger work cook
+die Köchin, Köchinnen | cook | person adult female stranger work cook
+der Bäcker, Bäcker | baker | person adult male stranger work cook
 der Kellner, Kellner | waiter | person adult male server stranger work
 die Kellnerin, Kellnerinnen | waitress | person adult female server stranger work
-der Bauer, Bauern | farmer | person adult male weak stranger work
-der Gärtner, Gärtner | gardener | person adult male stranger work
-die Gärtnerin, Gärtnerinnen | gardener | person adult female stranger work
+der Bauer, Bauern | farmer | person adult male weak stranger work grower
+der Gärtner, Gärtner | gardener | person adult male stranger work grower
+die Gärtnerin, Gärtnerinnen | gardener | person adult female stranger work grower
 der Maler, Maler | painter | person adult male artist stranger work
 die Malerin, Malerinnen | painter | person adult female artist stranger work
 der Musiker, Musiker | musician | person adult male artist stranger work
@@ -103,15 +103,15 @@ die Wurst, Würste | sausage | food
 die Suppe, Suppen | soup | food dish cooked unique hot
 der Salat, Salate | salad | food dish unique
 die Pizza, Pizzas | pizza | food dish baked unique hot
-der Kuchen, Kuchen | cake | food dish baked unique
+der Kuchen | cake | food dish baked
 das Brötchen, Brötchen | roll | food baked
-der Kaffee | coffee | drink hot
-der Tee | tea | drink hot
+der Kaffee | coffee | drink brew hot
+der Tee | tea | drink brew hot
 das Wasser | water | drink cold
 die Milch | milk | drink cold
 der Saft | juice | drink cold
-der Wein | wine | drink
-das Bier | beer | drink cold
+der Wein | wine | drink brew
+das Bier | beer | drink brew
 """
 
 THINGS = """
@@ -122,7 +122,7 @@ die Zeitschrift, Zeitschriften | magazine | text print
 das Wörterbuch, Wörterbücher | dictionary | print ware
 der Brief, Briefe | letter | text mail letter
 die Postkarte, Postkarten | postcard | mail letter
-die Nachricht, Nachrichten | message | text mail letter
+die Nachricht, Nachrichten | message | mail letter
 der Artikel, Artikel | article | text
 der Bericht, Berichte | report | text letter
 das Gedicht, Gedichte | poem | text

@@ -1,5 +1,6 @@
 """Random phrases: a noun is given a determiner, a number, adjectives and an owner that suit it."""
 
+from dataclasses import replace
 from functools import cache
 
 from nmt.data.grammar.chance import Chance
@@ -21,6 +22,8 @@ PEOPLE = tuple(noun for noun in NOUNS if "person" in noun.classes)
 PERSON_NAMES = tuple(name for name in NAMES if "person" in name.classes)
 OWNERS = {"ich": Determiner.MY, "du": Determiner.YOUR, "er": Determiner.HIS, "wir": Determiner.OUR}
 ANYONE: tuple[Noun | Name, ...] = (*PEOPLE, *PERSON_NAMES)
+# What one says "this" of, out of the blue.
+POINTED_AT = ("print", "vehicle", "clothing", "device", "furniture", "song", "image", "building")
 KNOWN_DETERMINERS = frozenset(
     (
         Determiner.THE,
@@ -93,11 +96,12 @@ class Phrasing:
         known: bool = False,
         several: bool | None = None,
         any_amount: bool = False,
+        counted: bool = False,
     ) -> NounPhrase | Name:
         """A phrase around a noun.
 
-        `owner` is a possessive it may take, `known` keeps it definite, `several` settles its number, and
-        `any_amount` lets it stand for its kind, where that can be said ("reads books").
+        `owner` is a possessive it may take, `known` keeps it definite, `several` settles its number, `any_amount`
+        lets it stand for its kind, where that can be said ("reads books"), and `counted` lets several have a number.
         """
         if isinstance(noun, Name):
             return noun
@@ -115,7 +119,10 @@ class Phrasing:
         determiner = self.determiner(noun, plural, owner, known)
         number = None
         if plural and determiner is Determiner.NONE:
-            number = chance.choose(NUMBERS)
+            if counted:
+                number = chance.choose(NUMBERS)
+            else:
+                determiner = Determiner.THE
         holder: NounPhrase | Name | None = None
         possessed = not noun.classes.isdisjoint(("person", "clothing"))
         if determiner is Determiner.THE and "own" in noun.classes and not possessed and chance.happens(0.2):
@@ -123,6 +130,15 @@ class Phrasing:
             if isinstance(holder, Name):
                 determiner = Determiner.NONE
         return NounPhrase(noun, determiner, plural, number, self.adjectives(noun, richness), holder)
+
+    def unknown(self, phrase: NounPhrase | Name) -> NounPhrase | Name:
+        """The same phrase of something that is mentioned for the first time."""
+        if isinstance(phrase, Name) or phrase.determiner is not Determiner.THE or phrase.owner is not None:
+            return phrase
+        if "person" in phrase.noun.classes or "unique" in phrase.noun.classes:
+            return phrase
+        many = phrase.plural or phrase.noun.plural is None
+        return replace(phrase, determiner=Determiner.NONE if many else Determiner.A)
 
     def determiner(self, noun: Noun, plural: bool, owner: Determiner | None, known: bool) -> Determiner:
         """A determiner that suits the noun."""
@@ -133,7 +149,7 @@ class Phrasing:
         ):
             if owner is not None and (not person or chance.happens(0.8)):
                 return owner
-            return chance.weigh(((3, Determiner.MY), (1, Determiner.OUR)))
+            return chance.weigh(((6, Determiner.MY), (1, Determiner.OUR)))
         if (
             known
             or (plural and person)
@@ -141,12 +157,13 @@ class Phrasing:
         ):
             return Determiner.THE
         if noun.plural is None:
-            return chance.weigh(((3, Determiner.THE), (3, Determiner.NONE)))
+            return chance.weigh(((1, Determiner.THE), (3, Determiner.NONE)))
         if plural:
             return chance.weigh(((5, Determiner.THE), (3, Determiner.NONE)))
         if "person" in noun.classes:
             return chance.weigh(((4, Determiner.THE), (1, Determiner.A)))
-        return chance.weigh(((6, Determiner.THE), (5, Determiner.A), (1, Determiner.THIS)))
+        pointed_at = 0 if noun.classes.isdisjoint(POINTED_AT) else 1
+        return chance.weigh(((6, Determiner.THE), (5, Determiner.A), (pointed_at, Determiner.THIS)))
 
     def holder(self) -> NounPhrase | Name:
         """Someone to whom a thing belongs, as a genitive."""

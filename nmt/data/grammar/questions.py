@@ -45,11 +45,18 @@ class Questioner:
         if kind is Role.SUBJECT:
             return Question(self.asking(self.clauses.clause(tense, 0.3, WHO, of_people()), kind), kind)
         clause = self.clauses.clause(tense, 0.3)
+        unwilled = "unwilled" in clause.verb.traits and "sudden" not in clause.verb.traits
+        if unwilled and (tense is not Tense.PERFECT or kind in (Role.TIME, Role.PLACE)):
+            raise NoClause
+        if "trifle" in clause.verb.traits and kind is not None:
+            raise NoClause
         if not is_definite(clause.subject) or any(each in (ME, WE) for each in heads(clause.subject)):
             raise NoClause
         if kind is Role.OBJECT:
             return self.question_of_object(clause)
         if kind is Role.TIME and (clause.ongoing or "state" in clause.verb.traits):
+            raise NoClause
+        if kind in (Role.TIME, Role.PLACE) and clause.object is not None and not is_definite(clause.object):
             raise NoClause
         if kind is Role.REASON and tense is Tense.FUTURE:
             raise NoClause
@@ -77,7 +84,9 @@ class Questioner:
         elif isinstance(core.object, NounPhrase) and core.recipient is None:
             role = Role.OBJECT
             noun = core.object
-            if self.chance.happens(0.4) or not noun.noun.classes.isdisjoint(("room", "language")):
+            if not noun.noun.classes.isdisjoint(("room", "music")):
+                raise NoClause
+            if self.chance.happens(0.4) or "language" in noun.noun.classes:
                 core = replace(core, object=WHO if is_human(noun) else WHAT)
                 if core.object == WHAT and not shows_case(core.subject) and not is_human(core.subject):
                     raise NoClause

@@ -9,7 +9,7 @@ from nmt.data.grammar.meaning import NounPhrase, Phrase, Pronoun, heads
 CASES = {"acc": "accusative", "dat": "dative"}
 VERBS = (*lexicon.ACTIVITIES, *lexicon.DEEDS, *lexicon.FAVORS, *lexicon.WHEREABOUTS)
 # What a personal pronoun stands for.
-PEOPLE = frozenset(("person", "adult"))
+PEOPLE = frozenset(("person", "adult", "familiar", "grownup"))
 
 
 def kind_of(complement: lexicon.Complement) -> str:
@@ -46,15 +46,26 @@ CAUSED = tuple(verb for verb in VERBS if verb.reasons)
 WILLED = tuple(
     verb for verb in of_people() if verb.traits.isdisjoint(("state", "unwilled", "past", "simple"))
 )
-# What is hoped, planned or forgotten.
+# What is hoped or planned, what is promised or forgotten, what is tried.
 GRAND = tuple(verb for verb in WILLED if "grand" in verb.traits)
-BRIEF = tuple(
-    verb
-    for verb in WILLED
-    if verb.complements and verb.lemma not in MOVING and verb.traits.isdisjoint(("grand", "lasting"))
-)
+USEFUL = tuple(verb for verb in WILLED if "useful" in verb.traits)
+HARD = tuple(verb for verb in WILLED if "hard" in verb.traits)
+# What can go on while something else does.
+GOING_ON = tuple(verb for verb in of_people("lasting") if "unwilled" not in verb.traits)
+# What one says, knows or hopes of others.
+REPORTED = tuple(verb for verb in of_people() if "trifle" not in verb.traits)
 # Why one asks.
 ASTONISHING = tuple(verb for verb in of_people("unwilled") if verb.traits.isdisjoint(("making", "sudden")))
+
+
+def familiar(subject: Phrase) -> bool:
+    """Whether people know of a subject what it does at home, thinks, or does at the same time as another."""
+    return all(
+        isinstance(head, Pronoun)
+        or "familiar" in (classes := (head.noun if isinstance(head, NounPhrase) else head).classes)
+        or "person" not in classes
+        for head in heads(subject)
+    )
 
 
 def suits(verb: Verb, subject: Phrase) -> bool:

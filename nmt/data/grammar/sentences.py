@@ -1,86 +1,78 @@
-"""Random sentences: clauses put together to statements, short and long."""
+"""Random sentences of all kinds: clauses put together, short and long."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from nmt.data.grammar import lexicon
-from nmt.data.grammar.agreement import has_relative, is_definite
+from nmt.data.grammar.agreement import is_definite
 from nmt.data.grammar.chance import Chance
-from nmt.data.grammar.composition import NoClause
+from nmt.data.grammar.composition import TRIES, NoClause
 from nmt.data.grammar.descriptions import Describer
 from nmt.data.grammar.elaboration import Elaborator
-from nmt.data.grammar.lexicon import BE, CONJUNCTIONS, OPINIONS, RAIN, SHINE, SNOW
+from nmt.data.grammar.lexicon import CONJUNCTIONS, OPINIONS
 from nmt.data.grammar.meaning import (
-    IT,
     YOU,
     Clause,
     Compound,
     Content,
-    Determiner,
-    NounPhrase,
     Phrase,
-    Pronoun,
     Role,
     Sentence,
     Statement,
     Tense,
     Triple,
-    english_head,
-    heads,
-    own_triples,
 )  # fmt: skip
 from nmt.data.grammar.phrases import pronoun_for
 from nmt.data.grammar.questions import Questioner
 from nmt.data.grammar.selection import (
-    ARRIVING,
     ASTONISHING,
-    BRIEF,
-    CAUSED,
-    DONE_THERE,
-    GOING,
+    GOING_ON,
     GRAND,
-    WILLED,
+    HARD,
+    REPORTED,
+    USEFUL,
+    familiar,
     of_people,
 )
-
-PRESENT, PAST, PERFECT, PLUPERFECT, FUTURE = Tense
-TENSES = ((4.0, PRESENT), (2.0, PAST), (5.0, PERFECT), (1.6, FUTURE))
-TOLD = ((1, PRESENT), (1, PAST))
-SUN = next(noun for noun in lexicon.NOUNS if "sun" in noun.classes)
-INTENDED = {"hoffen": GRAND, "planen": GRAND, "versuchen": BRIEF, "vergessen": BRIEF}
-# One after another: conjunction, tense of the main clause, tense of the subordinate one.
-SEQUENCES = (
-    ("bevor", PAST, PAST),
-    ("bevor", PRESENT, PRESENT),
-    ("nachdem", PAST, PLUPERFECT),
-    ("nachdem", PAST, PLUPERFECT),
-    ("wenn", FUTURE, PRESENT),
-    ("sobald", FUTURE, PRESENT),
+from nmt.data.grammar.subordination import (
+    FUTURE,
+    PAST,
+    PERFECT,
+    PLUPERFECT,
+    PRESENT,
+    TOLD,
+    Subordinator,
+    own_person,
 )
 
+TENSES = ((4.0, PRESENT), (2.0, PAST), (5.0, PERFECT), (1.6, FUTURE))
+INTENDED = {
+    "hoffen": GRAND, "planen": GRAND, "beschließen": GRAND,
+    "versprechen": USEFUL, "vergessen": USEFUL, "versuchen": HARD,
+}  # fmt: skip
 
-class Author:
+
+class Author(Subordinator):
     """Makes sentences by chance, of which every triple is one that `accepts` allows."""
 
     def __init__(self, chance: Chance, accepts: Callable[[Triple], bool]) -> None:
-        self.chance = chance
-        self.clauses = Elaborator(chance, accepts)
+        super().__init__(Elaborator(chance, accepts))
         describer = Describer(self.clauses)
         self.kinds: tuple[tuple[float, Callable[[], Sentence]], ...] = (
-            (32, self.simple),
+            (24, self.simple),
             (7, self.habit),
             (6, describer.description),
             (2, describer.existence),
             (12, Questioner(self.clauses).question),
-            (5, self.caused),
+            (5, self.because),
             (4, self.weather),
             (7, self.sequence),
-            (7, self.meanwhile),
+            (9, self.meanwhile),
             (4, self.interrupted),
             (4, self.purpose),
             (12, self.report),
-            (5, self.shared),
-            (12, self.compound),
+            (18, self.shared),
+            (55, self.compound),
         )
 
     def sentence(self) -> Sentence:
@@ -110,156 +102,33 @@ class Author:
             clause = replace(self.clauses.with_surroundings(clause, 0.3), manner=None)
         return Statement(self.clauses.with_front(clause))
 
-    def caused(self) -> Statement | Compound:
-        """What someone does because of, or in spite of, a state."""
-        tense = self.chance.weigh(TOLD)
-        clause = self.clauses.clause(tense, 0.4, verbs=CAUSED)
-        taken_up = pronoun_for(clause.subject)
-        if taken_up is None or (taken_up == YOU and tense is PAST):
-            raise NoClause
-        clause = replace(self.clauses.with_surroundings(clause, 0.3), manner=None, company=None)
-        reason = Clause(taken_up, BE, tense, predicate=self.chance.choose(clause.verb.reasons))
-        kind = self.chance.choose(("weil", "weil", "denn", "deshalb", "obwohl", "aber"))
-        if kind in ("obwohl", "aber"):
-            if "unwilled" in clause.verb.traits:
-                raise NoClause
-            reason = replace(reason, negated=True)
-        if kind == "weil" or kind == "obwohl":
-            return self.joined(clause, kind, reason)
-        first, second = clause, reason
-        if kind != "denn":
-            first, second = self.swapped(clause, reason)
-            first, second = second, first
-        return Compound(Statement(first), CONJUNCTIONS[kind], Statement(second))
-
-    def joined(self, main: Clause, conjunction: str, inner: Clause) -> Statement:
-        """A main and a subordinate clause in either order; whoever comes first is named."""
-        first = self.chance.happens(0.35)
-        if first and pronoun_for(main.subject) == inner.subject and not has_relative(main.subject):
-            main, inner = self.swapped(main, inner)
-        return Statement(main, CONJUNCTIONS[conjunction], inner, first)
-
-    def swapped(self, main: Clause, inner: Clause) -> tuple[Clause, Clause]:
-        """Two clauses whose subjects, a name and its pronoun, have changed places."""
-        swapped = replace(main, subject=inner.subject), replace(inner, subject=main.subject)
-        if not all(self.clauses.accepts(triple) for clause in swapped for triple in own_triples(clause)):
-            raise NoClause
-        return swapped
-
-    def weather(self) -> Statement:
-        """What the weather is a reason for, or none against."""
-        tense = self.chance.weigh(TOLD)
-        clause = self.clauses.clause(tense, 0.2, verbs=of_people("daily", "lasting"))
-        outside = [
-            place
-            for place in clause.verb.places
-            if not place.classes.isdisjoint(("outside", "walk")) and "person" not in place.classes
-        ]
-        inside = [place for place in clause.verb.places if "lounge" in place.classes]
-        sunny = self.chance.happens(0.5)
-        if sunny or (outside and self.chance.happens(0.3)):
-            places, conjunction = outside, "weil" if sunny else "obwohl"
-        else:
-            places, conjunction = inside, "weil"
-        if not places:
-            raise NoClause
-        if conjunction == "weil" and tense is PRESENT and self.chance.happens(0.5):
-            conjunction, clause = "wenn", replace(clause, ongoing=False)
-        clause = replace(clause, place=self.clauses.phrasing.place(self.chance.choose(places), 0.0))
-        ongoing = conjunction != "wenn"
-        if sunny:
-            inner = Clause(NounPhrase(SUN, Determiner.THE), SHINE, tense, ongoing)
-        else:
-            inner = Clause(IT, self.chance.choose((RAIN, RAIN, SNOW)), tense, ongoing)
-        return self.joined(clause, conjunction, inner)
-
-    def sequence(self) -> Statement:
-        """What someone does before or after something else."""
-        conjunction, tense, inner_tense = self.chance.choose(SEQUENCES)
-        richness = self.clauses.richness()
-        habit = tense is PRESENT
-        verbs = of_people("daily")
-        main = self.clauses.clause(tense, richness, verbs=verbs, habit=habit)
-        subject = pronoun_for(main.subject)
-        if subject is None or (subject == YOU and tense is PAST):
-            raise NoClause
-        if tense is FUTURE:
-            verbs = ARRIVING
-        inner = self.clauses.clause(inner_tense, richness, subject, verbs, habit=habit)
-        inner = replace(self.other(inner, main), ongoing=False)
-        return self.joined(main, conjunction, inner)
-
-    def other(self, clause: Clause, first: Clause, people: bool = False) -> Clause:
-        """The clause, if it tells something else than the first one, of other things (and `people`)."""
-        mine, yours = ({english_head(head) for head in things(each, people)} for each in (clause, first))
-        if clause.verb.lemma == first.verb.lemma or mine & yours:
-            raise NoClause
-        return clause
-
-    def meanwhile(self) -> Statement | Compound:
-        """What two people do at the same time."""
-        tense = self.chance.weigh(TOLD)
-        first, second = (
-            self.clauses.clause(tense, self.clauses.richness(), verbs=of_people("lasting")) for _ in range(2)
-        )
-        if not own_person(first.subject) or not own_person(second.subject):
-            raise NoClause
-        self.other(second, first, people=True)
-        first, second = replace(first, ongoing=True), replace(second, ongoing=True)
-        return self.joined(first, "während", second)
-
-    def interrupted(self) -> Statement:
-        """What was going on when something happened."""
-        main = replace(self.clauses.clause(PAST, 0.5, verbs=of_people("lasting")), ongoing=True)
-        inner = self.clauses.clause(PAST, 0.5, verbs=of_people("sudden"))
-        if not own_person(inner.subject) or not own_person(main.subject):
-            raise NoClause
-        return self.joined(
-            self.clauses.with_surroundings(main, 0.3), "als", self.other(inner, main, people=True)
-        )
-
-    def purpose(self) -> Statement:
-        """`..., um ein Buch zu lesen.`"""
-        tense = self.chance.choose((PRESENT, PAST, PERFECT, FUTURE))
-        richness = self.clauses.richness()
-        main = self.clauses.clause(tense, richness, verbs=GOING)
-        goal = main.governed.phrase if main.governed else None
-        where = goal.noun if isinstance(goal, NounPhrase) else goal
-        verbs = tuple(verb for verb in DONE_THERE if where in verb.places)
-        if not verbs:
-            raise NoClause
-        inner = self.clauses.clause(PRESENT, richness, main.subject, verbs)
-        main = self.clauses.with_front(self.clauses.with_time(main, 0.4))
-        return Statement(main, CONJUNCTIONS["um"], inner)
-
     def report(self, tense: Tense | None = None) -> Statement:
         """What someone says, knows, hopes, tries."""
         verb = self.chance.choose(OPINIONS)
         tense = tense or self.chance.weigh(TOLD)
         matrix = self.clauses.clause(tense, self.clauses.richness() * 0.4, verbs=(verb,))
         conjunction = self.chance.choose(verb.clauses)
+        if matrix.subject == YOU:  # who is spoken to knows better
+            raise NoClause
         if conjunction == "zu":
             if tense is PAST and self.chance.happens(0.5):
                 matrix = replace(matrix, tense=PERFECT)
-            inner = self.clauses.clause(PRESENT, 0.5, matrix.subject, verbs=INTENDED.get(verb.lemma, WILLED))
+            inner = self.clauses.clause(PRESENT, 0.5, matrix.subject, verbs=INTENDED[verb.lemma])
         else:
-            inner_tense = self.chance.choose(
-                (PAST, PLUPERFECT) if tense is PAST else (PRESENT, PRESENT, PERFECT, FUTURE)
-            )
+            inner_tense = PAST if tense is PAST else self.chance.choose((PRESENT, PRESENT, PERFECT, FUTURE))
             if verb.lemma == "hoffen":
                 if tense is PAST:
                     raise NoClause
                 inner_tense = FUTURE
             richness = self.clauses.richness()
-            verbs = ASTONISHING if conjunction == "warum" else of_people()
+            verbs = ASTONISHING if conjunction == "warum" else REPORTED
             inner = self.clauses.clause(inner_tense, richness, verbs=verbs)
-            if not is_definite(inner.subject):
+            if not is_definite(inner.subject) or not familiar(inner.subject):
                 raise NoClause
             self.other(inner, matrix, people=True)
-            if inner_tense is PAST and "lasting" in inner.verb.traits:
-                inner = replace(inner, ongoing=True)
-            if conjunction == "dass" and self.chance.happens(0.15):
-                inner = self.clauses.negate(inner)
+            if inner_tense is PAST and "state" not in inner.verb.traits:
+                lasting = "lasting" in inner.verb.traits and self.chance.happens(0.5)
+                inner = replace(inner, ongoing=True) if lasting else replace(inner, tense=PLUPERFECT)
             if tense is PRESENT:
                 inner = self.clauses.with_time(inner, 0.4 * richness)
             if not inner.negated:
@@ -272,55 +141,67 @@ class Author:
         return Statement(matrix)
 
     def shared(self) -> Compound:
-        """Two things that one subject does."""
-        tense, verbs = self.chance.weigh(TOLD), of_people("daily")
+        """Two things that one subject does, the second perhaps with a reason or before something else."""
+        tense, verbs = self.chance.weigh(((1, PRESENT), (4, PAST))), of_people("daily")
         habit = tense is PRESENT
         first = self.clauses.clause(tense, 0.3, verbs=verbs, habit=habit)
-        second = self.other(self.clauses.clause(tense, 0.3, first.subject, verbs, habit), first)
+        if not familiar(first.subject):
+            raise NoClause
+        first = self.clauses.with_surroundings(first, 0.6)
         time = self.chance.choose(lexicon.HABITS) if habit else None
-        first = replace(first, time=time) if habit else self.clauses.with_time(first, 0.4)
+        first = replace(first, time=time, manner=None) if habit else self.clauses.with_time(first, 0.6)
         first = self.clauses.with_front(first)
         if first.front not in (Role.SUBJECT, Role.TIME):
             raise NoClause
-        return Compound(Statement(first), CONJUNCTIONS["und"], Statement(second), shared_subject=True)
+        second = Statement(self.clauses.clause(tense, 0.3, first.subject, verbs, habit))
+        if not habit and self.chance.happens(0.6):
+            make = self.chance.choose((self.caused, self.sequence))
+            second = make(first.subject, tense)
+        self.other(second.clause, first)
+        if second.subordinate is not None:
+            self.other(second.subordinate, first)
+            if second.subordinate_first or pronoun_for(first.subject) != second.subordinate.subject:
+                raise NoClause
+        second = replace(second, clause=replace(second.clause, subject=first.subject))
+        return Compound(Statement(first), CONJUNCTIONS["und"], second, shared_subject=True)
 
     def compound(self) -> Compound:
-        """Two statements about different people, some with subordinate clauses."""
+        """Two statements about different people, most with subordinate clauses."""
         tense = self.chance.weigh(TOLD)
         first, second = self.part(tense), self.part(tense)
-        if not own_person(second.clause.subject):
+        if first.subordinate is None:
+            raise NoClause
+        if not own_person(second.clause.subject) or not own_person(first.clause.subject):
+            raise NoClause
+        states = [part.subordinate.predicate for part in (first, second) if part.subordinate is not None]
+        if len(states) == 2 and states[0] is not None and states[0] == states[1]:
             raise NoClause
         self.other(second.clause, first.clause, people=True)
-        return Compound(first, CONJUNCTIONS["und"], second)
+        if pronoun_for(first.clause.subject) == second.clause.subject:
+            raise NoClause
+        main = first.clause
+        if tense is PAST and main.time is None:
+            main = self.clauses.with_front(self.clauses.with_time(main, 0.6))
+        if main.front not in (Role.SUBJECT, Role.TIME):
+            raise NoClause
+        second = replace(second, clause=replace(second.clause, time=None, front=Role.SUBJECT))
+        return Compound(replace(first, clause=main), CONJUNCTIONS["und"], second)
 
     def part(self, tense: Tense) -> Statement:
         """One half of a compound, perhaps with a subordinate clause of its own."""
-        for _ in range(60):
-            make = self.chance.choose((self.caused, self.purpose, self.at_leisure))
+        for _ in range(TRIES):
+            kinds = (self.caused, self.purpose, self.at_leisure)  # in the present, what follows is a habit
+            make = self.chance.choose(kinds if tense is PRESENT else (*kinds, self.sequence))
             try:
-                part = make()
+                part = make(None, tense)
             except NoClause:
-                continue
-            if not isinstance(part, Statement) or part.clause.tense is not tense:
                 continue
             plain = part.clause.comment is None and not part.subordinate_first
             if plain and part.conjunction != CONJUNCTIONS["obwohl"]:
-                return part
+                return replace(part, clause=self.clauses.with_relatives(part.clause, 0.8))
         raise NoClause
 
-    def at_leisure(self) -> Statement:
+    def at_leisure(self, subject: Phrase | None = None, tense: Tense | None = None) -> Statement:
         """What someone does or did, and where."""
-        clause = self.clauses.clause(self.chance.weigh(TOLD), 0.5, verbs=of_people("lasting"))
+        clause = self.clauses.clause(tense or self.chance.weigh(TOLD), 0.5, subject, GOING_ON)
         return Statement(self.clauses.with_surroundings(clause, 0.7))
-
-
-def things(clause: Clause, people: bool) -> list[NounPhrase | lexicon.Name | Pronoun]:
-    """Whom and what a clause is about, besides its subject or with it."""
-    parts = (clause.governed, clause.company, clause.place)
-    phrases: list[Phrase | None] = [clause.object, clause.recipient, *(part.phrase for part in parts if part)]
-    return [head for phrase in (*phrases, clause.subject if people else None) for head in heads(phrase)]
-
-
-def own_person(subject: Phrase) -> bool:
-    """Whether a subject is nobody whom a pronoun could take up from the clause before."""
-    return not isinstance(subject, Pronoun) or subject.person != 3
