@@ -81,3 +81,14 @@ def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path):
             r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"?(https?://[^\" >]+)", page.read_text()
         )
         assert fetched == [], page
+
+
+def test_the_tree_of_files_is_the_one_there_is(monkeypatch):
+    """Where this fails: python scripts/tree.py --write"""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    from tree import BLOCK, ORDER, PAGE, tree
+
+    (shown,) = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    assert shown == f"```text\n{tree()}```\n"
+    folders = {path.parent.name for path in (ROOT / "nmt").glob("*/__init__.py")}
+    assert set(ORDER) == folders
