@@ -21,7 +21,7 @@ from nmt.data.grammar.meaning import (
     Together,
 )
 from nmt.data.grammar.phrases import PERSON_NAMES
-from nmt.data.grammar.selection import familiar, kind_of, making, of_people
+from nmt.data.grammar.selection import familiar, kind_of, making, of_people, works
 
 TIMES = {
     Tense.PAST: (lexicon.PAST_TIMES, lexicon.DAYS_AGO, lexicon.LONG_AGO),
@@ -65,7 +65,9 @@ class Elaborator(Composer):
         thing = clause.object
         others = (clause.subject, clause.recipient, clause.governed.phrase if clause.governed else None)
         # "Es endete nicht" and "sie spielt nicht Karten" are seldom said.
-        over = thing is None and ("past" in clause.verb.traits or clause.verb.prefix.endswith(" "))
+        over = thing is None and (
+            not clause.verb.traits.isdisjoint(("past", "unwilled")) or clause.verb.prefix.endswith(" ")
+        )
         if (
             over
             or clause.modal in (Modal.WOULD_LIKE, Modal.MUST)
@@ -103,7 +105,8 @@ class Elaborator(Composer):
         """The clause with a time at which, or a word how often, it happens again and again."""
         if self.chance.happens(0.4):
             return replace(clause, frequency=self.chance.choose(lexicon.FREQUENCIES))
-        return replace(clause, time=self.chance.choose(lexicon.HABITS))
+        times = [time for time in lexicon.HABITS if "Arbeit" not in time.lemma or works(clause.subject)]
+        return replace(clause, time=self.chance.choose(times))
 
     def with_surroundings(self, clause: Clause, richness: float) -> Clause:
         """Perhaps a manner, company or a place."""

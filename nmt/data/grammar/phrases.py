@@ -133,7 +133,8 @@ class Phrasing:
 
     def unknown(self, phrase: NounPhrase | Name) -> NounPhrase | Name:
         """The same phrase of something that is mentioned for the first time."""
-        if isinstance(phrase, Name) or phrase.determiner is not Determiner.THE or phrase.owner is not None:
+        known = not isinstance(phrase, Name) and phrase.determiner in (Determiner.THE, Determiner.THIS)
+        if isinstance(phrase, Name) or not known or phrase.owner is not None:
             return phrase
         if "person" in phrase.noun.classes or "unique" in phrase.noun.classes:
             return phrase

@@ -74,8 +74,10 @@ statt+finden, findet, fand, stattgefunden | take place (took, taken) | event | i
 """
 
 DEEDS = """
-lesen, liest, las, gelesen | read (read, read) | person > acc text | how langsam leise
+lesen, liest, las, gelesen | read (read, read) | adult > acc text | how langsam leise
     | in lounge outside cafe library | is daily lasting
+lesen, liest, las, gelesen | read (read, read) | young > acc tale | how langsam leise
+    | in lounge outside library | is daily lasting
 schreiben, schreibt, schrieb, geschrieben | write (wrote, written) | adult > acc letter
     | how schnell langsam | in lounge desk cafe | is lasting making counted
 übersetzen, übersetzt, übersetzte, übersetzt | translate | adult > acc text | in desk | is hard lasting
@@ -125,7 +127,7 @@ gießen, gießt, goss, gegossen | water | familiar grower > acc flower | in gard
 hören, hört, hörte, gehört | listen -to | familiar > acc music | in lounge | is daily lasting
 singen, singt, sang, gesungen | sing (sang, sung) | familiar artist > acc song | how laut leise | is lasting together
 malen, malt, malte, gemalt | paint | person > acc art | how langsam | is hard lasting making
-malen, malt, malte, gemalt | paint | person > acc landmark animal | how langsam | is lasting
+malen, malt, malte, gemalt | paint | familiar artist > acc landmark animal | how langsam | is lasting
 fotografieren, fotografiert, fotografierte, fotografiert | photograph | adult > acc landmark animal nature
     | is lasting
 betrachten, betrachtet, betrachtete, betrachtet | look -at | familiar > acc image | is lasting
@@ -167,7 +169,7 @@ beantworten, beantwortet, beantwortete, beantwortet | answer | adult > acc quest
 verstehen, versteht, verstand, verstanden | understand (understood, understood)
     | person > acc topic question language | is definite state
 lernen, lernt, lernte, gelernt | learn | person > acc language song | how schnell langsam | is hard lasting grand
-korrigieren, korrigiert, korrigierte, korrigiert | correct | teacher > acc mistake text | in desk | is lasting
+korrigieren, korrigiert, korrigierte, korrigiert | correct | teacher > acc mistake | in desk | is lasting
 planen, plant, plante, geplant | plan (planned, planned) | grownup > acc project | is lasting grand
 organisieren, organisiert, organisierte, organisiert | organize | adult > acc event | is lasting grand
 genießen, genießt, genoss, genossen | enjoy | person > acc treat | is unwilled lasting
@@ -190,7 +192,7 @@ zeigen, zeigt, zeigte, gezeigt | show (showed, shown) | person > dat person > ac
 schicken, schickt, schickte, geschickt | send (sent, sent) | adult > dat adult > acc letter parcel | is useful counted
 bringen, bringt, brachte, gebracht | bring (brought, brought) | person > dat person > acc drink loose | is useful
 leihen, leiht, lieh, geliehen | lend (lent, lent) | grownup > dat friend neighbor > acc tool vehicle print
-erzählen, erzählt, erzählte, erzählt | tell (told, told) | adult > dat small child > acc tale | how leise
+erzählen, erzählt, erzählte, erzählt | tell (told, told) | grownup teacher > dat small child > acc tale | how leise
 erklären, erklärt, erklärte, erklärt | explain -to | adult > dat person > acc puzzle topic | how geduldig | is hard
 empfehlen, empfiehlt, empfahl, empfohlen | recommend -to | adult > dat adult > acc diner lodging show print
 vor+lesen, liest, las, vorgelesen | read aloud -to (read, read) | adult > dat small child > acc tale | how langsam
@@ -217,7 +219,7 @@ stellen, stellt, stellte, gestellt | put (put, put) | familiar > acc fragile > a
     | is trifle
 legen, legt, legte, gelegt | put (put, put) | familiar > acc loose print > auf=on+acc surface | is trifle
 legen, legt, legte, gelegt | put (put, put) | familiar > acc loose > in=into+acc vessel | is trifle
-warten, wartet, wartete, gewartet | wait -for | person > auf+acc person transport | how geduldig | in stop
+warten, wartet, wartete, gewartet | wait -for | adult > auf+acc adult kin transport | how geduldig | in stop
     | is lasting
 denken, denkt, dachte, gedacht | think -about (thought, thought) | familiar > an+acc kin friend project
     | is lasting unwilled
