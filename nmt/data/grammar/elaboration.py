@@ -19,6 +19,7 @@ from nmt.data.grammar.meaning import (
     Role,
     Tense,
     Together,
+    heads,
 )
 from nmt.data.grammar.phrases import PERSON_NAMES
 from nmt.data.grammar.selection import familiar, kind_of, making, of_people, works
@@ -30,7 +31,7 @@ TIMES = {
 }
 MODALS = {Tense.PRESENT: tuple(Modal), Tense.PAST: (Modal.CAN, Modal.MUST, Modal.WANT, Modal.MAY)}
 # What people say that they do not eat, read, need.
-OFTEN_NONE = ("food", "drink", "text", "letter", "music", "tool", "vehicle", "flower")
+OFTEN_NONE = ("food", "drink", "text", "letter", "music")
 ROLES = {"acc": Role.OBJECT, "dat": Role.RECIPIENT, "governed": Role.GOVERNED}
 
 
@@ -116,7 +117,7 @@ class Elaborator(Composer):
         if clause.frequency is None and manners and chance.happens(0.05 + 0.2 * richness):
             clause = replace(clause, manner=chance.choose(manners))
         elif "together" in verb.traits and is_human(clause.subject) and chance.happens(0.2 * richness):
-            friends = [name for name in PERSON_NAMES if name != clause.subject]
+            friends = [name for name in PERSON_NAMES if name not in heads(clause.subject)]
             company = Prepositional("mit", "dative", "with", chance.choose(friends))
             clause = replace(clause, company=company)
         if verb.places and clause.company is None and chance.happens(0.1 + 0.4 * richness):

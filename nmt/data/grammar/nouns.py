@@ -61,7 +61,7 @@ der Polizist, Polizisten | police officer | person adult male weak stranger work
 der Journalist, Journalisten | journalist | person adult male weak stranger work
 die Journalistin, Journalistinnen | journalist | person adult female stranger work
 der Pilot, Piloten | pilot | person adult male weak stranger work
-der Mechaniker, Mechaniker | mechanic | person adult male stranger work
+der Mechaniker, Mechaniker | mechanic | person adult male stranger work handy
 der Architekt, Architekten | architect | person adult male weak stranger work
 die Architektin, Architektinnen | architect | person adult female stranger work
 """

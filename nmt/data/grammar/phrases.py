@@ -136,7 +136,8 @@ class Phrasing:
         known = not isinstance(phrase, Name) and phrase.determiner in (Determiner.THE, Determiner.THIS)
         if isinstance(phrase, Name) or not known or phrase.owner is not None:
             return phrase
-        if "person" in phrase.noun.classes or "unique" in phrase.noun.classes:
+        alone = "unique" in phrase.noun.classes and "food" not in phrase.noun.classes
+        if "person" in phrase.noun.classes or alone:
             return phrase
         many = phrase.plural or phrase.noun.plural is None
         return replace(phrase, determiner=Determiner.NONE if many else Determiner.A)

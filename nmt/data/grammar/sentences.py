@@ -11,6 +11,7 @@ from nmt.data.grammar.elaboration import Elaborator
 from nmt.data.grammar.lexicon import CONJUNCTIONS, OPINIONS
 from nmt.data.grammar.meaning import (
     HE,
+    IT,
     SHE,
     THEY,
     YOU,
@@ -125,7 +126,8 @@ class Author(Subordinator):
                     raise NoClause
                 inner_tense = FUTURE
             richness = self.clauses.richness()
-            verbs = ASTONISHING if conjunction == "warum" else REPORTED
+            wished = (*GRAND, *USEFUL) if verb.lemma == "hoffen" else REPORTED
+            verbs = ASTONISHING if conjunction == "warum" else wished
             inner = self.clauses.clause(inner_tense, richness, verbs=verbs)
             if not is_definite(inner.subject) or not familiar(inner.subject):
                 raise NoClause
@@ -157,7 +159,7 @@ class Author(Subordinator):
         else:
             first = self.clauses.with_time(first, 0.6)
         first = self.clauses.with_front(first)
-        if first.front not in (Role.SUBJECT, Role.TIME):
+        if first.front not in (Role.SUBJECT, Role.TIME) or first.time in lexicon.LONG_AGO:
             raise NoClause
         second = Statement(self.clauses.clause(tense, 0.3, first.subject, verbs, habit))
         if not habit and self.chance.happens(0.6):
@@ -185,13 +187,17 @@ class Author(Subordinator):
         if len(states) == 2 and states[0] is not None and states[0] == states[1]:
             raise NoClause
         self.other(second.clause, first.clause, people=True)
+        for one in (first.clause, first.subordinate):
+            for other in (second.clause, second.subordinate):
+                if one is not None and other is not None:
+                    self.other(replace(other, subject=IT), one)
         heard_of = {head for head in things(second.clause, people=False) if isinstance(head, Pronoun)}
         if pronoun_for(first.clause.subject) == second.clause.subject or heard_of & {HE, SHE, THEY}:
             raise NoClause
         main = first.clause
         if tense is PAST and main.time is None:
             main = self.clauses.with_front(self.clauses.with_time(main, 0.6))
-        if main.front not in (Role.SUBJECT, Role.TIME):
+        if main.front not in (Role.SUBJECT, Role.TIME) or main.time in lexicon.LONG_AGO:
             raise NoClause
         second = replace(second, clause=replace(second.clause, time=None, front=Role.SUBJECT))
         return Compound(replace(first, clause=main), CONJUNCTIONS["und"], second)
