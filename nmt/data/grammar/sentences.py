@@ -8,7 +8,7 @@ from nmt.data.grammar.chance import Chance
 from nmt.data.grammar.composition import TRIES, NoClause
 from nmt.data.grammar.descriptions import Describer
 from nmt.data.grammar.elaboration import Elaborator
-from nmt.data.grammar.lexicon import CONJUNCTIONS, OPINIONS
+from nmt.data.grammar.lexicon import CONJUNCTIONS, LONG_AGO, OPINIONS
 from nmt.data.grammar.meaning import (
     HE,
     IT,
@@ -159,7 +159,7 @@ class Author(Subordinator):
         else:
             first = self.clauses.with_time(first, 0.6)
         first = self.clauses.with_front(first)
-        if first.front not in (Role.SUBJECT, Role.TIME) or first.time in lexicon.LONG_AGO:
+        if first.front not in (Role.SUBJECT, Role.TIME) or first.time in LONG_AGO:
             raise NoClause
         second = Statement(self.clauses.clause(tense, 0.3, first.subject, verbs, habit))
         if not habit and self.chance.happens(0.6):
@@ -197,7 +197,7 @@ class Author(Subordinator):
         main = first.clause
         if tense is PAST and main.time is None:
             main = self.clauses.with_front(self.clauses.with_time(main, 0.6))
-        if main.front not in (Role.SUBJECT, Role.TIME) or main.time in lexicon.LONG_AGO:
+        if main.front not in (Role.SUBJECT, Role.TIME) or main.time in LONG_AGO:
             raise NoClause
         second = replace(second, clause=replace(second.clause, time=None, front=Role.SUBJECT))
         return Compound(replace(first, clause=main), CONJUNCTIONS["und"], second)

@@ -196,7 +196,8 @@ schicken, schickt, schickte, geschickt | send (sent, sent) | adult > dat adult >
 bringen, bringt, brachte, gebracht | bring (brought, brought) | person > dat person > acc drink loose | is useful
 leihen, leiht, lieh, geliehen | lend (lent, lent) | grownup > dat friend neighbor > acc tool vehicle print
 erzählen, erzählt, erzählte, erzählt | tell (told, told) | grownup teacher > dat small child > acc tale | how leise
-erklären, erklärt, erklärte, erklärt | explain -to | grownup teacher > dat familiar pupil > acc puzzle topic | how geduldig | is hard
+erklären, erklärt, erklärte, erklärt | explain -to | grownup teacher > dat familiar pupil > acc puzzle topic
+    | how geduldig | is hard
 empfehlen, empfiehlt, empfahl, empfohlen | recommend -to | adult > dat adult > acc diner lodging show print
 vor+lesen, liest, las, vorgelesen | read aloud -to (read, read) | adult > dat small child > acc tale | how langsam
     | is daily lasting
