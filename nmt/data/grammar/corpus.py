@@ -41,13 +41,13 @@ def generate(
     seen: set[str] = set()
     known: set[str] = set()
     writers = {split: PairWriter(seed, split, seen) for split in SPLITS}
-    corpus = {"train": [writers["train"].pair() for _ in range(num_train)]}
+    written = [writers["train"].pair() for _ in range(num_train)]
+    chance = Chance(f"{seed} typing")
+    corpus = {"train": [replace(pair, source=typed(pair.source, chance)) for pair in written]}
     for pair in corpus["train"]:
         known.update(word_forms(pair))
     for split, num_pairs in (("validation", num_validation), ("test", num_test)):
         corpus[split] = [writers[split].pair_of_known_words(known) for _ in range(num_pairs)]
-    chance = Chance(f"{seed} typing")
-    corpus["train"] = [replace(pair, source=typed(pair.source, chance)) for pair in corpus["train"]]
     return corpus
 
 

@@ -19,9 +19,10 @@ from nmt.data.grammar.meaning import (
     Role,
     Tense,
     Together,
+    heads,
 )
 from nmt.data.grammar.phrases import PERSON_NAMES
-from nmt.data.grammar.selection import familiar, kind_of, making, of_people
+from nmt.data.grammar.selection import familiar, kind_of, making, of_people, works
 
 TIMES = {
     Tense.PAST: (lexicon.PAST_TIMES, lexicon.DAYS_AGO, lexicon.LONG_AGO),
@@ -30,7 +31,7 @@ TIMES = {
 }
 MODALS = {Tense.PRESENT: tuple(Modal), Tense.PAST: (Modal.CAN, Modal.MUST, Modal.WANT, Modal.MAY)}
 # What people say that they do not eat, read, need.
-OFTEN_NONE = ("food", "drink", "text", "letter", "music", "tool", "vehicle", "flower")
+OFTEN_NONE = ("food", "drink", "text", "letter", "music")
 ROLES = {"acc": Role.OBJECT, "dat": Role.RECIPIENT, "governed": Role.GOVERNED}
 
 
@@ -65,7 +66,9 @@ class Elaborator(Composer):
         thing = clause.object
         others = (clause.subject, clause.recipient, clause.governed.phrase if clause.governed else None)
         # "Es endete nicht" and "sie spielt nicht Karten" are seldom said.
-        over = thing is None and ("past" in clause.verb.traits or clause.verb.prefix.endswith(" "))
+        over = thing is None and (
+            not clause.verb.traits.isdisjoint(("past", "unwilled")) or clause.verb.prefix.endswith(" ")
+        )
         if (
             over
             or clause.modal in (Modal.WOULD_LIKE, Modal.MUST)
@@ -103,7 +106,8 @@ class Elaborator(Composer):
         """The clause with a time at which, or a word how often, it happens again and again."""
         if self.chance.happens(0.4):
             return replace(clause, frequency=self.chance.choose(lexicon.FREQUENCIES))
-        return replace(clause, time=self.chance.choose(lexicon.HABITS))
+        times = [time for time in lexicon.HABITS if "Arbeit" not in time.lemma or works(clause.subject)]
+        return replace(clause, time=self.chance.choose(times))
 
     def with_surroundings(self, clause: Clause, richness: float) -> Clause:
         """Perhaps a manner, company or a place."""
@@ -113,7 +117,7 @@ class Elaborator(Composer):
         if clause.frequency is None and manners and chance.happens(0.05 + 0.2 * richness):
             clause = replace(clause, manner=chance.choose(manners))
         elif "together" in verb.traits and is_human(clause.subject) and chance.happens(0.2 * richness):
-            friends = [name for name in PERSON_NAMES if name != clause.subject]
+            friends = [name for name in PERSON_NAMES if name not in heads(clause.subject)]
             company = Prepositional("mit", "dative", "with", chance.choose(friends))
             clause = replace(clause, company=company)
         if verb.places and clause.company is None and chance.happens(0.1 + 0.4 * richness):

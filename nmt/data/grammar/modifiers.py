@@ -67,7 +67,6 @@ dunkel/dunkl | dark | 3 room
 ruhig | quiet | 1 park settlement
 laut | loud | 1 dog
 modern | modern | 3 building
-leer | empty | 3 vessel
 gefährlich | dangerous | 1 wild | gefährlicher more dangerous
 schnell | fast | 1 vehicle | schneller faster
 """

@@ -61,7 +61,7 @@ der Polizist, Polizisten | police officer | person adult male weak stranger work
 der Journalist, Journalisten | journalist | person adult male weak stranger work
 die Journalistin, Journalistinnen | journalist | person adult female stranger work
 der Pilot, Piloten | pilot | person adult male weak stranger work
-der Mechaniker, Mechaniker | mechanic | person adult male stranger work
+der Mechaniker, Mechaniker | mechanic | person adult male stranger work handy
 der Architekt, Architekten | architect | person adult male weak stranger work
 die Architektin, Architektinnen | architect | person adult female stranger work
 """
@@ -100,7 +100,7 @@ die Tomate, Tomaten | tomato, tomatoes | food sliced orchard
 die Kartoffel, Kartoffeln | potato, potatoes | food cooked many
 das Ei, Eier | egg | food cooked
 die Wurst, Würste | sausage | food
-die Suppe, Suppen | soup | food dish cooked unique hot
+die Suppe | soup | food dish cooked hot
 der Salat, Salate | salad | food dish unique
 die Pizza, Pizzas | pizza | food dish baked unique hot
 der Kuchen | cake | food dish baked
@@ -115,7 +115,7 @@ das Bier | beer | drink brew
 """
 
 THINGS = """
-das Buch, Bücher | book | text print ware loose own
+das Buch, Bücher | book | text tale print ware loose own
 der Roman, Romane | novel | text print ware
 die Zeitung, Zeitungen | newspaper | text print
 die Zeitschrift, Zeitschriften | magazine | text print

@@ -133,9 +133,11 @@ class Phrasing:
 
     def unknown(self, phrase: NounPhrase | Name) -> NounPhrase | Name:
         """The same phrase of something that is mentioned for the first time."""
-        if isinstance(phrase, Name) or phrase.determiner is not Determiner.THE or phrase.owner is not None:
+        known = not isinstance(phrase, Name) and phrase.determiner in (Determiner.THE, Determiner.THIS)
+        if isinstance(phrase, Name) or not known or phrase.owner is not None:
             return phrase
-        if "person" in phrase.noun.classes or "unique" in phrase.noun.classes:
+        alone = "unique" in phrase.noun.classes and "food" not in phrase.noun.classes
+        if "person" in phrase.noun.classes or alone:
             return phrase
         many = phrase.plural or phrase.noun.plural is None
         return replace(phrase, determiner=Determiner.NONE if many else Determiner.A)

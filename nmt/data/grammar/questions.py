@@ -45,7 +45,7 @@ class Questioner:
         if kind is Role.SUBJECT:
             return Question(self.asking(self.clauses.clause(tense, 0.3, WHO, of_people()), kind), kind)
         clause = self.clauses.clause(tense, 0.3)
-        unwilled = "unwilled" in clause.verb.traits and "sudden" not in clause.verb.traits
+        unwilled = "unwilled" in clause.verb.traits
         if unwilled and (tense is not Tense.PERFECT or kind in (Role.TIME, Role.PLACE)):
             raise NoClause
         if "trifle" in clause.verb.traits and kind is not None:

@@ -68,6 +68,11 @@ def familiar(subject: Phrase) -> bool:
     )
 
 
+def works(subject: Phrase) -> bool:
+    """Whether there is no child among those whom a clause is about."""
+    return not any(isinstance(head, NounPhrase) and "young" in head.noun.classes for head in heads(subject))
+
+
 def suits(verb: Verb, subject: Phrase) -> bool:
     """Whether a verb can be said of a subject."""
     for head in heads(subject):

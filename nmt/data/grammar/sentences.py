@@ -3,19 +3,23 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from nmt.data.grammar import lexicon
 from nmt.data.grammar.agreement import is_definite
 from nmt.data.grammar.chance import Chance
 from nmt.data.grammar.composition import TRIES, NoClause
 from nmt.data.grammar.descriptions import Describer
 from nmt.data.grammar.elaboration import Elaborator
-from nmt.data.grammar.lexicon import CONJUNCTIONS, OPINIONS
+from nmt.data.grammar.lexicon import CONJUNCTIONS, LONG_AGO, OPINIONS
 from nmt.data.grammar.meaning import (
+    HE,
+    IT,
+    SHE,
+    THEY,
     YOU,
     Clause,
     Compound,
     Content,
     Phrase,
+    Pronoun,
     Role,
     Sentence,
     Statement,
@@ -43,6 +47,7 @@ from nmt.data.grammar.subordination import (
     TOLD,
     Subordinator,
     own_person,
+    things,
 )
 
 TENSES = ((4.0, PRESENT), (2.0, PAST), (5.0, PERFECT), (1.6, FUTURE))
@@ -121,7 +126,8 @@ class Author(Subordinator):
                     raise NoClause
                 inner_tense = FUTURE
             richness = self.clauses.richness()
-            verbs = ASTONISHING if conjunction == "warum" else REPORTED
+            wished = (*GRAND, *USEFUL) if verb.lemma == "hoffen" else REPORTED
+            verbs = ASTONISHING if conjunction == "warum" else wished
             inner = self.clauses.clause(inner_tense, richness, verbs=verbs)
             if not is_definite(inner.subject) or not familiar(inner.subject):
                 raise NoClause
@@ -148,16 +154,20 @@ class Author(Subordinator):
         if not familiar(first.subject):
             raise NoClause
         first = self.clauses.with_surroundings(first, 0.6)
-        time = self.chance.choose(lexicon.HABITS) if habit else None
-        first = replace(first, time=time, manner=None) if habit else self.clauses.with_time(first, 0.6)
+        if habit:
+            first = replace(self.clauses.as_habit(first), frequency=None, manner=None)
+        else:
+            first = self.clauses.with_time(first, 0.6)
         first = self.clauses.with_front(first)
-        if first.front not in (Role.SUBJECT, Role.TIME):
+        if first.front not in (Role.SUBJECT, Role.TIME) or first.time in LONG_AGO:
             raise NoClause
         second = Statement(self.clauses.clause(tense, 0.3, first.subject, verbs, habit))
         if not habit and self.chance.happens(0.6):
             make = self.chance.choose((self.caused, self.sequence))
             second = make(first.subject, tense)
         self.other(second.clause, first)
+        if second.conjunction == CONJUNCTIONS["obwohl"]:
+            raise NoClause
         if second.subordinate is not None:
             self.other(second.subordinate, first)
             if second.subordinate_first or pronoun_for(first.subject) != second.subordinate.subject:
@@ -177,12 +187,17 @@ class Author(Subordinator):
         if len(states) == 2 and states[0] is not None and states[0] == states[1]:
             raise NoClause
         self.other(second.clause, first.clause, people=True)
-        if pronoun_for(first.clause.subject) == second.clause.subject:
+        for one in (first.clause, first.subordinate):
+            for other in (second.clause, second.subordinate):
+                if one is not None and other is not None:
+                    self.other(replace(other, subject=IT), one)
+        heard_of = {head for head in things(second.clause, people=False) if isinstance(head, Pronoun)}
+        if pronoun_for(first.clause.subject) == second.clause.subject or heard_of & {HE, SHE, THEY}:
             raise NoClause
         main = first.clause
         if tense is PAST and main.time is None:
             main = self.clauses.with_front(self.clauses.with_time(main, 0.6))
-        if main.front not in (Role.SUBJECT, Role.TIME):
+        if main.front not in (Role.SUBJECT, Role.TIME) or main.time in LONG_AGO:
             raise NoClause
         second = replace(second, clause=replace(second.clause, time=None, front=Role.SUBJECT))
         return Compound(replace(first, clause=main), CONJUNCTIONS["und"], second)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from nmt.data.grammar import lexicon
-from nmt.data.grammar.agreement import has_relative
+from nmt.data.grammar.agreement import has_relative, person_and_number
 from nmt.data.grammar.composition import NoClause
 from nmt.data.grammar.elaboration import Elaborator
 from nmt.data.grammar.lexicon import BE, CONJUNCTIONS, RAIN, SHINE, SNOW
@@ -170,6 +170,8 @@ class Subordinator:
         if not (own_person(first.subject) and own_person(second.subject)):
             raise NoClause
         self.other(second, first, people=True)
+        if person_and_number(first.subject)[0] == person_and_number(second.subject)[0] == 1:
+            raise NoClause
         first, second = replace(first, ongoing=True), replace(second, ongoing=True)
         return self.joined(first, "während", second)
 

@@ -74,11 +74,13 @@ statt+finden, findet, fand, stattgefunden | take place (took, taken) | event | i
 """
 
 DEEDS = """
-lesen, liest, las, gelesen | read (read, read) | person > acc text | how langsam leise
+lesen, liest, las, gelesen | read (read, read) | adult > acc text | how langsam leise
     | in lounge outside cafe library | is daily lasting
+lesen, liest, las, gelesen | read (read, read) | young > acc tale | how langsam leise
+    | in lounge outside library | is daily lasting
 schreiben, schreibt, schrieb, geschrieben | write (wrote, written) | adult > acc letter
     | how schnell langsam | in lounge desk cafe | is lasting making counted
-übersetzen, übersetzt, übersetzte, übersetzt | translate | adult > acc text | in desk | is hard lasting
+übersetzen, übersetzt, übersetzte, übersetzt | translate | grownup > acc text | in desk | is hard lasting
 unterschreiben, unterschreibt, unterschrieb, unterschrieben | sign | adult > acc contract
 kaufen, kauft, kaufte, gekauft | buy (bought, bought) | adult > acc food drink | in shop | is daily making counted
 kaufen, kauft, kaufte, gekauft | buy (bought, bought) | adult > acc ware | in city | is making grand counted
@@ -116,6 +118,7 @@ vergessen, vergisst, vergaß, vergessen | forget (forgot, forgotten) | familiar 
     | is past unwilled
 verstecken, versteckt, versteckte, versteckt | hide (hid, hidden) | familiar > acc parcel toy | how schnell
     | in lounge
+    | is trifle
 zerbrechen, zerbricht, zerbrach, zerbrochen | break (broke, broken) | familiar > acc fragile | is trifle past unwilled
 holen, holt, holte, geholt | get (got, gotten) | familiar > acc drink loose | how schnell | is trifle
 pflücken, pflückt, pflückte, gepflückt | pick | familiar grower > acc orchard flower | in garden
@@ -125,7 +128,7 @@ gießen, gießt, goss, gegossen | water | familiar grower > acc flower | in gard
 hören, hört, hörte, gehört | listen -to | familiar > acc music | in lounge | is daily lasting
 singen, singt, sang, gesungen | sing (sang, sung) | familiar artist > acc song | how laut leise | is lasting together
 malen, malt, malte, gemalt | paint | person > acc art | how langsam | is hard lasting making
-malen, malt, malte, gemalt | paint | person > acc landmark animal | how langsam | is lasting
+malen, malt, malte, gemalt | paint | familiar > acc landmark animal | how langsam | is lasting
 fotografieren, fotografiert, fotografierte, fotografiert | photograph | adult > acc landmark animal nature
     | is lasting
 betrachten, betrachtet, betrachtete, betrachtet | look -at | familiar > acc image | is lasting
@@ -142,7 +145,7 @@ fragen, fragt, fragte, gefragt | ask | person > acc adult | how höflich | is te
 untersuchen, untersucht, untersuchte, untersucht | examine | healer > acc young kin | how vorsichtig | is lasting
 unterrichten, unterrichtet, unterrichtete, unterrichtet | teach (taught, taught) | teacher > acc pupil
     | how geduldig | is lasting
-wecken, weckt, weckte, geweckt | wake (woke, woken) | grownup > acc kin infant | how leise | is hard useful
+wecken, weckt, weckte, geweckt | wake (woke, woken) | grownup > acc kin | how leise | is hard useful
 an+rufen, ruft, rief, angerufen | call | familiar > acc kin friend | is hard useful daily sudden telling
 ab+holen, holt, holte, abgeholt | pick up | grownup > acc kin friend young | in stop | is useful
 ein+laden, lädt, lud, eingeladen | invite | grownup > acc kin friend neighbor | is telling grand
@@ -159,15 +162,17 @@ schließen, schließt, schloss, geschlossen | close | familiar > acc opening ves
 zu+machen, macht, machte, zugemacht | close | familiar > acc opening | how leise schnell | is useful trifle
 an+schalten, schaltet, schaltete, angeschaltet | turn on | familiar > acc device | is trifle
 aus+schalten, schaltet, schaltete, ausgeschaltet | turn off | familiar > acc device | is useful trifle
-reparieren, repariert, reparierte, repariert | repair | adult > acc vehicle device furniture | how schnell allein
+reparieren, repariert, reparierte, repariert | repair | grownup handy > acc vehicle device furniture
+    | how schnell allein
     | in garage | is hard useful lasting together grand
-bauen, baut, baute, gebaut | build (built, built) | adult > acc built | how allein | is lasting making together grand
+bauen, baut, baute, gebaut | build (built, built) | grownup handy > acc built | how allein
+    | is lasting making together grand
 lösen, löst, löste, gelöst | solve | adult > acc puzzle | how schnell allein | is hard
 beantworten, beantwortet, beantwortete, beantwortet | answer | adult > acc question mail | how geduldig
 verstehen, versteht, verstand, verstanden | understand (understood, understood)
     | person > acc topic question language | is definite state
 lernen, lernt, lernte, gelernt | learn | person > acc language song | how schnell langsam | is hard lasting grand
-korrigieren, korrigiert, korrigierte, korrigiert | correct | teacher > acc mistake text | in desk | is lasting
+korrigieren, korrigiert, korrigierte, korrigiert | correct | teacher > acc mistake | in desk | is lasting
 planen, plant, plante, geplant | plan (planned, planned) | grownup > acc project | is lasting grand
 organisieren, organisiert, organisierte, organisiert | organize | adult > acc event | is lasting grand
 genießen, genießt, genoss, genossen | enjoy | person > acc treat | is unwilled lasting
@@ -190,8 +195,9 @@ zeigen, zeigt, zeigte, gezeigt | show (showed, shown) | person > dat person > ac
 schicken, schickt, schickte, geschickt | send (sent, sent) | adult > dat adult > acc letter parcel | is useful counted
 bringen, bringt, brachte, gebracht | bring (brought, brought) | person > dat person > acc drink loose | is useful
 leihen, leiht, lieh, geliehen | lend (lent, lent) | grownup > dat friend neighbor > acc tool vehicle print
-erzählen, erzählt, erzählte, erzählt | tell (told, told) | adult > dat small child > acc tale | how leise
-erklären, erklärt, erklärte, erklärt | explain -to | adult > dat person > acc puzzle topic | how geduldig | is hard
+erzählen, erzählt, erzählte, erzählt | tell (told, told) | grownup teacher > dat small child > acc tale | how leise
+erklären, erklärt, erklärte, erklärt | explain -to | grownup teacher > dat familiar pupil > acc puzzle topic
+    | how geduldig | is hard
 empfehlen, empfiehlt, empfahl, empfohlen | recommend -to | adult > dat adult > acc diner lodging show print
 vor+lesen, liest, las, vorgelesen | read aloud -to (read, read) | adult > dat small child > acc tale | how langsam
     | is daily lasting
@@ -217,7 +223,7 @@ stellen, stellt, stellte, gestellt | put (put, put) | familiar > acc fragile > a
     | is trifle
 legen, legt, legte, gelegt | put (put, put) | familiar > acc loose print > auf=on+acc surface | is trifle
 legen, legt, legte, gelegt | put (put, put) | familiar > acc loose > in=into+acc vessel | is trifle
-warten, wartet, wartete, gewartet | wait -for | person > auf+acc person transport | how geduldig | in stop
+warten, wartet, wartete, gewartet | wait -for | adult > auf+acc adult kin transport | how geduldig | in stop
     | is lasting
 denken, denkt, dachte, gedacht | think -about (thought, thought) | familiar > an+acc kin friend project
     | is lasting unwilled
