@@ -102,7 +102,9 @@ class Composer:
             recipient=parts.get("dat"),
             governed=governed,
         )
-        mentioned = [english_head(head) for phrase in (subject, *parts.values()) for head in heads(phrase)]
+        phrases = [head for phrase in (subject, *parts.values()) for head in heads(phrase)]
+        owners = [head.owner for head in phrases if isinstance(head, NounPhrase) and head.owner is not None]
+        mentioned = [english_head(head) for head in (*phrases, *owners)]
         alone = len(set(mentioned)) == len(mentioned)
         return clause if alone and all(self.accepts(triple) for triple in own_triples(clause)) else None
 

@@ -34,7 +34,7 @@ klein | small | 2 small pet vehicle furniture building room vessel settlement to
 neu | new | 3 vehicle furniture device building tool clothing song film | neuer newer
 schön | beautiful | 1 image landmark clothing park nature flower song settlement | schöner more beautiful
 hässlich | ugly | 1 furniture clothing vessel | hässlicher uglier
-teuer/teur | expensive | 1 vehicle furniture device tool clothing lodging diner | teurer more expensive
+teuer/teur | expensive | 1 vehicle furniture device tool clothing lodging | teurer more expensive
 billig | cheap | 1 vehicle furniture device clothing lodging | billiger cheaper
 schwer | heavy | 2 vessel parcel furniture | schwerer heavier
 kaputt | broken | 3 device

@@ -127,7 +127,7 @@ der Artikel, Artikel | article | text
 der Bericht, Berichte | report | text letter
 das Gedicht, Gedichte | poem | text
 die Geschichte, Geschichten | story | text tale
-das Märchen, Märchen | fairy tale | text tale
+das Märchen, Märchen | fairy tale | tale
 der Vertrag, Verträge | contract | contract
 das Lied, Lieder | song | song music
 die Musik | music | music treat
@@ -192,8 +192,8 @@ das Krankenhaus, Krankenhäuser | hospital | building town | in=in in=to
 das Hotel, Hotels | hotel | building lodging venue | in=at in=to
 das Museum, Museen | museum | building town sight | in=in in=to
 die Bibliothek, Bibliotheken | library | building town library desk | in=in in=to
-der Bahnhof, Bahnhöfe | train station | building town stop | an=at zu=to
-der Flughafen, Flughäfen | airport | stop | an=at zu=to
+der Bahnhof, Bahnhöfe | train station | building town stop station | an=at zu=to
+der Flughafen, Flughäfen | airport | stop station | an=at zu=to
 das Restaurant, Restaurants | restaurant | building town diner venue | in=in in=to
 das Café, Cafés | café | building town diner cafe stop | in=in in=to
 das Theater, Theater | theater | building town | in=at in=to
@@ -218,7 +218,7 @@ der Wald, Wälder | forest | walk nature | in=in in=into
 die Wiese, Wiesen | meadow | outside grass | auf=in auf=to
 der Strand, Strände | beach | outside walk nature | an=at zu=to
 der See, Seen | lake | nature walk | an=at zu=to
-der Fluss, Flüsse | river | nature walk | an=at zu=to
+der Fluss, Flüsse | river | nature walk | an=by zu=to
 der Berg, Berge | mountain | nature
 der Markt, Märkte | market | town shop | auf=at zu=to
 die Stadt, Städte | city | settlement sight | in=in in=to

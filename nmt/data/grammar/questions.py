@@ -74,6 +74,10 @@ class Questioner:
             clause = self.clauses.with_modal(clause, 0.2)
         if kind is not Role.TIME:
             clause = self.clauses.with_time(clause, 0.3)
+        if (
+            kind in (Role.PLACE, Role.REASON) and clause.frequency is not None
+        ):  # what has just happened is no news
+            raise NoClause
         return clause if kind is Role.PLACE else self.clauses.with_surroundings(clause, 0.2)
 
     def question_of_object(self, core: Clause) -> Question:

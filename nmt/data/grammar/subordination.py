@@ -75,7 +75,7 @@ class Subordinator:
         tense = tense or self.chance.weigh(TOLD)
         clause = self.clauses.clause(tense, 0.4, subject, CAUSED)
         taken_up = pronoun_for(clause.subject)
-        if taken_up is None or (taken_up == YOU and tense is PAST):
+        if taken_up is None or taken_up == YOU:  # who is spoken to knows why
             raise NoClause
         clause = replace(self.clauses.with_surroundings(clause, 0.3), manner=None, company=None)
         reason = Clause(taken_up, BE, tense, predicate=self.chance.choose(clause.verb.reasons))

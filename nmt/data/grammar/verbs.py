@@ -68,7 +68,7 @@ blühen, blüht, blühte, geblüht | bloom | flower | in park | is lasting unwil
 funktionieren, funktioniert, funktionierte, funktioniert | work | device | is state
 ab+fahren, fährt, fuhr, ist abgefahren | depart | transport
 an+kommen, kommt, kam, ist angekommen | arrive | transport person | is sudden unwilled
-beginnen, beginnt, begann, begonnen | begin (began, begun) | event | is past grand
+beginnen, beginnt, begann, begonnen | begin (began, begun) | event | is past
 enden, endet, endete, geendet | end | event | is past
 statt+finden, findet, fand, stattgefunden | take place (took, taken) | event | in venue | is past grand
 """
@@ -206,7 +206,7 @@ servieren, serviert, servierte, serviert | serve | server > dat patron > acc dis
 
 WHEREABOUTS = """
 gehen, geht, ging, ist gegangen | go (went, gone) | person > to town grass
-fahren, fährt, fuhr, ist gefahren | drive (drove, driven) | adult > to stop settlement city
+fahren, fährt, fuhr, ist gefahren | drive (drove, driven) | adult > to station settlement city
 laufen, läuft, lief, ist gelaufen | walk | familiar > to outside | how langsam schnell
 reisen, reist, reiste, ist gereist | travel | adult > nach=to+dat city country | is grand
 fliegen, fliegt, flog, ist geflogen | fly (flew, flown) | adult > nach=to+dat city country | is grand
