@@ -31,9 +31,10 @@ from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Vocabulary, obtain_tokenizer
 from nmt.device import choose_device
 from nmt.errors import DataError, UserError
+from nmt.models.layer_options import LayerOptions
 from nmt.models.layers import Embedding
 from nmt.models.recurrent import RecurrentEncoder
-from nmt.models.transformer_layers import LayerOptions, TransformerEncoder
+from nmt.models.transformer import TransformerEncoder
 
 LEARNING_RATE = 1e-3  # the highest, reached after 30 % of training
 

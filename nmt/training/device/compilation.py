@@ -12,6 +12,7 @@ from torch import nn
 
 from nmt.config import Compile
 from nmt.models.interface import Seq2Seq
+from nmt.models.kernels.prepare import compiled_regions
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +26,7 @@ def compile_layers(
     compiler, or PyTorch cannot compile, the layers stay as they were, and one line says why.
     """
     device = model.output.weight.device
-    regions = model.compiled_regions()
+    regions = compiled_regions(model)
     if not regions or wanted == "off" or (wanted == "auto" and device.type != "cuda"):
         return False
     if (

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from nmt.data.batching import Batch, Room
+from nmt.data.batching import Batch
+from nmt.models.kernels.packing import Room, rooms_of
 from nmt.training.objective import Loss
 
 logger = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ class Replay:
 
     def __call__(self, batch: Batch, num_tokens: Tensor) -> Loss:
         """Return the loss of a batch; its share in an update of `num_tokens` target tokens goes to the gradients."""
-        room = batch.room
+        room = rooms_of(batch)
         if room not in self.recordings:
             if room not in self.met or len(self.recordings) == MAX_GRAPHS or self.has_failed:
                 self.met.add(room)
@@ -109,7 +110,7 @@ def recordable_stream(device: torch.device) -> Iterator[None]:
 def _with_room(batch: Batch) -> Batch:
     """Return a batch as large as the room of `batch`, with nothing in it; on the host it says what `batch` says."""
 
-    source, target = batch.room
+    source, target = rooms_of(batch)
     source_lengths, target_lengths = batch.lengths
     return replace(
         batch,

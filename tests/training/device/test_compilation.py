@@ -7,7 +7,7 @@ import torch
 from torch._dynamo.utils import counters
 from torch.testing import assert_close
 
-from nmt.models import transformer_layers
+from nmt.models import transformer as transformer_layers
 from nmt.training.device import compilation
 from nmt.training.device.compilation import compile_layers
 from nmt.training.objective import Objective

@@ -10,9 +10,10 @@ from torch.testing import assert_close
 from nmt.device import choose_precision, floating_point
 from nmt.errors import DeviceError, SettingsError
 from nmt.models.attention import AttentionSeq2Seq
+from nmt.models.kernels.int8 import QuantizedLinear, QuantizedNorm, quantize
+from nmt.models.kernels.packing import Grid
+from nmt.models.kernels.prepare import prepare_for_translating
 from nmt.models.layers import Embedding, RMSNorm, normalisation, output_layer
-from nmt.models.packing import Grid
-from nmt.models.quantized import QuantizedLinear, QuantizedNorm
 from nmt.models.rnn import RNNSeq2Seq
 from nmt.models.transformer import Transformer
 
@@ -118,8 +119,7 @@ def test_outputs_in_bytes_are_rectified_and_cut(int8):
 def test_a_quantized_model_computes_nearly_the_same(options, dtype, int8):
     model = transformer(**options)
     quantized = copy.deepcopy(model).to(dtype)
-    quantized.quantize()
-    quantized.prepare_for_translating()
+    prepare_for_translating(quantized, torch.int8)
     kinds = [type(module) for module in quantized.modules()]
     assert not {nn.LayerNorm, RMSNorm} & set(kinds)
     # All but what an activation other than ReLU gives, and what distances are added to.
@@ -138,7 +138,7 @@ def test_values_are_rounded_around_their_means(int8):
     model = transformer()
     nn.init.normal_(model.encoder.norm.bias, std=20)  # far more than what is around them
     quantized = copy.deepcopy(model)
-    quantized.quantize()
+    quantize(quantized.encoder, quantized.decoder, [(quantized, "output")])
     encoded, x, mask = torch.randn(6, 64), torch.randn(3, 64), torch.zeros(1, 1, 1, 6)
 
     def found_by(model):
@@ -156,13 +156,13 @@ def test_models_without_normalised_inputs_are_refused():
     with pytest.raises(
         SettingsError, match=r"^precision: float32 or bfloat16 is needed with model.norm=post; got int8$"
     ):
-        transformer(norm="post").quantize()
+        prepare_for_translating(transformer(norm="post"), torch.int8)
     for kind in (RNNSeq2Seq, AttentionSeq2Seq):
         with pytest.raises(
             SettingsError,
             match=r"^precision: float32 or bfloat16 is needed for this kind of model; got int8$",
         ):
-            kind(*parts(), d_embedding=64, d_hidden=8).quantize()
+            prepare_for_translating(kind(*parts(), d_embedding=64, d_hidden=8), torch.int8)
 
 
 @pytest.mark.parametrize(("device", "capability"), [("cpu", "DEFAULT"), ("cuda", "AVX2"), ("mps", "AVX512")])

@@ -4,16 +4,14 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt.data.batching import room_for, round_up
-from nmt.models.packing import Grid, Packing
+from nmt.models.kernels.packing import Grid, Packing, room_for, round_up
 from nmt.training.objective import Objective
 
 LENGTHS = (5, 3, 7)
 
 
-def packing(lengths=LENGTHS, num_heads=2):
-    shapes = [(num_parts, num_heads) for num_parts in (1, 2, 3)]
-    return Packing(torch.tensor(lengths), room_for(torch.tensor(lengths)), shapes)
+def packing(lengths=LENGTHS, num_heads=2, num_shared=2):
+    return Packing(torch.tensor(lengths), room_for(torch.tensor(lengths)), num_heads, num_shared)
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 63, 64, 300, 1000, 4097, 100_000])
@@ -48,6 +46,21 @@ def test_heads_are_the_tokens_of_each_part_and_head():
     assert torch.equal(layout.from_heads(heads[0])[:15], rows[:15, :8])
     grid = Grid(3)
     assert torch.equal(grid.from_heads(grid.to_heads(rows[:6], 3, 2)[0]), rows[:6, :8])
+
+
+def test_heads_that_share_keys_and_values_are_those_of_each_part():
+    layout = packing(num_heads=4, num_shared=2)
+    rows = torch.randn(len(layout.rows), (4 + 2 + 2) * 3)
+    query, memory = layout.self_heads(rows, 4, 2)
+    parts = [part.unflatten(1, (-1, 3)) for part in rows.split([4 * 3, 2 * 3, 2 * 3], 1)]
+    first = 0
+    for sentence, length in enumerate(LENGTHS):
+        for found, part in zip((query[0], *memory), parts, strict=True):
+            assert torch.equal(found[sentence, :, :length], part[first : first + length].transpose(0, 1))
+        first += length
+    in_grid, memory_in_grid = Grid(3).self_heads(rows[:6], 4, 2)
+    for found, part in zip((in_grid[0], *memory_in_grid), parts, strict=True):
+        assert torch.equal(found, part[:6].view(3, 2, -1, 3).transpose(1, 2))
 
 
 def test_the_mask_shows_the_tokens_of_a_sentence_and_an_empty_sentence_to_itself():

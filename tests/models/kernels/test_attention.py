@@ -5,8 +5,8 @@ import torch
 from torch.nn import functional
 from torch.testing import assert_close
 
-from nmt.models import scaled_attention
-from nmt.models.scaled_attention import attend
+from nmt.models.kernels import attention as scaled_attention
+from nmt.models.kernels.attention import attend
 
 
 @pytest.mark.parametrize("is_view", [False, True])

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.models.layers import RMSNorm
-from nmt.models.transformer_layers import (
+from nmt.models.transformer import (
     CrossAttention,
     DecoderLayer,
     EncoderLayer,

@@ -3,7 +3,8 @@
 import torch
 from torch.testing import assert_close
 
-from nmt.models.attention_cache import POSITIONS_AT_ONCE, LayerCache, positions_mask, with_room
+from nmt.models.kernels import Grid
+from nmt.models.kernels.cache import POSITIONS_AT_ONCE, LayerCache, positions_mask, with_room
 
 NUM_HEADS, WIDTH = 2, 3
 
@@ -16,7 +17,12 @@ def test_each_hypothesis_reads_its_own_positions_after_any_reordering():
         key, value = with_room(key, position), with_room(value, position)
         mask = positions_mask(key, position)
         new = torch.randn(len(key), 2, NUM_HEADS, WIDTH)
-        found = torch.stack(LayerCache(key, value, position, mask).append(new.flatten(1)))  # (2, N, H, P, d)
+        query = torch.randn(len(key), NUM_HEADS, WIDTH)
+        rows = torch.cat([query.flatten(1), new.flatten(1)], 1)
+        layer = LayerCache(key, value, position, mask)
+        heads, memory = layer.append(rows, Grid(len(key)), NUM_HEADS)
+        assert torch.equal(heads[0, :, :, 0], query)
+        found = torch.stack(memory)  # (2, N, H, P, d)
         kept = torch.cat([kept, new.unsqueeze(1)], 1)
         assert mask.flatten().tolist() == [0.0 if i <= position else -torch.inf for i in range(key.shape[2])]
         assert_close(found[:, :, :, : position + 1], kept.permute(2, 0, 3, 1, 4))

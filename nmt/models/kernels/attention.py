@@ -1,5 +1,8 @@
 """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1), for all heads at once."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -15,6 +18,24 @@ LARGEST_SUMMED = 1 << 16
 KeysValues = Tensor | tuple[Tensor, Tensor]  # (2, B, H, S, d), or two of (B, H, S, d)
 # What the distance of a key from a query adds to key and to value, (T, S, d) each.
 Distances = tuple[Tensor, Tensor]
+# The keys and values of a group of sentences, and the mask of their positions.
+Memory = tuple[KeysValues, Tensor]
+
+_observed: dict[int, list[Tensor]] = {}  # the weights that each observing thread has met
+
+
+@contextmanager
+def observing() -> Iterator[list[Tensor]]:
+    """Give a list that grows by the weights (B, H, T, S) of each call of `attend` in this thread.
+
+    Fast attention never has the weights of all heads as such. An observed call computes them by the definition, and
+    returns what these weights make of the values: what is shown is what the model does.
+    """
+    observed = _observed[threading.get_ident()] = []
+    try:
+        yield observed
+    finally:
+        del _observed[threading.get_ident()]
 
 
 def attend(
@@ -25,7 +46,7 @@ def attend(
     dropout: float = 0.0,
     relative: Distances | None = None,
 ) -> Tensor:
-    """Return what the queries find, (B, H, T, d).
+    """Return what the queries find, (B, H, T, d): softmax(Q·Kᵀ / √d)·V, by the fastest way that the machine has.
 
     `heads` is (3, B, H, T, d), queries, keys and values of one sequence, or (1, B, H, T, d), the queries to a
     `memory`, whose heads may be fewer: then neighbouring heads share one. `mask` (B or 1, 1, 1, S), or with a copy for
@@ -37,6 +58,14 @@ def attend(
         mask = mask.to(query.dtype)
     longest = query.shape[2]
     num_shared, source_length = (heads if memory is None else memory[0]).shape[-3:-1]
+    if _observed and threading.get_ident() in _observed:
+        added = query.new_zeros(1, 1, 1, 1) if mask is None else mask[:, :1]
+        if causal:
+            added = added + query.new_full((longest, longest), -torch.inf).triu(1)
+        key, value = heads[1:] if memory is None else memory
+        weights = weigh(query, key, added, relative)
+        _observed[threading.get_ident()].append(weights)
+        return combine(weights, value, relative)
     is_large = query.device.type != "cpu" or longest * source_length > LARGEST_PLAIN_SCORES
     if relative is None and is_large:
         key, value = heads[1:] if memory is None else memory
