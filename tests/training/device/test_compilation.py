@@ -7,7 +7,7 @@ import torch
 from torch._dynamo.utils import counters
 from torch.testing import assert_close
 
-from nmt.models import transformer as transformer_layers
+from nmt.models import transformer
 from nmt.training.device import compilation
 from nmt.training.device.compilation import compile_layers
 from nmt.training.objective import Objective
@@ -61,7 +61,7 @@ def test_as_a_gpu_takes_them_layers_are_whole_programs_for_all_shapes(
 ):
     # On `meta`, which has shapes and no numbers, layers take all branches that are not the CPU's.
     device = torch.device("meta")
-    monkeypatch.setattr(transformer_layers, "to_autocast_dtype", lambda x: x)  # there is no autocast
+    monkeypatch.setattr(transformer, "to_autocast_dtype", lambda x: x)  # there is no autocast
     sizes = {"num_encoder_layers": 1, "num_decoder_layers": 1, "max_positions": 256}
     model = tiny_model("transformer", **sizes, **options).train().to(device)
     programs = []
