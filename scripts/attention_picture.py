@@ -23,7 +23,7 @@ from nmt.runs.directory import RunDirectory
 GAP, TITLE = 24, 28
 STYLE = (
     "text { font: 11px sans-serif; fill: #1d2330 } .title { font-size: 14px } .ground { fill: #eff2f5 } "
-    ".unseen { fill: #5c6675; fill-opacity: .3 } .cell { fill: #2457c5 } .chosen { fill: #fff }"
+    ".unseen { stroke: #5c6675; stroke-opacity: .3 } .cell { stroke: #2457c5 } .chosen { fill: #fff }"
 )
 
 

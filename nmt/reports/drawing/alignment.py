@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from nmt.reports.drawing.shapes import Drawing, Shape, cut, label
 
-LEAST_SHARE = 0.1  # of attention that is drawn as a line
+LEAST_SHARE = 0.1  # of attention that is drawn as a line; the largest of a word always is
 GAP, MARGIN, DEPTH = 14, 4, 104  # pixels
 CHARACTER = 7.4  # likewise: mean width of one
 MAX_WORD = 24  # characters
@@ -21,7 +21,7 @@ def alignment(
     shapes = []
     for j, row in enumerate(weights):
         for i, share in enumerate(row):
-            if share >= LEAST_SHARE:
+            if share >= LEAST_SHARE or share == max(row):
                 x, end = places[0][i], places[1][j]
                 shapes.append(
                     Shape(

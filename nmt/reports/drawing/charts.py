@@ -172,14 +172,17 @@ def ranking(title: str, items: Sequence[tuple[str, float]], colour: int = 0) -> 
     if not items:
         return empty(title)
     highest = max(value for _, value in items) or 1
+    names = [cut(name, MAX_ROW_NAME) for name, _ in items]
+    left = CHARACTER * max(map(len, names)) + 12
+    room = WIDTH - left - CHARACTER * max(len(show(value)) for _, value in items) - 12
     shapes = []
-    for number, (name, value) in enumerate(items):
+    for number, (shown, (name, value)) in enumerate(zip(names, items, strict=True)):
         middle = (number + 0.5) * ROW_HEIGHT + 2
-        width = max(140 * value / highest, 1.0)
+        width = max(room * value / highest, 1.0)
         shapes += [
-            label(138, middle + 4, cut(name, MAX_ROW_NAME), "end", "token"),
-            _box(f"bar {_colour(colour)}", 146, middle - 7, width, 14, name),
-            label(152 + width, middle + 4, show(value), "start"),
+            label(left - 6, middle + 4, shown, "end", "token"),
+            _box(f"bar {_colour(colour)}", left, middle - 7, width, 14, name),
+            label(left + width + 6, middle + 4, show(value), "start"),
         ]
     said = "; ".join(f"{name}: {show(value)}" for name, value in items)
     return Drawing(f"{title}. {said}", WIDTH, ROW_HEIGHT * len(items) + 4, shapes)

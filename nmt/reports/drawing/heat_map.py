@@ -33,7 +33,7 @@ def heat_map(
     # Labels of columns lean over to the right, and the last ones beyond the cells.
     leaning = [j * cell + 0.5 * cell + character * len(one) * cos(LEAN) + 6 for j, one in enumerate(columns)]
     right = max(1.0, max(leaning, default=0.0) - width * cell)
-    cells = [Shape("rect", {"class": "ground", "width": width, "height": height})]
+    cells = [Shape("rect", {"class": "ground", "y": -0.5, "width": width, "height": height})]
     if hidden is not None:
         cells.append(Shape("path", {"class": "unseen", "d": _cells(hidden, True)}, title="not seen"))
     for sign, colour in ((1, "a"), (-1, "b")):
@@ -42,14 +42,16 @@ def heat_map(
         paths = [
             Shape(
                 "path",
-                {"fill-opacity": f"{level / shades:.2g}", "d": _cells(levels, level)},
+                {"stroke-opacity": f"{level / shades:.2g}", "d": _cells(levels, level)},
                 title=f"{sign * level / shades:.2f}",
             )
             for level in found
         ]
         cells += [Shape("g", {"class": f"cell {colour}"}, shapes=paths)] if paths else []
     shapes = [
-        Shape("g", {"transform": f"translate({left:.1f} {top:.1f}) scale({cell:g})"}, shapes=cells),
+        Shape(
+            "g", {"transform": f"translate({left:.1f} {top + cell / 2:.1f}) scale({cell:g})"}, shapes=cells
+        ),
         _labels(
             rows,
             "end",
@@ -96,7 +98,7 @@ def _labels(
 
 
 def _cells(levels: Sequence[Sequence[int]], level: int) -> str:
-    """Return the path of all cells of a level, neighbours of a row in one."""
+    """Return the path of all cells of a level, as lines one cell wide, which are short: neighbours of a row in one."""
     parts = []
     for i, row in enumerate(levels):
         j = 0
@@ -105,6 +107,6 @@ def _cells(levels: Sequence[Sequence[int]], level: int) -> str:
             while end < len(row) and row[end] == level:
                 end += 1
             if end > j:
-                parts.append(f"M{j} {i}h{end - j}v1h-{end - j}z")
+                parts.append(f"M{j} {i}h{end - j}")
             j = max(end, j + 1)
     return "".join(parts)

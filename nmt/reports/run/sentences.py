@@ -94,7 +94,8 @@ def choose(
     for name, rank in (by_difference if len(runs) > 1 else by_score).items():
         lines: list[int] = []
         for i in sorted(range(len(first)), key=rank):
-            if len(lines) < number and references[i] not in shown:
+            gains = len(runs) == 1 or rank(i) < 0
+            if gains and len(lines) < number and references[i] not in shown:
                 shown.add(references[i])
                 lines.append(i)
         yield name, lines

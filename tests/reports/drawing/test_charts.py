@@ -40,7 +40,7 @@ def parse(drawing):
 def cells(path):
     """Return the cells (row, column) of a path."""
     found = set()
-    for column, row, width in re.findall(r"M(\d+) (\d+)h(\d+)v1h-\d+z", path):
+    for column, row, width in re.findall(r"M(\d+) (\d+)h(\d+)", path):
         found |= {(int(row), int(column) + i) for i in range(int(width))}
     return found
 
@@ -191,7 +191,7 @@ def test_cells_are_as_dark_as_the_weights():
         heat_map("x", weights, ["a", "b"], ["c", "d", "e"], hidden=[[True, False, False], [False] * 3])
     )
     found = {
-        (group.get("class"), float(part.get("fill-opacity")), part.findtext("title")): cells(part.get("d"))
+        (group.get("class"), float(part.get("stroke-opacity")), part.findtext("title")): cells(part.get("d"))
         for group in root.iter("g")
         if group.get("class", "").startswith("cell")
         for part in group
@@ -258,6 +258,10 @@ def test_labels_do_not_touch_each_other(high, names):
 
 def test_words_are_joined_to_what_was_looked_at():
     drawing = alignment("a", ["der", "Hund"], ["the", "dog"], [[0.9, 0.05], [0.3, 0.7]])
+    (weak,) = (
+        one for one in parse(alignment("a", list("abcdefghijkl"), ["x"], [[0.08] * 11 + [0.09]])).iter("path")
+    )
+    assert weak.findtext("title") == "x looks at l: 0.09", "each word has a line"
     links = [part for part in parse(drawing).iter("path") if part.get("class") == "link"]
     assert [part.findtext("title") for part in links] == [
         "the looks at der: 0.90",
