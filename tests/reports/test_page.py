@@ -38,7 +38,7 @@ def values_of(said):
         "curves": [figure], "kinds": [Figure(said, said, bar_chart(said, [said], [[Bar(1)]], said, said))],
         "signs": SimpleNamespace(num_numbers=1, lengths=figure, table=table, examples=[(said, table)]),
         "sentences": SimpleNamespace(chosen=[(said, [sentence])], listed=[sentence], number=2, signs=[("empty", said)]),
-        "attention": [SimpleNamespace(name=said, said=said, sentences=[drawn], figures=[figure])] * 2,
+        "attention": [SimpleNamespace(name=said, settings={"kind": said, "attention": {"span": said, "window": 1, "choice": "soft", "num_heads": 1, "score": said}}, sentences=[drawn], figures=[figure])] * 2,
         "made": SimpleNamespace(different=table, facts=table, settings=table), "refresh_seconds": 30,
         "charts": {"train": [figure]}, "settings": table, "findings": [SimpleNamespace(split=said, text=said, option=said)],
         "numbers": table, "texts": [("train", said)], "writing": [Figure(said, said, ranking(said, [(said, 1)]))],

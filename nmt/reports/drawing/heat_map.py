@@ -48,25 +48,16 @@ def heat_map(
             for level in found
         ]
         cells += [Shape("g", {"class": f"cell {colour}"}, shapes=paths)] if paths else []
+    middles = [(j + 0.5) * cell for j in range(max(len(rows), len(columns)))]
+    down = [(0.0, middle + font / 3) for middle in middles]
+    # In coordinates that are turned, so that one turn is enough for all.
+    along = [((middle + 2) * cos(LEAN), (middle + 2) * sin(LEAN)) for middle in middles]
     shapes = [
         Shape(
             "g", {"transform": f"translate({left:.1f} {top + cell / 2:.1f}) scale({cell:g})"}, shapes=cells
         ),
-        _labels(
-            rows,
-            "end",
-            f"translate({left - 4:.1f} {top:.1f})",
-            font,
-            [(0.0, (i + 0.5) * cell + font / 3) for i in range(len(rows))],
-        ),
-        # In coordinates that are turned, so that one turn is enough for all.
-        _labels(
-            columns,
-            "start",
-            f"translate({left:.1f} {top - 4:.1f}) rotate(-60)",
-            font,
-            [(x * cos(LEAN), x * sin(LEAN)) for x in ((j + 0.5) * cell + 2 for j in range(len(columns)))],
-        ),
+        _labels(rows, down, "end", font, f"translate({left - 4:.1f} {top:.1f})"),
+        _labels(columns, along, "start", font, f"translate({left:.1f} {top - 4:.1f}) rotate(-60)"),
     ]
     if chosen:
         places = [(i, j) for i, row in enumerate(weights) for j, value in enumerate(row) if value > 0.5]
@@ -86,13 +77,10 @@ def heat_map(
 
 
 def _labels(
-    labels: Sequence[str], anchor: str, transform: str, font: float, places: Sequence[tuple[float, float]]
+    labels: Sequence[str], places: Sequence[tuple[float, float]], anchor: str, font: float, transform: str
 ) -> Shape:
-    shapes = [
-        Shape("text", {"x": round(x, 1), "y": round(y, 1)}, said)
-        for (x, y), said in zip(places, labels, strict=True)
-        if said
-    ]
+    named = [(place, said) for place, said in zip(places, labels, strict=False) if said]
+    shapes = [Shape("text", {"x": f"{x:.3g}", "y": f"{y:.3g}"}, said) for (x, y), said in named]
     attributes = {"class": "labels", "text-anchor": anchor, "transform": transform, "font-size": font}
     return Shape("g", attributes, shapes=shapes)
 

@@ -1,5 +1,6 @@
 """What a run says of itself while it trains and afterwards: nothing is loaded, nothing translated."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -61,48 +62,48 @@ class RunLog:
 def curves(logs: Sequence[RunLog]) -> list[Figure]:
     """Return how training went, as the logs say."""
 
-    def over(kind: str, name: str, is_dashed: bool = False, is_dotted: bool = False) -> list[Line]:
-        return [
-            Line(f"{one.name}, {kind}", *one.series(kind, name), colour, is_dashed, is_dotted)
-            for colour, one in enumerate(logs)
-        ]
+    def over(kind: str, name: str, by: str = "update", scale: float = 1.0) -> list[Line]:
+        lines = []
+        is_checked = kind == "validation"  # now and then: each point is marked
+        for colour, one in enumerate(logs):
+            xs, ys = one.series(kind, name, by)
+            is_dashed = is_checked and name == "loss"  # beside that of training
+            said = f"{one.name}, {kind}"
+            lines.append(Line(said, [x * scale for x in xs], ys, colour, is_dashed, is_checked))
+        return lines
 
-    by_minutes = []
-    for colour, one in enumerate(logs):
-        seconds, bleu = one.series("validation", "bleu", "seconds")
-        by_minutes.append(Line(one.name, [value / 60 for value in seconds], bleu, colour, is_dotted=True))
-    losses = [
-        *over("training", "negative_log_likelihood"),
-        *over("validation", "loss", is_dashed=True, is_dotted=True),
-    ]
-    validation = over("validation", "bleu", is_dotted=True)
-    updates, zero = "updates", (0.0,)
+    losses = over("training", "negative_log_likelihood") + over("validation", "loss")
+    bleu, by_minutes = over("validation", "bleu"), over("validation", "bleu", "seconds", 1 / 60)
+    rate, speed, norm = (
+        over("training", name) for name in ("learning_rate", "tokens_per_second", "gradient_norm")
+    )
+    cost = "The same validations by minutes of training: what it costs to get there."
+    free: tuple[tuple[float, ...], float] = ((), math.inf)
+    from_zero, percent = ((0.0,), math.inf), (SHARE, 100.0)
     return [
-        Figure(
-            "Loss",
-            "Nats per target token: training as a line, validation dashed with dots.",
-            line_chart("Loss", losses, updates, "nats"),
-        ),
-        Figure(
-            "BLEU",
-            "Greedy, on the validation text.",
-            line_chart("Validation BLEU", validation, updates, "BLEU", y_holds=SHARE, highest=100.0),
-        ),
-        Figure(
-            "BLEU over time",
-            "The same validations by minutes of training: what it costs to get there.",
-            line_chart(
-                "Validation BLEU over time", by_minutes, "minutes", "BLEU", y_holds=SHARE, highest=100.0
+        Figure(title, note, line_chart(title, lines, x, y, y_holds=holds, highest=highest))
+        for title, note, lines, x, y, (holds, highest) in (
+            (
+                "Loss",
+                "Training as a line, validation dashed with dots.",
+                losses,
+                "updates",
+                "nats per token",
+                free,
             ),
-        ),
-        *(
-            Figure(title, note, line_chart(title, over("training", name), updates, unit, y_holds=zero))
-            for title, note, name, unit in (
-                ("Learning rate", "", "learning_rate", "rate"),
-                ("Speed", "Target tokens a second, validation left out.", "tokens_per_second", "tokens/s"),
-                ("Norm of the gradient", "Before it is cut to its limit.", "gradient_norm", "norm"),
-            )
-        ),
+            ("BLEU", "Greedy, on the validation text.", bleu, "updates", "BLEU", percent),
+            ("BLEU over time", cost, by_minutes, "minutes", "BLEU", percent),
+            ("Learning rate", "", rate, "updates", "rate", from_zero),
+            (
+                "Speed",
+                "Target tokens a second, validation left out.",
+                speed,
+                "updates",
+                "tokens/s",
+                from_zero,
+            ),
+            ("Norm of the gradient", "Before it is cut to its limit.", norm, "updates", "norm", from_zero),
+        )
     ]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from nmt.reports.run.measures import Measures
 
 MAX_TOKENS = 40  # of a sentence whose attention is drawn
 NUM_POSITIONS, NUM_COLUMNS = 40, 64
+MASK = 0.6  # the shade of what can be seen
 SMALL_CELL = 10  # pixels
 FEW_SHADES = 20  # of maps that are many
 
@@ -42,7 +43,7 @@ class DrawnModel:
     """What a run looked at."""
 
     name: str
-    said: str
+    settings: dict[str, Any]  # of the model
     sentences: list[DrawnSentence]
     figures: list[Figure]
 
@@ -72,18 +73,18 @@ def attention(one: Measures, source: Sequence[str], lines: Sequence[int]) -> Dra
         if maps.crossing
     ]
     rest = draw_positions(one) + draw_masks([f"line {i + 1}" for i in lines], found)
-    return DrawnModel(one.name, kind_of_attention(one.log.config), drawn, rest)
+    return DrawnModel(one.name, one.log.config["model"], drawn, rest)
 
 
 def choose_sentences(one: Measures, source: Sequence[str], number: int) -> list[int]:
-    """Return lines to draw: of those that are short enough the best, the worst, and evenly between them."""
-    short = [
-        i
-        for i, line in enumerate(source)
-        if 3 <= len(one.tokenizer.source.encode([line])[0]) < MAX_TOKENS
-        and 0 < len(one.tokenizer.target.encode([one.hypotheses[i]])[0]) < MAX_TOKENS
-    ]
-    ranked = sorted(short, key=lambda i: (-one.sentence_scores[i], i))
+    """Return lines to draw: of those that are short enough the best, the worst, and evenly between them.
+
+    Of equally good ones the longest comes first: it has most to look at.
+    """
+    read = [len(ids) for ids in one.tokenizer.source.encode(source)]
+    written = [len(ids) for ids in one.tokenizer.target.encode(one.hypotheses)]
+    short = [i for i in range(len(read)) if 3 <= read[i] < MAX_TOKENS and 0 < written[i] < MAX_TOKENS]
+    ranked = sorted(short, key=lambda i: (-one.sentence_scores[i], -read[i], i))
     if len(ranked) <= number:
         return ranked
     return [ranked[round(k * (len(ranked) - 1) / max(1, number - 1))] for k in range(number)]
@@ -162,38 +163,6 @@ def _all_heads(found: SentenceMaps, title: str) -> list[tuple[str, list[Figure]]
     return groups
 
 
-def kind_of_attention(config: dict[str, object]) -> str:
-    """Say in words what attention a run's settings describe."""
-    model = config["model"]
-    assert isinstance(model, dict)
-    if model["kind"] == "rnn":
-        return (
-            "A plain recurrent model has no attention: all that its decoder knows of the source is one vector of fixed "
-            "size, so there is nothing to draw."
-        )
-    if model["kind"] == "transformer":
-        return (
-            f"Scaled dot-product attention with {model['num_heads']} heads in {model['num_encoder_layers']} layers of "
-            f"the encoder and {model['num_decoder_layers']} of the decoder. The stronger the colour of a "
-            "cell, the larger its share."
-        )
-    attention = model["attention"]
-    span = {
-        "global": "Global attention: every source position can be looked at.",
-        "local_m": f"Local attention (local-m): {attention['window']} positions to each side of the same place in the "
-        "source; the rest, hatched grey, is not seen.",
-        "local_p": f"Local attention (local-p): {attention['window']} positions to each side of a place that is "
-        "predicted; the rest, hatched grey, is not seen.",
-    }[attention["span"]]
-    choice = {
-        "soft": "",
-        "straight_through": " Hard attention: each head chooses one position, trained by straight-through Gumbel.",
-        "score_function": " Hard attention: each head chooses one position, trained by the score function.",
-    }[attention["choice"]]
-    heads = f" The mean over {attention['num_heads']} heads." if attention["num_heads"] > 1 else ""
-    return f"{span}{choice}{heads} Scores: {attention['score']}."
-
-
 def draw_positions(one: Measures) -> list[Figure]:
     """Return pictures of how a Transformer tells positions apart; nothing for other models."""
     if not isinstance(one.model, Transformer):
@@ -225,75 +194,43 @@ def draw_positions(one: Measures) -> list[Figure]:
     shown = vectors[:, ::step]
     rows = "distance" if kind == "relative" else "position"
     every = f" One in {step} of the {vectors.shape[1]} dimensions is drawn." if step > 1 else ""
-    numbers_down = _counted(len(shown))
-    found = [
-        Figure(
-            f"Positions: {kind}",
-            f"{said} Each row is a {rows}, each column a dimension.{every}",
-            heat_map(
-                f"{kind} positions: a {rows} in each row",
-                _to_unit(shown),
-                numbers_down,
-                _counted(shown.shape[1], step),
-                cell=7,
-                shades=FEW_SHADES,
-            ),
-        )
+    drawn = [
+        (f"Positions: {kind}", f"{said} Each row is a {rows}, each column a dimension.{every}", shown, step)
     ]
     if likeness is not None:
-        found.append(
-            Figure(
-                "Which positions are alike",
-                "Cosine between the vectors of two positions: the nearer, the more alike.",
-                heat_map(
-                    "Cosine between the vectors of any two positions",
-                    _to_unit(likeness),
-                    numbers_down,
-                    numbers_down,
-                    cell=7,
-                    shades=FEW_SHADES,
-                ),
-            )
-        )
-    return found
+        note = "Cosine between the vectors of two positions: the nearer, the more alike."
+        drawn.append(("Which positions are alike", note, likeness, 1))
+    return [
+        Figure(title, note, _numbered(title, matrix / (float(matrix.abs().max()) or 1.0), step))
+        for title, note, matrix, step in drawn
+    ]
+
+
+def _numbered(title: str, matrix: Tensor, step: int) -> Drawing:
+    """Return a map whose rows and columns are counted, the columns by steps."""
+    rows, columns = _counted(len(matrix)), _counted(matrix.shape[1], step)
+    return heat_map(title, matrix.tolist(), rows, columns, cell=7, shades=FEW_SHADES)
 
 
 def draw_masks(names: Sequence[str], found: Sequence[SentenceMaps]) -> list[Figure]:
     """Return what can be looked at at all, for the named sentences, as they stand in one batch."""
     if not found or not found[0].maps:
         return []
-    longest = max(len(sentence.source) for sentence in found)
-    padding = [[0.6] * len(sentence.source) + [0.0] * (longest - len(sentence.source)) for sentence in found]
-    figures = [
-        Figure(
-            "Padding",
-            "A row for each sentence drawn above, side by side in a batch: blue is read, the rest is padding, which "
-            "nothing sees.",
-            heat_map(
-                "Which positions of each sentence are words, and which padding",
-                padding,
-                names,
-                _counted(longest),
-                cell=12,
-            ),
-        )
-    ]
-    within = [one_map for one_map in found[0].maps if one_map.kind == "decoder"]
+    longest = max(len(one.source) for one in found)
+    words = [[MASK] * len(one.source) + [0.0] * (longest - len(one.source)) for one in found]
+    note = (
+        "A row for each sentence drawn above, side by side in a batch: blue is read, the rest is padding, which "
+        "nothing sees."
+    )
+    figures = [Figure("Padding", note, heat_map("Padding", words, names, _counted(longest), cell=12))]
+    within = [one.weights[0] for one in found[0].maps if one.kind == "decoder"]
     if within:
-        seen = _ever_seen([one_map.weights[0] for one_map in within])
-        figures.append(
-            Figure(
-                "No look ahead",
-                "In the decoder, a row for each word that is written: blue is what came before, and can be seen.",
-                heat_map(
-                    "Which target positions each target position sees",
-                    [[0.6 * cell for cell in row] for row in seen],
-                    found[0].target_out,
-                    found[0].target_in,
-                    cell=12,
-                ),
-            )
+        seen = ((torch.stack(within).amax((0, 1)) > 0) * MASK).tolist()
+        drawing = heat_map("No look ahead", seen, found[0].target_out, found[0].target_in, cell=12)
+        note = (
+            "In the decoder, a row for each word that is written: blue is what came before, and can be seen."
         )
+        figures.append(Figure("No look ahead", note, drawing))
     return figures
 
 
@@ -302,19 +239,7 @@ def _counted(number: int, step: int = 1) -> list[str]:
     return [str(i * step) if i % 10 == 0 else "" for i in range(number)]
 
 
-def _ever_seen(weights: list[Tensor]) -> list[list[int]]:
-    return (torch.stack(weights).amax((0, 1)) > 0).int().tolist()
-
-
-def _to_unit(matrix: Tensor) -> list[list[float]]:
-    largest = float(matrix.abs().max()) or 1.0
-    return (matrix / largest).tolist()
-
-
 def _labels(vocabulary: Vocabulary, ids: list[int]) -> list[str]:
     """Return pieces as one reads them: a dot stands before what goes on with a word."""
-    labels = []
-    for number in ids:
-        piece = vocabulary.pieces[number]
-        labels.append(piece[1:] or "␣" if piece.startswith("▁") else f"·{piece}")
-    return labels
+    pieces = [vocabulary.pieces[number] for number in ids]
+    return [piece[1:] or "␣" if piece.startswith("▁") else f"·{piece}" for piece in pieces]

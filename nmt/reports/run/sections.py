@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nmt.evaluation.buckets import Bucket, count_words
+from nmt.evaluation.buckets import count_words
 from nmt.evaluation.scoring import Score
 from nmt.evaluation.significance import Comparison
 from nmt.evaluation.tables import comparison_cells, show_interval
@@ -102,52 +102,35 @@ def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], context:
 
 def kinds(runs: Sequence[Measures], context: Context) -> list[Figure]:
     """Return scores by length and by how rare the words are."""
+    by_length = "source length", "words of the source", context.lengths, [one.by_length for one in runs]
+    by_rarity = "rarest source word", "times it was seen", context.rarities, [one.by_rarity for one in runs]
     found = []
-    for buckets, name, x_label, chosen in (
-        (context.lengths, "source length", "words of the source", [one.by_length for one in runs]),
-        (
-            context.rarities,
-            "rarest source word",
-            "times the rarest word was seen",
-            [one.by_rarity for one in runs],
-        ),
-    ):
-        for i, metric in enumerate(("BLEU", "chrF")):
-            if buckets:
-                title = f"{metric} by {name}"
-                found.append(_of_buckets(title, metric, i, buckets, chosen, x_label))
+    for name, x_label, buckets, scored in (by_length, by_rarity):
+        names = [bucket.name.replace(" or more", "+") for bucket in buckets]
+        lines = ", ".join(str(len(bucket.lines)) for bucket in buckets)
+        for i, metric in enumerate(("BLEU", "chrF") if buckets else ()):
+            bars: list[list[Bar | None]] = [[_bar(scores[i]) for scores in of_run] for of_run in scored]
+            title = f"{metric} by {name}"
+            drawing = bar_chart(title, names, bars, x_label, metric, highest=100.0)
+            found.append(Figure(title, f"Lines in each: {lines}.", drawing))
     recall = [[row for row in one.recall if row[2]] for one in runs]  # the references are the same
-    bars: list[list[Bar | None]] = [[Bar(100 * found / total) for _, found, total in rows] for rows in recall]
-    names = [name for name, _, _ in recall[0]]
+    shares: list[list[Bar | None]] = [
+        [Bar(100 * there / total) for _, there, total in rows] for rows in recall
+    ]
+    seen, totals = [name for name, _, _ in recall[0]], ", ".join(str(total) for _, _, total in recall[0])
+    note = (
+        "Of the words of the references, how many are in the translation of their line, by how often each was seen "
+        f"in training. Words in each: {totals}."
+    )
+    x_label = "times seen in the training text"
     found.append(
-        Figure(
-            "Words found",
-            "Of the words of the references, how many are in the translation of their line, by how often each was seen "
-            f"in training. Words in each: {', '.join(str(total) for _, _, total in recall[0])}.",
-            bar_chart(
-                "Words found by frequency", names, bars, "times seen in the training text", "%", highest=100.0
-            ),
-        )
+        Figure("Words found", note, bar_chart("Words found", seen, shares, x_label, "%", highest=100.0))
     )
     return found
 
 
-def _of_buckets(
-    title: str,
-    metric: str,
-    index: int,
-    buckets: Sequence[Bucket],
-    chosen: Sequence[Sequence[Sequence[Score]]],
-    x_label: str,
-) -> Figure:
-    groups: list[list[Bar | None]] = [
-        [Bar(one.value, one.interval.bounds if one.interval else None) for one in of_run]
-        for of_run in ([scores[index] for scores in every] for every in chosen)
-    ]
-    names = [bucket.name.replace(" or more", "+") for bucket in buckets]
-    lines = ", ".join(str(len(bucket.lines)) for bucket in buckets)
-    drawing = bar_chart(title, names, groups, x_label, metric, highest=100.0)
-    return Figure(title, f"Lines in each: {lines}.", drawing)
+def _bar(score: Score) -> Bar:
+    return Bar(score.value, score.interval.bounds if score.interval else None)
 
 
 def signs(runs: Sequence[Measures], context: Context) -> Signs:
@@ -181,14 +164,8 @@ def _lengths(runs: Sequence[Measures], context: Context) -> Figure:
                 counts[sum(words / reference >= bound for bound in RATIOS)] += 1
         groups.append([Bar(100 * count / len(wanted)) for count in counts])
         totals.append(f"{one.name}: {sum(there) / max(1, sum(wanted)):.3f}")
-    drawing = bar_chart(
-        "Length ratios",
-        RATIO_NAMES,
-        groups,
-        "words of translation for one of the reference",
-        "% of lines",
-        highest=100.0,
-    )
+    x_label = "words of translation for one of the reference"
+    drawing = bar_chart("Length ratios", RATIO_NAMES, groups, x_label, "% of lines", highest=100.0)
     note = f"Each bar begins at its number. All words together, {'; '.join(totals)}."
     return Figure("Length ratios", note, drawing)
 

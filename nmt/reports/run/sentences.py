@@ -8,6 +8,7 @@ from nmt.reports.drawing.shapes import cut
 from nmt.reports.run.measures import Context, Measures
 
 MAX_CHARACTERS = 2000  # of a sentence that is shown
+RIGHT = 99.9  # chrF: what scores more has no fault to learn from
 MAX_LISTED = 300  # sentences that can be searched: of more, as many at even distances
 SIGNS = {
     "empty": "nothing at all",
@@ -77,10 +78,11 @@ def choose(
     """Yield kinds of sentences with the lines of each, none of which is shown twice, nor the same text twice.
 
     Two runs differ; one run goes wrong, gets long sentences right, which says more than that it gets
-    short ones right, and does as it mostly does.
+    short ones right, and has its usual faults.
     """
     first, last = runs[0].sentence_scores, runs[-1].sentence_scores
-    middle = sorted(first)[len(first) // 2] if first else 0.0
+    faulty = sorted(score for score in first if score < RIGHT)
+    middle = faulty[len(faulty) // 2] if faulty else 0.0
     by_difference: dict[str, Callable[[int], float]] = {
         f"Where {runs[0].name} gains most": lambda i: last[i] - first[i],
         f"Where {runs[-1].name} gains most": lambda i: first[i] - last[i],
@@ -88,7 +90,7 @@ def choose(
     by_score: dict[str, Callable[[int], float]] = {
         "The worst": lambda i: first[i],
         "Long and right": lambda i: -len(references[i].split()) * first[i] ** 4,
-        "What is usual": lambda i: abs(first[i] - middle),
+        "In between": lambda i: abs(first[i] - middle),
     }
     shown: set[str] = set()
     for name, rank in (by_difference if len(runs) > 1 else by_score).items():

@@ -18,10 +18,10 @@ def test_words_that_differ():
     assert word_diff("a", "") == ([("missing", "a")], [])
 
 
-def test_one_run_shows_what_is_wrong_usual_and_right():
+def test_one_run_shows_what_is_wrong_long_and_right_and_in_between():
     references = ["yes", "no", "a long sentence that is right", "short", "half", "half of it"]
-    found = dict(choose([run_of([100, 0, 98, 99, 60, 55])], references, 1))
-    assert found == {"The worst": [1], "What is usual": [3], "Long and right": [2]}
+    found = dict(choose([run_of([100, 0, 99.95, 100, 60, 55])], references, 1))
+    assert found == {"The worst": [1], "In between": [5], "Long and right": [2]}
 
 
 def test_two_runs_show_where_they_differ_most():
