@@ -21,6 +21,8 @@ from nmt.reports.run.sentences import sentences
 from nmt.runs.directory import RunDirectory, require_new_file
 from nmt.runs.text import corpus_of_run, data_of_run, select_split, tagged_for
 
+KEYS = ("run", "against")
+
 
 def main(settings: ReportSettings) -> None:
     """Write a page about a run, beside another one where one is named; print where it is."""
@@ -29,7 +31,10 @@ def main(settings: ReportSettings) -> None:
         runs.append(RunDirectory.existing(settings.against, "against"))
     output = Path(settings.output) if settings.output is not None else runs[0].path / "report.html"
     require_new_file("output", str(output), settings.overwrite)
-    logs = [RunLog.read(run, name) for run, name in zip(runs, _names(runs), strict=True)]
+    logs = []
+    for key, run, name in zip(KEYS, runs, _names(runs), strict=False):
+        with naming(key):
+            logs.append(RunLog.read(run, name))
     is_measured = all(one.has_ended for one in logs) if settings.translate == "auto" else settings.translate
     content = _measured(runs, logs, settings) if is_measured else training_page(logs)
     write_atomically(output, content)
@@ -50,7 +55,7 @@ def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: Re
     )
     is_typed = settings.decoding != runs[0].read_model_settings().decoding
     measured, sources = [], []
-    for key, run, log in zip(("run", "against"), runs, logs, strict=False):
+    for key, run, log in zip(KEYS, runs, logs, strict=False):
         with naming(key):
             search = settings.decoding if is_typed else run.read_model_settings().decoding
             own = replace(context, text=tagged_for(run, context.text, context.split))

@@ -190,6 +190,11 @@ def test_a_run_that_has_not_ended_shows_its_log(nmt, runs, tmp_path):
     assert "nothing was translated" in page.text
     nmt("report", f"run={runs / 'rnn'}", "against=going", "output=two.html")
     assert "model.kind" in Page((tmp_path / "two.html").read_text(encoding="utf-8")).text
+    (tmp_path / "going" / "run.json").write_text("{}")
+    message = nmt(
+        "report", f"run={runs / 'rnn'}", "against=going", "output=three.html", code=2
+    ).stderr.decode()
+    assert message.startswith("nmt: against: ")
 
 
 def test_a_training_can_be_watched(nmt, tmp_path, tiny_training, monkeypatch):
