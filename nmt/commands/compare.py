@@ -1,7 +1,8 @@
 """What `nmt compare` does: one table of any number of runs, from what each of them recorded."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ from nmt.errors import RunError, naming, one_line
 from nmt.evaluation.tables import layout
 from nmt.files.reading import read_json
 from nmt.files.writing import write_atomically
-from nmt.reports.drawing.charts import Bar, Line, bar_chart, line_chart
-from nmt.reports.drawing.page import figure, figures, legend, page, paragraph, section, table
+from nmt.reports.drawing.charts import Bar, bar_chart
+from nmt.reports.drawing.shapes import cut
+from nmt.reports.page import Figure, Table, render
+from nmt.reports.run.log import RunLog, curves
 from nmt.runs.directory import RunDirectory, require_new_file
-from nmt.runs.metrics import read_metrics
-from nmt.runs.provenance import read_record
+from nmt.runs.provenance import TEST
 
 MAX_LETTERS = 26
 MAX_CHARACTERS = 60  # of a setting in a table
@@ -25,27 +27,21 @@ MAX_CHARACTERS = 60  # of a setting in a table
 class RunFacts:
     """What a run says of itself; what it does not say is None."""
 
-    name: str
+    log: RunLog
     settings: dict[str, Any]  # flat
     scores: dict[str, float]
     intervals: dict[str, tuple[float, float]]
-    test_text: str | None  # its hash
-    parameters: int | None
-    metrics: list[dict[str, Any]]
 
     @property
-    def minutes(self) -> float | None:
-        """How long it trained."""
-        seconds = [row.get("seconds") for row in self.metrics]
-        known = [float(value) for value in seconds if isinstance(value, (int, float))]
-        return known[-1] / 60 if known else None
+    def name(self) -> str:
+        """What the run is called: its folder, as it was typed."""
+        return self.log.name
 
     @property
-    def updates(self) -> int | None:
-        """How many updates it trained."""
-        numbers = [row.get("update") for row in self.metrics]
-        known = [value for value in numbers if isinstance(value, int)]
-        return known[-1] if known else None
+    def test_text(self) -> str | None:
+        """The hash of its test text."""
+        found = None if self.log.record is None else self.log.record.data.get("test")
+        return None if found is None else found.hash
 
     @property
     def rank(self) -> float:
@@ -69,24 +65,16 @@ def main(settings: CompareSettings) -> None:
 
 def read_facts(run: RunDirectory, name: str) -> RunFacts:
     """Return what a run recorded. Raises RunError where that is damaged."""
-    record = read_record(run)
+    log = RunLog.read(run, name)
     scores: dict[str, float] = {}
     intervals: dict[str, tuple[float, float]] = {}
-    if record is not None and record.test is not None:
-        scores, intervals = dict(record.test.scores), dict(record.test.intervals)
-    elif record is None and (run.path / "test.json").exists():  # of an older version
-        values = read_json(run.path / "test.json")
+    if log.record is not None and log.record.test is not None:
+        scores, intervals = dict(log.record.test.scores), dict(log.record.test.intervals)
+    elif log.record is None and (run.path / TEST).exists():  # of an older version
+        values = read_json(run.path / TEST)
         scores = {str(key): value for key, value in values.items() if isinstance(value, float)}
-    test_text = None if record is None else record.data.get("test")
-    return RunFacts(
-        name,
-        dict(flatten(run.read_config())),
-        {key: value for key, value in scores.items() if key not in ("loss", "perplexity")},
-        intervals,
-        None if test_text is None else test_text.hash,
-        None if record is None else record.parameters,
-        read_metrics(run),
-    )
+    kept = {key: value for key, value in scores.items() if key not in ("loss", "perplexity")}
+    return RunFacts(log, dict(flatten(log.config)), kept, intervals)
 
 
 def describe(runs: Sequence[RunFacts]) -> str:
@@ -118,9 +106,10 @@ def score_rows(runs: Sequence[RunFacts]) -> tuple[list[str], list[list[str]]]:
             row.append(f"{one.scores[name]:.2f}" if name in one.scores else "–")
             low_high = one.intervals.get(name)
             row.append("–" if low_high is None else "[{:.2f}, {:.2f}]".format(*low_high))
-        row.append("–" if one.updates is None else str(one.updates))
-        row.append("–" if one.minutes is None else f"{one.minutes:.1f}")
-        row.append("–" if one.parameters is None else f"{one.parameters:,}")
+        log = one.log
+        row.append("–" if log.updates is None else str(log.updates))
+        row.append("–" if log.minutes is None else f"{log.minutes:.1f}")
+        row.append("–" if log.record is None else f"{log.record.parameters:,}")
         rows.append(row)
     return [*head, "updates", "minutes", "parameters"], rows
 
@@ -151,13 +140,15 @@ def text_note(runs: Sequence[RunFacts]) -> str:
 
 def draw(runs: Sequence[RunFacts]) -> bytes:
     """Return the page about runs."""
-    named = [f"{letter} {one.name}" for letter, one in zip(letters(runs), runs, strict=True)]
+    named = [
+        replace(one.log, name=f"{letter} {one.name}") for letter, one in zip(letters(runs), runs, strict=True)
+    ]
     head, rows = score_rows(runs)
     charts = []
-    for name in list(dict.fromkeys(name for one in runs for name in one.scores)):
+    for name in dict.fromkeys(name for one in runs for name in one.scores):
         bars: list[list[Bar | None]] = [
             [
-                Bar(other.scores[name], other.intervals.get(name))
+                Bar(one.scores[name], one.intervals.get(name))
                 if other is one and name in one.scores
                 else None
                 for other in runs
@@ -165,47 +156,28 @@ def draw(runs: Sequence[RunFacts]) -> bytes:
             for one in runs
         ]
         title = f"{label(name)} of the test text"
-        charts.append(
-            figure(
-                title, "Whiskers hold 95 %.", bar_chart(title, letters(runs), bars, "run", label(name), True)
-            )
-        )
-    for title, kind, key, y_label, holds in (
-        ("Validation BLEU", "validation", "bleu", "BLEU", (0.0,)),
-        ("Validation loss", "validation", "loss", "nats per token", ()),
-        ("Speed", "training", "tokens_per_second", "tokens/s", (0.0,)),
-    ):
-        lines = [
-            Line(name, *_series(one, kind, key), colour, is_dotted=kind == "validation")
-            for colour, (name, one) in enumerate(zip(named, runs, strict=True))
-        ]
-        charts.append(figure(title, "", line_chart(title, lines, "updates", y_label, y_holds=holds)))
+        highest = math.inf if name == "ter" else 100.0
+        drawing = bar_chart(title, letters(runs), bars, "run", label(name), True, highest)
+        charts.append(Figure(title, "Whiskers hold 95 %.", drawing))
     keys, cells = differing(runs)
-    note = (
-        text_note(runs)
-        or "Of the final translation of each run's test text, as the run recorded it, the best first."
+    return render(
+        "compare.html",
+        command="nmt compare",
+        title=f"{len(runs)} runs",
+        subtitle="",
+        names=[one.name for one in named],
+        note=text_note(runs)
+        or "Of the final translation of each run's test text, as the run recorded it, the best first.",
+        scores=Table(head, rows),
+        charts=charts,
+        curves=curves(named),
+        settings=Table(
+            ["key", *letters(runs)],
+            [[key, *row] for key, row in zip(keys, cells, strict=True)],
+            range(1, len(runs) + 1),
+        ),
     )
-    settings = (
-        table(["key", *letters(runs)], [[key, *row] for key, row in zip(keys, cells, strict=True)])
-        if keys
-        else paragraph("All settings are the same.")
-    )
-    sections = [
-        section("scores", "Scores", note, table(head, rows), figures(*charts)),
-        section("settings", "Settings that differ", "From config.json of each run.", settings),
-    ]
-    return page("nmt compare", f"{len(runs)} runs", "", sections, legend(named))
-
-
-def _series(one: RunFacts, kind: str, name: str) -> tuple[list[float], list[float]]:
-    rows = [row for row in one.metrics if row.get("kind") == kind]
-    pairs = [(row.get("update"), row.get(name)) for row in rows]
-    kept = [
-        (float(x), float(y)) for x, y in pairs if isinstance(x, (int, float)) and isinstance(y, (int, float))
-    ]
-    return [x for x, _ in kept], [y for _, y in kept]
 
 
 def _shown(values: dict[str, Any], key: str) -> str:
-    shown = as_typed(values.get(key, "–"))
-    return shown if len(shown) <= MAX_CHARACTERS else f"{shown[:MAX_CHARACTERS]}…"
+    return cut(as_typed(values.get(key, "–")), MAX_CHARACTERS)

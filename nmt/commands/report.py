@@ -11,71 +11,74 @@ from nmt.device import choose_device, choose_precision
 from nmt.errors import naming
 from nmt.evaluation.significance import Comparison, compare
 from nmt.files.writing import write_atomically
-from nmt.reports.drawing.page import Section, figures, heading, legend, maps, page, paragraph, section
-from nmt.reports.run import origin, sections
-from nmt.reports.run.maps import (
-    choose_sentences,
-    draw_masks,
-    draw_positions,
-    draw_sentence,
-    kind_of_attention,
-    sentence_maps,
-)
+from nmt.reports.page import render
+from nmt.reports.run import sections
+from nmt.reports.run.log import RunLog, curves, facts_of, training_page
+from nmt.reports.run.maps import attention, choose_sentences
 from nmt.reports.run.measures import Context, Measures, measure
-from nmt.reports.run.sentences import examples
+from nmt.reports.run.origin import origin
+from nmt.reports.run.sentences import sentences
 from nmt.runs.directory import RunDirectory, require_new_file
 from nmt.runs.text import corpus_of_run, data_of_run, select_split, tagged_for
+
+KEYS = ("run", "against")
 
 
 def main(settings: ReportSettings) -> None:
     """Write a page about a run, beside another one where one is named; print where it is."""
-    run = RunDirectory.existing(settings.run)
-    other = None if settings.against is None else RunDirectory.existing(settings.against, "against")
-    output = Path(settings.output) if settings.output is not None else run.path / "report.html"
+    runs = [RunDirectory.existing(settings.run)]
+    if settings.against is not None:
+        runs.append(RunDirectory.existing(settings.against, "against"))
+    output = Path(settings.output) if settings.output is not None else runs[0].path / "report.html"
     require_new_file("output", str(output), settings.overwrite)
+    logs = []
+    for key, run, name in zip(KEYS, runs, _names(runs), strict=False):
+        with naming(key):
+            logs.append(RunLog.read(run, name))
+    is_measured = all(one.has_ended for one in logs) if settings.translate == "auto" else settings.translate
+    content = _measured(runs, logs, settings) if is_measured else training_page(logs)
+    write_atomically(output, content)
+    print(output)
+
+
+def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: ReportSettings) -> bytes:
+    """Translate a text with each run, and return the page about what they make of it."""
     device = choose_device(settings.device)
     dtype = choose_precision(settings.precision, device)
-    corpus = corpus_of_run(run)
+    corpus = corpus_of_run(runs[0])
     context = Context.of(
         select_split(corpus, settings.split),
         settings.split,
-        training_text(run, corpus),
+        training_text(runs[0], corpus),
         settings.evaluation,
         settings.num_resamples,
     )
-    own = run.read_model_settings().decoding
-    names = _names([run] if other is None else [run, other])
-    contexts = [_as_for(run, context)]
-    runs = [measure(run, names[0], settings.checkpoint, settings.decoding, contexts[0], device, dtype)]
-    comparisons: list[Comparison] = []
-    if other is not None:
-        with naming("against"):
-            typed = settings.decoding if settings.decoding != own else None
-            search = typed or other.read_model_settings().decoding
-            contexts.append(_as_for(other, context))
-            runs.append(measure(other, names[1], settings.checkpoint, search, contexts[1], device, dtype))
-        comparisons = compare(
-            runs[0].hypotheses,
-            runs[1].hypotheses,
+    is_typed = settings.decoding != runs[0].read_model_settings().decoding
+    measured, sources = [], []
+    for key, run, log in zip(KEYS, runs, logs, strict=False):
+        with naming(key):
+            search = settings.decoding if is_typed else run.read_model_settings().decoding
+            own = replace(context, text=tagged_for(run, context.text, context.split))
+            sources.append(own.text.source)
+            measured.append(measure(run, log, settings.checkpoint, search, own, device, dtype))
+    comparisons = (
+        compare(
+            measured[0].hypotheses,
+            measured[1].hypotheses,
             [context.text.target],
             settings.evaluation,
             settings.num_resamples,
             settings.num_trials,
         )
-    sources = [one.text.source for one in contexts]
-    content = draw(runs, comparisons, context, sources, settings.num_sentences, settings.num_maps)
-    write_atomically(output, content)
-    print(output)
+        if len(measured) > 1
+        else []
+    )
+    return draw(measured, comparisons, context, sources, settings.num_sentences, settings.num_maps)
 
 
 def training_text(run: RunDirectory, corpus: Corpus) -> ParallelText:
     """Return what a run learned from of its corpus: what its filters left, without tags, which are no words."""
     return prepare_corpus(replace(corpus, groups=None), data_of_run(run).filter).corpus.train
-
-
-def _as_for(run: RunDirectory, context: Context) -> Context:
-    """Return what runs share, with the tags in its text that this one needs."""
-    return replace(context, text=tagged_for(run, context.text, context.split))
 
 
 def draw(
@@ -87,42 +90,27 @@ def draw(
     num_maps: int,
 ) -> bytes:
     """Return the page about what was measured; `sources` are the lines as each run was given them."""
-    title = " against ".join(one.name for one in runs)
-    parts = [
-        sections.scores(runs, comparisons, context),
-        sections.curves(runs),
-        sections.kinds_of_sentences(runs, context),
-        sections.signs(runs, context),
-        examples(runs, context, num_sentences),
-        _attention(runs, context, sources, num_maps),
-        origin.settings(runs),
-    ]
-    top = legend([one.name for one in runs]) + sections.headline(runs, comparisons)
-    return page("nmt report", title, _subtitle(runs, context), parts, top)
-
-
-def _attention(
-    runs: Sequence[Measures], context: Context, sources: Sequence[Sequence[str]], num_maps: int
-) -> Section:
-    parts = []
     lines = choose_sentences(runs[0], context.text.source, num_maps)
-    for one, source in zip(runs, sources, strict=True):
-        if len(runs) > 1:
-            parts.append(heading(one.name))
-        parts.append(paragraph(kind_of_attention(one.config)))
-        found = [sentence_maps(one.model, one.tokenizer, source[i], one.hypotheses[i]) for i in lines]
-        drawn = [
-            draw_sentence(one, sentence, f"Line {i + 1}, chrF {one.sentence_scores[i]:.0f}")
-            for i, sentence in zip(lines, found, strict=True)
-        ]
-        parts.append(maps(*drawn))
-        if rest := draw_positions(one) + draw_masks(one, found):
-            parts += [heading("Positions and masks"), figures(rest)]
-    note = (
-        "What the model looked at while it wrote its own translation: sentences from the best to the worst. "
-        "Each row sums to 1."
+    return render(
+        "run.html",
+        command="nmt report",
+        title=" against ".join(one.name for one in runs),
+        subtitle=_subtitle(runs, context),
+        names=[one.name for one in runs],
+        headline=sections.headline(runs, comparisons),
+        scores=sections.scores(runs, comparisons, context),
+        curves=curves([one.log for one in runs]),
+        kinds=sections.kinds(runs, context),
+        signs=sections.signs(runs, context),
+        sentences=sentences(runs, context, num_sentences),
+        attention=[attention(one, source, lines) for one, source in zip(runs, sources, strict=True)],
+        made=origin([(one.name, one.log.config, _facts(one)) for one in runs]),
     )
-    return section("attention", "Attention", note, *parts)
+
+
+def _facts(one: Measures) -> dict[str, str]:
+    own = {"checkpoint": one.checkpoint, "search": one.search, "parameters": f"{one.num_parameters:,}"}
+    return facts_of(one.log) | own
 
 
 def _names(runs: Sequence[RunDirectory]) -> list[str]:
@@ -137,7 +125,8 @@ def _names(runs: Sequence[RunDirectory]) -> list[str]:
 
 def _subtitle(runs: Sequence[Measures], context: Context) -> str:
     said = "; ".join(
-        f"{one.name} is a model of kind {one.config['model']['kind']}, checkpoint {one.checkpoint}, search {one.search}"
+        f"{one.name} is a model of kind {one.log.config['model']['kind']}, checkpoint {one.checkpoint}, "
+        f"search {one.search}"
         for one in runs
     )
     return (

@@ -8,54 +8,44 @@ from nmt.reports.corpus.measures import CorpusMeasures, SplitMeasures, Texts
 from nmt.reports.corpus.sides import CharacterCount, Lengths, is_control
 from nmt.reports.corpus.text import PAIR_ROWS, side_rows
 from nmt.reports.drawing.charts import Bins, Line, histogram, line_chart, ranking
-from nmt.reports.drawing.page import figure, figures, legend, notes, page, section, table
+from nmt.reports.drawing.shapes import Drawing, cut
+from nmt.reports.page import Figure, Table, render
 
 # Scripts in which nothing stands between words, so that words say little of a line.
 NO_SPACES = ("Han", "Hiragana", "Katakana", "Khmer", "Lao", "Myanmar", "Thai", "Tibetan")
 MAX_BARS = 12
 MAX_TEXT = 160  # characters of an example
 BOTH = 2  # the colour of what is of both sides
-SIDES = legend(["source", "target", "both"])
 
 
 def as_page(measures: CorpusMeasures, texts: Texts, title: str) -> bytes:
     """Return a page of HTML with the measures of a corpus; examples are from `texts`."""
     splits = measures.splits
-    subtitle = ", ".join(f"{own.num_pairs} {split} pairs" for split, own in splits.items())
-    remarks = [(f.split, f.text, f.option) for f in find(measures)]
-    sections = [
-        section("findings", "To look at", "", notes(remarks, "Nothing was found.")),
-        section("numbers", "In numbers", "", _numbers(measures)),
-        *(
-            section(split, f"{split.capitalize()} text", "", SIDES, figures(*_charts(own)))
-            for split, own in splits.items()
-        ),
-        section(
-            "writing",
-            "Writing",
-            "Letters by the script that Unicode counts them to.",
-            figures(*_writing(measures)),
-        ),
-    ]
-    if examples := _near_duplicates(measures, texts):
-        note = "Pairs whose character 4-grams are the same for four fifths at least."
-        sections.append(section("near", "Nearly the same", note, examples))
-    if measures.filtered:
-        note = f"data.filter would leave out {describe(measures.filtered)}."
-        sections.append(section("filters", "Filters", note))
-    return page("nmt data", title, subtitle, sections)
+    return render(
+        "corpus.html",
+        command="nmt data",
+        title=title,
+        subtitle=", ".join(f"{own.num_pairs} {split} pairs" for split, own in splits.items()),
+        findings=find(measures),
+        numbers=_numbers(measures),
+        texts=[(split, f"{split.capitalize()} text") for split in splits],
+        charts={split: _charts(own) for split, own in splits.items()},
+        writing=_writing(measures),
+        near=_near_duplicates(measures, texts),
+        filtered=describe(measures.filtered) if measures.filtered else "",
+    )
 
 
-def _numbers(measures: CorpusMeasures) -> str:
+def _numbers(measures: CorpusMeasures) -> Table:
     splits = list(measures.splits.values())
     rows: list[list[str]] = [[name, *(value(own) for own in splits)] for name, value in PAIR_ROWS]
     for side in ("source", "target"):
         rows.append([side])
         rows += side_rows(measures, side)
-    return table(["", *measures.splits], rows)
+    return Table(["", *measures.splits], rows)
 
 
-def _charts(own: SplitMeasures) -> list[str]:
+def _charts(own: SplitMeasures) -> list[Figure]:
     alignment, number, sides = own.alignment, own.num_pairs, (own.source, own.target)
     has_spaces = not any(script in NO_SPACES for side in sides for script in side.main_scripts)
     unit = "words" if has_spaces else "characters"
@@ -81,17 +71,17 @@ def _charts(own: SplitMeasures) -> list[str]:
         True,
     )
     return [
-        figure(
+        Figure(
             f"{unit.capitalize()} in a line",
             "Lines beyond the 99th percentile are in the last bar.",
             _lengths(lengths[0], lengths[1], unit),
         ),
-        figure(
+        Figure(
             "Length of the target to that of the source",
             f"Of the whole text {own.ratio:.2f}.",
             ratios,
         ),
-        figure(
+        Figure(
             "Do the two sides go together?",
             f"Correlation of the lengths of both sides in windows of {alignment.window} lines"
             + ("; red where they do not." if marked else ". In a file that slipped by a line it would fall."),
@@ -100,7 +90,7 @@ def _charts(own: SplitMeasures) -> list[str]:
     ]
 
 
-def _lengths(source: Lengths, target: Lengths, label: str) -> str:
+def _lengths(source: Lengths, target: Lengths, label: str) -> Drawing:
     """Draw two histograms of lengths on the finer of their edges."""
     one, other = source.histogram, target.histogram
     if (
@@ -123,7 +113,7 @@ def _widen(edges: list[float], counts: list[int], width: float) -> list[int]:
     return [int(count) for count in np.bincount(places, counts)]
 
 
-def _writing(measures: CorpusMeasures) -> list[str]:
+def _writing(measures: CorpusMeasures) -> list[Figure]:
     train = measures.splits["train"]
     charts: list[tuple[str, list[tuple[str, float]], int]] = []
     for colour, side in enumerate(("source", "target")):
@@ -137,7 +127,7 @@ def _writing(measures: CorpusMeasures) -> list[str]:
         for split, held_out in measures.splits.items():
             if unseen := getattr(held_out, side).unseen:
                 charts.append((f"Not in training, {split} {side}", _counts(unseen), colour))
-    return [figure(title, "", ranking(title, items, colour)) for title, items, colour in charts]
+    return [Figure(title, "", ranking(title, items, colour)) for title, items, colour in charts]
 
 
 def _counts(counts: list[CharacterCount]) -> list[tuple[str, float]]:
@@ -150,16 +140,18 @@ def _shown(count: CharacterCount) -> str:
     return count.name if is_control(count.character) else count.character
 
 
-def _near_duplicates(measures: CorpusMeasures, texts: Texts) -> str:
+def _near_duplicates(measures: CorpusMeasures, texts: Texts) -> Table:
     rows = []
     for near in measures.near_duplicates or []:
         what = "one before" if near.split == near.of_split else f"one of {near.of_split}"
         rows.append([f"{near.split}: {near.num_pairs} as {what}"])
         for line, of_line in near.examples[:3]:
             one, other = texts[near.split], texts[near.of_split]
-            rows.append([f"{line}, {of_line}", _cut(one.source[line - 1]), _cut(other.source[of_line - 1])])
-    return table(["lines", "source", "source of the earlier pair"], rows, (1, 2)) if rows else ""
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+            rows.append(
+                [
+                    f"{line}, {of_line}",
+                    cut(one.source[line - 1], MAX_TEXT),
+                    cut(other.source[of_line - 1], MAX_TEXT),
+                ]
+            )
+    return Table(["lines", "source", "source of the earlier pair"], rows, (1, 2))

@@ -1,1 +1,1 @@
-"""Pages that need no network and no scripts: a chart is a function from numbers to SVG, a page is made of sections."""
+"""Drawings: functions from numbers to shapes, which the template of drawings makes SVG of."""

@@ -1,7 +1,8 @@
 """Attention of chosen sentences, positions and masks: what a model looked at, as pictures."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -12,13 +13,38 @@ from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.models.interface import AttentionMap, Seq2Seq
 from nmt.models.transformer import EncoderLayer, Transformer
+from nmt.reports.drawing.alignment import alignment
 from nmt.reports.drawing.heat_map import heat_map
-from nmt.reports.drawing.page import figure, folded, heading, maps
+from nmt.reports.drawing.shapes import Drawing
+from nmt.reports.page import Figure
 from nmt.reports.run.measures import Measures
 
 MAX_TOKENS = 40  # of a sentence whose attention is drawn
 NUM_POSITIONS, NUM_COLUMNS = 40, 64
-SMALL_CELL = 7
+MASK = 0.6  # the shade of what can be seen
+SMALL_CELL = 10  # pixels
+FEW_SHADES = 20  # of maps that are many
+
+
+@dataclass(frozen=True)
+class DrawnSentence:
+    """What was looked at in one sentence, as it is shown."""
+
+    title: str
+    alignment: Drawing
+    map: Drawing
+    note: str
+    heads: list[tuple[str, list[Figure]]]  # by where attention goes from and to
+
+
+@dataclass(frozen=True)
+class DrawnModel:
+    """What a run looked at."""
+
+    name: str
+    settings: dict[str, Any]  # of the model
+    sentences: list[DrawnSentence]
+    figures: list[Figure]
 
 
 @dataclass(frozen=True)
@@ -37,15 +63,27 @@ class SentenceMaps:
         return [one for one in self.maps if one.kind == "cross"]
 
 
-def choose_sentences(one: Measures, source: list[str], number: int) -> list[int]:
-    """Return lines to draw: of those that are short enough the best, the worst, and evenly between them."""
-    short = [
-        i
-        for i, line in enumerate(source)
-        if 3 <= len(one.tokenizer.source.encode([line])[0]) < MAX_TOKENS
-        and 0 < len(one.tokenizer.target.encode([one.hypotheses[i]])[0]) < MAX_TOKENS
+def attention(one: Measures, source: Sequence[str], lines: Sequence[int]) -> DrawnModel:
+    """Return where a run looked in some lines of a text, each as the run was given it."""
+    found = [sentence_maps(one.model, one.tokenizer, source[i], one.hypotheses[i]) for i in lines]
+    drawn = [
+        draw_sentence(one, maps, f"Line {i + 1}, chrF {one.sentence_scores[i]:.0f}")
+        for i, maps in zip(lines, found, strict=True)
+        if maps.crossing
     ]
-    ranked = sorted(short, key=lambda i: (-one.sentence_scores[i], i))
+    rest = draw_positions(one) + draw_masks([f"line {i + 1}" for i in lines], found)
+    return DrawnModel(one.name, one.log.config["model"], drawn, rest)
+
+
+def choose_sentences(one: Measures, source: Sequence[str], number: int) -> list[int]:
+    """Return lines to draw: of those that are short enough the best, the worst, and evenly between them.
+
+    Of equally good ones the longest comes first: it has most to look at.
+    """
+    read = [len(ids) for ids in one.tokenizer.source.encode(source)]
+    written = [len(ids) for ids in one.tokenizer.target.encode(one.hypotheses)]
+    short = [i for i in range(len(read)) if 3 <= read[i] < MAX_TOKENS and 0 < written[i] < MAX_TOKENS]
+    ranked = sorted(short, key=lambda i: (-one.sentence_scores[i], -read[i], i))
     if len(ranked) <= number:
         return ranked
     return [ranked[round(k * (len(ranked) - 1) / max(1, number - 1))] for k in range(number)]
@@ -68,11 +106,27 @@ def sentence_maps(model: Seq2Seq, tokenizer: Tokenizer, source: str, hypothesis:
     )
 
 
-def draw_crossing(found: SentenceMaps, title: str) -> str:
-    """Return what was looked at in the source: the mean of all layers and heads."""
-    crossing = found.crossing
-    mean = torch.stack([one_map.weights[0].mean(0) for one_map in crossing]).mean(0)
-    is_seen = crossing[0].is_seen
+def draw_sentence(one: Measures, found: SentenceMaps, title: str) -> DrawnSentence:
+    """Return what was looked at in the source: the mean of all layers and heads, then each of them."""
+    several = len(found.crossing) > 1 or found.crossing[0].weights.shape[1] > 1
+    return DrawnSentence(
+        title,
+        # Without the ends of both sentences, which are no words.
+        alignment(
+            f"{title}: from each word of the translation to what was looked at in the source",
+            found.source[:-1],
+            found.target_out[:-1],
+            _mean(found)[:-1, :-1].tolist(),
+        ),
+        draw_crossing(found, title),
+        "Rows are written, columns are read." + " The mean of all layers and heads." * several,
+        _all_heads(found, title) if isinstance(one.model, Transformer) else [],
+    )
+
+
+def draw_crossing(found: SentenceMaps, title: str) -> Drawing:
+    """Return a map of what was looked at in the source: the mean of all layers and heads."""
+    mean, is_seen = _mean(found), found.crossing[0].is_seen
     return heat_map(
         f"{title}: attention from each target token to each source token",
         mean.tolist(),
@@ -83,74 +137,35 @@ def draw_crossing(found: SentenceMaps, title: str) -> str:
     )
 
 
-def draw_sentence(one: Measures, found: SentenceMaps, title: str) -> str:
-    """Return figures of what was looked at: from target to source first, then all that there is."""
-    crossing = found.crossing
-    if not crossing:
-        return ""
-    what = (
-        "The mean of all layers and heads." if len(crossing) > 1 or crossing[0].weights.shape[1] > 1 else ""
-    )
-    drawing = draw_crossing(found, title)
-    every = _all_heads(found, title) if isinstance(one.model, Transformer) else ""
-    return figure(title, f"Rows are written, columns are read. {what}".strip(), drawing, below=every)
+def _mean(found: SentenceMaps) -> Tensor:
+    return torch.stack([one.weights[0].mean(0) for one in found.crossing]).mean(0)
 
 
-def _all_heads(found: SentenceMaps, title: str) -> str:
-    """Return small maps of every head of every layer, folded away."""
-    names = {
-        "cross": "From target to source",
-        "decoder": "Within the target, as far as it is written",
-        "encoder": "Within the source",
+def _all_heads(found: SentenceMaps, title: str) -> list[tuple[str, list[Figure]]]:
+    """Return small maps of every head of every layer."""
+    words = {
+        "cross": ("From target to source", found.target_out, found.source),
+        "decoder": ("Within the target, as far as it is written", found.target_out, found.target_in),
+        "encoder": ("Within the source", found.source, found.source),
     }
     groups = []
-    for kind, name in names.items():
-        drawings = []
+    for kind, (name, rows, columns) in words.items():
+        drawn = []
         for one in (other for other in found.maps if other.kind == kind):
             for head, weights in enumerate(one.weights[0], start=1):
                 place = f"layer {one.layer}, head {head}"
-                drawing = heat_map(f"{title}: {name}, {place}", weights.tolist(), cell=SMALL_CELL)
-                drawings.append(figure(place, "", drawing))
-        groups += [heading(name), maps(*drawings)]
-    return folded("Every layer and head", *groups)
+                drawing = heat_map(
+                    f"{title}: {name}, {place}", weights.tolist(), rows, columns, SMALL_CELL, FEW_SHADES
+                )
+                drawn.append(Figure(place, "", drawing))
+        groups.append((name, drawn))
+    return groups
 
 
-def kind_of_attention(config: dict[str, object]) -> str:
-    """Say in words what attention a run's settings describe."""
-    model = config["model"]
-    assert isinstance(model, dict)
-    if model["kind"] == "rnn":
-        return (
-            "A plain recurrent model has no attention: all that its decoder knows of the source is one vector of fixed "
-            "size, so there is nothing to draw."
-        )
-    if model["kind"] == "transformer":
-        return (
-            f"Scaled dot-product attention with {model['num_heads']} heads in {model['num_encoder_layers']} layers of "
-            f"the encoder and {model['num_decoder_layers']} of the decoder. The stronger the colour of a "
-            "cell, the larger its share."
-        )
-    attention = model["attention"]
-    span = {
-        "global": "Global attention: every source position can be looked at.",
-        "local_m": f"Local attention (local-m): {attention['window']} positions to each side of the same place in the "
-        "source; the rest, hatched grey, is not seen.",
-        "local_p": f"Local attention (local-p): {attention['window']} positions to each side of a place that is "
-        "predicted; the rest, hatched grey, is not seen.",
-    }[attention["span"]]
-    choice = {
-        "soft": "",
-        "straight_through": " Hard attention: each head chooses one position, trained by straight-through Gumbel.",
-        "score_function": " Hard attention: each head chooses one position, trained by the score function.",
-    }[attention["choice"]]
-    heads = f" The mean over {attention['num_heads']} heads." if attention["num_heads"] > 1 else ""
-    return f"{span}{choice}{heads} Scores: {attention['score']}."
-
-
-def draw_positions(one: Measures) -> str:
+def draw_positions(one: Measures) -> list[Figure]:
     """Return pictures of how a Transformer tells positions apart; nothing for other models."""
     if not isinstance(one.model, Transformer):
-        return ""
+        return []
     kind, stack = one.model.options.positions, one.model.encoder
     with torch.no_grad():
         numbers = torch.arange(NUM_POSITIONS)
@@ -178,75 +193,52 @@ def draw_positions(one: Measures) -> str:
     shown = vectors[:, ::step]
     rows = "distance" if kind == "relative" else "position"
     every = f" One in {step} of the {vectors.shape[1]} dimensions is drawn." if step > 1 else ""
-    parts = [
-        figure(
-            f"Positions: {kind}",
-            f"{said} Each row is a {rows}, each column a dimension.{every}",
-            heat_map(f"{kind} positions: a {rows} in each row", _to_unit(shown), cell=5),
-        )
+    drawn = [
+        (f"Positions: {kind}", f"{said} Each row is a {rows}, each column a dimension.{every}", shown, step)
     ]
     if likeness is not None:
-        parts.append(
-            figure(
-                "Which positions are alike",
-                "Cosine between the vectors of two positions: the nearer, the more alike.",
-                heat_map("Cosine between the vectors of any two positions", _to_unit(likeness), cell=5),
-            )
-        )
-    return "".join(parts)
-
-
-def draw_masks(one: Measures, found: list[SentenceMaps]) -> str:
-    """Return what can be looked at at all, for the sentences that are drawn, as they stand in one batch."""
-    if not found or not found[0].maps:
-        return ""
-    longest = max(len(sentence.source) for sentence in found)
-    padding = [[0.6] * len(sentence.source) + [0.0] * (longest - len(sentence.source)) for sentence in found]
-    parts = [
-        figure(
-            "Padding",
-            "A row for each sentence drawn above, side by side in a batch: blue is read, the rest is padding, which "
-            "nothing sees.",
-            heat_map("Which positions of each sentence are words, and which padding", padding, cell=10),
-        )
+        note = "Cosine between the vectors of two positions: the nearer, the more alike."
+        drawn.append(("Which positions are alike", note, likeness, 1))
+    return [
+        Figure(title, note, _numbered(title, matrix / (float(matrix.abs().max()) or 1.0), step))
+        for title, note, matrix, step in drawn
     ]
-    within = [one_map for one_map in found[0].maps if one_map.kind == "decoder"]
+
+
+def _numbered(title: str, matrix: Tensor, step: int) -> Drawing:
+    """Return a map whose rows and columns are counted, the columns by steps."""
+    rows, columns = _counted(len(matrix)), _counted(matrix.shape[1], step)
+    return heat_map(title, matrix.tolist(), rows, columns, cell=7, shades=FEW_SHADES)
+
+
+def draw_masks(names: Sequence[str], found: Sequence[SentenceMaps]) -> list[Figure]:
+    """Return what can be looked at at all, for the named sentences, as they stand in one batch."""
+    if not found or not found[0].maps:
+        return []
+    longest = max(len(one.source) for one in found)
+    words = [[MASK] * len(one.source) + [0.0] * (longest - len(one.source)) for one in found]
+    note = (
+        "A row for each sentence drawn above, side by side in a batch: blue is read, the rest is padding, which "
+        "nothing sees."
+    )
+    figures = [Figure("Padding", note, heat_map("Padding", words, names, _counted(longest), cell=12))]
+    within = [one.weights[0] for one in found[0].maps if one.kind == "decoder"]
     if within:
-        seen = _ever_seen([one_map.weights[0] for one_map in within])
-        parts.append(
-            figure(
-                "No look ahead",
-                "In the decoder, a row for each word that is written: blue is what came before, and can be seen.",
-                heat_map(
-                    "Which target positions each target position sees",
-                    [[0.6 * cell for cell in row] for row in seen],
-                    found[0].target_out,
-                    found[0].target_in,
-                    cell=12,
-                ),
-            )
+        seen = ((torch.stack(within).amax((0, 1)) > 0) * MASK).tolist()
+        drawing = heat_map("No look ahead", seen, found[0].target_out, found[0].target_in, cell=12)
+        note = (
+            "In the decoder, a row for each word that is written: blue is what came before, and can be seen."
         )
-    return "".join(parts)
+        figures.append(Figure("No look ahead", note, drawing))
+    return figures
 
 
-def _ever_seen(weights: list[Tensor]) -> list[list[int]]:
-    return (torch.stack(weights).amax((0, 1)) > 0).int().tolist()
-
-
-def _to_unit(matrix: Tensor) -> list[list[float]]:
-    largest = float(matrix.abs().max()) or 1.0
-    return (matrix / largest).tolist()
+def _counted(number: int, step: int = 1) -> list[str]:
+    """Return labels of rows or columns that are counted: every tenth has its number."""
+    return [str(i * step) if i % 10 == 0 else "" for i in range(number)]
 
 
 def _labels(vocabulary: Vocabulary, ids: list[int]) -> list[str]:
     """Return pieces as one reads them: a dot stands before what goes on with a word."""
-    labels = []
-    for number in ids:
-        piece = vocabulary.pieces[number]
-        labels.append(piece[1:] or "␣" if piece.startswith("▁") else f"·{piece}")
-    return [text_of(label) for label in labels]
-
-
-def text_of(label: str) -> str:
-    """Shorten a label that would push the picture off the page."""
-    return label if len(label) <= 14 else f"{label[:13]}…"
+    pieces = [vocabulary.pieces[number] for number in ids]
+    return [piece[1:] or "␣" if piece.startswith("▁") else f"·{piece}" for piece in pieces]

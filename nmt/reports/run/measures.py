@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
 
 import torch
 from sacrebleu.metrics.chrf import CHRF
@@ -16,9 +15,8 @@ from nmt.evaluation.findings import Findings, count_tokens, find, rarest, word_r
 from nmt.evaluation.model import evaluation_of, name_search, text_loss, translate_text
 from nmt.evaluation.scoring import Evaluation, Score, Statistics
 from nmt.models.interface import Seq2Seq
+from nmt.reports.run.log import RunLog
 from nmt.runs.directory import RunDirectory
-from nmt.runs.metrics import read_metrics
-from nmt.runs.provenance import RunRecord, read_record
 
 LENGTHS = (5, 10, 15, 20, 25, 30, 40, 60)
 # How often the rarest word of a sentence, or a word, was seen in training.
@@ -64,13 +62,9 @@ class Context:
 class Measures:
     """All that is known of one run."""
 
-    name: str
-    run: RunDirectory
+    log: RunLog
     model: Seq2Seq
     tokenizer: Tokenizer
-    config: dict[str, Any]
-    record: RunRecord | None
-    metrics: list[dict[str, Any]]
     checkpoint: str
     search: str
     hypotheses: list[str]
@@ -82,27 +76,19 @@ class Measures:
     recall: list[tuple[str, int, int]]
 
     @property
+    def name(self) -> str:
+        """What the run is called in the page."""
+        return self.log.name
+
+    @property
     def num_parameters(self) -> int:
         """How many numbers the model learned."""
         return sum(parameter.numel() for parameter in self.model.parameters())
 
-    @property
-    def minutes(self) -> str:
-        """How long training took, as the last line of its log says; nothing where it says nothing."""
-        known = [float(value) for row in self.metrics if _is_number(value := row.get("seconds"))]
-        return f"{known[-1] / 60:.1f}" if known else ""
-
-    def series(self, kind: str, name: str, over: str = "update") -> tuple[list[float], list[float]]:
-        """Return a figure of the log over another one, without what is no number."""
-        rows = [row for row in self.metrics if row.get("kind") == kind]
-        pairs = [(row.get(over), row.get(name)) for row in rows]
-        kept = [(float(x), float(y)) for x, y in pairs if _is_number(x) and _is_number(y)]
-        return [x for x, _ in kept], [y for _, y in kept]
-
 
 def measure(
     run: RunDirectory,
-    name: str,
+    log: RunLog,
     checkpoint: str,
     decoding: DecodingSettings,
     context: Context,
@@ -110,7 +96,6 @@ def measure(
     dtype: torch.dtype,
 ) -> Measures:
     """Translate the text of a report with a run, and measure all that is said of it."""
-    metrics, record = read_metrics(run), read_record(run)
     model, tokenizer = run.load_model(checkpoint)
     text, references = context.text, [context.text.target]
     hypotheses = translate_text(model, tokenizer, text.source, decoding, device, dtype)
@@ -124,13 +109,9 @@ def measure(
 
     folders = run.find_checkpoints(checkpoint)
     return Measures(
-        name,
-        run,
+        log,
         model.to("cpu").eval(),
         tokenizer,
-        run.read_config(),
-        record,
-        metrics,
         " + ".join(folder.name for folder in folders),
         name_search(decoding),
         hypotheses,
@@ -148,7 +129,3 @@ def measure(
 
 def _with_lines(buckets: list[Bucket]) -> list[Bucket]:
     return [bucket for bucket in buckets if len(bucket.lines) >= MIN_LINES]
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,48 +1,45 @@
-"""How runs were made: settings, program, machine, as their folders say."""
+"""How runs were made: their settings, and what else is known of them, side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from nmt.config.check import as_typed, flatten
-from nmt.reports.drawing.page import Section, folded, paragraph, section, table
-from nmt.reports.run.measures import Measures
+from nmt.reports.page import Table
+
+UNKNOWN = "–"
 
 
-def settings(runs: Sequence[Measures]) -> Section:
-    """Return what the runs were made of: where they differ at first, then everything."""
-    flat = [{key: as_typed(value) for key, value in flatten(one.config)} for one in runs]
-    keys = sorted(set().union(*flat))
-    cells = [[key, *(of_run.get(key, "–") for of_run in flat)] for key in keys]
-    head = ["key", *(one.name for one in runs)]
-    parts = []
-    if len(runs) > 1:
-        different = [row for row in cells if row[1] != row[2]]
-        parts.append(table(head, different, [1, 2]) if different else paragraph("All settings are the same."))
-    parts.append(table(["", *(one.name for one in runs)], _facts(runs), list(range(1, len(runs) + 1))))
-    parts.append(folded("All settings", table(head, cells, list(range(1, len(runs) + 1)))))
-    return section("settings", "How it was made", "From config.json and run.json of the run.", *parts)
+@dataclass(frozen=True)
+class Origin:
+    """Tables with a column for each run."""
+
+    different: Table | None  # settings in which the runs differ
+    facts: Table
+    settings: Table
 
 
-def _facts(runs: Sequence[Measures]) -> list[list[str]]:
-    rows = {
-        "folder": [str(one.run.path) for one in runs],
-        "checkpoint": [one.checkpoint for one in runs],
-        "search": [one.search for one in runs],
-        "parameters": [f"{one.num_parameters:,}" for one in runs],
-        "minutes": [one.minutes for one in runs],
-    }
-    sessions = [one.record.sessions[-1] if one.record else None for one in runs]
-    rows["command"] = [" ".join(last.command) if last else "not recorded" for last in sessions]
-    rows["started"] = [one.record.sessions[0].started if one.record else "not recorded" for one in runs]
-    rows["sessions"] = [str(len(one.record.sessions)) if one.record else "not recorded" for one in runs]
-    rows["machine"] = [str(last.machine) if last else "not recorded" for last in sessions]
-    rows["versions"] = [
-        ", ".join(f"{name} {version}" for name, version in last.versions.items()) if last else "not recorded"
-        for last in sessions
-    ]
-    rows["git"] = [
-        (f"{last.git.commit[:12]}{', with changes' if last.git.changed else ''}" if last.git else "none")
-        if last
-        else "not recorded"
-        for last in sessions
-    ]
-    return [[name, *values] for name, values in rows.items()]
+def origin(runs: Sequence[tuple[str, Mapping[str, Any], Mapping[str, str]]]) -> Origin:
+    """Return tables of runs, each given by its name, its settings and what else is known of it."""
+    names = [name for name, _, _ in runs]
+    flat = [{key: as_typed(value) for key, value in flatten(config)} for _, config, _ in runs]
+    rows = _side_by_side(flat, sorted(set().union(*flat)))
+    facts = [own for *_, own in runs]
+    return Origin(
+        _table("key", names, different_rows(rows)) if len(runs) > 1 else None,
+        _table("", names, _side_by_side(facts, list(dict.fromkeys(key for own in facts for key in own)))),
+        _table("key", names, rows),
+    )
+
+
+def different_rows(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Return the rows whose values are not the same in all runs."""
+    return [row for row in rows if len(set(row[1:])) > 1]
+
+
+def _side_by_side(runs: Sequence[Mapping[str, str]], keys: Sequence[str]) -> list[list[str]]:
+    return [[key, *(of_run.get(key, UNKNOWN) for of_run in runs)] for key in keys]
+
+
+def _table(first: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    return Table([first, *names], rows, range(1, len(names) + 1))

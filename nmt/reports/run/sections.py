@@ -1,31 +1,55 @@
-"""The sections of a report, each from what was measured to HTML."""
+"""The sections of a page about one run, or two, each from what was measured to what its template shows."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from nmt.evaluation.buckets import Bucket, count_words
+from nmt.evaluation.buckets import count_words
 from nmt.evaluation.scoring import Score
 from nmt.evaluation.significance import Comparison
 from nmt.evaluation.tables import comparison_cells, show_interval
-from nmt.reports.drawing.charts import Bar, Line, bar_chart, line_chart
-from nmt.reports.drawing.drawing import show
-from nmt.reports.drawing.page import Section, figure, figures, folded, legend, section, table, tiles
+from nmt.reports.drawing.charts import Bar, bar_chart
+from nmt.reports.drawing.shapes import show
+from nmt.reports.page import Figure, Table
 from nmt.reports.run.measures import Context, Measures
+from nmt.reports.run.sentences import SIGNS
 
 MAX_EXAMPLES = 5
-FROM_ZERO = (0.0,)  # axes of what can be compared by its height
+LEAST_P = 0.001  # smaller ones are not told apart
+# Words of a translation for one of its reference: the ends of the bars, and their names.
+RATIOS = (0.5, 0.7, 0.8, 0.9, 0.97, 1.03, 1.1, 1.2, 1.5)
+RATIO_NAMES = ("<.5", ".5", ".7", ".8", ".9", "1", "1.03", "1.1", "1.2", ">1.5")
 
 
-def headline(runs: Sequence[Measures], comparisons: Sequence[Comparison]) -> str:
-    """Return the figures that one wants to know first."""
+@dataclass(frozen=True)
+class Scores:
+    """The scores of one run, or of two with what chance would make of their difference."""
+
+    note: str
+    table: Table
+    signatures: Table
+
+
+@dataclass(frozen=True)
+class Signs:
+    """How often translations show what a good one does not."""
+
+    num_numbers: int
+    lengths: Figure
+    table: Table
+    examples: list[tuple[str, Table]]  # by run
+
+
+def headline(runs: Sequence[Measures], comparisons: Sequence[Comparison]) -> list[tuple[str, str]]:
+    """Return the figures that one wants to know first, and what they are."""
     if comparisons:
         first = comparisons[0]
-        return tiles(
+        return [
             (f"{first.value:.2f}", f"{first.name} of {runs[0].name}"),
             (f"{first.other_value:.2f}", f"{first.name} of {runs[1].name}"),
             (f"{first.difference:+.2f}", f"difference in {first.name}"),
-            (f"{first.p_bootstrap:.3f}", "p by paired bootstrap"),
-            (f"{first.p_randomisation:.3f}", "p by approximate randomisation"),
-        )
+            (show_p(first.p_bootstrap), "p by paired bootstrap"),
+            (show_p(first.p_randomisation), "p by approximate randomisation"),
+        ]
     one = runs[0]
     found = [
         (f"{score.value:.2f}", f"{score.name}, 95 % in {show_interval(score.interval)}")
@@ -34,13 +58,18 @@ def headline(runs: Sequence[Measures], comparisons: Sequence[Comparison]) -> str
     if one.evaluation.perplexity is not None:
         found.append((show(one.evaluation.perplexity), "perplexity per target token"))
     found.append((f"{one.num_parameters:,}", "parameters"))
-    if minutes := one.minutes:
-        found.append((minutes, "minutes of training"))
-    return tiles(*found)
+    if one.log.minutes is not None:
+        found.append((f"{one.log.minutes:.1f}", "minutes of training"))
+    return found
 
 
-def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], context: Context) -> Section:
-    """Return the scores of one run, or of two with what chance would make of their difference."""
+def show_p(value: float) -> str:
+    """Return a p-value, which is never nothing."""
+    return f"< {LEAST_P}" if value < LEAST_P else f"{value:.3f}"
+
+
+def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], context: Context) -> Scores:
+    """Return the scores of one run, or of two beside each other."""
     note = (
         f"On the {len(context.text.source)} lines of the {context.split} text, by sacreBLEU. Intervals hold 95 % "
         f"of the scores of {context.num_resamples} texts drawn from it anew. Higher is better, but for TER."
@@ -57,7 +86,10 @@ def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], context:
             "p bootstrap",
             "p randomisation",
         ]
-        rows = [[one.name, *comparison_cells(one)] for one in comparisons]
+        rows = [
+            [one.name, *comparison_cells(one)[:5], show_p(one.p_bootstrap), show_p(one.p_randomisation)]
+            for one in comparisons
+        ]
         signatures = [[one.name, one.signature] for one in comparisons]
     else:
         found = runs[0].evaluation
@@ -65,201 +97,80 @@ def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], context:
         rows = [[one.name, f"{one.value:.2f}", show_interval(one.interval)] for one in found.scores]
         rows.append(["loss", f"{found.loss:.3f}", "nats per target token"])
         signatures = [[one.name, one.signature] for one in found.scores]
-    details = folded("Signatures", table(["", "signature"], signatures, [1]))
-    return section("scores", "Scores", note, table(head, rows), details)
+    return Scores(note, Table(head, rows), Table(["", "signature"], signatures, [1]))
 
 
-def curves(runs: Sequence[Measures]) -> Section:
-    """Return how training went, as its log says."""
-
-    def over(kind: str, name: str, is_dashed: bool = False, is_dotted: bool = False) -> list[Line]:
-        return [
-            Line(f"{one.name}, {kind}", *one.series(kind, name), colour, is_dashed, is_dotted)
-            for colour, one in enumerate(runs)
-        ]
-
-    charts = [
-        figure(
-            "Loss",
-            "Nats per target token: training as a line, validation dashed with dots.",
-            line_chart(
-                "Loss",
-                [*over("training", "negative_log_likelihood"), *over("validation", "loss", True, True)],
-                "updates",
-                "nats",
-            ),
-        ),
-        figure(
-            "BLEU",
-            "Greedy, on the validation text.",
-            line_chart(
-                "Validation BLEU",
-                over("validation", "bleu", is_dotted=True),
-                "updates",
-                "BLEU",
-                y_holds=FROM_ZERO,
-            ),
-        ),
-        figure(
-            "Learning rate",
-            "",
-            line_chart(
-                "Learning rate", over("training", "learning_rate"), "updates", "rate", y_holds=FROM_ZERO
-            ),
-        ),
-        figure(
-            "Speed",
-            "Target tokens a second, validation left out.",
-            line_chart(
-                "Speed", over("training", "tokens_per_second"), "updates", "tokens/s", y_holds=FROM_ZERO
-            ),
-        ),
-        figure(
-            "Norm of the gradient",
-            "Before it is cut to its limit.",
-            line_chart(
-                "Norm of the gradient",
-                over("training", "gradient_norm"),
-                "updates",
-                "norm",
-                y_holds=FROM_ZERO,
-            ),
-        ),
-        figure(
-            "BLEU over time",
-            "The same validations, by minutes of training: what it costs to get there.",
-            line_chart(
-                "Validation BLEU over minutes", _over_minutes(runs), "minutes", "BLEU", y_holds=FROM_ZERO
-            ),
-        ),
-    ]
-    return section(
-        "training",
-        "Training",
-        "From metrics.jsonl of the run.",
-        legend([one.name for one in runs]),
-        figures(*charts),
-    )
-
-
-def _over_minutes(runs: Sequence[Measures]) -> list[Line]:
-    lines = []
-    for colour, one in enumerate(runs):
-        seconds, bleu = one.series("validation", "bleu", "seconds")
-        lines.append(Line(one.name, [value / 60 for value in seconds], bleu, colour, is_dotted=True))
-    return lines
-
-
-def kinds_of_sentences(runs: Sequence[Measures], context: Context) -> Section:
+def kinds(runs: Sequence[Measures], context: Context) -> list[Figure]:
     """Return scores by length and by how rare the words are."""
-    parts = []
-    for buckets, name, x_label, chosen in (
-        (context.lengths, "source length", "words of the source", [one.by_length for one in runs]),
-        (
-            context.rarities,
-            "rarest source word",
-            "times the rarest word was seen",
-            [one.by_rarity for one in runs],
-        ),
-    ):
-        for i, metric in enumerate(("BLEU", "chrF")):
-            if buckets:
-                parts.append(_bucket_figure(f"{metric} by {name}", metric, i, buckets, chosen, x_label))
-    bars: list[list[Bar | None]] = [
-        [Bar(100 * found / total) if total else None for _, found, total in one.recall] for one in runs
+    by_length = "source length", "words of the source", context.lengths, [one.by_length for one in runs]
+    by_rarity = "rarest source word", "times it was seen", context.rarities, [one.by_rarity for one in runs]
+    found = []
+    for name, x_label, buckets, scored in (by_length, by_rarity):
+        names = [bucket.name.replace(" or more", "+") for bucket in buckets]
+        lines = ", ".join(str(len(bucket.lines)) for bucket in buckets)
+        for i, metric in enumerate(("BLEU", "chrF") if buckets else ()):
+            bars: list[list[Bar | None]] = [[_bar(scores[i]) for scores in of_run] for of_run in scored]
+            title = f"{metric} by {name}"
+            drawing = bar_chart(title, names, bars, x_label, metric, highest=100.0)
+            found.append(Figure(title, f"Lines in each: {lines}.", drawing))
+    recall = [[row for row in one.recall if row[2]] for one in runs]  # the references are the same
+    shares: list[list[Bar | None]] = [
+        [Bar(100 * there / total) for _, there, total in rows] for rows in recall
     ]
-    names = [name for name, _, _ in runs[0].recall]
-    parts.append(
-        figure(
-            "Words found",
-            "Of the words of the references, how many are in the translation of their line, by how often each was seen "
-            f"in training. Words in each: {', '.join(str(total) for _, _, total in runs[0].recall)}.",
-            bar_chart("Words found by frequency", names, bars, "times seen in the training text", "%"),
-        )
-    )
+    seen, totals = [name for name, _, _ in recall[0]], ", ".join(str(total) for _, _, total in recall[0])
     note = (
-        "Sentences and words sorted by what makes them hard; whiskers hold 95 %, groups of fewer than 5 lines are left "
-        f"out. How often a word was seen is counted in the training text of {runs[0].name}."
+        "Of the words of the references, how many are in the translation of their line, by how often each was seen "
+        f"in training. Words in each: {totals}."
     )
-    return section(
-        "kinds", "Long sentences, rare words", note, legend([one.name for one in runs]), figures(*parts)
+    x_label = "times seen in the training text"
+    found.append(
+        Figure("Words found", note, bar_chart("Words found", seen, shares, x_label, "%", highest=100.0))
     )
+    return found
 
 
-def _bucket_figure(
-    title: str,
-    metric: str,
-    index: int,
-    buckets: Sequence[Bucket],
-    chosen: Sequence[Sequence[Sequence[Score]]],
-    x_label: str,
-) -> str:
-    groups: list[list[Bar | None]] = [
-        [Bar(one.value, one.interval.bounds if one.interval else None) for one in of_run]
-        for of_run in ([scores[index] for scores in every] for every in chosen)
+def _bar(score: Score) -> Bar:
+    return Bar(score.value, score.interval.bounds if score.interval else None)
+
+
+def signs(runs: Sequence[Measures], context: Context) -> Signs:
+    """Return how long translations are, how often each sign is seen, and examples."""
+    total = len(context.text.source)
+    rows = []
+    for sign, name in SIGNS.items():
+        counts = [len(getattr(one.findings, sign)) for one in runs]
+        rows.append([name, *(f"{number} ({100 * number / total:.1f} %)" for number in counts)])
+    head = ["lines with", *(one.name for one in runs)]
+    examples = [
+        (one.name, Table(["sign", "line", "what", "translation"], _examples(one), [2, 3])) for one in runs
     ]
-    names = [bucket.name.replace(" or more", "+") for bucket in buckets]
-    lines = ", ".join(str(len(bucket.lines)) for bucket in buckets)
-    return figure(title, f"Lines in each: {lines}.", bar_chart(title, names, groups, x_label, metric))
+    return Signs(
+        runs[0].findings.num_numbers,
+        _lengths(runs, context),
+        Table(head, rows),
+        [(name, found) for name, found in examples if found.rows],
+    )
 
 
-def lengths(runs: Sequence[Measures], context: Context) -> str:
-    """Return how long translations are, beside their references."""
+def _lengths(runs: Sequence[Measures], context: Context) -> Figure:
     wanted = count_words(context.text.target)
-    bounds = [0.5, 0.7, 0.8, 0.9, 0.97, 1.03, 1.1, 1.2, 1.5]
-    names = ["<.5", ".5", ".7", ".8", ".9", "1", "1.03", "1.1", "1.2", ">1.5"]
     groups: list[list[Bar | None]] = []
     totals = []
     for one in runs:
         there = count_words(one.hypotheses)
-        counts = [0] * (len(bounds) + 1)
+        counts = [0] * len(RATIO_NAMES)
         for words, reference in zip(there, wanted, strict=True):
             if reference:
-                counts[sum(words / reference >= bound for bound in bounds)] += 1
+                counts[sum(words / reference >= bound for bound in RATIOS)] += 1
         groups.append([Bar(100 * count / len(wanted)) for count in counts])
         totals.append(f"{one.name}: {sum(there) / max(1, sum(wanted)):.3f}")
-    drawing = bar_chart(
-        "Length ratios", names, groups, "words of translation for one of the reference", "% of lines"
-    )
-    return figure(
-        "Length ratios",
-        f"Each bar begins at its number. All words together, {'; '.join(totals)}.",
-        drawing,
-    )
+    x_label = "words of translation for one of the reference"
+    drawing = bar_chart("Length ratios", RATIO_NAMES, groups, x_label, "% of lines", highest=100.0)
+    note = f"Each bar begins at its number. All words together, {'; '.join(totals)}."
+    return Figure("Length ratios", note, drawing)
 
 
-def signs(runs: Sequence[Measures], context: Context) -> Section:
-    """Return how often translations show what a good one does not, with examples."""
-    total = len(context.text.source)
-    names = {
-        "empty": "nothing at all",
-        "copies": "a copy of the source",
-        "repetitions": "a word three times, or a phrase twice, in a row",
-        "untranslated": "a word of the source left as it was",
-        "numbers_lost": "a number lost",
-    }
-    rows = []
-    for field, name in names.items():
-        counts = [len(getattr(one.findings, field)) for one in runs]
-        rows.append([name, *(f"{number} ({100 * number / total:.1f} %)" for number in counts)])
-    head = ["lines with", *(one.name for one in runs)]
-    shared = runs[0].findings.num_numbers
-    note = (
-        "Signs that need no judge; what the reference does likewise does not count. Numbers that are in both source "
-        f"and reference, so that a translation should have them: {shared}."
-    )
-    examples = "".join(_examples(one) for one in runs)
-    return section(
-        "signs",
-        "Lengths and telling signs",
-        note,
-        figures(lengths(runs, context)),
-        table(head, rows),
-        examples,
-    )
-
-
-def _examples(one: Measures) -> str:
+def _examples(one: Measures) -> list[list[str]]:
     found = one.findings
     rows = []
     for name, lines in (("copy", found.copies), ("repetition", found.repetitions)):
@@ -269,7 +180,4 @@ def _examples(one: Measures) -> str:
             [name, str(i + 1), ", ".join(of_line), one.hypotheses[i]]
             for i, of_line in list(words.items())[:MAX_EXAMPLES]
         ]
-    if not rows:
-        return ""
-    body = table(["sign", "line", "what", "translation"], rows, [2, 3])
-    return folded(f"Examples of {one.name}", body)
+    return rows

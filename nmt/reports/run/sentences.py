@@ -1,65 +1,131 @@
-"""Single sentences: the worst and the best, with what is missing and what is too much."""
+"""Single sentences: those that teach most, and all of them to search, with what is missing and what is new."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from nmt.reports.drawing.escaping import text
-from nmt.reports.drawing.page import Section, heading, section
+from nmt.reports.drawing.shapes import cut
 from nmt.reports.run.measures import Context, Measures
 
 MAX_CHARACTERS = 2000  # of a sentence that is shown
+RIGHT = 99.9  # chrF: what scores more has no fault to learn from
+MAX_LISTED = 300  # sentences that can be searched: of more, as many at even distances
+SIGNS = {
+    "empty": "nothing at all",
+    "copies": "a copy of the source",
+    "repetitions": "a word three times, or a phrase twice, in a row",
+    "untranslated": "a word of the source left as it was",
+    "numbers_lost": "a number lost",
+}
+
+Words = list[tuple[str, str]]  # each a class of the style, or "", and the words that it is of
 
 
-def examples(runs: Sequence[Measures], context: Context, number: int) -> Section:
-    """Return the worst and best sentences of one run, or those in which two runs differ most."""
-    note = (
-        "Sorted by chrF of the sentence. Struck words of the reference are missing in the translation, "
-        "marked words of the translation are not in the reference."
+@dataclass(frozen=True)
+class Sentence:
+    """A line of the text with its translations, as they are shown."""
+
+    line: int  # from 1
+    source: str
+    reference: Words
+    translations: list[tuple[str, float, Words]]  # name, chrF
+    signs: list[str]  # those of SIGNS that a translation shows
+
+    @property
+    def length(self) -> int:
+        """How many words the source has."""
+        return len(self.source.split())
+
+    @property
+    def score(self) -> float:
+        """The chrF of the first translation."""
+        return self.translations[0][1]
+
+    @property
+    def difference(self) -> float:
+        """How much better the last translation is than the first, in chrF."""
+        return self.translations[-1][1] - self.score
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What a page shows of single sentences."""
+
+    chosen: list[tuple[str, list[Sentence]]]
+    listed: list[Sentence]
+    number: int  # of lines in the text
+    signs: list[tuple[str, str]]
+
+
+def sentences(runs: Sequence[Measures], context: Context, number: int) -> Sentences:
+    """Return the sentences that teach most, `number` of each kind, and a list of all."""
+    total = len(context.text.source)
+    step = max(total / MAX_LISTED, 1.0)
+    return Sentences(
+        [
+            (name, [_sentence(runs, context, i) for i in lines])
+            for name, lines in choose(runs, context.text.target, number)
+        ],
+        [_sentence(runs, context, int(k * step)) for k in range(min(total, MAX_LISTED))],
+        total,
+        list(SIGNS.items()),
     )
-    first = runs[0].sentence_scores
-    if len(runs) == 1:
-        ranked = sorted(range(len(first)), key=lambda i: (first[i], i))
-        groups = {"The worst": ranked[:number], "The best": ranked[::-1][:number]}
-    else:
-        second = runs[1].sentence_scores
-        ranked = sorted(range(len(first)), key=lambda i: (second[i] - first[i], i))
-        groups = {
-            f"Where {runs[0].name} gains most": ranked[:number],
-            f"Where {runs[1].name} gains most": ranked[::-1][:number],
-        }
-    parts = [
-        heading(title) + "".join(_sentence(runs, context, i) for i in lines)
-        for title, lines in groups.items()
-    ]
-    return section("sentences", "Sentences", note, *parts)
 
 
-def _sentence(runs: Sequence[Measures], context: Context, line: int) -> str:
-    reference = context.text.target[line]
-    rows = [(f"line {line + 1}", text(_cut(context.text.source[line])))]
-    shown, _ = word_diff(reference, runs[0].hypotheses[line])
-    rows.append(("reference", shown if len(runs) == 1 else text(_cut(reference))))
-    for one in runs:
-        _, shown = word_diff(reference, one.hypotheses[line])
-        name = "translation" if len(runs) == 1 else one.name
-        rows.append((f"{name}, {one.sentence_scores[line]:.0f}", shown or "<i>nothing</i>"))
-    body = "".join(f"<dt>{text(name)}</dt><dd dir='auto'>{shown}</dd>" for name, shown in rows)
-    return f'<dl class="sentence">{body}</dl>'
+def choose(
+    runs: Sequence[Measures], references: Sequence[str], number: int
+) -> Iterator[tuple[str, list[int]]]:
+    """Yield kinds of sentences with the lines of each, none of which is shown twice, nor the same text twice.
+
+    Two runs differ; one run goes wrong, gets long sentences right, which says more than that it gets
+    short ones right, and has its usual faults.
+    """
+    first, last = runs[0].sentence_scores, runs[-1].sentence_scores
+    faulty = sorted(score for score in first if score < RIGHT)
+    middle = faulty[len(faulty) // 2] if faulty else 0.0
+    by_difference: dict[str, Callable[[int], float]] = {
+        f"Where {runs[0].name} gains most": lambda i: last[i] - first[i],
+        f"Where {runs[-1].name} gains most": lambda i: first[i] - last[i],
+    }
+    by_score: dict[str, Callable[[int], float]] = {
+        "The worst": lambda i: first[i],
+        "Long and right": lambda i: -len(references[i].split()) * first[i] ** 4,
+        "In between": lambda i: abs(first[i] - middle),
+    }
+    shown: set[str] = set()
+    for name, rank in (by_difference if len(runs) > 1 else by_score).items():
+        lines: list[int] = []
+        for i in sorted(range(len(first)), key=rank):
+            gains = len(runs) == 1 or rank(i) < 0
+            if gains and len(lines) < number and references[i] not in shown:
+                shown.add(references[i])
+                lines.append(i)
+        yield name, lines
 
 
-def word_diff(reference: str, hypothesis: str) -> tuple[str, str]:
-    """Return both as HTML: missing words of the reference as deleted, new ones of the hypothesis as inserted."""
-    wanted, there = _cut(reference).split(), _cut(hypothesis).split()
-    sides: tuple[list[str], list[str]] = ([], [])
-    for what, i, end_i, j, end_j in difflib.SequenceMatcher(
-        None, wanted, there, autojunk=False
-    ).get_opcodes():
-        for side, words, tag in ((sides[0], wanted[i:end_i], "del"), (sides[1], there[j:end_j], "ins")):
+def word_diff(reference: str, hypothesis: str) -> tuple[Words, Words]:
+    """Return the words of both: those that the hypothesis lacks as missing, those that only it has as new."""
+    wanted, there = reference.split(), hypothesis.split()
+    sides: tuple[Words, Words] = ([], [])
+    matcher = difflib.SequenceMatcher(None, wanted, there, autojunk=False)
+    for what, i, end_i, j, end_j in matcher.get_opcodes():
+        for side, words, kind in ((sides[0], wanted[i:end_i], "missing"), (sides[1], there[j:end_j], "new")):
             if words:
-                shown = text(" ".join(words))
-                side.append(shown if what == "equal" else f"<{tag}>{shown}</{tag}>")
-    return " ".join(sides[0]), " ".join(sides[1])
+                side.append(("" if what == "equal" else kind, " ".join(words)))
+    return sides
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= MAX_CHARACTERS else f"{line[:MAX_CHARACTERS]} …"
+def _sentence(runs: Sequence[Measures], context: Context, i: int) -> Sentence:
+    source, reference = (cut(side[i], MAX_CHARACTERS) for side in (context.text.source, context.text.target))
+    found = [word_diff(reference, cut(one.hypotheses[i], MAX_CHARACTERS)) for one in runs]
+    names = ["translation"] if len(runs) == 1 else [one.name for one in runs]
+    return Sentence(
+        i + 1,
+        source,
+        found[0][0] if len(runs) == 1 else [("", reference)],
+        [
+            (name, one.sentence_scores[i], words)
+            for name, one, (_, words) in zip(names, runs, found, strict=True)
+        ],
+        [sign for sign in SIGNS if any(i in getattr(one.findings, sign) for one in runs)],
+    )

@@ -5,16 +5,30 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from nmt.reports.drawing.alignment import alignment
 from nmt.reports.drawing.charts import Bar, Bins, Line, bar_chart, histogram, line_chart, ranking
-from nmt.reports.drawing.drawing import BOTTOM, HEIGHT, LEFT, RIGHT, TINY, TOP, WIDTH, Axis, show, ticks
 from nmt.reports.drawing.heat_map import heat_map
+from nmt.reports.drawing.shapes import (
+    BOTTOM,
+    CHARACTER,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TINY,
+    TOP,
+    WIDTH,
+    Axis,
+    show,
+    ticks,
+)
+from nmt.reports.page import svg
 
 HOSTILE = "<script>alert(1)</script>\"'&\x00\u202e"
 
 
 def parse(drawing):
     """Return the drawing as XML, which it must be; size and text alternative are there."""
-    root = ElementTree.fromstring(drawing)
+    root = ElementTree.fromstring(svg(drawing).replace(' xmlns="http://www.w3.org/2000/svg"', ""))
     assert root.tag == "svg"
     assert root.get("role") == "img"
     assert root.get("aria-label")
@@ -26,7 +40,7 @@ def parse(drawing):
 def cells(path):
     """Return the cells (row, column) of a path."""
     found = set()
-    for column, row, width in re.findall(r"M(\d+) (\d+)h(\d+)v1h-\d+z", path):
+    for column, row, width in re.findall(r"M(\d+) (\d+)h(\d+)", path):
         found |= {(int(row), int(column) + i) for i in range(int(width))}
     return found
 
@@ -78,7 +92,7 @@ def test_logarithmic_axes_have_powers_of_two():
     assert axis.ticks == [0.25, 0.5, 1, 2, 4]
     assert axis.place(1) == pytest.approx((LEFT + WIDTH - RIGHT) / 2)
     assert len(Axis.horizontal([1e-9, 1e9], is_logarithmic=True).ticks) <= 9
-    assert "1/4" in histogram("h", [0.25, 1, 4], [Bins("one", [1, 2])], "ratio", "pairs", True)
+    assert "1/4" in svg(histogram("h", [0.25, 1, 4], [Bins("one", [1, 2])], "ratio", "pairs", True))
 
 
 def test_a_line_is_broken_where_there_is_none_and_ranges_stand_out():
@@ -100,8 +114,8 @@ def test_what_is_no_number_is_left_out():
     nan, inf = float("nan"), float("inf")
     root = parse(line_chart("x", [Line("run", [0, 1, 2, 3], [1, nan, inf, 2], is_dotted=True)], "x", "y"))
     assert len(list(root.iter("circle"))) == 2
-    assert "nothing was measured" in line_chart("x", [Line("run", [0], [nan])], "x", "y")
-    assert "nothing was measured" in bar_chart("x", ["a"], [[None]], "x", "y")
+    assert "nothing was measured" in svg(line_chart("x", [Line("run", [0], [nan])], "x", "y"))
+    assert "nothing was measured" in svg(bar_chart("x", ["a"], [[None]], "x", "y"))
 
 
 def test_long_lines_keep_their_ends():
@@ -140,7 +154,7 @@ def test_bins_of_a_histogram_are_as_high_as_the_counts():
     assert heights[0] / heights[1] == pytest.approx(0.5, abs=0.01)
     assert heights[2] == 0
     assert widths[2] / widths[0] == pytest.approx(2, abs=0.01)
-    assert "<title>one: 10 from 1 to 2</title>" in drawing
+    assert "<title>one: 10 from 1 to 2</title>" in svg(drawing)
 
 
 def test_equal_factors_are_equally_wide_where_an_axis_is_logarithmic():
@@ -166,6 +180,7 @@ def test_charts_of_nothing_are_charts():
         ranking("r", []),
         ranking("r", [("a", 0)]),
         heat_map("m", []),
+        alignment("a", ["no", "line"], ["here"], [[0.0, 0.0]]),
     ):
         parse(drawing)
 
@@ -176,14 +191,15 @@ def test_cells_are_as_dark_as_the_weights():
         heat_map("x", weights, ["a", "b"], ["c", "d", "e"], hidden=[[True, False, False], [False] * 3])
     )
     found = {
-        (part.get("class"), float(part.get("fill-opacity"))): cells(part.get("d"))
-        for part in root.iter("path")
-        if part.get("class").startswith("cell")
+        (group.get("class"), float(part.get("stroke-opacity")), part.findtext("title")): cells(part.get("d"))
+        for group in root.iter("g")
+        if group.get("class", "").startswith("cell")
+        for part in group
     }
     assert found == {
-        ("cell a", 0.25): {(0, 1), (0, 2)},
-        ("cell a", 1.0): {(1, 0)},
-        ("cell b", 0.5): {(1, 1)},
+        ("cell a", 0.25, "0.25"): {(0, 1), (0, 2)},
+        ("cell a", 1.0, "1.00"): {(1, 0)},
+        ("cell b", 0.5, "-0.50"): {(1, 1)},
     }
     (unseen,) = (part.get("d") for part in root.iter("path") if part.get("class") == "unseen")
     assert cells(unseen) == {(0, 0)}
@@ -196,6 +212,71 @@ def test_a_choice_is_marked():
     assert places == [(1 + 1.5 * 18, 1 + 9), (1 + 9, 1 + 1.5 * 18)]
 
 
+@pytest.mark.parametrize("top", [0.0, 1e-12, 55.0, 99.9, 100.0, 104.0])
+def test_axes_of_percent_end_at_a_hundred_and_show_something(top):
+    for drawing in (
+        bar_chart("b", ["a"], [[Bar(min(top, 100.0), (0.0, top))]], "x", "BLEU", highest=100.0),
+        line_chart(
+            "l", [Line("r", [0, 1], [0, min(top, 100.0)])], "x", "BLEU", y_holds=(0.0, 1.0), highest=100.0
+        ),
+    ):
+        shown = [part.text for part in parse(drawing).iter("text") if part.get("text-anchor") == "end"]
+        numbers = [float(one) for one in shown]
+        assert numbers[0] == 0
+        assert 1 <= max(numbers) <= 100
+        assert len(numbers) == len(set(numbers)) >= 3
+    whisker = [
+        part.get("d")
+        for part in parse(bar_chart("b", ["a"], [[Bar(100, (95, 110))]], "x", "y", highest=100.0)).iter(
+            "path"
+        )
+    ]
+    assert f"V{float(TOP)}M" in whisker[-1], "it ends where the axis ends"
+
+
+@pytest.mark.parametrize("high", [3, 620, 99_999, 123_456_789])
+@pytest.mark.parametrize("names", [["1", "2"], ["1–5", "6–10", "101+"] * 4, ["a long name of a run"] * 9])
+def test_labels_do_not_touch_each_other(high, names):
+    numbers = line_chart("l", [Line("r", [0, high], [0, 1])], "x", "y")
+    bars = bar_chart("b", names, [[Bar(1)] * len(names)], "x", "y")
+    for drawing in (numbers, bars):
+        below = [
+            part
+            for part in parse(drawing).iter("text")
+            if float(part.get("y")) == HEIGHT - BOTTOM + 13 and not part.get("transform")
+        ]
+        ends = 0.0
+        for part in below:
+            middle, half = float(part.get("x")), CHARACTER * len(part.text) / 2
+            assert middle - half >= ends - 1
+            ends = middle + half
+        assert ends <= WIDTH + 1
+    leaning = [part for part in parse(bars).iter("text") if "rotate(-40)" in (part.get("transform") or "")]
+    assert len(leaning) == (0 if len(names) == 2 else len(names))
+    assert bars.height >= HEIGHT
+
+
+def test_words_are_joined_to_what_was_looked_at():
+    drawing = alignment("a", ["der", "Hund"], ["the", "dog"], [[0.9, 0.05], [0.3, 0.7]])
+    (weak,) = (
+        one for one in parse(alignment("a", list("abcdefghijkl"), ["x"], [[0.08] * 11 + [0.09]])).iter("path")
+    )
+    assert weak.findtext("title") == "x looks at l: 0.09", "each word has a line"
+    links = [part for part in parse(drawing).iter("path") if part.get("class") == "link"]
+    assert [part.findtext("title") for part in links] == [
+        "the looks at der: 0.90",
+        "dog looks at der: 0.30",
+        "dog looks at Hund: 0.70",
+    ]
+    assert [float(part.get("stroke-opacity")) for part in links] == [0.9, 0.3, 0.7]
+    words = {part.text: (float(part.get("x")), float(part.get("y"))) for part in parse(drawing).iter("text")}
+    for part, (source, target) in zip(links, [("der", "the"), ("der", "dog"), ("Hund", "dog")], strict=True):
+        start, *_, end = re.findall(r"[\d.]+ [\d.]+", part.get("d"))
+        assert float(start.split()[0]) == pytest.approx(words[source][0], abs=1)
+        assert float(end.split()[0]) == pytest.approx(words[target][0], abs=1)
+        assert words[source][1] < float(start.split()[1]) < float(end.split()[1]) < words[target][1]
+
+
 def test_hostile_labels_stay_text():
     for drawing in (
         heat_map(HOSTILE, [[1.0]], [HOSTILE], [HOSTILE]),
@@ -203,11 +284,12 @@ def test_hostile_labels_stay_text():
         bar_chart(HOSTILE, [HOSTILE], [[Bar(1, (0, 2))]], HOSTILE, HOSTILE),
         histogram(HOSTILE, [0, 1], [Bins(HOSTILE, [1])], HOSTILE, HOSTILE),
         ranking(HOSTILE, [(HOSTILE, 1)]),
+        alignment(HOSTILE, [HOSTILE], [HOSTILE], [[1.0]]),
     ):
         root = parse(drawing)
         assert not list(root.iter("script"))
-        assert "<script" not in drawing
-        assert not re.search("[\x00-\x1f\u202e]", drawing)
+        assert "<script" not in svg(drawing)
+        assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", svg(drawing))
 
 
 @pytest.mark.parametrize(

@@ -3,40 +3,21 @@
 import json
 import re
 import shutil
-from html.parser import HTMLParser
 
 import pytest
 import sacrebleu
-from browser import find_chromium, look_at, schemes
+from browser import Browser, find_chromium, look_at, schemes
 from command_line import run_command
+from markup import Page
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from nmt.data import grammar
+from nmt.tracking.page import Page as PageTracker
 
 pytestmark = pytest.mark.timeout(900)  # for three trainings, on machines that do much else
 
 HOSTILE = "<script>alert(1)</script> <img src=http://127.0.0.1/x onerror=alert(2)> </style> \"'&amp;"
-
-
-class Page(HTMLParser):
-    """What a browser would make of a page: its tags, and its text."""
-
-    def __init__(self, content):
-        super().__init__()
-        self.tags, self.attributes, self.shown = [], [], []
-        self.feed(content)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_data(self, data):
-        self.shown.append(data)
-
-    @property
-    def text(self):
-        return re.sub(r"\s+", " ", " ".join(self.shown))
 
 
 @pytest.fixture(scope="module")
@@ -115,12 +96,8 @@ def test_the_figures_are_sacrebleus(report, runs, nmt, tmp_path):
 @pytest.mark.parametrize("name", ["transformer", "attention", "rnn"])
 def test_hostile_text_stays_text(report, name):
     page = Page(report(name).read_text(encoding="utf-8"))
-    assert "script" not in page.tags
-    assert "img" not in page.tags
-    assert page.tags.count("style") == 1
-    assert not [key for key, _ in page.attributes if key.startswith("on")]
-    links = [value for key, value in page.attributes if key in ("href", "src")]
-    assert all(value.startswith("#") for value in links)
+    page.assert_closed()
+    assert page.tags.count("script") == 1
     assert "alert(1)" in page.text
 
 
@@ -190,6 +167,91 @@ def test_compare_of_runs_that_recorded_less(nmt, runs, tmp_path):
     printed = nmt("compare", "a=1", "it's", str(runs / "rnn")).stdout.decode()
     assert re.search(r"^a=1 +[A-C] +[\d.]+ +[–\[]", printed, re.MULTILINE)
     assert "These scores are not of one and the same test text." in printed
+
+
+def test_a_run_that_has_not_ended_shows_its_log(nmt, runs, tmp_path):
+    shutil.copytree(runs / "rnn", tmp_path / "going")
+    (tmp_path / "going" / "test.json").unlink()
+    for path in ("checkpoints", "tokenizer.model", "best.json", "last.json", "run.json"):
+        whole = tmp_path / "going" / path
+        if whole.is_dir():
+            shutil.rmtree(whole)
+        else:
+            whole.unlink(missing_ok=True)
+    with open(tmp_path / "going" / "metrics.jsonl", "a") as file:
+        file.write('{"update": 9')  # as far as it is written
+    nmt("report", "run=going", "output=one.html")
+    page = Page((tmp_path / "one.html").read_text(encoding="utf-8"))
+    page.assert_closed()
+    rows = [json.loads(row) for row in (runs / "rnn" / "metrics.jsonl").read_text().split("\n")[:-1]]
+    last = [row for row in rows if row["kind"] == "validation"][-1]
+    assert f"{last['bleu']:.2f} BLEU of the last validation" in page.text
+    assert f"{rows[-1]['update']} updates" in page.text
+    assert "nothing was translated" in page.text
+    nmt("report", f"run={runs / 'rnn'}", "against=going", "output=two.html")
+    assert "model.kind" in Page((tmp_path / "two.html").read_text(encoding="utf-8")).text
+    (tmp_path / "going" / "run.json").write_text("{}")
+    message = nmt(
+        "report", f"run={runs / 'rnn'}", "against=going", "output=three.html", code=2
+    ).stderr.decode()
+    assert message.startswith("nmt: against: ")
+
+
+def test_a_training_can_be_watched(nmt, tmp_path, tiny_training, monkeypatch):
+    nmt("train", "run=run", *tiny_training("rnn"), "tracking=page", "tracking.refresh_seconds=7")
+    page = Page((tmp_path / "run" / "training.html").read_text(encoding="utf-8"))
+    page.assert_closed()
+    rows = [json.loads(row) for row in (tmp_path / "run" / "metrics.jsonl").read_text().split("\n")[:-1]]
+    assert f"{rows[-1]['update']} updates" in page.text
+    assert 'http-equiv="refresh"' not in page.content, "it has ended"
+    written = []
+    monkeypatch.setattr("nmt.tracking.page.write_atomically", lambda path, content: written.append(content))
+    tracker = PageTracker(tmp_path / "run", 7)
+    tracker.log({"training/loss": 1.0}, 1)
+    assert written == []
+    tracker.log({"validation/loss": 1.0}, 1)
+    assert b'http-equiv="refresh" content="7"' in written[0]
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="no Chromium here")
+def test_sentences_are_searched_filtered_and_sorted(report, tmp_path):
+    browser = Browser(tmp_path / "browser")
+
+    def shown(**choices):
+        """Return the cards of the list that are seen, after what was typed and chosen."""
+        for control, value in choices.items():
+            browser.evaluate(
+                f"(() => {{const one = document.querySelector('.tools {control}');"
+                f"one.value = {json.dumps(value)}; one.dispatchEvent(new Event('input'));}})()"
+            )
+        return browser.evaluate(
+            "[...document.querySelectorAll('.list .sentence')].filter(one => getComputedStyle(one).display !== 'none')"
+            ".map(one => ({...one.dataset, text: one.textContent}))"
+        )
+
+    try:
+        browser.open(report("transformer"), 1280)
+        browser.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        every = shown()
+        assert [int(one["line"]) for one in every] == list(range(1, 31))
+        assert browser.evaluate("document.querySelector('.tools output').textContent") == "30 of 30"
+        scores = [float(one["score"]) for one in shown(**{".sort": "score 1"})]
+        assert scores == sorted(scores)
+        lengths = [int(one["length"]) for one in shown(**{".sort": "length -1"})]
+        assert lengths == sorted(lengths, reverse=True)
+        found = shown(input="ONERROR", **{".sort": "line 1"})
+        assert [int(one["line"]) for one in found] == list(range(1, 31, 2))
+        assert shown(input="no line has this") == []
+        lost = shown(input="", **{".show": "numbers_lost"})
+        assert [one["line"] for one in lost] == [
+            one["line"] for one in every if "numbers_lost" in one["signs"]
+        ]
+        assert 0 < len(lost) < 30
+        low = shown(**{".show": "below 50"})
+        assert [one["line"] for one in low] == [one["line"] for one in every if float(one["score"]) < 50]
+        assert browser.messages == []
+    finally:
+        browser.close()
 
 
 @pytest.mark.skipif(find_chromium() is None, reason="no Chromium here")
