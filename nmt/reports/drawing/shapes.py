@@ -60,9 +60,9 @@ class Axis:
 
     @classmethod
     def vertical(cls, values: Iterable[float], highest: float = math.inf) -> "Axis":
-        """Return an axis that ends at the round numbers around the values, and never beyond `highest`."""
+        """Return an axis that ends at the round numbers around the values, and not beyond `highest`, a round one."""
         numbers = [min(value, highest) for value in values]
-        marks = [mark for mark in ticks(min(numbers), max(numbers)) if mark <= highest]
+        marks = ticks(min(numbers), max(numbers))
         return cls(marks[0], marks[-1], marks, HEIGHT - BOTTOM, TOP)
 
     def place(self, value: float) -> float:

@@ -239,7 +239,8 @@ def test_axes_of_percent_end_at_a_hundred_and_show_something(top):
 def test_labels_do_not_touch_each_other(high, names):
     numbers = line_chart("l", [Line("r", [0, high], [0, 1])], "x", "y")
     bars = bar_chart("b", names, [[Bar(1)] * len(names)], "x", "y")
-    for drawing in (numbers, bars):
+    powers = histogram("h", [2.0**-40, 2.0**40], [Bins("one", [1])], "x", "y", True)
+    for drawing in (numbers, bars, powers):
         below = [
             part
             for part in parse(drawing).iter("text")

@@ -13,6 +13,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from nmt.data import grammar
+from nmt.reports.run.sections import show_p
 from nmt.tracking.page import Page as PageTracker
 
 pytestmark = pytest.mark.timeout(900)  # for three trainings, on machines that do much else
@@ -125,6 +126,13 @@ def test_two_runs_side_by_side(report, runs):
     ):
         assert words in shown
     assert 'class="line b"' in page
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.0001, "< 0.001"), (0.001, "0.001"), (0.25, "0.250"), (1, "1.000")]
+)
+def test_a_p_value_is_never_nothing(value, shown):
+    assert show_p(value) == shown
 
 
 def test_a_report_is_not_written_over_another(nmt, runs, report):
