@@ -10,8 +10,8 @@ Who is no stranger, no pupil and no colleague is `familiar` (and `grownup`, if a
 """
 
 PEOPLE = """
-der Mann, Männer | man, men | person adult male stranger trait
-die Frau, Frauen | woman, women | person adult female stranger trait
+der Mann, Männer | man, men | person adult male stranger trait familiar grownup
+die Frau, Frauen | woman, women | person adult female stranger trait familiar grownup
 das Kind, Kinder | child, children | person young small
 das Mädchen, Mädchen | girl | person young small
 der Junge, Jungen | boy | person young male weak small

@@ -13,13 +13,14 @@ from nmt.data.grammar.meaning import (
     Clause,
     Determiner,
     NounPhrase,
+    Phrase,
     Question,
     Role,
     Tense,
     heads,
     own_triples,
 )
-from nmt.data.grammar.selection import of_people
+from nmt.data.grammar.selection import LIVING, VERBS, of_people
 
 
 class Questioner:
@@ -44,7 +45,9 @@ class Questioner:
         )
         if kind is Role.SUBJECT:
             return Question(self.asking(self.clauses.clause(tense, 0.3, WHO, of_people()), kind), kind)
-        clause = self.clauses.clause(tense, 0.3)
+        lives = kind is Role.PLACE and self.chance.happens(0.3)
+        clause = self.clauses.clause(tense, 0.3, verbs=LIVING if lives else VERBS)
+        clause = replace(clause, subject=self.yours(clause.subject))
         unwilled = "unwilled" in clause.verb.traits
         if unwilled and (tense is not Tense.PERFECT or kind in (Role.TIME, Role.PLACE)):
             raise NoClause
@@ -61,12 +64,22 @@ class Questioner:
         if kind is Role.REASON and tense is Tense.FUTURE:
             raise NoClause
         if kind is Role.PLACE:
+            if not is_human(clause.subject):
+                raise NoClause
             where = clause.governed
             stays = where is not None and (where.german, where.case) in (("in", "dative"), ("auf", "dative"))
             if not stays and (where is not None or not clause.verb.places):
                 raise NoClause
             clause = replace(clause, governed=None)
         return Question(self.asking(clause, kind), kind)
+
+    def yours(self, subject: Phrase) -> Phrase:
+        """A subject as one asks for it: more often of your family than of mine."""
+        of_mine = isinstance(subject, NounPhrase) and subject.determiner in (Determiner.MY, Determiner.OUR)
+        if not of_mine or self.chance.happens(0.3):
+            return subject
+        assert isinstance(subject, NounPhrase)
+        return replace(subject, determiner=Determiner.YOUR)
 
     def asking(self, clause: Clause, kind: Role | None) -> Clause:
         """A clause as questions have it: nothing put in front, nothing denied, no time where it is asked for."""

@@ -54,6 +54,7 @@ HARD = tuple(verb for verb in WILLED if "hard" in verb.traits)
 GOING_ON = tuple(verb for verb in of_people("lasting") if "unwilled" not in verb.traits)
 # What one says, knows or hopes of others.
 REPORTED = tuple(verb for verb in of_people() if "trifle" not in verb.traits)
+LIVING = tuple(verb for verb in VERBS if verb.lemma == "wohnen")
 # Why one asks.
 ASTONISHING = tuple(verb for verb in of_people("unwilled") if verb.traits.isdisjoint(("making", "sudden")))
 
