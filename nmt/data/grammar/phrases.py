@@ -158,6 +158,8 @@ class Phrasing:
             or ("unique" in noun.classes and not noun.classes.isdisjoint(("sun", "person")))
         ):
             return Determiner.THE
+        if noun.plural is None and "music" in noun.classes:
+            return Determiner.NONE
         if noun.plural is None:
             return chance.weigh(((1, Determiner.THE), (3, Determiner.NONE)))
         if plural:

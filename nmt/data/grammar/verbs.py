@@ -51,11 +51,11 @@ auf+wachen, wacht, wachte, ist aufgewacht | wake up (woke, woken) | familiar inf
 ein+schlafen, schläft, schlief, ist eingeschlafen | fall asleep (fell, fallen) | familiar infant
     | how schnell | why müde | is trifle unwilled
 fern+sehen, sieht, sah, ferngesehen | watch TV | familiar | how allein | in lounge | is daily lasting together
-ein+kaufen, kauft, kaufte, eingekauft | go shopping (went, gone) | grownup | how allein | in shop
+ein+kaufen, kauft, kaufte, eingekauft | shop (shopped, shopped) | grownup | how allein | in shop
     | is useful daily lasting together
 zurück+kommen, kommt, kam, ist zurückgekommen | come back (came, come) | person
     | is sudden
-spazieren gehen, geht, ging, ist spazieren gegangen | go for a walk (went, gone) | familiar | how allein
+spazieren gehen, geht, ging, ist spazieren gegangen | take a walk (took, taken) | familiar | how allein
     | in walk | is daily lasting together
 Klavier spielen, spielt, spielte, Klavier gespielt | play the piano | familiar | in lounge | is daily lasting
 Fußball spielen, spielt, spielte, Fußball gespielt | play soccer | young | in grass | is daily lasting together
@@ -140,12 +140,11 @@ treffen, trifft, traf, getroffen | meet (met, met) | adult > acc adult | in stop
 kennen, kennt, kannte, gekannt | know (knew, known) | person > acc adult settlement tale | is definite state telling
 lieben, liebt, liebte, geliebt | love | familiar > acc kin pet nature | is definite state
 vermissen, vermisst, vermisste, vermisst | miss | familiar > acc kin friend pet | is definite state
-begrüßen, begrüßt, begrüßte, begrüßt | greet | adult > acc adult | how höflich
-fragen, fragt, fragte, gefragt | ask | person > acc adult | how höflich | is telling
-untersuchen, untersucht, untersuchte, untersucht | examine | healer > acc young kin | how vorsichtig | is lasting
-unterrichten, unterrichtet, unterrichtete, unterrichtet | teach (taught, taught) | teacher > acc pupil
-    | how geduldig | is lasting
-wecken, weckt, weckte, geweckt | wake (woke, woken) | grownup > acc kin | how leise | is hard useful
+begrüßen, begrüßt, begrüßte, begrüßt | greet | adult > acc adult
+fragen, fragt, fragte, gefragt | ask | person > acc adult | is telling
+untersuchen, untersucht, untersuchte, untersucht | examine | healer > acc young kin | is lasting
+unterrichten, unterrichtet, unterrichtete, unterrichtet | teach (taught, taught) | teacher > acc pupil | is lasting
+wecken, weckt, weckte, geweckt | wake (woke, woken) | grownup > acc kin | is hard useful
 an+rufen, ruft, rief, angerufen | call | familiar > acc kin friend | is hard useful daily sudden telling
 ab+holen, holt, holte, abgeholt | pick up | grownup > acc kin friend young | in stop | is useful
 ein+laden, lädt, lud, eingeladen | invite | grownup > acc kin friend neighbor | is telling grand
