@@ -6,11 +6,11 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from nmt.config import AttentionSettings, ModelSettings, RNNSettings, TiedEmbeddings, TransformerSettings
+from nmt.config import AttentionSettings, ModelSettings, RNNSettings, TransformerSettings
 from nmt.data.tokenizer import Tokenizer
-from nmt.models.attention import AttentionSeq2Seq
 from nmt.models.interface import Seq2Seq
-from nmt.models.layers import Embedding, output_layer
+from nmt.models.layers import vocabulary_layers
+from nmt.models.recurrent_attention import AttentionSeq2Seq
 from nmt.models.rnn import RNNSeq2Seq
 from nmt.models.transformer import Transformer
 
@@ -18,16 +18,18 @@ from nmt.models.transformer import Transformer
 def build_model(settings: ModelSettings, tokenizer: Tokenizer) -> Seq2Seq:
     """Make the model that the settings name, for the vocabularies of a tokenizer, with random weights."""
     values = settings.model_dump(exclude={"kind", "tied_embeddings"})
+    width = settings.d_model if isinstance(settings, TransformerSettings) else settings.d_embedding
+    tied = settings.tied_embeddings
+    if tied == "auto":
+        tied = "three_way" if tokenizer.joint else "two_way"
+    layers = vocabulary_layers(tokenizer.source.size, tokenizer.target.size, width, tied)
     match settings:
-        case TransformerSettings(d_model=width):
-            parts = _vocabulary_layers(tokenizer, width, settings.tied_embeddings)
-            return Transformer(*parts, **values)
+        case TransformerSettings():
+            return Transformer(*layers, **values)
         case RNNSettings():
-            parts = _vocabulary_layers(tokenizer, settings.d_embedding, settings.tied_embeddings)
-            return RNNSeq2Seq(*parts, **values)
+            return RNNSeq2Seq(*layers, **values)
         case AttentionSettings():
-            parts = _vocabulary_layers(tokenizer, settings.d_embedding, settings.tied_embeddings)
-            return AttentionSeq2Seq(*parts, **values | values.pop("attention"))
+            return AttentionSeq2Seq(*layers, **values | values.pop("attention"))
 
 
 def parameter_shapes(settings: ModelSettings, tokenizer: Tokenizer) -> dict[str, torch.Size]:
@@ -51,14 +53,3 @@ class _WithoutNormalNumbers(TorchFunctionMode):
         if function in (nn.init.normal_, torch.Tensor.normal_):
             return keywords["tensor"] if "tensor" in keywords else arguments[0]
         return function(*arguments, **keywords)
-
-
-def _vocabulary_layers(
-    tokenizer: Tokenizer, width: int, tied_embeddings: TiedEmbeddings
-) -> tuple[Embedding, Embedding, nn.Linear]:
-    source, target = tokenizer.source, tokenizer.target
-    target_embedding = Embedding(target.size, width)
-    is_shared = tied_embeddings == "three_way" or (tied_embeddings == "auto" and tokenizer.joint)
-    source_embedding = target_embedding if is_shared else Embedding(source.size, width)
-    tied_to = None if tied_embeddings == "none" else target_embedding
-    return source_embedding, target_embedding, output_layer(target.size, width, tied_to)

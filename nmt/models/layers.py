@@ -1,8 +1,39 @@
 """Pieces that several models are built of."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+
+@dataclass(frozen=True)
+class LayerOptions:
+    """What all layers of a Transformer have in common; see conf/model/transformer.yaml."""
+
+    d_model: int
+    d_ff: int
+    num_heads: int
+    num_key_value_heads: int | None = None
+    norm: str = "pre"
+    normalization: str = "layer"
+    positions: str = "sinusoidal"
+    max_relative_distance: int = 16
+    activation: str = "relu"
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation_dropout: float | None = None
+    layer_dropout: float = 0.0
+
+    @property
+    def d_head(self) -> int:
+        """Width of a head."""
+        return self.d_model // self.num_heads
+
+    @property
+    def num_shared_heads(self) -> int:
+        """Heads of keys and values."""
+        return self.num_key_value_heads or self.num_heads
 
 
 class Embedding(nn.Embedding):
@@ -26,15 +57,22 @@ class Embedding(nn.Embedding):
         return vectors
 
 
-def output_layer(vocabulary_size: int, width: int, tied_to: Embedding | None = None) -> nn.Linear:
-    """Make the layer from outputs (…, width) to logits (…, V), with an embedding's weights if one is given."""
-    output = nn.Linear(width, vocabulary_size)
-    if tied_to is None:
+def vocabulary_layers(
+    source_size: int, target_size: int, width: int, tied: str
+) -> tuple[Embedding, Embedding, nn.Linear]:
+    """Make the embeddings of both sides, and the layer from outputs (…, width) to logits (…, V).
+
+    `tied` says which of them share weights: none, two_way (target embedding and output layer) or three_way.
+    """
+    target = Embedding(target_size, width)
+    source = target if tied == "three_way" else Embedding(source_size, width)
+    output = nn.Linear(width, target_size)
+    if tied == "none":
         nn.init.normal_(output.weight, std=width**-0.5)
     else:
-        output.weight = tied_to.weight
+        output.weight = target.weight
     nn.init.zeros_(output.bias)
-    return output
+    return source, target, output
 
 
 def xavier_linear(d_in: int, d_out: int, num_blocks: int = 1, bias: bool = True) -> nn.Linear:

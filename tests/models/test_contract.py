@@ -31,7 +31,7 @@ ATTENTION_OPTIONS = {
     "score": ("additive", "dot", "scaled_dot", "general", "location"),
     "num_heads": (1, 2),
     "span": ("global", "local_m", "local_p"),
-    "choice": ("soft", "straight_through", "score_function"),
+    "choice": ("soft", "straight_through"),
     "coverage": (False, True),
     "join": ("output", "input", "output_only"),
     "cell": CELLS,

@@ -15,8 +15,7 @@ from nmt.models.kernels import ActivationDropout
 from nmt.models.kernels import attention as scaled_attention
 from nmt.models.kernels.attention import attend
 from nmt.models.kernels.packing import Grid, Packing, room_for
-from nmt.models.layer_options import LayerOptions
-from nmt.models.layers import normalisation
+from nmt.models.layers import LayerOptions, normalisation
 from nmt.models.positions import Positions, RelativePositions, rotate, rotate_queries_and_keys
 from nmt.models.transformer import FeedForward, SelfAttention, TransformerEncoder
 from nmt.training.objective import Objective
@@ -175,7 +174,7 @@ def test_layers_are_left_out_in_training_only_and_as_often_as_asked(monkeypatch)
         encoder.read(vectors, lengths)
     assert len(ran) / 2000 == pytest.approx(0.7, abs=0.04)
     encoder = TransformerEncoder(2, options(layer_dropout=0.999), 64).double().train()
-    layout = encoder.options.lay_out(lengths, vectors.device)
+    layout = encoder.lay_out(lengths, vectors.device, 4)
     left = encoder.norm(encoder.enter(layout.pack(vectors), layout.positions, 4))
     assert_close(encoder.read(vectors, lengths), layout.unpack(left, (2, 4)))
 

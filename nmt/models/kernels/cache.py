@@ -7,9 +7,9 @@ from torch import Tensor
 
 from nmt.models.kernels.packing import Layout
 
-# Room grows by a multiple of so many positions, or by an eighth to a quarter of those that there are; the room for the
-# source is a multiple of them, too. Shapes stay the same between two growths: a GPU can record them, and the CPU makes
-# a kernel for each, but pays for positions that are not there.
+# Room grows by so many positions, or by an eighth to a quarter of those that are there; the room for the source is a
+# multiple of them, too. Shapes stay the same between two growths: a GPU can record them, and the CPU makes a kernel for
+# each, but pays for positions that are not there.
 POSITIONS_AT_ONCE = {"cpu": 4, "cuda": 32, "mps": 32}
 
 
@@ -51,9 +51,8 @@ class Cache:
 
     def layer(self, index: int) -> LayerCache:
         """Return what layer `index` reads and writes."""
-        return LayerCache(
-            self.kept[f"own_key_{index}"], self.kept[f"own_value_{index}"], self.position, self.mask
-        )
+        key, value = self.kept[f"own_key_{index}"], self.kept[f"own_value_{index}"]
+        return LayerCache(key, value, self.position, self.mask)
 
 
 def width_for(lengths: Tensor, device: torch.device) -> int:

@@ -73,8 +73,7 @@ class ActivationDropout(Dropout):
     def forward(self, x: Tensor) -> Tensor:
         """Return the activations of x (…) without those that are dropped; x itself may be overwritten."""
         if self.activation == "relu":
-            rectified: Tensor = _Rectify.apply(x, self._draw_kept(x) if self.next_scale != 1 else None)  # type: ignore[no-untyped-call]
-            return rectified
+            return _Rectify.apply(x, self._draw_kept(x) if self.next_scale != 1 else None)  # type: ignore[no-untyped-call]
         if self.activation == "swiglu":
             gate, value = x.chunk(2, -1)
             x = functional.silu(gate) * value

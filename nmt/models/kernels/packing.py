@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmt.data.batching import Batch, send
+from nmt.data.batching import Batch
 
 # The heads of queries, and the keys and values that they ask where these are not among them.
 SelfHeads = tuple[Tensor, Tensor | tuple[Tensor, Tensor] | None]
@@ -84,17 +84,13 @@ class Packing:
         starts = ends - lengths
         columns, order = torch.arange(width, device=device), torch.arange(num_rows, device=device)
         inside = columns < lengths.unsqueeze(1)  # (B', L')
-        self.cells = torch.where(
-            inside, starts.unsqueeze(1) + columns, num_rows - 1
-        )  # (B', L'): row of each cell
+        # The row of each cell, (B', L').
+        self.cells = torch.where(inside, starts.unsqueeze(1) + columns, num_rows - 1)
         sentences = torch.searchsorted(ends, order, right=True).clamp_(max=height - 1)  # (N)
         self.is_token = order < ends[-1]  # (N)
-        self.positions = torch.where(
-            self.is_token, order - starts[sentences], 0
-        )  # (N): place in its sentence
-        self.rows = torch.where(
-            self.is_token, sentences * width + self.positions, height * width - 1
-        )  # (N): cell
+        # The place of each row in its sentence, and its cell, (N) each.
+        self.positions = torch.where(self.is_token, order - starts[sentences], 0)
+        self.rows = torch.where(self.is_token, sentences * width + self.positions, height * width - 1)
         # An empty sentence sees itself: there is no softmax of nothing.
         visible = inside | (lengths == 0).unsqueeze(1)
         hidden = torch.zeros(height, width, device=device).masked_fill_(~visible, -torch.inf)
@@ -156,9 +152,8 @@ class Packing:
         for count in counts:
             heads = torch.arange(count, device=rows.device)
             index.append((self.cells.unsqueeze(1) * sum(counts) + first + heads.view(-1, 1)).flatten())
-            inverse.append(
-                ((first * height + rows // width * count) + heads) * width + rows % width
-            )  # (N, H)
+            # (N, H)
+            inverse.append(((first * height + rows // width * count) + heads) * width + rows % width)
             first += count
         # `cat` copies even one part: for a view, a compiled layer would look at the shape of what it is a view of.
         return torch.cat(index), torch.cat(inverse, 1).flatten()
@@ -189,10 +184,3 @@ class Grid:
 
 
 Layout = Packing | Grid
-
-
-def pack_sentences(
-    lengths: Tensor, device: torch.device, num_heads: int, num_shared_heads: int, longest: int = 0
-) -> Packing:
-    """Lay out sentences of `lengths` (B, on the host) on `device`, at least `longest` positions wide."""
-    return Packing(send(lengths, device), room_for(lengths, longest), num_heads, num_shared_heads)
