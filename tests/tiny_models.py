@@ -5,17 +5,18 @@ from typing import Any
 import torch
 
 from nmt.data.batching import Batch
+from nmt.models.build import MODELS
 from nmt.models.interface import Seq2Seq
 from nmt.models.layers import vocabulary_layers
-from nmt.models.recurrent_attention import AttentionSeq2Seq
-from nmt.models.rnn import RNNSeq2Seq
-from nmt.models.transformer import Transformer
 
 PAD, UNK, BOS, EOS = range(4)
 VOCABULARY_SIZE = 11
 
-# What every constructor of a model is given, unless a test says otherwise.
+# What the constructor of each model is given, unless a test says otherwise.
+RECURRENT = {"cell": "lstm", "d_hidden": 6, "num_layers": 1, "bidirectional": True, "dropout": 0.1}
 TINY_SIZES = {
+    "rnn": {**RECURRENT, "context": "last", "context_use": "both", "context_join": "concatenate"},
+    "attention": RECURRENT,
     "transformer": {
         "num_encoder_layers": 2,
         "num_decoder_layers": 2,
@@ -28,26 +29,24 @@ TINY_SIZES = {
         "positions": "sinusoidal",
         "max_relative_distance": 16,
         "activation": "relu",
+        "dropout": 0.1,
         "attention_dropout": 0.0,
         "activation_dropout": None,
         "layer_dropout": 0.0,
     },
-    "rnn": {"context": "last", "context_use": "both", "context_join": "concatenate"},
-    "attention": {
-        "score": "additive",
-        "d_attention": 6,
-        "location_positions": 128,
-        "num_heads": 1,
-        "join": "output",
-        "span": "global",
-        "window": 10,
-        "choice": "soft",
-        "temperature": 1.0,
-        "coverage": False,
-    },
 }
-TINY_CELLS = {"cell": "lstm", "d_hidden": 6, "num_layers": 1, "bidirectional": True}
-CLASSES = {"transformer": Transformer, "rnn": RNNSeq2Seq, "attention": AttentionSeq2Seq}
+TINY_ATTENTION = {
+    "score": "additive",
+    "d_attention": 6,
+    "location_positions": 128,
+    "num_heads": 1,
+    "join": "output",
+    "span": "global",
+    "window": 10,
+    "choice": "soft",
+    "temperature": 1.0,
+    "coverage": False,
+}
 
 
 def make_model(
@@ -65,8 +64,11 @@ def make_model(
     """
     torch.manual_seed(seed)
     layers = vocabulary_layers(*sizes, width, tied)
-    given = {"d_model": width} if kind == "transformer" else {"d_embedding": width, **TINY_CELLS}
-    model = CLASSES[kind](*layers, **{**given, "dropout": 0.1, **TINY_SIZES[kind], **options})
+    given = {**TINY_SIZES[kind], ("d_model" if kind == "transformer" else "d_embedding"): width, **options}
+    if kind == "attention":
+        attention = {key: given.pop(key, value) for key, value in TINY_ATTENTION.items()}
+        given = {**given, "attention": attention}
+    model = MODELS[kind](layers, **given)
     if not is_random:
         return model.eval()
     # Zeros would hide what a bias does wrong, small values what is confused.

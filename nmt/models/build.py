@@ -1,12 +1,13 @@
 """From settings to a model."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from nmt.config import AttentionSettings, ModelSettings, RNNSettings, TransformerSettings
+from nmt.config import ModelSettings, TransformerSettings
 from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
 from nmt.models.layers import vocabulary_layers
@@ -14,22 +15,21 @@ from nmt.models.recurrent_attention import AttentionSeq2Seq
 from nmt.models.rnn import RNNSeq2Seq
 from nmt.models.transformer import Transformer
 
+MODELS: dict[str, Callable[..., Seq2Seq]] = {
+    "rnn": RNNSeq2Seq,
+    "attention": AttentionSeq2Seq,
+    "transformer": Transformer,
+}
+
 
 def build_model(settings: ModelSettings, tokenizer: Tokenizer) -> Seq2Seq:
     """Make the model that the settings name, for the vocabularies of a tokenizer, with random weights."""
-    values = settings.model_dump(exclude={"kind", "tied_embeddings"})
     width = settings.d_model if isinstance(settings, TransformerSettings) else settings.d_embedding
     tied = settings.tied_embeddings
     if tied == "auto":
         tied = "three_way" if tokenizer.joint else "two_way"
     layers = vocabulary_layers(tokenizer.source.size, tokenizer.target.size, width, tied)
-    match settings:
-        case TransformerSettings():
-            return Transformer(*layers, **values)
-        case RNNSettings():
-            return RNNSeq2Seq(*layers, **values)
-        case AttentionSettings():
-            return AttentionSeq2Seq(*layers, **values | values.pop("attention"))
+    return MODELS[settings.kind](layers, **settings.model_dump(exclude={"kind", "tied_embeddings"}))
 
 
 def parameter_shapes(settings: ModelSettings, tokenizer: Tokenizer) -> dict[str, torch.Size]:

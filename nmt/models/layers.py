@@ -57,12 +57,14 @@ class Embedding(nn.Embedding):
         return vectors
 
 
-def vocabulary_layers(
-    source_size: int, target_size: int, width: int, tied: str
-) -> tuple[Embedding, Embedding, nn.Linear]:
-    """Make the embeddings of both sides, and the layer from outputs (…, width) to logits (…, V).
+# Embeddings of source and target, and the output layer.
+VocabularyLayers = tuple[Embedding, Embedding, nn.Linear]
 
-    `tied` says which of them share weights: none, two_way (target embedding and output layer) or three_way.
+
+def vocabulary_layers(source_size: int, target_size: int, width: int, tied: str) -> VocabularyLayers:
+    """Make what depends on the vocabularies; the output layer is one from outputs (…, width) to logits (…, V).
+
+    `tied` says which of the three share weights: none, two_way (target embedding and output layer) or three_way.
     """
     target = Embedding(target_size, width)
     source = target if tied == "three_way" else Embedding(source_size, width)

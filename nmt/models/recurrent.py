@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from nmt.data.batching import Batch
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq
 from nmt.models.kernels import Dropout
-from nmt.models.layers import Embedding, xavier_linear
+from nmt.models.layers import VocabularyLayers, xavier_linear
 
 LAYERS: dict[str, type[nn.Module]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
 CELLS: dict[str, type[nn.Module]] = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "tanh": nn.RNNCell}
@@ -85,18 +85,19 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def __init__(
         self,
-        source_embedding: Embedding,
-        target_embedding: Embedding,
-        output: nn.Linear,
-        encoder: RecurrentEncoder,
+        layers: VocabularyLayers,
+        cell: str,
+        d_embedding: int,
+        d_hidden: int,
+        num_layers: int,
+        bidirectional: bool,
         dropout: float,
     ) -> None:
         super().__init__()
-        self.source_embedding = source_embedding
-        self.target_embedding = target_embedding
-        self.output = output
+        self.source_embedding, self.target_embedding, self.output = layers
+        self.cell, self.d_embedding, self.d_hidden, self.num_layers = cell, d_embedding, d_hidden, num_layers
         self.dropout = Dropout(dropout)
-        self.encoder = encoder
+        self.encoder = RecurrentEncoder(cell, d_embedding, d_hidden, num_layers, bidirectional, dropout)
 
     def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
         """Decode the positions after `embedded` (N, T, E) and advance the state; outputs are (N, T, D)."""

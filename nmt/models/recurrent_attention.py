@@ -1,19 +1,19 @@
 """Recurrent sequence to sequence with attention (Bahdanau et al. 2015; Luong et al. 2015)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nmt.data.batching import Batch
 from nmt.models.attention_scores import SCORES
 from nmt.models.interface import AttentionMap, Decoded, DecoderState, concatenate_rows, padding_mask
-from nmt.models.layers import Embedding, xavier_linear
+from nmt.models.layers import VocabularyLayers, xavier_linear
 from nmt.models.recurrent import (
     CELLS,
     Bridge,
-    RecurrentEncoder,
     RecurrentSeq2Seq,
     concatenate,
     concatenate_positions,
@@ -31,30 +31,16 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
     and goes from one position to the next, so that `join` must not be output_only then.
     """
 
-    def __init__(
-        self,
-        source_embedding: Embedding,
-        target_embedding: Embedding,
-        output: nn.Linear,
-        cell: str,
-        d_embedding: int,
-        d_hidden: int,
-        num_layers: int,
-        bidirectional: bool,
-        dropout: float,
-        score: str,
-        d_attention: int,
-        join: str,
-        **options: Any,
-    ) -> None:
-        encoder = RecurrentEncoder(cell, d_embedding, d_hidden, num_layers, bidirectional, dropout)
-        super().__init__(source_embedding, target_embedding, output, encoder, dropout)
-        self.join = join
-        self.attention = SCORES[score](d_hidden, encoder.d_output, d_attention, **options)
-        self.bridge = Bridge(cell, encoder.d_output, d_hidden)
-        d_input = d_embedding + {"input": d_attention, "output": d_embedding, "output_only": 0}[join]
-        self.cells = recurrent_layers(CELLS[cell], d_input, d_hidden, d_hidden, num_layers)
-        d_readout = d_hidden + d_attention + (d_embedding if join == "input" else 0)
+    def __init__(self, layers: VocabularyLayers, attention: Mapping[str, Any], **sizes: Any) -> None:
+        super().__init__(layers, **sizes)
+        d_hidden, d_embedding, d_attention = self.d_hidden, self.d_embedding, attention["d_attention"]
+        self.join = attention["join"]
+        options = {key: value for key, value in attention.items() if key not in ("score", "join")}
+        self.attention = SCORES[attention["score"]](d_hidden, self.encoder.d_output, **options)
+        self.bridge = Bridge(self.cell, self.encoder.d_output, d_hidden)
+        d_input = d_embedding + {"input": d_attention, "output": d_embedding, "output_only": 0}[self.join]
+        self.cells = recurrent_layers(CELLS[self.cell], d_input, d_hidden, d_hidden, self.num_layers)
+        d_readout = d_hidden + d_attention + (d_embedding if self.join == "input" else 0)
         self.readout = xavier_linear(d_readout, d_embedding)
 
     def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:

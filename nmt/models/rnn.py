@@ -1,19 +1,14 @@
 """Sequence to sequence through one fixed vector (Sutskever et al. 2014; Cho et al. 2014)."""
 
+from typing import Any
+
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from nmt.data.batching import send
 from nmt.models.interface import Decoded, DecoderState
-from nmt.models.layers import Embedding, xavier_linear
-from nmt.models.recurrent import (
-    LAYERS,
-    Bridge,
-    RecurrentEncoder,
-    RecurrentSeq2Seq,
-    recurrent_layers,
-    run_layer,
-)
+from nmt.models.layers import VocabularyLayers, xavier_linear
+from nmt.models.recurrent import LAYERS, Bridge, RecurrentSeq2Seq, recurrent_layers, run_layer
 
 
 class RNNSeq2Seq(RecurrentSeq2Seq):
@@ -24,35 +19,20 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
     """
 
     def __init__(
-        self,
-        source_embedding: Embedding,
-        target_embedding: Embedding,
-        output: nn.Linear,
-        cell: str,
-        d_embedding: int,
-        d_hidden: int,
-        num_layers: int,
-        bidirectional: bool,
-        dropout: float,
-        context: str,
-        context_use: str,
-        context_join: str,
+        self, layers: VocabularyLayers, context: str, context_use: str, context_join: str, **sizes: Any
     ) -> None:
-        encoder = RecurrentEncoder(cell, d_embedding, d_hidden, num_layers, bidirectional, dropout)
-        super().__init__(source_embedding, target_embedding, output, encoder, dropout)
+        super().__init__(layers, **sizes)
+        d_context, d_input = self.encoder.d_output, self.d_embedding
         self.is_mean, self.is_added = context == "mean", context_join == "add"
-        self.bridge = Bridge(cell, encoder.d_output, d_hidden) if context_use != "every_step" else None
+        self.bridge = Bridge(self.cell, d_context, self.d_hidden) if context_use != "every_step" else None
         self.context = None
-        d_input = d_embedding
         if context_use != "initial":
-            self.context = xavier_linear(encoder.d_output, d_embedding if self.is_added else d_hidden)
-            d_input += 0 if self.is_added else d_hidden
-        self.decoder = recurrent_layers(
-            LAYERS[cell], d_input, d_hidden, d_hidden, num_layers, batch_first=True
-        )
-        self.readout = xavier_linear(d_hidden, d_embedding)
-        self.state_shape = (num_layers, d_hidden)
-        self.state_names = ("hidden", "cell") if cell == "lstm" else ("hidden",)
+            self.context = xavier_linear(d_context, self.d_embedding if self.is_added else self.d_hidden)
+            d_input += 0 if self.is_added else self.d_hidden
+        sizes_of_layers = (d_input, self.d_hidden, self.d_hidden, self.num_layers)
+        self.decoder = recurrent_layers(LAYERS[self.cell], *sizes_of_layers, batch_first=True)
+        self.readout = xavier_linear(self.d_hidden, self.d_embedding)
+        self.state_names = ("hidden", "cell") if self.cell == "lstm" else ("hidden",)
 
     def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
         """Encode `source` (B, S) into one vector for each sentence."""
@@ -64,7 +44,8 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
         if self.bridge is not None:
             state = self.bridge(hidden, cell)
         else:
-            state = {name: hidden.new_zeros(len(source), *self.state_shape) for name in self.state_names}
+            shape = (len(source), self.num_layers, self.d_hidden)
+            state = {name: hidden.new_zeros(shape) for name in self.state_names}
         if self.context is not None:
             state["context"] = torch.tanh(self.context(hidden[:, -1]))  # (B, d_embedding or d_hidden)
         return DecoderState([], state)

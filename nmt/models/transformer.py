@@ -17,18 +17,19 @@ from nmt.models.kernels import (
     Cache,
     Dropout,
     Grid,
-    LayerCache,
     Layout,
     Memory,
     Packing,
     attend,
     observing,
+    positions_mask,
     room_for,
     rooms_of,
     scaled_linear,
     width_for,
+    with_room,
 )
-from nmt.models.layers import Embedding, LayerOptions, normalisation, to_autocast_dtype, xavier_linear
+from nmt.models.layers import LayerOptions, VocabularyLayers, normalisation, to_autocast_dtype, xavier_linear
 from nmt.models.positions import Positions, RelativePositions, rotate_queries_and_keys
 
 
@@ -54,13 +55,7 @@ class SelfAttention(nn.Module):
         self.dropout = options.attention_dropout
 
     def forward(
-        self,
-        x: Tensor,
-        layout: Layout,
-        rotation: Tensor | None,
-        mask: Tensor | None = None,
-        causal: bool = False,
-        cache: LayerCache | None = None,
+        self, x: Tensor, layout: Layout, rotation: Tensor | None, causal: bool, cache: Cache | None = None
     ) -> Tensor:
         """Return (N, D) for rows x (N, D); with a cache each is the next position of a hypothesis."""
         # Queries, keys and values side by side: (N, H·d + 2·H of the groups·d).
@@ -69,11 +64,15 @@ class SelfAttention(nn.Module):
         )
         if rotation is not None:
             rows = rotate_queries_and_keys(rows, rotation, self.num_heads, self.num_shared_heads)
-        if cache is None:
-            heads, memory = layout.self_heads(rows, self.num_heads, self.num_shared_heads)
-        else:
+        memory: Tensor | tuple[Tensor, Tensor] | None
+        if cache is not None:
             heads, memory = cache.append(rows, layout, self.num_heads)
-            mask = cache.mask
+            mask: Tensor | None = cache.mask
+        else:
+            heads, memory = cast(Packing, layout).self_heads(rows, self.num_heads, self.num_shared_heads)
+            mask = (
+                None if causal else cast(Packing, layout).mask
+            )  # no token sees the empty cells, which come after it
         relative = None
         if self.relative is not None:
             num_keys = (heads if memory is None else memory[0]).shape[-2]
@@ -153,8 +152,7 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, layout: Packing, rotation: Tensor | None, causal: bool = False) -> Tensor:
         """Return (N, D) for rows x (N, D)."""
-        mask = None if causal else layout.mask  # no token sees the empty cells, which come after it
-        x = self.residuals[0](x, lambda h: self.self_attention(h, layout, rotation, mask, causal))
+        x = self.residuals[0](x, lambda h: self.self_attention(h, layout, rotation, causal))
         return self.residuals[1](x, self.feed_forward)
 
 
@@ -174,16 +172,14 @@ class DecoderLayer(nn.Module):
         layouts: tuple[Layout, Layout],
         rotation: Tensor | None,
         memories: Sequence[Memory],
-        cache: LayerCache | None = None,
+        cache: Cache | None = None,
     ) -> Tensor:
         """Return (N, D) for rows x (N, D), laid out in one way as sequences, in another by sentences of the memories.
 
         The two ways differ where a sentence has several hypotheses.
         """
         own, shared = layouts
-        x = self.residuals[0](
-            x, lambda h: self.self_attention(h, own, rotation, causal=cache is None, cache=cache)
-        )
+        x = self.residuals[0](x, lambda h: self.self_attention(h, own, rotation, cache is None, cache))
         x = self.residuals[1](x, lambda h: self.cross_attention(h, shared, memories))
         return self.residuals[2](x, self.feed_forward)
 
@@ -200,10 +196,9 @@ class Stack(nn.Module):
         self.positions = Positions(options.positions, options.d_model, options.d_head, max_positions)
         self.dropout = Dropout(options.dropout)
         self.layers = nn.ModuleList(layers)
-        # With norm=pre the last sum has not been normalised.
-        self.norm = (
-            normalisation(options.normalization, options.d_model) if options.norm == "pre" else nn.Identity()
-        )
+        self.norm: nn.Module = nn.Identity()
+        if options.norm == "pre":  # the last sum has not been normalised
+            self.norm = normalisation(options.normalization, options.d_model)
 
     def lay_out(self, lengths: Tensor, device: torch.device, longest: int) -> Packing:
         """Lay out sentences of `lengths` (B, on the host) on `device`, at least `longest` positions wide."""
@@ -249,23 +244,19 @@ class Transformer(Seq2Seq):
 
     def __init__(
         self,
-        source_embedding: Embedding,
-        target_embedding: Embedding,
-        output: nn.Linear,
+        layers: VocabularyLayers,
         num_encoder_layers: int,
         num_decoder_layers: int,
         max_positions: int,
         **options: Any,
     ) -> None:
         super().__init__()
-        self.source_embedding = source_embedding
-        self.target_embedding = target_embedding
-        self.output = output
+        self.source_embedding, self.target_embedding, self.output = layers
         self.max_positions = max_positions
         self.options = LayerOptions(**options)
         self.encoder = TransformerEncoder(num_encoder_layers, self.options, max_positions)
-        layers = (DecoderLayer(self.options) for _ in range(num_decoder_layers))
-        self.decoder = Stack(layers, self.options, max_positions)
+        decoder_layers = (DecoderLayer(self.options) for _ in range(num_decoder_layers))
+        self.decoder = Stack(decoder_layers, self.options, max_positions)
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once.
@@ -302,19 +293,22 @@ class Transformer(Seq2Seq):
             group |= {f"key_{i}": key, f"value_{i}": value}
         # A copy of the mask for each head, since each step needs it so.
         group["mask"] = layout.mask[:height, :, :, :width].to(key.dtype).repeat(1, key.shape[1], 1, 1)
-        return DecoderState([group], Cache.empty(len(self.decoder.layers), key))
+        names = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in ("key", "value")]
+        nothing = key.new_empty(height, key.shape[1], 0, key.shape[3])
+        return DecoderState([group], dict.fromkeys(names, nothing))
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
-        cache = Cache(state.hypotheses, state.length)
-        state.hypotheses = cache.kept
+        kept = {name: with_room(tensor, state.length) for name, tensor in state.hypotheses.items()}
+        state.hypotheses, mask = kept, positions_mask(kept["own_key_0"], state.length)
         position = torch.full((1,), state.length, device=tokens.device)
         x = self.decoder.enter(self.target_embedding(tokens), position, state.length + 1)
         rotation = self.decoder.positions.rotation(position)
         layouts = Grid(len(tokens)), Grid(state.num_sentences)
         for i, layer in enumerate(self.decoder.layers):
             memories = [((group[f"key_{i}"], group[f"value_{i}"]), group["mask"]) for group in state.groups]
-            x = layer(x, layouts, rotation, memories, cache.layer(i))
+            cache = Cache(kept[f"own_key_{i}"], kept[f"own_value_{i}"], state.length, mask)
+            x = layer(x, layouts, rotation, memories, cache)
         state.length += 1
         return Decoded(self.decoder.norm(x))
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from tiny_models import TINY_SIZES
+from tiny_models import TINY_ATTENTION
 from torch.testing import assert_close
 
 from nmt.config import AttentionScoreSettings
@@ -13,11 +13,7 @@ from nmt.errors import SettingsError
 from nmt.models.attention_scores import SCORES, choose
 
 D_QUERY, D_MEMORY, D_ATTENTION = 4, 3, 6
-PLAIN = {
-    name: value
-    for name, value in TINY_SIZES["attention"].items()
-    if name not in ("score", "d_attention", "join")
-}
+PLAIN = {key: value for key, value in TINY_ATTENTION.items() if key not in ("score", "join", "d_attention")}
 
 
 def ask(attention, query, memory, mask, places=None):

@@ -5,7 +5,7 @@ What a machine wants of a whole model is in `prepare` (and `int8`), which no mod
 """
 
 from nmt.models.kernels.attention import Memory, attend, observing
-from nmt.models.kernels.cache import Cache, LayerCache, width_for
+from nmt.models.kernels.cache import Cache, positions_mask, width_for, with_room
 from nmt.models.kernels.dropout import ActivationDropout, Dropout, scaled_linear
 from nmt.models.kernels.packing import Grid, Layout, Packing, room_for, rooms_of
 
@@ -14,14 +14,15 @@ __all__ = [
     "Cache",
     "Dropout",
     "Grid",
-    "LayerCache",
     "Layout",
     "Memory",
     "Packing",
     "attend",
     "observing",
+    "positions_mask",
     "room_for",
     "rooms_of",
     "scaled_linear",
     "width_for",
+    "with_room",
 ]

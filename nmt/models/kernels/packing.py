@@ -8,8 +8,6 @@ from torch.nn import functional
 
 from nmt.data.batching import Batch
 
-# The heads of queries, and the keys and values that they ask where these are not among them.
-SelfHeads = tuple[Tensor, Tensor | tuple[Tensor, Tensor] | None]
 # Room for the longest sentence is a multiple of it: half a vector register of bfloat16.
 LANES = 16
 
@@ -117,7 +115,7 @@ class Packing:
         heads = self._gather_heads(rows, num_parts * (num_heads,))
         return heads.view(num_parts, height, num_heads, width, heads.shape[1])
 
-    def self_heads(self, rows: Tensor, num_heads: int, num_shared: int) -> SelfHeads:
+    def self_heads(self, rows: Tensor, num_heads: int, num_shared: int) -> tuple[Tensor, Tensor | None]:
         """Return queries, keys and values (3, B', H, L', d) of rows (N, H·d + 2·H of the groups·d), and None.
 
         Where groups of heads share keys and values: queries (1, B', H, L', d), and keys and values (2, …) apart.
@@ -173,14 +171,6 @@ class Grid:
     def from_heads(self, heads: Tensor) -> Tensor:
         """Return rows (B·L, H·d) of rectangles (B, H, L, d)."""
         return heads.transpose(1, 2).reshape(-1, heads.shape[1] * heads.shape[-1])
-
-    def self_heads(self, rows: Tensor, num_heads: int, num_shared: int) -> SelfHeads:
-        """Return queries, keys and values of rows (B·L, H·d + 2·H of the groups·d), as `Packing.self_heads` does."""
-        if num_shared == num_heads:
-            return self.to_heads(rows, 3, num_heads), None
-        d_head = rows.shape[1] // (num_heads + 2 * num_shared)
-        query, memory = rows.split([num_heads * d_head, 2 * num_shared * d_head], 1)
-        return self.to_heads(query, 1, num_heads), self.to_heads(memory, 2, num_shared)
 
 
 Layout = Packing | Grid
