@@ -57,9 +57,8 @@ def choose(logits: Tensor, temperature: float | None) -> Tensor:
     """
     if temperature is None:
         return _one_hot(logits)
-    wide = torch.promote_types(
-        logits.dtype, torch.float32
-    )  # fewer bits have too few of the rare large values
+    # Fewer bits than 32 have too few numbers near zero for the rare large noise.
+    wide = torch.promote_types(logits.dtype, torch.float32)
     exponential = torch.empty_like(logits, dtype=wide, requires_grad=False).exponential_()
     noisy = logits - exponential.clamp_min_(torch.finfo(wide).tiny).log_()  # zero would make infinite noise
     soft = (noisy / temperature).softmax(-1, dtype=noisy.dtype)
@@ -93,7 +92,7 @@ class Coverage(nn.Module):
 
 
 class Attention(nn.Module):
-    """What all attention of recurrent models has in common; subclasses say what the score is.
+    """The way from queries to contexts; subclasses say what the score is.
 
     Queries, keys and values of width d_attention are split over `num_heads`, which attend independently
     (Vaswani et al. 2017, section 3.2.2). `span` global sees the whole sentence, local_m and local_p a window of it.
@@ -197,11 +196,13 @@ class AdditiveAttention(Attention):
 class DotAttention(Attention):
     """score = q' · k_s, of projections q' = W q and k_s = U h_s (Luong et al. 2015)."""
 
+    is_scaled = False
+
     def __init__(self, d_query: int, d_memory: int, d_attention: int, **options: Any) -> None:
         super().__init__(d_query, d_memory, d_attention, **options)
         self.query = xavier_linear(d_query, d_attention, bias=False)
         self.key = xavier_linear(d_memory, d_attention, bias=False)
-        self.scale = 1.0
+        self.scale = self.d_head**-0.5 if self.is_scaled else 1.0
 
     def project_memory(self, memory: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """Add keys (B, H, S, d_head)."""
@@ -225,9 +226,7 @@ class DotAttention(Attention):
 class ScaledDotAttention(DotAttention):
     """score = q' · k_s / √d_head (Vaswani et al. 2017)."""
 
-    def __init__(self, d_query: int, d_memory: int, d_attention: int, **options: Any) -> None:
-        super().__init__(d_query, d_memory, d_attention, **options)
-        self.scale = self.d_head**-0.5
+    is_scaled = True
 
 
 class GeneralAttention(DotAttention):

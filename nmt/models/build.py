@@ -42,13 +42,7 @@ def parameter_shapes(settings: ModelSettings, tokenizer: Tokenizer) -> dict[str,
 class _WithoutNormalNumbers(TorchFunctionMode):
     """Draw no normal numbers: where there is no memory for them, PyTorch takes a second to find out how."""
 
-    def __torch_function__(
-        self,
-        function: Any,
-        types: Any,
-        arguments: tuple[Any, ...] = (),
-        keywords: dict[str, Any] | None = None,
-    ) -> Any:
+    def __torch_function__(self, function: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
         keywords = keywords or {}
         if function in (nn.init.normal_, torch.Tensor.normal_):
             return keywords["tensor"] if "tensor" in keywords else arguments[0]

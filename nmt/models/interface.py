@@ -1,4 +1,4 @@
-"""What training and search know of a model.
+"""The interface of models: all that training and search know of them.
 
 Letters of shapes, here and everywhere: B sentences, K hypotheses per sentence, N = B·K rows (those of one
 sentence adjacent), S source length, T target length, D width of what the output layer reads, H heads,
@@ -17,7 +17,7 @@ from nmt.models.kernels import Packing, rooms_of
 
 @dataclass(frozen=True)
 class Decoded:
-    """What the decoder made of some target positions."""
+    """The decoder's results for some target positions."""
 
     outputs: Tensor  # (B, T, D), or (N, D) for one position
     # Where a model has them: weights of the source positions, (B, T, S), or (N, S) for one position.
@@ -35,7 +35,7 @@ class Decoded:
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """Who looked at whom in one layer, for every sentence of a batch."""
+    """Attention weights of one layer, for every sentence of a batch."""
 
     kind: str  # encoder: source to source; decoder: target to target; cross: target to source
     layer: int  # from 1

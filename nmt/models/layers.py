@@ -9,7 +9,10 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class LayerOptions:
-    """What all layers of a Transformer have in common; see conf/model/transformer.yaml."""
+    """Options that all layers of a Transformer share; see conf/model/transformer.yaml.
+
+    The defaults serve encoders under other heads; a model is given them all.
+    """
 
     d_model: int
     d_ff: int

@@ -1,4 +1,4 @@
-"""What the two recurrent models share: the encoder, the bridge to the decoder, and the way of decoding."""
+"""Parts that the two recurrent models share: the encoder, the bridge to the decoder, and the way of decoding."""
 
 from collections.abc import Callable
 from contextlib import nullcontext

@@ -70,9 +70,8 @@ class SelfAttention(nn.Module):
             mask: Tensor | None = cache.mask
         else:
             heads, memory = cast(Packing, layout).self_heads(rows, self.num_heads, self.num_shared_heads)
-            mask = (
-                None if causal else cast(Packing, layout).mask
-            )  # no token sees the empty cells, which come after it
+            # No token sees the empty cells where `causal` hides all that comes after it.
+            mask = None if causal else cast(Packing, layout).mask
         relative = None
         if self.relative is not None:
             num_keys = (heads if memory is None else memory[0]).shape[-2]

@@ -14,7 +14,7 @@ from nmt.training.cross_entropy import positions_at_once
 
 
 class Agreement(NamedTuple):
-    """How the two passes, of log-probabilities p and q, make one loss for each token.
+    """Weights by which two passes, of log-probabilities p and q, make one loss for each token.
 
     own_p · CE(p) + own_q · CE(q) + forth · KL(p ‖ q) + back · KL(q ‖ p). Both passes learn from both divergences.
     """

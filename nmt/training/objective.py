@@ -1,4 +1,4 @@
-"""What training minimises: the one module that is run forward and backward."""
+"""The objective that training minimises: the one module that is run forward and backward."""
 
 from typing import NamedTuple
 

@@ -51,9 +51,8 @@ class TrainingStep:
         self.settings, self.tokenizer, self.pairs = settings, tokenizer, pairs
         self.device, self.dtype = device, dtype
         self.model = model.to(device)
-        self.objective = Objective(
-            self.model, settings.training.label_smoothing, agreement(settings.consistency)
-        )
+        smoothing, passes = settings.training.label_smoothing, agreement(settings.consistency)
+        self.objective = Objective(self.model, smoothing, passes)
         self.optimizer = build_optimizer(settings.optimizer, self.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
         self.replay: Replay | None = None
@@ -69,31 +68,23 @@ class TrainingStep:
         An update whose loss or gradient is not finite is not applied; the device decides that, too. Where memory runs
         out, the update begins again with micro-batches of half the size.
         """
-        limits = self.settings.training
-        rate = learning_rate(
-            self.settings.schedule, number, self.settings.optimizer.learning_rate, limits.max_updates
-        )
+        settings, limits = self.settings, self.settings.training
+        rate = learning_rate(settings.schedule, number, settings.optimizer.learning_rate, limits.max_updates)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.teacher_forcing_ratio.fill_(
-            teacher_forcing_ratio(self.settings.teacher_forcing, number, limits.teacher_forcing_ratio)
-        )
-        ran_out_of_memory = False
+        ratio = teacher_forcing_ratio(settings.teacher_forcing, number, limits.teacher_forcing_ratio)
+        self.teacher_forcing_ratio.fill_(ratio)
+        parts = micro_batches
         while True:
             try:
-                total, nll, num_tokens, seconds_collating = self._accumulate(number, micro_batches)
+                total, nll, num_tokens, seconds_collating = self._accumulate(number, parts)
                 break
             except RuntimeError as error:
-                if not is_out_of_memory(error) or all(len(rows) == 1 for rows in micro_batches):
+                if not is_out_of_memory(error) or all(len(rows) == 1 for rows in parts):
                     raise
             self.forget_gradients()
-            ran_out_of_memory = True
-            micro_batches = [half for rows in micro_batches for half in np.array_split(rows, 2) if len(half)]
-            logger.warning(
-                "update %d ran out of memory and begins again in %d parts",
-                number,
-                len(micro_batches),
-            )
+            parts = [half for rows in parts for half in np.array_split(rows, 2) if len(half)]
+            logger.warning("update %d ran out of memory and begins again in %d parts", number, len(parts))
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limits.max_gradient_norm)
         if not self.scaler.is_enabled():  # else it looks at the gradients itself
@@ -103,12 +94,14 @@ class TrainingStep:
         self.optimizer.zero_grad(set_to_none=self.replay is None)
         if self.moving_average is not None:
             self.moving_average.update(number, norm.isfinite())
-        return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating, ran_out_of_memory)
+        return UpdateFigures(
+            total, nll, norm, num_tokens, rate, seconds_collating, parts is not micro_batches
+        )
 
     def fits(self, rows: Int64Array) -> bool:
         """Tell whether there is memory to learn from these pairs at once; nothing is learned."""
         try:
-            # In place of the optimizer's moments, which come with the first update.
+            # They stand for the optimizer's moments, which come with the first update.
             parameters = [] if self.optimizer.state else self.model.parameters()
             moments = [(torch.empty_like(p), torch.empty_like(p)) for p in parameters]
             self._accumulate(0, [rows])
@@ -160,12 +153,8 @@ class TrainingStep:
         with torch.no_grad():
             for name, parameter in self.model.named_parameters():
                 parameter.copy_(state.get(f"{name}/{WEIGHT}", weights[name]))
-                moments = {
-                    key: state[f"{name}/{key}"].to(parameter.device)
-                    for key in MOMENTS
-                    if f"{name}/{key}" in state
-                }
-                if moments:
+                if f"{name}/step" in state:  # a parameter has all moments or, being frozen, none
+                    moments = {key: state[f"{name}/{key}"].to(parameter.device) for key in MOMENTS}
                     self.optimizer.state[parameter] = moments
             if self.moving_average is not None:
                 self.moving_average.load(weights)

@@ -1,5 +1,6 @@
 """Ways of training together: every pair of them trains, and goes on after a stop as if there had been none."""
 
+import functools
 import math
 
 import pytest
@@ -46,6 +47,13 @@ WAYS = {
 SAMPLES_SOON = "teacher_forcing.num_updates=4"
 
 
+@functools.cache
+def text_and_tokenizer(data, tokenizer):
+    """Read a corpus and train a tokenizer once: no way of training changes them."""
+    corpus = load_corpus(data)
+    return corpus, obtain_tokenizer(tokenizer, corpus.train)
+
+
 def make_trainer(ways, folder):
     overrides = [*MODELS[ways["model"]], *(f"{key}={value}" for key, value in ways.items() if key != "model")]
     small = [
@@ -54,8 +62,7 @@ def make_trainer(ways, folder):
         *([] if ways["teacher_forcing"] == "constant" else [SAMPLES_SOON]),
     ]  # fmt: skip
     settings = check(TrainSettings, compose("train", [*small, *overrides], None).values)
-    corpus = load_corpus(settings.data)
-    tokenizer = obtain_tokenizer(settings.tokenizer, corpus.train)
+    corpus, tokenizer = text_and_tokenizer(settings.data, settings.tokenizer)
     dataset, device = load_dataset(corpus.train, tokenizer), torch.device("cpu")
     selected, _ = select_pairs(dataset, 20)
     torch.manual_seed(0)

@@ -1,7 +1,7 @@
-"""What makes models fast, behind names that say what is computed.
+"""Fast parts of models, behind names that say what is computed.
 
 A model uses these names alone; each has its plain definition in its docstring or in the test that it is held against.
-What a machine wants of a whole model is in `prepare` (and `int8`), which no model knows of.
+`prepare` and `int8` fit a whole model to a machine; no model knows of them.
 """
 
 from nmt.models.kernels.attention import Memory, attend, observing

@@ -16,7 +16,7 @@ LARGEST_PLAIN_SCORES = 128 * 128
 LARGEST_SUMMED = 1 << 16
 
 KeysValues = Tensor | tuple[Tensor, Tensor]  # (2, B, H, S, d), or two of (B, H, S, d)
-# What the distance of a key from a query adds to key and to value, (T, S, d) each.
+# Vectors that the distance of a key from a query adds to key and to value, (T, S, d) each.
 Distances = tuple[Tensor, Tensor]
 # The keys and values of a group of sentences, and the mask of their positions.
 Memory = tuple[KeysValues, Tensor]
@@ -142,9 +142,8 @@ class _PlainAttention(torch.autograd.Function):
         query, key, value = (part.flatten(0, 1) for part in _parts(heads, memory))
         grad_heads = heads.new_empty(heads.shape)  # contiguous, so that its parts are views
         grad_memory = None if memory is None else memory.new_empty(memory.shape)
-        grad_query, grad_key, grad_value = (
-            part.flatten(0, 1) for part in _parts(grad_heads, grad_memory)
-        )  # views
+        grad_parts = (part.flatten(0, 1) for part in _parts(grad_heads, grad_memory))
+        grad_query, grad_key, grad_value = grad_parts  # views
         gradient = gradients[0].flatten(0, 1)
         torch.bmm(weights.transpose(1, 2), gradient, out=grad_value)
         grad_weights = gradient @ value.transpose(1, 2)

@@ -15,7 +15,7 @@ POSITIONS_AT_ONCE = {"cpu": 4, "cuda": 32, "mps": 32}
 
 @dataclass(frozen=True)
 class Cache:
-    """What one layer keeps of each hypothesis, with room for P positions, and where the next one is written."""
+    """Keys and values that one layer keeps of each hypothesis, with room for P positions, and the next one's place."""
 
     key: Tensor  # (N, H, P, d)
     value: Tensor  # (N, H, P, d)

@@ -67,7 +67,7 @@ class ActivationDropout(Dropout):
 
     @property
     def next_scale(self) -> float:
-        """What the weights that meet the result are to be multiplied with."""
+        """The factor that weights which meet the result are to be multiplied with."""
         return self.scale if self.training else 1.0
 
     def forward(self, x: Tensor) -> Tensor:

@@ -50,7 +50,7 @@ class QuantizedNorm(nn.Module):
 
 
 class QuantizedLinear(nn.Module):
-    """What `nn.Linear` computes, by oneDNN from bytes that stand for (b - zero) · step.
+    """A linear layer by oneDNN, from bytes b that stand for (b - zero) · step.
 
     Each output has a scale for its weights. With `dtype` of bytes, outputs are rectified, and those above 1 are 1.
     """
@@ -133,10 +133,9 @@ def _quantize_readers(owner: Any, readers: Sequence[tuple[Any, str]]) -> None:
     for module, name in readers:
         linear = getattr(module, name)
         weight, bias = _fold(linear, owner.norm)
+        # With relative positions, what distances add to values would have to be counted in steps, too.
         if name.endswith("value") and getattr(module, "relative", None) is None:
-            _quantize_output(
-                module, weight, bias
-            )  # else what distances add would have to be counted in steps, too
+            _quantize_output(module, weight, bias)
         setattr(module, name, QuantizedLinear(weight, bias, STEP, ZERO, linear.weight.dtype))
     owner.norm = QuantizedNorm(owner.norm)
 

@@ -13,7 +13,7 @@ LANES = 16
 
 
 class Room(NamedTuple):
-    """How much room the sentences of one side are given: a few sizes for all batches.
+    """The room that the sentences of one side are given: a few sizes for all batches.
 
     Each size that a process meets costs a kernel that is compiled for it (oneDNN on the CPU, torch.compile), a graph
     (CUDA), and memory of its own.

@@ -1,4 +1,4 @@
-"""What a machine wants of a whole model: weights laid out for translating, layers to compile, steps to record."""
+"""A whole model fitted to a machine: weights laid out for translating, layers to compile, steps to record."""
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from nmt.models.transformer import Transformer
 
 
 class PreparedLinear(nn.Module):
-    """What `nn.Linear` computes, by oneDNN on weights in oneDNN's own layout; it cannot be trained or saved.
+    """A linear layer by oneDNN, on weights in oneDNN's own layout; it cannot be trained or saved.
 
     In float32 that is up to twice as fast as the library that PyTorch calls otherwise, where the processor is not
     Intel's; in bfloat16 the layout saves a copy of the weights at each call.
