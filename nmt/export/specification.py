@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import RunError, UserError
 from nmt.models.interface import Seq2Seq
-from nmt.models.layer_options import LayerOptions
+from nmt.models.layers import LayerOptions
 from nmt.models.positions import sinusoids
 from nmt.models.transformer import (
     CrossAttention,
