@@ -23,7 +23,7 @@ MAX_LINE_BYTES = 1 << 24
 # Seconds in which nothing comes from a sender that waits for an answer: more than a program needs between two lines,
 # less than a person notices.
 PATIENCE = 0.05
-# What is read ahead, and held, at most: lines, and bytes or characters of them.
+# At most so much is read ahead and held: lines, and bytes or characters of them.
 LINES_AT_ONCE = 4096
 SIZE_AT_ONCE = 1 << 20
 

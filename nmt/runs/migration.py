@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 FORMAT = 5
-# What came with formats 2 to 5, at the values that do what formats before did.
+# Keys that came with formats 2 to 5, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
