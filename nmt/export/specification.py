@@ -87,7 +87,7 @@ def _options(specs: Any, options: LayerOptions) -> dict[str, Any]:
         "activation": specs.Activation[ACTIVATIONS[options.activation]],
         "ffn_glu": options.activation == "swiglu",
         "relative_position": options.positions == "relative",
-        # Of each head all dimensions turn, the first half against the second.
+        # All dimensions of a head turn, the first half against the second.
         "rotary_dim": 0 if options.positions == "rotary" else None,
         "rotary_interleave": False,
     }

@@ -8,7 +8,7 @@ from typing import Any
 from nmt.errors import RunError
 
 FORMAT = 5
-# What came with formats 2 to 5, at the values that do what formats before did.
+# Keys that came with formats 2 to 5, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
