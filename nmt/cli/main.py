@@ -110,13 +110,13 @@ def _run(command: Command, arguments: list[str]) -> None:
         for option, is_given in (("--cfg", options.wants_config), ("--plan", options.wants_plan)):
             if is_given:
                 raise UserError(f"{option}: a single run is needed; got -m")
-        command.function("-m")(options.overrides, options.config_directory, _log_to_stderr)
+        command.function("-m")(options.overrides, options.config_directory)
         return
     composed = compose(command.name, options.overrides, options.config_directory)
     if options.wants_config:
         print(composed.to_yaml(), end="")
         return
-    _log_to_stderr()
+    log_to_stderr()
     settings = composed.settings()
     # Imports torch: seconds that a mistyped key should not cost.
     command.function("--plan" if options.wants_plan else None)(settings)
@@ -144,7 +144,8 @@ def _help_topic(arguments: list[str]) -> str | None:
     return None
 
 
-def _log_to_stderr() -> None:
+def log_to_stderr() -> None:
+    """Have what the package logs go to standard error, each message as it is."""
     logger = logging.getLogger("nmt")
     if not logger.handlers:
         handler = logging.StreamHandler()

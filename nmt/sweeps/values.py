@@ -1,9 +1,24 @@
 """The values that a key of a sweep takes: a list, a range, or an interval that Optuna chooses from."""
 
-from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep
+from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 
 from nmt.errors import SettingsError
 from nmt.sweeps.search import Span
+
+
+def values_of(override: Override) -> list[str]:
+    """Return the values of a list or range, as they would be typed. Raises SettingsError where there are none."""
+    if not override.is_discrete_sweep():
+        raise _needed(override, "a list of values", "with sweep=grid", "; sweep=optuna searches intervals")
+    try:
+        found = list(override.sweep_string_iterator())
+    except ValueError:  # a range whose step is 0
+        found = []
+    if not found:
+        raise SettingsError(
+            [f"{override.key_or_group}: a choice is needed; got none by {override.input_line}"]
+        )
+    return found
 
 
 def span_of(override: Override) -> Span | list[str]:
@@ -13,37 +28,21 @@ def span_of(override: Override) -> Span | list[str]:
         assert value.start is not None
         assert value.end is not None
         if value.start >= value.end:
-            raise SettingsError(
-                [f"{override.key_or_group}: an interval that rises is needed; got {override.input_line}"]
-            )
+            raise _needed(override, "an interval that rises")
         if "log" in value.tags and value.start <= 0:
-            raise SettingsError(
-                [f"{override.key_or_group}: an interval above 0 is needed for log; got {override.input_line}"]
-            )
+            raise _needed(override, "an interval above 0", "for log")
         is_integer = isinstance(value.start, int) and isinstance(value.end, int)
         return Span(value.start, value.end, None, is_integer, "log" in value.tags)
-    require_values(override)
-    if isinstance(value, RangeSweep):
-        numbers = list(value.range())
-        if len(numbers) < 2:
-            raise SettingsError(
-                [f"{override.key_or_group}: a range of several values is needed; got {override.input_line}"]
-            )
-        is_integer = all(isinstance(number, int) for number in numbers)
-        return Span(min(numbers), max(numbers), abs(value.step), is_integer)
-    assert isinstance(value, ChoiceSweep) or override.is_discrete_sweep()
-    return list(override.sweep_string_iterator())
+    typed = values_of(override)
+    if not isinstance(value, RangeSweep):
+        return typed
+    if len(typed) < 2:
+        raise _needed(override, "a range of several values")
+    numbers = list(value.range())
+    is_integer = all(isinstance(number, int) for number in numbers)
+    return Span(min(numbers), max(numbers), abs(value.step), is_integer)
 
 
-def require_values(override: Override) -> None:
-    """Raise SettingsError for several values of which there are none."""
-    if not override.is_discrete_sweep():
-        return
-    try:
-        is_empty = not any(True for _ in override.sweep_string_iterator())
-    except ValueError:  # a range whose step is 0
-        is_empty = True
-    if is_empty:
-        raise SettingsError(
-            [f"{override.key_or_group}: a choice is needed; got none by {override.input_line}"]
-        )
+def _needed(override: Override, wanted: str, where: str = "", remedy: str = "") -> SettingsError:
+    needed = f"{wanted} is needed {where}".rstrip()
+    return SettingsError([f"{override.key_or_group}: {needed}; got {override.input_line}{remedy}"])

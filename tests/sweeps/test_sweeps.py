@@ -164,9 +164,9 @@ def test_mistakes_are_said_before_anything_is_written(nmt, tmp_path, tiny_traini
 
 def test_a_sweep_leaves_the_process_as_it_was(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Sweep(["seed=1,2"], [], lambda: None)
+    Sweep(["seed=1,2"], None)
     with pytest.raises(UserError, match="a multiple of num_heads=3"):
-        run_sweep(["model.d_model=32", "model.num_heads=2,3"], None, lambda: None)
+        run_sweep(["model.d_model=32", "model.num_heads=2,3"], None)
     assert compose("train", ["seed=3"], None).values["seed"] == 3
 
 
