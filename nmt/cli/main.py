@@ -36,7 +36,7 @@ options of each command
   --config-dir DIR  look for settings of your own in DIR, too
   -m, --multirun    (train) run every combination of comma-separated values
   --plan            (train) print the plan and the estimated time, and stop
-options of nmt alone: --help, --version, --completion bash|zsh|fish
+options of nmt alone: --help, --version, --completion bash|zsh
 """
 
 

@@ -8,7 +8,9 @@ from pydantic import Field
 
 from nmt.config.data import DataSettings, TokenizerSettings
 from nmt.config.kinds import (
+    Checkpoint,
     Count,
+    CountOrZero,
     Device,
     Draws,
     Encoding,
@@ -41,46 +43,42 @@ from nmt.config.training import (
 NumResamples = Annotated[int, Number, Field(ge=40, le=1_000_000)]
 
 
-class ModelFiles(Settings):
-    """What translating with a finished run needs of its settings; old runs stay readable by it."""
+class RecordedSettings(Settings):
+    """Part of what a finished run says of itself; the rest is not looked at, so that old runs stay readable."""
 
     model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+
+
+class ModelFiles(RecordedSettings):
+    """What translating with a finished run needs of its settings."""
 
     model: ModelSettings
     tokenizer: TokenizerSettings
     decoding: DecodingSettings
 
 
-class RunData(Settings):
-    """What a finished run says of its text; old runs stay readable by it."""
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+class RunData(RecordedSettings):
+    """What a finished run says of its text."""
 
     data: DataSettings
 
 
-class RunScoring(Settings):
-    """How a finished run was scored; old runs stay readable by it."""
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+class RunScoring(RecordedSettings):
+    """How a finished run was scored."""
 
     evaluation: EvaluationSettings
 
 
-class Kept(Settings):
+class KeptCheckpoints(RecordedSettings):
     """How many checkpoints a run keeps."""
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
 
     keep_checkpoints: Count
 
 
-class RunCheckpoints(Settings):
-    """What a finished run says of its checkpoints; old runs stay readable by it."""
+class RunCheckpoints(RecordedSettings):
+    """What a finished run says of its checkpoints."""
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
-
-    training: Kept
+    training: KeptCheckpoints
 
 
 class TrainSettings(Settings):
@@ -145,11 +143,35 @@ class TrainSettings(Settings):
         return self
 
 
+class GridSweep(Settings):
+    """See conf/sweep/grid.yaml."""
+
+    kind: Literal["grid"]
+
+
+class OptunaSweep(Settings):
+    """See conf/sweep/optuna.yaml."""
+
+    kind: Literal["optuna"]
+    trials: Count
+    at_once: Count
+    random_trials: CountOrZero
+    prune: bool
+    prune_after_trials: CountOrZero
+    seed: Seed
+
+
+class SweepSettings(Settings):
+    """The key `sweep` of nmt train -m."""
+
+    sweep: Annotated[GridSweep | OptunaSweep, Field(discriminator="kind")]
+
+
 class TranslateSettings(Settings):
     """See conf/translate.yaml."""
 
     run: str
-    checkpoint: str
+    checkpoint: Checkpoint
     input: str | None
     encoding: Encoding
     target_language: str | None
@@ -178,7 +200,7 @@ class EvaluateSettings(Settings):
     """See conf/evaluate.yaml."""
 
     run: str | None
-    checkpoint: str
+    checkpoint: Checkpoint
     split: Literal["test", "validation"]
     source: str | None
     reference: Files | None
@@ -230,7 +252,7 @@ class ExportSettings(Settings):
     """See conf/export.yaml."""
 
     run: str
-    checkpoint: str
+    checkpoint: Checkpoint
     format: Literal["ctranslate2"]
     output: str
     overwrite: bool
@@ -257,7 +279,7 @@ class ReportSettings(Settings):
     output: str | None
     overwrite: bool
     translate: Literal["auto"] | bool
-    checkpoint: str
+    checkpoint: Checkpoint
     split: Literal["test", "validation"]
     num_resamples: NumResamples
     num_trials: Draws

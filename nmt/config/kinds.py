@@ -51,6 +51,7 @@ Ratio = Annotated[float, Number, Field(ge=1, le=1e12)]
 Seconds = Annotated[float, Number, Field(gt=0, le=1e12)]
 Encoding = Annotated[str, AfterValidator(_require_text)]
 Files = str | list[str]
+Checkpoint = Literal["best", "last", "average"] | str  # or step-N
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Quantization = Literal["float32", "float16", "int8"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
