@@ -1,4 +1,4 @@
-"""The commands: what checks their settings, what runs them, and what help shows of them. Imports nothing heavy."""
+"""The table of commands: their settings, their functions and their help. Imports nothing heavy."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nmt.config import Settings
 
 Rows = tuple[tuple[str, str], ...]
-"""What is typed, and what it does."""
+"""Pairs of a line to type and its effect."""
 
 OPTIONS: Rows = (
     (
@@ -36,11 +36,11 @@ class Command:
 
     @property
     def settings_class(self) -> "type[Settings]":
-        """What checks the settings; pydantic is imported here."""
+        """The class that checks the settings; getting it imports pydantic."""
         return getattr(import_module("nmt.config"), self.settings_name)
 
     def function(self, option: str | None = None) -> Callable[..., None]:
-        """Return what does the command, or what one of its options does instead; most of them import torch here."""
+        """Return the function of the command, or of an option that takes its place; getting it may import torch."""
         where = f"nmt.commands.{self.name}:main" if option is None else self.others[option]
         module, _, name = where.partition(":")
         return getattr(import_module(module), name)
@@ -75,7 +75,7 @@ COMMANDS = {
                 ("--plan", "print the plan and the estimated time, and stop"),
                 ("-m, --multirun", "run every combination of comma-separated values"),
             ),
-            others={"--plan": "nmt.commands.train:plan", "-m": "nmt.sweeps.launching:run_sweep"},
+            others={"--plan": "nmt.commands.train:plan", "--multirun": "nmt.sweeps.launching:run_sweep"},
         ),
         Command(
             "translate",

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 HYDRA_VERSION = "1.3"
 EXPERIMENT = "experiment"
 TRAIN = "train"
-# What the model, its first weights and the plan of its batches are made of: a run that goes on cannot change it.
+# Keys that decide the model, its first weights and the plan of its batches: a run that goes on cannot change them.
 FIXED = (
     "seed", "data", "tokenizer", "model", "training.update_tokens", "training.subword_sampling", "training.from_run",
     "training.source_vectors", "training.target_vectors",
 )  # fmt: skip
-# What a run takes over from the one whose weights it starts from, unless something else is typed.
+# Keys that a run inherits from the one whose weights it starts from, unless others are typed.
 INHERITED = ("data", "tokenizer", "model")
 FIXED_KEYS = re.compile(rf"({'|'.join(map(re.escape, FIXED))})($|\.)")
 
@@ -72,7 +72,7 @@ class Composed:
 
 @dataclass(frozen=True)
 class Launcher:
-    """What launches the runs of a sweep: the name of one of Hydra's launchers, and its options."""
+    """One of Hydra's launchers, by its name, and the options that it was given."""
 
     name: str
     options: dict[str, Any]
@@ -81,12 +81,12 @@ class Launcher:
 def compose(command: str, overrides: list[str], config_directory: str | None) -> Composed:
     """Put the settings of one job together: conf/, then those of a run that is named, then what was typed.
 
-    Of the run itself they are all of its settings, of the one that it starts from those that are INHERITED.
+    All settings of a run that is gone on with are taken, of a run whose weights are started from the INHERITED ones.
 
     Raises UserError for an unknown key or choice, with the nearest one.
     """
     typed = parse(overrides)
-    name = typed_value("run", typed)
+    name = typed_value(typed, "run")
     own = None if name is None else _read_run(str(name))
     base = own or _inherited(typed)
     of_run = _choices_of_run(base, typed, command)
@@ -99,13 +99,12 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
 
 
 def compose_sweep(
-    overrides: list[str], config_directory: str | None, folder: Path
+    typed: list[Override], config_directory: str | None, folder: Path
 ) -> tuple[Any, Launcher, list[Override]]:
     """Return what `sweep` says, how the runs are launched, and what was typed of the runs themselves.
 
     Raises UserError as `compose` does.
     """
-    typed = parse(overrides, is_sweep=True)
     of_sweep = [override for override in typed if is_of(override, SWEEP, "hydra")]
     with _composed(TRAIN, of_sweep, config_directory, [f"hydra.sweep.dir={as_string(folder)}"]) as config:
         options = OmegaConf.to_container(config.hydra.launcher, resolve=True)
@@ -147,7 +146,7 @@ def _to_values(config: DictConfig) -> dict[str, Any]:
 
 def _inherited(typed: list[Override]) -> dict[str, Any] | None:
     """Return what a new run takes over from the one that it starts from, if there is one."""
-    name = typed_value("training.from_run", typed)
+    name = typed_value(typed, "training.from_run")
     with naming("training.from_run"):
         parent = None if name is None else _read_run(str(name))
     return parent and {key: parent[key] for key in INHERITED if key in parent}
@@ -190,7 +189,7 @@ def _lay(
     """Lay what was typed over the settings of a run, and these over the defaults."""
     if own is None or EXPERIMENT in {override.key_or_group for override in typed}:
         return values
-    # Where it was trained says nothing of where it translates.
+    # The machine that trained a run need not be the one that translates with it.
     of_place = () if command is TRAIN else ("device", "precision")
     laid = values | {key: copy.deepcopy(own[key]) for key in values if key in own and key not in of_place}
     for override in typed:

@@ -30,12 +30,12 @@ class Group:
 
     @property
     def prefix(self) -> str:
-        """What its keys begin with."""
+        """The beginning of the names of its keys."""
         return "" if self.name == "experiment" else f"{self.name.replace('/', '.')}."
 
 
 @dataclass(frozen=True)
-class Page:
+class SettingsFile:
     """One file in conf/."""
 
     purpose: str
@@ -50,7 +50,7 @@ def choices(group: str) -> list[str]:
     return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
 
 
-def page(name: str, group: str | None = None) -> Page:
+def page(name: str, group: str | None = None) -> SettingsFile:
     """Return what is in the file of a command, with the groups inside of its groups, or of a choice of a group."""
     found = parse(read(name, group))
     if group is not None:
@@ -87,7 +87,7 @@ def everywhere(command: str) -> Iterator[tuple[str, Key]]:
                 yield f"{group.name}={choice}", replace(key, name=group.prefix + key.name)
 
 
-def parse(text: str) -> Page:
+def parse(text: str) -> SettingsFile:
     """Return what a file of settings says."""
     head = itertools.takewhile(lambda line: line.startswith("#"), text.split("\n"))
     purpose = " ".join(line[2:] for line in head if not line.startswith("# @"))
@@ -103,7 +103,7 @@ def parse(text: str) -> Page:
                     groups.append(Group(group.value, default, _comment(text, choice)))
         elif name.value not in ("kind", "hydra"):
             keys += _keys(text, name.value, value)
-    return Page(purpose, base, groups, keys)
+    return SettingsFile(purpose, base, groups, keys)
 
 
 def _keys(text: str, name: str, value: Any) -> Iterator[Key]:

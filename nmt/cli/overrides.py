@@ -1,4 +1,4 @@
-"""What was typed as KEY=VALUE, read by Hydra's own grammar, without what cannot be meant."""
+"""KEY=VALUE as it was typed, read by Hydra's own grammar; values that cannot be meant are refused."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ OF_HYDRA = re.compile(r"hydra(/launcher|\.launcher\..+|\.sweep\.dir)")
 
 
 def parse(overrides: list[str], is_sweep: bool = False) -> list[Override]:
-    """Return what was typed; its `input_line` is what Hydra can read.
+    """Return the overrides that were typed; the `input_line` of each is as Hydra can read it.
 
     Raises SettingsError for what is no KEY=VALUE, does nothing, or leaves settings incomplete.
     """
@@ -78,9 +78,9 @@ def _choices(group: str) -> list[str]:
         return []
 
 
-def typed_value(key: str, typed: Iterable[Override]) -> Any:
-    """Return the value that was typed last for a key, None where there is none."""
-    values = [override.value() for override in typed if override.key_or_group == key]
+def typed_value(typed: Iterable[Override], *keys: str) -> Any:
+    """Return the value that was typed last for one of these keys, None where there is none."""
+    values = [override.value() for override in typed if override.key_or_group in keys]
     return values[-1] if values else None
 
 

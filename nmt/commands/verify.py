@@ -1,14 +1,14 @@
-"""What `nmt verify` does: compare a run with what it recorded, and score it again."""
+"""`nmt verify`: compare a run with its own record, and score it again."""
 
 from dataclasses import dataclass, field
 
 import torch
 
-from nmt.config import RunData, RunScoring, VerifySettings
-from nmt.config.check import SettingsT, check
+from nmt.config import RunScoring, VerifySettings
+from nmt.config.check import check
 from nmt.data.cache import content_key
 from nmt.data.cleaning import prepare_corpus
-from nmt.data.corpus import Corpus, load_corpus, require_files
+from nmt.data.corpus import Corpus, load_corpus
 from nmt.data.tokenizer import Tokenizer
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DeviceError, RunError, SettingsError, VerificationError, one_line
@@ -31,15 +31,16 @@ from nmt.runs.provenance import (
     texts,
     tokenizer_hashes,
 )
+from nmt.runs.text import data_of_run
 from nmt.training.checkpoint import saved_progress
 
-# What of an evaluation is a figure that can be compared.
+# More figures than an evaluation has; a record could be a stranger's.
 MAX_FIGURES = 20
 
 
 @dataclass
 class Verification:
-    """What was compared, line by line for people, and what did not agree."""
+    """The comparisons, a row for each for people, and the problems that they found."""
 
     rows: list[list[str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -67,8 +68,7 @@ def main(settings: VerifySettings) -> None:
     if record is None and not (run.path / "test.json").exists():
         raise RunError(f"run: a run that recorded its scores is needed; got {run.path}, without {RECORD}")
     tokenizer_settings = run.read_model_settings().tokenizer
-    data = _read(run, RunData).data
-    require_files(data)
+    data = data_of_run(run)
     corpus = prepare_corpus(load_corpus(data), data.filter).corpus
     verification = Verification()
     if record is not None:
@@ -83,7 +83,7 @@ def main(settings: VerifySettings) -> None:
     _compare_checkpoints(run, verification)
     try:
         _score_again(run, record, corpus, settings, verification)
-    except RunError as error:
+    except (RunError, SettingsError) as error:
         if not verification.problems:
             raise
         verification.problems.append(str(error))  # what differs may be what it cannot be scored for
@@ -115,7 +115,7 @@ def _score_again(
     """Translate the text whose scores were recorded, the test text if there is one, and compare the scores."""
     machine = None if record is None else record.test.machine if record.test else record.sessions[-1].machine
     device, dtype = _choose(settings, machine)
-    scoring = _read(run, RunScoring).evaluation
+    scoring = check(RunScoring, run.read_config(), f"run: {run.config_path}: ").evaluation
     decoding = run.read_model_settings().decoding
     if record is None or record.test is not None:
         if corpus.test is None:
@@ -197,10 +197,3 @@ def _choose(settings: VerifySettings, machine: Machine | None) -> tuple[torch.de
     if machine is not None and now != machine:
         print(one_line(f"recorded on {machine}; now on {now}"))
     return device, dtype
-
-
-def _read(run: RunDirectory, settings_class: type[SettingsT]) -> SettingsT:
-    try:
-        return check(settings_class, run.read_config(), f"run: {run.config_path}: ")
-    except SettingsError as error:
-        raise RunError(error.problems[0]) from None

@@ -1,82 +1,8 @@
-"""Settings as frozen objects; each class is a file in conf/, where all defaults live."""
+"""Settings as frozen objects; each class is a file in conf/, where all defaults live. All are imported from here."""
 
-from nmt.config.commands import (
-    CompareSettings,
-    DataReportSettings,
-    EvaluateSettings,
-    ExportSettings,
-    GridSweep,
-    ModelFiles,
-    OptunaSweep,
-    ReportSettings,
-    RunCheckpoints,
-    RunData,
-    RunScoring,
-    SweepSettings,
-    TrainSettings,
-    TranslateSettings,
-    VerifySettings,
-)
-from nmt.config.data import (
-    DataSettings,
-    FilesData,
-    FilterSettings,
-    GrammarData,
-    HubData,
-    MixtureData,
-    Multi30kData,
-    OptionalTextPair,
-    TableData,
-    TextPair,
-    TokenizerSettings,
-)
-from nmt.config.kinds import (
-    Device,
-    Files,
-    PositiveShare,
-    Precision,
-    Quantization,
-    Settings,
-    Share,
-)
-from nmt.config.model import (
-    AttentionScoreSettings,
-    AttentionSettings,
-    Cell,
-    ModelSettings,
-    RNNSettings,
-    TiedEmbeddings,
-    TransformerSettings,
-)
-from nmt.config.tracking import (
-    MLflowTracking,
-    NoTracking,
-    PageTracking,
-    TensorBoardTracking,
-    TrackingSettings,
-    WandbTracking,
-)
-from nmt.config.training import (
-    AdamSettings,
-    AdamWSettings,
-    BeamSettings,
-    Compile,
-    ConsistencySettings,
-    ConstantForcing,
-    ConstantSettings,
-    CosineSettings,
-    DecayingForcing,
-    DecodingSettings,
-    EvaluationSettings,
-    GreedySettings,
-    InverseSquareRootSettings,
-    NoamSettings,
-    NoConsistency,
-    OptimizerSettings,
-    RDropSettings,
-    ScheduleSettings,
-    SearchSettings,
-    SimCutSettings,
-    TeacherForcingSettings,
-    TrainingSettings,
-)
+from nmt.config.commands import *
+from nmt.config.data import *
+from nmt.config.kinds import *
+from nmt.config.model import *
+from nmt.config.tracking import *
+from nmt.config.training import *

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from nmt.config.data import DataSettings, TokenizerSettings
 from nmt.config.kinds import (
-    Checkpoint,
+    CheckpointName,
     Count,
     CountOrZero,
     Device,
@@ -46,11 +46,11 @@ NumResamples = Annotated[int, Number, Field(ge=40, le=1_000_000)]
 class RecordedSettings(Settings):
     """Part of what a finished run says of itself; the rest is not looked at, so that old runs stay readable."""
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+    model_config = pydantic.ConfigDict(extra="ignore")
 
 
 class ModelFiles(RecordedSettings):
-    """What translating with a finished run needs of its settings."""
+    """The settings of a finished run that translating needs."""
 
     model: ModelSettings
     tokenizer: TokenizerSettings
@@ -58,25 +58,25 @@ class ModelFiles(RecordedSettings):
 
 
 class RunData(RecordedSettings):
-    """What a finished run says of its text."""
+    """The text that a finished run was made with."""
 
     data: DataSettings
 
 
 class RunScoring(RecordedSettings):
-    """How a finished run was scored."""
+    """The scoring of a finished run."""
 
     evaluation: EvaluationSettings
 
 
 class KeptCheckpoints(RecordedSettings):
-    """How many checkpoints a run keeps."""
+    """The number of checkpoints that a run keeps."""
 
     keep_checkpoints: Count
 
 
 class RunCheckpoints(RecordedSettings):
-    """What a finished run says of its checkpoints."""
+    """The checkpoints of a finished run."""
 
     training: KeptCheckpoints
 
@@ -171,7 +171,7 @@ class TranslateSettings(Settings):
     """See conf/translate.yaml."""
 
     run: str
-    checkpoint: Checkpoint
+    checkpoint: CheckpointName
     input: str | None
     encoding: Encoding
     target_language: str | None
@@ -200,7 +200,7 @@ class EvaluateSettings(Settings):
     """See conf/evaluate.yaml."""
 
     run: str | None
-    checkpoint: Checkpoint
+    checkpoint: CheckpointName
     split: Literal["test", "validation"]
     source: str | None
     reference: Files | None
@@ -252,7 +252,7 @@ class ExportSettings(Settings):
     """See conf/export.yaml."""
 
     run: str
-    checkpoint: Checkpoint
+    checkpoint: CheckpointName
     format: Literal["ctranslate2"]
     output: str
     overwrite: bool
@@ -279,7 +279,7 @@ class ReportSettings(Settings):
     output: str | None
     overwrite: bool
     translate: Literal["auto"] | bool
-    checkpoint: Checkpoint
+    checkpoint: CheckpointName
     split: Literal["test", "validation"]
     num_resamples: NumResamples
     num_trials: Draws

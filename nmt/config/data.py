@@ -36,7 +36,7 @@ class FilterSettings(Settings):
 
 
 class CorpusSettings(Settings):
-    """What all choices in conf/data/ have in common."""
+    """The keys that all choices in conf/data/ have."""
 
     filter: FilterSettings
     max_length: Count
@@ -142,7 +142,7 @@ BothSides = tuple[Files, Files]
 
 
 class PartSettings(Settings):
-    """One corpus of a mixture: of both sides of each split the files. There is no other home for these defaults."""
+    """One corpus of a mixture: the files of both sides of each split. These defaults have no other home."""
 
     source: Language
     target: Language

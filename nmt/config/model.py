@@ -12,7 +12,7 @@ Cell = Literal["lstm", "gru", "tanh"]
 
 
 class RecurrentSettings(Settings):
-    """What the models of recurrent layers have in common."""
+    """The keys that both recurrent models have."""
 
     cell: Cell
     d_embedding: Size

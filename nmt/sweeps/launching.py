@@ -25,13 +25,15 @@ from nmt.sweeps.results import (
     write_record,
     write_results,
 )
-from nmt.sweeps.search import Search, ends, require_optuna
-from nmt.sweeps.values import span_of, values_of
+from nmt.sweeps.search import Search, ends
+from nmt.sweeps.values import distribution_of, values_of
 
 logger = logging.getLogger(__name__)
 
 LAUNCHERS = "basic|joblib|submitit_local|submitit_slurm"
-# Of submitit, these options have the same name for all clusters; before the others stands which cluster they are for.
+# Keys that say where and how a sweep runs, and not what its runs are.
+HOW = (*LAUNCH, "hydra", "sweep.trials", "sweep.at_once")
+# Options that submitit knows for every kind of cluster; the name of any other begins with the kind.
 OF_ALL_CLUSTERS = (
     "timeout_min", "cpus_per_task", "gpus_per_node", "tasks_per_node", "mem_gb", "nodes", "name", "stderr_to_stdout",
 )  # fmt: skip
@@ -125,21 +127,12 @@ class Sweep:
 
     def __init__(self, overrides: list[str], config_directory: str | None) -> None:
         typed = parse(overrides, is_sweep=True)
-        folders = [one for one in typed if one.key_or_group in ("run", "hydra.sweep.dir")]
-        given = folders[-1].value() if folders else None
-        # What the sweep is, without where and how it runs.
-        self.identity = [
-            str(one.input_line)
-            for one in typed
-            if not is_of(one, *LAUNCH, "hydra", "sweep.trials", "sweep.at_once")
-        ]
-        self.folder = choose_folder(
-            None if given is None else str(given),
-            f"{SWEEPS}/{datetime.now():%Y-%m-%d_%H-%M-%S}",
-            self.identity,
-            typed_value("resume", typed) is True,
-        )
-        values, self.launcher, of_runs = compose_sweep(overrides, config_directory, self.folder)
+        self.identity = [str(override.input_line) for override in typed if not is_of(override, *HOW)]
+        given = typed_value(typed, "run", "hydra.sweep.dir")
+        fresh = f"{SWEEPS}/{datetime.now():%Y-%m-%d_%H-%M-%S}"
+        is_going_on = typed_value(typed, "resume") is True
+        self.folder = choose_folder(given and str(given), fresh, self.identity, is_going_on)
+        values, self.launcher, of_runs = compose_sweep(typed, config_directory, self.folder)
         self.settings = check(SweepSettings, {"sweep": values}).sweep
         if not re.fullmatch(LAUNCHERS, self.launcher.name):
             raise SettingsError(
@@ -158,14 +151,10 @@ class Sweep:
                 raise SettingsError(
                     ["sweep: a key to search is needed, such as model.dropout=interval(0,0.4)"]
                 )
-            require_optuna()
-            self.space = {override.get_key_element(): span_of(override) for override in swept}
+            self.space = {override.get_key_element(): distribution_of(override) for override in swept}
             tried = list(ends(self.space))
-        for (
-            row
-        ) in tried:  # what is wrong with the last one is said now, not when the others have been trained
-            settings = self._job(0, row).settings(self.folder)
-            if settings.training.from_run == "last":
+        for row in tried:  # what is wrong with the last is said now, not when the others have been trained
+            if self._job(0, row).settings(self.folder).training.from_run == "last":
                 raise SettingsError(
                     ["training.from_run: a folder is needed in a sweep, whose runs become the last; got last"]
                 )

@@ -1,9 +1,11 @@
 """The values that a key of a sweep takes: a list, a range, or an interval that Optuna chooses from."""
 
+from typing import Any
+
 from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 
 from nmt.errors import SettingsError
-from nmt.sweeps.search import Span
+from nmt.sweeps.search import require_optuna
 
 
 def values_of(override: Override) -> list[str]:
@@ -21,26 +23,27 @@ def values_of(override: Override) -> list[str]:
     return found
 
 
-def span_of(override: Override) -> Span | list[str]:
+def distribution_of(override: Override) -> Any:
     """Return what Optuna is to choose from. Raises SettingsError for an interval that holds nothing."""
-    value = override.value()
+    optuna, value = require_optuna(), override.value()
     if isinstance(value, IntervalSweep):
-        assert value.start is not None
-        assert value.end is not None
-        if value.start >= value.end:
+        low, high, step, is_log = value.start, value.end, None, "log" in value.tags
+        assert low is not None
+        assert high is not None
+        if low >= high:
             raise _needed(override, "an interval that rises")
-        if "log" in value.tags and value.start <= 0:
+        if is_log and low <= 0:
             raise _needed(override, "an interval above 0", "for log")
-        is_integer = isinstance(value.start, int) and isinstance(value.end, int)
-        return Span(value.start, value.end, None, is_integer, "log" in value.tags)
-    typed = values_of(override)
-    if not isinstance(value, RangeSweep):
-        return typed
-    if len(typed) < 2:
-        raise _needed(override, "a range of several values")
-    numbers = list(value.range())
-    is_integer = all(isinstance(number, int) for number in numbers)
-    return Span(min(numbers), max(numbers), abs(value.step), is_integer)
+    elif isinstance(value, RangeSweep):
+        if len(values_of(override)) < 2:
+            raise _needed(override, "a range of several values")
+        low, *_, high = sorted(value.range())
+        step, is_log = abs(value.step), False
+    else:
+        return optuna.distributions.CategoricalDistribution(values_of(override))
+    if all(isinstance(number, int) for number in (low, high, step or 1)):
+        return optuna.distributions.IntDistribution(low, high, log=is_log, step=step or 1)
+    return optuna.distributions.FloatDistribution(low, high, log=is_log, step=step)
 
 
 def _needed(override: Override, wanted: str, where: str = "", remedy: str = "") -> SettingsError:
