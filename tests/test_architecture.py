@@ -95,6 +95,8 @@ def test_data_knows_nothing_of_models():
 def test_only_what_reads_overrides_imports_hydra():
     with_hydra = [path.name for path in MODULES if any(name.startswith("hydra") for name in imports_of(path))]
     assert with_hydra == ["compose.py", "overrides.py", "values.py"]
+    for path in MODULES:
+        assert not any(re.match(r"hydra(_plugins|.*\._)", name) for name in imports_of(path)), path
 
 
 def test_only_export_imports_what_it_exports_to():

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from nmt.errors import UserError, nearest
-
 if TYPE_CHECKING:
     from nmt.config import Settings
 
@@ -126,10 +124,3 @@ COMMANDS = {
         ),
     )
 }
-
-
-def find(name: str) -> Command:
-    """Return the command of a name. Raises UserError if there is none, with the nearest."""
-    if name not in COMMANDS:
-        raise UserError(f"{name}: one of {', '.join(COMMANDS)} is needed{nearest(name, list(COMMANDS))}")
-    return COMMANDS[name]

@@ -88,14 +88,16 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     typed = parse(overrides)
     name = typed_value(typed, "run")
     own = None if name is None else _read_run(str(name))
-    base = own or _inherited(typed)
-    of_run = _choices_of_run(base, typed, command)
-    with _composed(command, typed, config_directory, of_run) as config:
+    base = own or _inherited(typed) or {}
+    if any(override.key_or_group == EXPERIMENT for override in typed):
+        base = {}  # a recipe takes the place of whatever the run was
+    with _composed(command, typed, config_directory, _choices_of_run(base, typed, command)) as config:
         experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
         values = _to_values(config)
     values.pop(SWEEP, None)
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
-    return Composed(command, _lay(base, values, typed, command), str(default_run), own)
+    laid = _lay(base, values, typed, command) if base else values
+    return Composed(command, laid, str(default_run), own)
 
 
 def compose_sweep(
@@ -168,27 +170,21 @@ def _existing_run(name: str) -> "RunDirectory":
     return RunDirectory.existing(name)
 
 
-def _choices_of_run(own: Mapping[str, Any] | None, typed: list[Override], command: str) -> list[str]:
+def _choices_of_run(own: Mapping[str, Any], typed: list[Override], command: str) -> list[str]:
     """Return overrides that choose what the run chose, so that keys of its own kinds can be typed."""
-    names = {override.key_or_group for override in typed}
-    if own is None or EXPERIMENT in names:
-        return []
-    groups = [group.name for group in keys.page(command).groups]
     chosen = []
-    for group in groups:
+    for group in {group.name for group in keys.page(command).groups} - {one.key_or_group for one in typed}:
         kind = own[group].get("kind") if isinstance(own.get(group), dict) else None
         # A name of a file in conf/, and nothing else: what a run says is never Hydra's to interpret.
-        if group not in names and kind in keys.choices(group):
+        if kind in keys.choices(group):
             chosen.append(f"{group}={kind}")
-    return chosen
+    return sorted(chosen)
 
 
 def _lay(
-    own: Mapping[str, Any] | None, values: dict[str, Any], typed: list[Override], command: str
+    own: Mapping[str, Any], values: dict[str, Any], typed: list[Override], command: str
 ) -> dict[str, Any]:
     """Lay what was typed over the settings of a run, and these over the defaults."""
-    if own is None or EXPERIMENT in {override.key_or_group for override in typed}:
-        return values
     # The machine that trained a run need not be the one that translates with it.
     of_place = () if command is TRAIN else ("device", "precision")
     laid = values | {key: copy.deepcopy(own[key]) for key in values if key in own and key not in of_place}

@@ -9,9 +9,9 @@ from types import FrameType
 from typing import NoReturn
 
 from nmt.cli import keys
-from nmt.cli.commands import COMMANDS, Command, find
+from nmt.cli.commands import COMMANDS, Command
 from nmt.cli.options import Options
-from nmt.errors import ExportError, SettingsError, SweepError, UserError, VerificationError, one_line
+from nmt.errors import ExportError, SettingsError, SweepError, UserError, VerificationError, nearest, one_line
 from nmt.versions import require
 
 USAGE = """\
@@ -79,12 +79,14 @@ def _dispatch(arguments: list[str]) -> int:
         from nmt.cli.completion import complete
 
         print("\n".join(complete(arguments[1:])))
-    elif name in COMMANDS and (topic := _help_topic(arguments[1:])) is not None:
+    elif name not in COMMANDS:
+        raise UserError(f"{name}: one of {', '.join(COMMANDS)} is needed{nearest(name, list(COMMANDS))}")
+    elif (topic := _help_topic(arguments[1:])) is not None:
         from nmt.cli.help import command_page
 
         print(command_page(COMMANDS[name], topic or None), end="")
     else:
-        _run(find(name), arguments[1:])
+        _run(COMMANDS[name], arguments[1:])
     return 0
 
 

@@ -43,11 +43,20 @@ def test_help_is_quick_and_imports_nothing_slow():
     assert time.monotonic() - began < 5, "half a second on a machine that does nothing else"
 
 
+def test_the_page_of_all_commands_names_each_and_the_version_is_told(main):
+    _, page, _ = main("--help")
+    assert page.startswith("nmt: train")
+    for command in COMMANDS:
+        assert page.count(f"  nmt {command} ") == 2, "what it is for, and an example"
+    assert re.fullmatch(r"nmt \d+\.\d+\.\d+\n", main("--version")[1])
+
+
 @pytest.mark.parametrize("command", COMMANDS)
-def test_all_keys_are_there(nmt, command):
-    text = nmt(command, "--help", "all").stdout.decode()
-    searches = any(group.name == "decoding" for group in keys.page(command).groups)
-    assert ("length_penalty: 1.0" in text) == searches
+def test_all_keys_are_there(main, command):
+    _, text, _ = main(command, "--help", "all")
+    groups = {group.name for group in keys.page(command).groups}
+    assert ("length_penalty: 1.0" in text) == ("decoding" in groups)
+    assert ("data/filter=clean" in text) == ("data" in groups)
     assert "hydra:" not in text
     for line in (
         (ROOT / "conf" / f"{command}.yaml").read_text(encoding="utf-8").split("hydra:")[0].split("\n")

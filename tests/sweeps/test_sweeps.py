@@ -198,6 +198,20 @@ def test_joblib_trains_several_at_once_with_the_same_results(nmt, tmp_path, lear
     assert max(began[:2]) < min(ended[:2]), "the first two ran at the same time"
 
 
+@pytest.mark.slow
+def test_submitit_trains_in_processes_of_its_own_and_leaves_no_folder_to_go_on_with(nmt, tmp_path, learnable):
+    pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
+    options = [*learnable, "training.max_updates=2", "run=sweep", "seed=1,2", "hydra/launcher=submitit_local"]
+    done = nmt("train", "-m", *options, "hydra.launcher.timeout_min=5")
+    assert [run["state"] for run in results_of(tmp_path / "sweep")["runs"]] == ["finished", "finished"]
+    logs = [path.read_text() for path in (tmp_path / "sweep" / ".submitit").glob("*/*.err")]
+    assert {f"[{job}] job {job}" in log for job in range(2) for log in logs} == {True, False}
+    assert b"best by validation BLEU" in done.stdout
+    assert (
+        b"without .submitit is needed to go on" in nmt("train", "-m", *options, "resume=true", code=2).stderr
+    )
+
+
 def searched(run):
     return {key: value for key, value in run.items() if key in ("job", "setting", "state", "validation_bleu")}
 
