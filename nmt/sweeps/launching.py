@@ -25,7 +25,7 @@ from nmt.sweeps.results import (
     write_record,
     write_results,
 )
-from nmt.sweeps.search import Search, ends
+from nmt.sweeps.study import Search, ends
 from nmt.sweeps.values import distribution_of, values_of
 
 logger = logging.getLogger(__name__)
@@ -154,10 +154,12 @@ class Sweep:
             self.space = {override.get_key_element(): distribution_of(override) for override in swept}
             tried = list(ends(self.space))
         for row in tried:  # what is wrong with the last is said now, not when the others have been trained
-            if self._job(0, row).settings(self.folder).training.from_run == "last":
+            job = self._job(0, row)
+            if typed_value(parse(job.overrides), "training.from_run") == "last":
                 raise SettingsError(
                     ["training.from_run: a folder is needed in a sweep, whose runs become the last; got last"]
                 )
+            job.settings(self.folder)
 
     def _job(self, number: int, values: Mapping[str, str]) -> Job:
         swept = [f"{key}={value}" for key, value in values.items()]

@@ -5,7 +5,7 @@ from typing import Any
 from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 
 from nmt.errors import SettingsError
-from nmt.sweeps.search import require_optuna
+from nmt.sweeps.study import require_optuna
 
 
 def values_of(override: Override) -> list[str]:

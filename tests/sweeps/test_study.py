@@ -12,7 +12,7 @@ def test_a_hopeless_run_is_ended(tmp_path):
     """The first learns, the second cannot: at its first validation it is below the median of the first."""
     distributions = pytest.importorskip("optuna").distributions
     from nmt.config import OptunaSweep
-    from nmt.sweeps.search import Search
+    from nmt.sweeps.study import Search
 
     settings = OptunaSweep(
         kind="optuna", trials=4, at_once=1, random_trials=10, prune=True, prune_after_trials=2, seed=1
@@ -44,7 +44,7 @@ def search(tmp_path):
     """Return a search of a single key, with its space."""
     distributions = pytest.importorskip("optuna").distributions
     from nmt.config import OptunaSweep
-    from nmt.sweeps.search import Search
+    from nmt.sweeps.study import Search
 
     settings = OptunaSweep(
         kind="optuna", trials=4, at_once=1, random_trials=9, prune=True, prune_after_trials=2, seed=1
