@@ -92,9 +92,11 @@ def test_data_knows_nothing_of_models():
         assert not any(name.startswith("nmt.models") for name in imports_of(path)), path
 
 
-def test_only_settings_and_launching_import_hydra():
+def test_only_what_reads_overrides_imports_hydra():
     with_hydra = [path.name for path in MODULES if any(name.startswith("hydra") for name in imports_of(path))]
-    assert with_hydra == ["compose.py", "overrides.py", "launching.py", "values.py"]
+    assert with_hydra == ["compose.py", "overrides.py", "values.py"]
+    for path in MODULES:
+        assert not any(re.match(r"hydra(_plugins|.*\._)", name) for name in imports_of(path)), path
 
 
 def test_only_export_imports_what_it_exports_to():

@@ -1,6 +1,7 @@
-"""Completion of commands, groups, choices and keys in bash, zsh and fish; the shells ask `nmt --complete WORD ...`."""
+"""Completion of commands, groups, choices and keys in bash and zsh; the shells ask `nmt --complete WORD ...`."""
 
 from collections.abc import Sequence
+from typing import Any, Literal, get_args, get_origin
 
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS, Command
@@ -37,27 +38,11 @@ _nmt() {
 }
 compdef _nmt nmt
 """
-FISH = """\
-# nmt: completion for fish; in ~/.config/fish/config.fish: nmt --completion fish | source
-function __nmt_complete
-    set -l words (commandline -opc)
-    set -l found (nmt --complete $words[2..-1] (commandline -ct)'|' 2>/dev/null)
-    if test -n "$found"
-        printf '%s\\n' $found
-    else
-        set -l key (commandline -ct | string match -r '^[^=]*=')
-        for path in (__fish_complete_path (commandline -ct | string replace -r '^[^=]*=' ''))
-            echo $key$path
-        end
-    end
-end
-complete -c nmt -f -a '(__nmt_complete)'
-"""
-SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+SCRIPTS = {"bash": BASH, "zsh": ZSH}
 
 
 def script(shell: str) -> str:
-    """Return what a shell is to read. Raises UserError for a shell that is none of the three."""
+    """Return what a shell is to read. Raises UserError for a shell that is neither."""
     if shell not in SCRIPTS:
         raise UserError(f"--completion: one of {', '.join(SCRIPTS)} is needed; got {shell or 'nothing'}")
     return SCRIPTS[shell]
@@ -67,40 +52,61 @@ def complete(words: Sequence[str]) -> list[str]:
     """Return what the last word can become; a `|` at its end, which shells add, keeps an empty one apart."""
     *before, word = [*words] or [""]
     word = word.removesuffix("|")
-    if not before:
-        found = [*COMMANDS, "--help", "--version", "--completion"]
-    elif before == ["--completion"]:
-        found = list(SCRIPTS)
-    elif before[0] not in COMMANDS:
-        found = []
-    elif before[-1] == "--help":
-        found = [*(group.name for group in keys.page(before[0]).groups), "all"]
-    elif before[-1] == "--cfg":
-        found = ["job"]
-    elif before[-1] == "--config-dir":
-        found = []
-    else:
-        found = _of_command(COMMANDS[before[0]], before[1:], word)
+    match before:
+        case []:
+            found = [*COMMANDS, "--help", "--version", "--completion"]
+        case ["--completion"]:
+            found = list(SCRIPTS)
+        case [name, *_] if name not in COMMANDS:
+            found = []
+        case [name, *_, "--help"]:
+            found = [*(group.name for group in keys.page(name).groups), "all"]
+        case [_, *_, "--cfg"]:
+            found = ["job"]
+        case [_, *_, "--config-dir"]:
+            found = []
+        case [name, *typed]:
+            found = _of_command(COMMANDS[name], typed, word)
     return [candidate for candidate in found if candidate.startswith(word)]
 
 
-def _of_command(command: Command, before: Sequence[str], word: str) -> list[str]:
+def _of_command(command: Command, typed: Sequence[str], word: str) -> list[str]:
+    if word.startswith("-"):
+        return [option for names, _ in command.options for option in names.split() if option.startswith("--")]
     page = keys.page(command.name)
-    groups = {group.name: group.default for group in page.groups}
-    prefixes = {group.name: group.prefix for group in page.groups if group.prefix}
     key, equals, _ = word.partition("=")
+    groups = {group.name: group for group in page.groups}
     if equals and key in groups:
         return [f"{key}={choice}" for choice in keys.choices(key)]
-    chosen = groups | dict(item.split("=", 1) for item in before if "=" in item)
-    known = {item.name: item for item in page.keys}
-    for group, prefix in prefixes.items():
-        if key.startswith(prefix) and (choice := chosen[group]) in keys.choices(group):
-            known |= {f"{prefix}{item.name}": item for item in keys.all_keys(group, choice)}
     if equals:
-        values = known[key].choices if key in known else []
-        return [f"{key}={value}" for value in ([*values, "last"] if key == "run" else values)]
-    if word.startswith("-"):
-        return [option for typed, _ in command.options for option in typed.split() if option.startswith("--")]
-    names = [f"{name}=" for name in known]
-    inside = [prefix for prefix in prefixes.values() if prefix != key]
-    return [*([] if "." in key else [f"{name}=" for name in groups]), *inside, *names]
+        return [f"{key}={value}" for value in named_values(command, key) + ["last"] * (key == "run")]
+    chosen = dict(item.split("=", 1) for item in typed if "=" in item)
+    names = [item.name for item in page.keys]
+    for name, group in groups.items():
+        choice = chosen.get(name, group.default)
+        if group.prefix and key.startswith(group.prefix) and choice in keys.choices(name):
+            names += [group.prefix + item.name for item in keys.all_keys(name, choice)]
+    inside = [group.prefix for group in page.groups if group.prefix not in ("", key)]
+    return [f"{name}=" for name in names + ([] if "." in key else list(groups))] + inside
+
+
+def named_values(command: Command, key: str) -> list[str]:
+    """Return the values that the settings of a command name for a key; none for a number, a file or other text."""
+    from nmt.config import SweepSettings  # pydantic, which completing a key needs not wait for
+
+    classes = [command.settings_class, *([SweepSettings] if command.name == "train" else [])]
+    return [value for settings_class in classes for value in _values(settings_class, key.split("."))]
+
+
+def _values(kind: Any, path: Sequence[str]) -> list[str]:
+    """Return the values that a type of settings names for the key at `path` within it."""
+    if fields := getattr(kind, "model_fields", None):
+        found = [field.annotation for name, field in fields.items() if path[:1] == [field.alias or name]]
+        return [value for annotation in found for value in _values(annotation, path[1:])]
+    if path and not get_args(kind):
+        return []
+    if kind is bool:
+        return ["false", "true"]
+    if get_origin(kind) is Literal:
+        return [] if path else list(map(str, get_args(kind)))
+    return list(dict.fromkeys(value for part in get_args(kind) for value in _values(part, path)))

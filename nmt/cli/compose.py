@@ -2,7 +2,8 @@
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,15 +14,15 @@ from hydra import compose as hydra_compose
 from hydra import initialize_config_module
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Override
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from nmt.cli import keys
-from nmt.cli.commands import find
+from nmt.cli.commands import COMMANDS
 from nmt.cli.keys import CONFIG_MODULE
-from nmt.cli.overrides import SWEEP, parse, quoted, typed_value
+from nmt.cli.overrides import LAUNCH, LAUNCHER, SWEEP, as_string, first_line, is_of, parse, typed_value
 from nmt.config import Settings, TrainSettings
 from nmt.config.check import check, flatten
 from nmt.errors import RunError, SettingsError, UserError, naming, nearest
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
 HYDRA_VERSION = "1.3"
 EXPERIMENT = "experiment"
 TRAIN = "train"
-# What the model, its first weights and the plan of its batches are made of: a run that goes on cannot change it.
+# Keys that decide the model, its first weights and the plan of its batches: a run that goes on cannot change them.
 FIXED = (
     "seed", "data", "tokenizer", "model", "training.update_tokens", "training.subword_sampling", "training.from_run",
     "training.source_vectors", "training.target_vectors",
 )  # fmt: skip
-# What a run takes over from the one whose weights it starts from, unless something else is typed.
+# Keys that a run inherits from the one whose weights it starts from, unless others are typed.
 INHERITED = ("data", "tokenizer", "model")
 FIXED_KEYS = re.compile(rf"({'|'.join(map(re.escape, FIXED))})($|\.)")
 
@@ -56,7 +57,7 @@ class Composed:
 
         Raises SettingsError, or RunError where a run that goes on would change.
         """
-        settings = check(find(self.command).settings_class, self.values)
+        settings = check(COMMANDS[self.command].settings_class, self.values)
         if not isinstance(settings, TrainSettings):
             return settings
         if self.own_values is not None and settings.resume:
@@ -69,82 +70,85 @@ class Composed:
         return yaml.safe_dump(self.values, allow_unicode=True, sort_keys=False)
 
 
+@dataclass(frozen=True)
+class Launcher:
+    """One of Hydra's launchers, by its name, and the options that it was given."""
+
+    name: str
+    options: dict[str, Any]
+
+
 def compose(command: str, overrides: list[str], config_directory: str | None) -> Composed:
     """Put the settings of one job together: conf/, then those of a run that is named, then what was typed.
 
-    Of the run itself they are all of its settings, of the one that it starts from those that are INHERITED.
+    All settings of a run that is gone on with are taken, of a run whose weights are started from the INHERITED ones.
 
     Raises UserError for an unknown key or choice, with the nearest one.
     """
-    overrides = [quoted(override) for override in overrides]
-    with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
-        path = search_path(config_directory)
+    typed = parse(overrides)
+    name = typed_value(typed, "run")
+    own = None if name is None else _read_run(str(name))
+    base = own or _inherited(typed) or {}
+    if any(override.key_or_group == EXPERIMENT for override in typed):
+        base = {}  # a recipe takes the place of whatever the run was
+    with _composed(command, typed, config_directory, _choices_of_run(base, typed, command)) as config:
+        experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
+        values = _to_values(config)
+    values.pop(SWEEP, None)
+    default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
+    laid = _lay(base, values, typed, command) if base else values
+    return Composed(command, laid, str(default_run), own)
+
+
+def compose_sweep(
+    typed: list[Override], config_directory: str | None, folder: Path
+) -> tuple[Any, Launcher, list[Override]]:
+    """Return what `sweep` says, how the runs are launched, and what was typed of the runs themselves.
+
+    Raises UserError as `compose` does.
+    """
+    of_sweep = [override for override in typed if is_of(override, SWEEP, "hydra")]
+    with _composed(TRAIN, of_sweep, config_directory, [f"hydra.sweep.dir={as_string(folder)}"]) as config:
+        options = OmegaConf.to_container(config.hydra.launcher, resolve=True)
+        assert isinstance(options, dict)
+        named = {str(key): value for key, value in options.items() if not str(key).startswith("_")}
+        launcher = Launcher(config.hydra.runtime.choices[LAUNCHER], named)
+        # Read by a parser that has the choices among which glob(...) looks.
+        parser = OverridesParser.create(GlobalHydra.instance().config_loader())
+        of_runs = [str(one.input_line) for one in typed if not is_of(one, SWEEP, "hydra", *LAUNCH)]
+        return _to_values(config)[SWEEP], launcher, parser.parse_overrides(of_runs)
+
+
+@contextmanager
+def _composed(
+    command: str, typed: list[Override], config_directory: str | None, more: list[str]
+) -> Iterator[DictConfig]:
+    """Have Hydra compose `more` and what was typed; what it says of that within is made one line."""
+    path = []
+    if config_directory is not None:
+        path = [f"hydra.searchpath=[{as_string(f'file://{Path(config_directory).absolute()}')}]"]
+    lines = [str(override.input_line) for override in typed]
+    with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION, job_name="nmt"):
         try:
-            typed = parse(overrides)
-            name = typed_value("run", typed)
-            own = None if name is None else _read_run(str(name))
-            base = own or _inherited(typed)
-            of_run = _choices_of_run(base, typed, command)
-            config = hydra_compose(command, [*path, *of_run, *overrides], return_hydra_config=True)
-            experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
-            values = to_values(config)
-            values.pop(SWEEP, None)
+            yield hydra_compose(command, [*path, *more, *lines], return_hydra_config=True)
         except (HydraException, OmegaConfBaseException) as error:
-            raise _explain(command, overrides, path, error) from None
+            raise _explain(command, typed, path, error) from None
         except yaml.YAMLError as error:
             raise SettingsError(
                 [f"--config-dir: YAML is needed; got {' '.join(str(error).split())}"]
             ) from None
-    default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
-    return Composed(command, _lay(base, values, typed, command), str(default_run), own)
 
 
-def compose_job(config: DictConfig, overrides: list[str], path: str) -> Composed:
-    """Return the settings of one run of a sweep, whose folder is `path`, where it goes on if it has begun.
-
-    `overrides` are those that were typed, of the ones that `config` was composed from.
-    """
-    typed = parse(overrides, is_sweep=True)
-    own = _read_run(path)
-    values = to_values(config)
-    del values[SWEEP]
-    laid = _lay(own or _inherited(typed), values, typed, TRAIN) | {"run": path, "resume": True}
-    return Composed(TRAIN, laid, path, own)
-
-
-def with_inherited(overrides: list[str]) -> list[str]:
-    """Return the overrides of a run of a sweep after those that choose what it inherits."""
-    typed = parse(overrides, is_sweep=True)
-    if typed_value("training.from_run", typed) == "last":
-        raise SettingsError(
-            ["training.from_run: a folder is needed in a sweep, whose runs become the last; got last"]
-        )
-    return [*_choices_of_run(_inherited(typed), typed, TRAIN), *overrides]
-
-
-def explain_sweep(overrides: list[str], search_path: list[str], error: Exception) -> UserError:
-    """Turn an error of Hydra's about the overrides of a sweep into one line."""
-    with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION):
-        return _explain(TRAIN, overrides, search_path, error, is_sweep=True)
-
-
-def search_path(config_directory: str | None) -> list[str]:
-    return [f"hydra.searchpath=['file://{Path(config_directory).absolute()}']"] if config_directory else []
-
-
-def to_values(config: DictConfig) -> dict[str, Any]:
-    config = copy.copy(config)
-    OmegaConf.set_readonly(config, False)
-    OmegaConf.set_struct(config, False)
-    config.pop("hydra", None)
-    values = OmegaConf.to_container(config, resolve=True)
+def _to_values(config: DictConfig) -> dict[str, Any]:
+    kept = [str(key) for key in config if key not in ("hydra", EXPERIMENT)]
+    values = OmegaConf.to_container(OmegaConf.masked_copy(config, kept), resolve=True)
     assert isinstance(values, dict)
-    return {str(key): value for key, value in values.items() if key != EXPERIMENT}
+    return {str(key): value for key, value in values.items()}
 
 
 def _inherited(typed: list[Override]) -> dict[str, Any] | None:
     """Return what a new run takes over from the one that it starts from, if there is one."""
-    name = typed_value("training.from_run", typed)
+    name = typed_value(typed, "training.from_run")
     with naming("training.from_run"):
         parent = None if name is None else _read_run(str(name))
     return parent and {key: parent[key] for key in INHERITED if key in parent}
@@ -166,28 +170,22 @@ def _existing_run(name: str) -> "RunDirectory":
     return RunDirectory.existing(name)
 
 
-def _choices_of_run(own: Mapping[str, Any] | None, typed: list[Override], command: str) -> list[str]:
+def _choices_of_run(own: Mapping[str, Any], typed: list[Override], command: str) -> list[str]:
     """Return overrides that choose what the run chose, so that keys of its own kinds can be typed."""
-    names = {override.key_or_group for override in typed}
-    if own is None or EXPERIMENT in names:
-        return []
-    groups = [group.name for group in keys.page(command).groups]
     chosen = []
-    for group in groups:
+    for group in {group.name for group in keys.page(command).groups} - {one.key_or_group for one in typed}:
         kind = own[group].get("kind") if isinstance(own.get(group), dict) else None
         # A name of a file in conf/, and nothing else: what a run says is never Hydra's to interpret.
-        if group not in names and kind in keys.choices(group):
+        if kind in keys.choices(group):
             chosen.append(f"{group}={kind}")
-    return chosen
+    return sorted(chosen)
 
 
 def _lay(
-    own: Mapping[str, Any] | None, values: dict[str, Any], typed: list[Override], command: str
+    own: Mapping[str, Any], values: dict[str, Any], typed: list[Override], command: str
 ) -> dict[str, Any]:
     """Lay what was typed over the settings of a run, and these over the defaults."""
-    if own is None or EXPERIMENT in {override.key_or_group for override in typed}:
-        return values
-    # Where it was trained says nothing of where it translates.
+    # The machine that trained a run need not be the one that translates with it.
     of_place = () if command is TRAIN else ("device", "precision")
     laid = values | {key: copy.deepcopy(own[key]) for key in values if key in own and key not in of_place}
     for override in typed:
@@ -213,48 +211,33 @@ def _refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any]) -> None:
             )
 
 
-def _explain(
-    command: str, overrides: list[str], search_path: list[str], error: Exception, is_sweep: bool = False
-) -> UserError:
+def _explain(command: str, typed: list[Override], path: list[str], error: Exception) -> UserError:
     """Turn an error of Hydra's into one line that names the key and the nearest valid one."""
     loader = GlobalHydra.instance().config_loader()
-    try:
-        typed = OverridesParser.create().parse_overrides(overrides)
-    except HydraException as parse_error:
-        return SettingsError([f"KEY=VALUE is needed; got {_first_line(parse_error)}"])
     groups = [group for group in loader.list_groups("") if group != "hydra"]
     groups += [f"{group}/{part}" for group in groups for part in loader.list_groups(group)]
+    groups.append(LAUNCHER)
     chosen = []
     for override in typed:
         key = override.key_or_group
-        if override.is_sweep_override() and not is_sweep:
-            return SettingsError([f"{key}: one value is needed, or the option -m; got {override.input_line}"])
         if key in groups:
-            options, values = loader.get_group_options(key), _values_of(override)
-            for value in values:
-                if value is not None and value not in options:
-                    choices = ", ".join(options)
-                    return SettingsError(
-                        [f"{key}: one of {choices} is needed; got {value}{nearest(value, options)}"]
-                    )
-            chosen.append(f"{key}={'null' if values[0] is None else values[0]}")
+            options, value = loader.get_group_options(key), override.value()
+            if value is not None and value not in options:
+                there = ", ".join(options)
+                return SettingsError(
+                    [f"{key}: one of {there} is needed; got {value}{nearest(value, options)}"]
+                )
+            chosen.append(f"{key}={'null' if value is None else value}")
     try:
-        defaults = to_values(hydra_compose(command, [*search_path, *chosen], return_hydra_config=True))
+        defaults = hydra_compose(command, [*path, *chosen], return_hydra_config=True)
+        known = [f"hydra.launcher.{key}" for key in defaults.hydra.launcher]
+        values = _to_values(defaults)
     except (HydraException, OmegaConfBaseException):
-        return SettingsError([_first_line(error)])
-    known = [key for key, _ in flatten(defaults)] + list(defaults) + groups
+        return SettingsError([first_line(error)])
+    known += [key for key, _ in flatten(values)] + list(values) + groups
     for override in typed:
         if override.key_or_group not in known:
             return SettingsError(
                 [f"{override.key_or_group}: no such key{nearest(override.key_or_group, known)}"]
             )
-    return SettingsError([_first_line(error)])
-
-
-def _values_of(override: Override) -> list[Any]:
-    value = override.value()
-    return [getattr(item, "text", item) for item in value.list] if isinstance(value, ChoiceSweep) else [value]
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]
+    return SettingsError([first_line(error)])

@@ -32,7 +32,7 @@ def command_page(command: Command, topic: str | None = None) -> str:
         return _group_page(groups[name], [choice] if choice else keys.choices(name))
     described = _describe_key(command.name, name)
     if described is None:
-        known = [*groups, *(key.name for key in page.keys), *_all_names(command.name)]
+        known = [*groups, *(key.name for _, key in keys.everywhere(command.name))]
         raise UserError(
             f"--help: a group or a key of nmt {command.name} is needed; got {topic}{nearest(name, known)}"
         )
@@ -79,37 +79,14 @@ def _group_page(group: keys.Group, choices: list[str]) -> str:
 
 def _describe_key(command: str, name: str) -> str | None:
     """Return the meaning of a key wherever there is one of that name, and what its default is there."""
-    page = keys.page(command)
-    found: dict[tuple[str, str], list[str]] = {}
-    for key in page.keys:
+    found: dict[Key, list[str]] = {}
+    for place, key in keys.everywhere(command):
         if key.name == name:
-            found.setdefault((key.default, key.comment), []).append(f"nmt {command}")
-    for group in page.groups:
-        if group.prefix and name.startswith(group.prefix):
-            for choice in keys.choices(group.name):
-                for key in keys.all_keys(group.name, choice):
-                    if group.prefix + key.name == name:
-                        found.setdefault((key.default, key.comment), []).append(f"{group.name}={choice}")
-    if not found:
-        return None
-    lines = []
-    for (default, comment), places in found.items():
-        lines += [f"{name}={default}", f"  {comment}", f"  in {', '.join(places)}"]
-    return "\n".join(lines) + "\n"
-
-
-def _all_names(command: str) -> list[str]:
-    return [
-        f"{group.prefix}{key.name}"
-        for group in keys.page(command).groups
-        if group.name != "experiment"
-        for choice in keys.choices(group.name)
-        for key in _own_keys(group.name, choice)
+            found.setdefault(key, []).append(place)
+    lines = [
+        f"{name}={key.default}\n  {key.comment}\n  in {', '.join(places)}\n" for key, places in found.items()
     ]
-
-
-def _own_keys(group: str, choice: str) -> list[Key]:
-    return keys.page(choice, group).keys
+    return "".join(lines) or None
 
 
 def columns(rows: Iterable[tuple[str, str]], is_whole: bool = True) -> list[str]:

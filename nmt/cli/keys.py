@@ -1,14 +1,14 @@
 """The keys of every command with their defaults and comments, read from the files in conf/ without Hydra."""
 
-import re
-from dataclasses import dataclass, field, replace
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from importlib import resources
-from importlib.resources.abc import Traversable
+from typing import Any
+
+import yaml
 
 CONFIG_MODULE = "nmt.conf"
-LINE = re.compile(r"(?P<indent> *)(?P<name>[a-z_0-9]+):(?: +(?P<value>[^#]*?))?(?:\s+# (?P<comment>.*))?")
-GROUP = re.compile(r"  - (?P<name>[a-z_]+): (?P<choice>[a-z_0-9]+)(?:\s+# (?P<comment>.*))?")
-BASE = re.compile(r"  - (?P<name>[a-z_0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -18,15 +18,6 @@ class Key:
     name: str
     default: str
     comment: str
-
-    @property
-    def choices(self) -> list[str]:
-        """What the key can be, where its comment lists that: `auto | cpu | cuda`."""
-        if self.default in ("true", "false"):
-            return ["false", "true"]
-        words = re.match(r"(?:[a-z_0-9]+(?: \([^)]*\)|: [^|;]*)?(?: \| |$|(?=;| :)))+", self.comment)
-        found = words[0].split(" | ") if words and " | " in words[0] else []
-        return [re.split(r"[ :;(]", choice)[0] for choice in found]
 
 
 @dataclass(frozen=True)
@@ -39,44 +30,43 @@ class Group:
 
     @property
     def prefix(self) -> str:
-        """What its keys begin with."""
+        """The beginning of the names of its keys."""
         return "" if self.name == "experiment" else f"{self.name.replace('/', '.')}."
 
 
-@dataclass
-class Page:
+@dataclass(frozen=True)
+class SettingsFile:
     """One file in conf/."""
 
-    purpose: str = ""
-    base: str | None = None  # the file beside it that it changes
-    groups: list[Group] = field(default_factory=list)
-    keys: list[Key] = field(default_factory=list)
+    purpose: str
+    base: str | None  # the file beside it that it changes
+    groups: list[Group]
+    keys: list[Key]
 
 
 def choices(group: str) -> list[str]:
-    """Return the choices of a group."""
-    return sorted(_names(resources.files(CONFIG_MODULE).joinpath(group)))
+    """Return the choices of a group. Raises OSError where there is no such group."""
+    names = [file.name for file in resources.files(CONFIG_MODULE).joinpath(group).iterdir()]
+    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
 
 
-def page(name: str, group: str | None = None) -> Page:
+def page(name: str, group: str | None = None) -> SettingsFile:
     """Return what is in the file of a command, with the groups inside of its groups, or of a choice of a group."""
     found = parse(read(name, group))
-    if group is None:
-        for outer in list(found.groups):
-            inner = {
-                item.name: item
-                for choice in choices(outer.name)
-                for item in parse(read(choice, outer.name)).groups
-            }
-            found.groups += [replace(item, name=f"{outer.name}/{item.name}") for item in inner.values()]
-    return found
+    if group is not None:
+        return found
+    inner = {
+        f"{outer.name}/{item.name}": item
+        for outer in found.groups
+        for choice in choices(outer.name)
+        for item in parse(read(choice, outer.name)).groups
+    }
+    return replace(found, groups=[*found.groups, *(replace(item, name=name) for name, item in inner.items())])
 
 
 def read(name: str, group: str | None = None) -> str:
     """Return the text of the file of a command, or of a choice of a group."""
-    root = resources.files(CONFIG_MODULE)
-    folder = root.joinpath(group) if group else root
-    return folder.joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    return resources.files(CONFIG_MODULE).joinpath(group or "", f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def all_keys(group: str, choice: str) -> list[Key]:
@@ -86,33 +76,44 @@ def all_keys(group: str, choice: str) -> list[Key]:
     return list({key.name: key for key in [*inherited, *found.keys]}.values())
 
 
-def parse(text: str) -> Page:
+def everywhere(command: str) -> Iterator[tuple[str, Key]]:
+    """Yield every key that can be typed, by its whole name, after where it is: `nmt train`, `model=rnn`."""
+    found = page(command)
+    for key in found.keys:
+        yield f"nmt {command}", key
+    for group in found.groups:
+        for choice in choices(group.name) if group.prefix else []:
+            for key in all_keys(group.name, choice):
+                yield f"{group.name}={choice}", replace(key, name=group.prefix + key.name)
+
+
+def parse(text: str) -> SettingsFile:
     """Return what a file of settings says."""
-    found, path, head = Page(), [""], []
-    in_defaults = False
-    for line in text.split("\n"):
-        if line.startswith("hydra:"):
-            break
-        if line.startswith("#") and not found.keys and not line.startswith("# @"):
-            head.append(line[2:])
-        elif line.startswith("defaults:"):
-            in_defaults = True
-        elif in_defaults and line.startswith("  - "):
-            if match := GROUP.fullmatch(line):
-                choice = match["choice"]
-                found.groups.append(
-                    Group(match["name"], None if choice == "null" else choice, match["comment"] or "")
-                )
-            elif (match := BASE.fullmatch(line)) and match["name"] != "_self_":
-                found.base = match["name"]
-        elif match := LINE.fullmatch(line):
-            in_defaults = False
-            path = [*path[: len(match["indent"]) // 2], match["name"]]
-            if match["value"] and match["name"] != "kind":
-                found.keys.append(Key(".".join(path), match["value"].strip(), match["comment"] or ""))
-    found.purpose = " ".join(head)
-    return found
+    head = itertools.takewhile(lambda line: line.startswith("#"), text.split("\n"))
+    purpose = " ".join(line[2:] for line in head if not line.startswith("# @"))
+    base, groups, keys = None, [], list[Key]()
+    for name, value in yaml.compose(text, yaml.SafeLoader).value:
+        if name.value == "defaults":
+            for item in value.value:
+                if isinstance(item, yaml.ScalarNode):
+                    base = item.value if item.value != "_self_" else base
+                elif not item.value[0][0].value.startswith("override "):
+                    group, choice = item.value[0]
+                    default = None if choice.value == "null" else choice.value
+                    groups.append(Group(group.value, default, _comment(text, choice)))
+        elif name.value not in ("kind", "hydra"):
+            keys += _keys(text, name.value, value)
+    return SettingsFile(purpose, base, groups, keys)
 
 
-def _names(folder: Traversable) -> list[str]:
-    return [file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml")]
+def _keys(text: str, name: str, value: Any) -> Iterator[Key]:
+    if isinstance(value, yaml.MappingNode):
+        for inner, item in value.value:
+            yield from _keys(text, f"{name}.{inner.value}", item)
+    else:
+        yield Key(name, text[value.start_mark.index : value.end_mark.index], _comment(text, value))
+
+
+def _comment(text: str, node: Any) -> str:
+    """Return the comment behind a value, which YAML itself leaves out."""
+    return text[node.end_mark.index :].partition("\n")[0].strip().removeprefix("# ")

@@ -9,34 +9,22 @@ from types import FrameType
 from typing import NoReturn
 
 from nmt.cli import keys
-from nmt.cli.commands import COMMANDS, Command, find
+from nmt.cli.commands import COMMANDS, Command
 from nmt.cli.options import Options
-from nmt.errors import ExportError, SettingsError, SweepError, UserError, VerificationError, one_line
+from nmt.errors import ExportError, SettingsError, SweepError, UserError, VerificationError, nearest, one_line
 from nmt.versions import require
 
-HEAD = """\
+USAGE = """\
 nmt: train machine-translation models, translate with them, and measure them
 usage: nmt COMMAND [KEY=VALUE ...] [OPTION ...]
 
-"""
-EXAMPLES = """
+{commands}
 
-  nmt train experiment=demo                    the built-in corpus, a few minutes on a laptop
-  nmt train model=attention run=outputs/mine   another model, in a folder of your choice
-  nmt train -m model=rnn,attention,transformer one after the other
-  nmt translate run=outputs/mine < in.de > out.en
-  nmt evaluate run=outputs/mine
-  nmt data data=multi30k html=corpus.html
-  nmt evaluate run=outputs/mine against=outputs/other   is it better, or was it chance?
-  nmt export run=outputs/mine output=outputs/mine-ctranslate2 quantization=int8
+{examples}
 
-options of each command
-  --help [TOPIC]    groups, keys and examples; of a group, a choice or a key; all: every key
-  --cfg job         print the settings that would be used, and stop
-  --config-dir DIR  look for settings of your own in DIR, too
-  -m, --multirun    (train) run every combination of comma-separated values
-  --plan            (train) print the plan and the estimated time, and stop
-options of nmt alone: --help, --version, --completion bash|zsh|fish
+options of nmt train, the first three of each command
+{options}
+options of nmt alone: --help, --version, --completion bash|zsh
 """
 
 
@@ -91,12 +79,14 @@ def _dispatch(arguments: list[str]) -> int:
         from nmt.cli.completion import complete
 
         print("\n".join(complete(arguments[1:])))
-    elif name in COMMANDS and (topic := _help_topic(arguments[1:])) is not None:
+    elif name not in COMMANDS:
+        raise UserError(f"{name}: one of {', '.join(COMMANDS)} is needed{nearest(name, list(COMMANDS))}")
+    elif (topic := _help_topic(arguments[1:])) is not None:
         from nmt.cli.help import command_page
 
         print(command_page(COMMANDS[name], topic or None), end="")
     else:
-        _run(find(name), arguments[1:])
+        _run(COMMANDS[name], arguments[1:])
     return 0
 
 
@@ -106,32 +96,33 @@ def _run(command: Command, arguments: list[str]) -> None:
     from nmt.cli.compose import compose
 
     options = Options(command, arguments)
-    if options.is_multirun:
-        for option, is_given in (("--cfg", options.wants_config), ("--plan", options.wants_plan)):
-            if is_given:
+    if options.is_given("--multirun"):
+        for option in ("--cfg", "--plan"):
+            if options.is_given(option):
                 raise UserError(f"{option}: a single run is needed; got -m")
-        command.function("-m")(options.overrides, options.config_directory, _log_to_stderr)
+        command.function("--multirun")(options.overrides, options.config_directory)
         return
     composed = compose(command.name, options.overrides, options.config_directory)
-    if options.wants_config:
+    if options.is_given("--cfg"):
         print(composed.to_yaml(), end="")
         return
-    _log_to_stderr()
+    log_to_stderr()
     settings = composed.settings()
     # Imports torch: seconds that a mistyped key should not cost.
-    command.function("--plan" if options.wants_plan else None)(settings)
+    command.function("--plan" if options.is_given("--plan") else None)(settings)
 
 
 def _usage() -> str:
     """Return what `nmt --help` prints; what a command is for, its file in conf/ says."""
     from nmt.cli.help import columns
 
-    purposes = {name: keys.page(name).purpose.removeprefix(f"nmt {name}: ") for name in COMMANDS}
-    return (
-        HEAD
-        + "\n".join(columns([(f"nmt {name}", text.rstrip(".")) for name, text in purposes.items()]))
-        + EXAMPLES
-    )
+    purposes = [(f"nmt {name}", keys.page(name).purpose.removeprefix(f"nmt {name}: ")) for name in COMMANDS]
+    tables = {
+        "commands": columns((name, text.rstrip(".")) for name, text in purposes),
+        "examples": columns(command.examples[0] for command in COMMANDS.values()),
+        "options": columns(COMMANDS["train"].options),
+    }
+    return USAGE.format(**{name: "\n".join(lines) for name, lines in tables.items()})
 
 
 def _help_topic(arguments: list[str]) -> str | None:
@@ -144,7 +135,8 @@ def _help_topic(arguments: list[str]) -> str | None:
     return None
 
 
-def _log_to_stderr() -> None:
+def log_to_stderr() -> None:
+    """Have what the package logs go to standard error, each message as it is."""
     logger = logging.getLogger("nmt")
     if not logger.handlers:
         handler = logging.StreamHandler()

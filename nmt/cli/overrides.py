@@ -1,6 +1,7 @@
-"""What was typed as KEY=VALUE, read by Hydra's own grammar, without what cannot be meant."""
+"""KEY=VALUE as it was typed, read by Hydra's own grammar; values that cannot be meant are refused."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -11,18 +12,34 @@ from nmt.cli import keys
 from nmt.errors import SettingsError
 
 SWEEP = "sweep"  # how several runs are made: no part of a run
+LAUNCH = ("run", "resume")  # where a sweep runs, and whether it goes on
+LAUNCHER = "hydra/launcher"
+OF_HYDRA = re.compile(r"hydra(/launcher|\.launcher\..+|\.sweep\.dir)")
 
 
 def parse(overrides: list[str], is_sweep: bool = False) -> list[Override]:
-    """Return what was typed. Raises SettingsError for what does nothing, or leaves settings incomplete.
+    """Return the overrides that were typed; the `input_line` of each is as Hydra can read it.
 
-    Raises HydraException for what is no KEY=VALUE.
+    Raises SettingsError for what is no KEY=VALUE, does nothing, or leaves settings incomplete.
     """
-    typed = OverridesParser.create().parse_overrides(overrides)
+    try:
+        typed = OverridesParser.create().parse_overrides([quoted(override) for override in overrides])
+    except HydraException as error:
+        raise SettingsError([f"KEY=VALUE is needed; got {first_line(error)}"]) from None
     for override in typed:
         if problem := _problem(override, is_sweep):
             raise SettingsError([problem])
     return typed
+
+
+def first_line(error: Exception) -> str:
+    """Return what Hydra says first; the rest is where in its own files."""
+    return str(error).strip().split("\n")[0]
+
+
+def is_of(override: Override, *keys: str) -> bool:
+    """Say whether an override is of one of these keys, or of one inside of it."""
+    return any(re.match(rf"{key}($|[./])", override.key_or_group) for key in keys)
 
 
 def _problem(override: Override, is_sweep: bool) -> str | None:
@@ -32,11 +49,17 @@ def _problem(override: Override, is_sweep: bool) -> str | None:
         return f"KEY=VALUE is needed; got {line}"
     if override.is_delete():
         return f"{key}: a value is needed, since no key can be left out; got {line}"
-    if not is_sweep and re.match(rf"(hydra|{SWEEP})($|[./])", key):
+    if not is_sweep and is_of(override, "hydra", SWEEP):
         return f"{key}: the option -m is needed with it; got {line}"
+    if is_of(override, "hydra") and not OF_HYDRA.fullmatch(key):
+        return f"{key}: of Hydra's own keys, {LAUNCHER} or hydra.launcher.KEY is needed; got {line}"
     if name == "kind" and (choices := _choices(group)):
         return f"{group}: {group}=NAME is needed for another kind, one of {', '.join(choices)}; got {line}"
     if override.is_sweep_override():
+        if not is_sweep:
+            return f"{key}: one value is needed, or the option -m; got {line}"
+        if is_of(override, "hydra", SWEEP, *LAUNCH):
+            return f"{key}: one value is needed for all of the sweep; got {line}"
         return None
     value = override.value()
     if value == "" and not _choices(key):
@@ -55,14 +78,16 @@ def _choices(group: str) -> list[str]:
         return []
 
 
-def typed_value(key: str, typed: list[Override]) -> Any:
-    """Return the value that was typed last for a key; None where there is none, or several to sweep over."""
-    values = [
-        override.value()
-        for override in typed
-        if override.key_or_group == key and not override.is_sweep_override()
-    ]
+def typed_value(typed: Iterable[Override], *keys: str) -> Any:
+    """Return the value that was typed last for one of these keys, None where there is none."""
+    values = [override.value() for override in typed if override.key_or_group in keys]
     return values[-1] if values else None
+
+
+def as_string(value: object) -> str:
+    """Return a value in the quotes of Hydra's grammar, which takes whatever is between them as it is."""
+    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def quoted(override: str) -> str:
@@ -73,6 +98,5 @@ def quoted(override: str) -> str:
     except HydraException:
         key, separator, value = override.partition("=")
         if separator and value[:1] not in ("'", '"', "[", "{"):
-            escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-            return f"{key}='{escaped}'"
+            return f"{key}={as_string(value)}"
     return override

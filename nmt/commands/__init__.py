@@ -1,1 +1,1 @@
-"""What each command does, once its settings are checked: a file for each."""
+"""The commands themselves, once their settings are checked: a file for each."""

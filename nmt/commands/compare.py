@@ -1,4 +1,4 @@
-"""What `nmt compare` does: one table of any number of runs, from what each of them recorded."""
+"""`nmt compare`: one table of any number of runs, from the record of each."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ MAX_CHARACTERS = 60  # of a setting in a table
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What a run says of itself; what it does not say is None."""
+    """The log, the settings and the scores of a run, as far as it recorded them."""
 
     log: RunLog
     settings: dict[str, Any]  # flat
@@ -34,14 +34,8 @@ class RunFacts:
 
     @property
     def name(self) -> str:
-        """What the run is called: its folder, as it was typed."""
+        """The folder of the run, as it was typed."""
         return self.log.name
-
-    @property
-    def test_text(self) -> str | None:
-        """The hash of its test text."""
-        found = None if self.log.record is None else self.log.record.data.get("test")
-        return None if found is None else found.hash
 
     @property
     def rank(self) -> float:
@@ -81,16 +75,9 @@ def describe(runs: Sequence[RunFacts]) -> str:
     """Return tables for people: scores, and the settings in which the runs differ."""
     head, rows = score_rows(runs)
     parts = [layout([head, *rows])]
-    keys, cells = differing(runs)
-    if keys:
-        parts.append(
-            layout(
-                [["settings", *letters(runs)], *([key, *row] for key, row in zip(keys, cells, strict=True))]
-            )
-        )
-    if note := text_note(runs):
-        parts.append(note)
-    return "\n\n".join(parts)
+    if different := differing(runs):
+        parts.append(layout([["settings", *letters(runs)], *different]))
+    return "\n\n".join(filter(None, [*parts, text_note(runs)]))
 
 
 def score_rows(runs: Sequence[RunFacts]) -> tuple[list[str], list[list[str]]]:
@@ -114,12 +101,13 @@ def score_rows(runs: Sequence[RunFacts]) -> tuple[list[str], list[list[str]]]:
     return [*head, "updates", "minutes", "parameters"], rows
 
 
-def differing(runs: Sequence[RunFacts]) -> tuple[list[str], list[list[str]]]:
-    """Return the keys whose values are not the same in all runs, and the values, one row for each key."""
+def differing(runs: Sequence[RunFacts]) -> list[list[str]]:
+    """Return the keys whose values are not the same in all runs, each followed by its values."""
     keys = sorted(set().union(*(one.settings for one in runs)))
-    rows = [[_shown(one.settings, key) for one in runs] for key in keys]
-    kept = [(key, row) for key, row in zip(keys, rows, strict=True) if len(set(row)) > 1]
-    return [key for key, _ in kept], [row for _, row in kept]
+    rows = [
+        [key, *(cut(as_typed(one.settings.get(key, "–")), MAX_CHARACTERS) for one in runs)] for key in keys
+    ]
+    return [row for row in rows if len(set(row[1:])) > 1]
 
 
 def letters(runs: Sequence[RunFacts]) -> list[str]:
@@ -134,7 +122,8 @@ def label(name: str) -> str:
 
 def text_note(runs: Sequence[RunFacts]) -> str:
     """Say where scores are not of the same text, and so cannot be compared."""
-    texts = {one.test_text for one in runs if one.scores and one.test_text is not None}
+    records = [one.log.record for one in runs if one.scores and one.log.record is not None]
+    texts = {record.data["test"].hash for record in records if "test" in record.data}
     return "These scores are not of one and the same test text." if len(texts) > 1 else ""
 
 
@@ -146,20 +135,16 @@ def draw(runs: Sequence[RunFacts]) -> bytes:
     head, rows = score_rows(runs)
     charts = []
     for name in dict.fromkeys(name for one in runs for name in one.scores):
-        bars: list[list[Bar | None]] = [
-            [
-                Bar(one.scores[name], one.intervals.get(name))
-                if other is one and name in one.scores
-                else None
-                for other in runs
-            ]
-            for one in runs
+        drawn = [
+            Bar(one.scores[name], one.intervals.get(name)) if name in one.scores else None for one in runs
+        ]
+        bars = [
+            [bar if other is one else None for other in runs] for one, bar in zip(runs, drawn, strict=True)
         ]
         title = f"{label(name)} of the test text"
         highest = math.inf if name == "ter" else 100.0
         drawing = bar_chart(title, letters(runs), bars, "run", label(name), True, highest)
         charts.append(Figure(title, "Whiskers hold 95 %.", drawing))
-    keys, cells = differing(runs)
     return render(
         "compare.html",
         command="nmt compare",
@@ -171,13 +156,5 @@ def draw(runs: Sequence[RunFacts]) -> bytes:
         scores=Table(head, rows),
         charts=charts,
         curves=curves(named),
-        settings=Table(
-            ["key", *letters(runs)],
-            [[key, *row] for key, row in zip(keys, cells, strict=True)],
-            range(1, len(runs) + 1),
-        ),
+        settings=Table(["key", *letters(runs)], differing(runs), range(1, len(runs) + 1)),
     )
-
-
-def _shown(values: dict[str, Any], key: str) -> str:
-    return cut(as_typed(values.get(key, "–")), MAX_CHARACTERS)

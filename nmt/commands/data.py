@@ -1,4 +1,4 @@
-"""What `nmt data` does: measure a corpus before anything is learned from it."""
+"""`nmt data`: measure a corpus before anything is learned from it."""
 
 from pathlib import Path
 

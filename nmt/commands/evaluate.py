@@ -1,4 +1,4 @@
-"""What `nmt evaluate` does: scores of a run or of a finished translation, alone or against another one."""
+"""`nmt evaluate`: scores of a run or of a finished translation, alone or against another one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from nmt.runs.text import corpus_of_run, select_split, tagged_for
 
 @dataclass(frozen=True)
 class TestText:
-    """What translations are compared with: lines of the source, where it is known, and one reference or several."""
+    """The text to score against: lines of the source, where it is known, and one reference or several."""
 
     source: list[str] | None
     references: list[list[str]]
@@ -53,22 +53,19 @@ def main(settings: EvaluateSettings) -> None:
     comet = None if settings.comet is None else Comet(settings.comet, settings.comet_program)
     run = None if settings.run is None else RunDirectory.existing(settings.run)
     text = _test_text(settings, run)
-    other = None if settings.against is None else _other_run(settings)
-    against = None
-    if settings.against is not None and other is None:
-        against = System(settings.against, _read_text(settings.against, "against", settings.encoding))
-        require_same_length(against.hypotheses, text.references, "against")
+    other = None
+    if run is not None and settings.against is not None and not Path(settings.against).is_file():
+        other = RunDirectory.existing(settings.against, "against")
+    this = _finished("hypothesis", settings.hypothesis, text, settings.encoding)
+    against = None if other else _finished("against", settings.against, text, settings.encoding)
     if run is not None:
         this = _translate(run, settings.decoding, text, settings)
-    else:
-        assert settings.hypothesis is not None
-        this = System(settings.hypothesis, _read_text(settings.hypothesis, "hypothesis", settings.encoding))
-        require_same_length(this.hypotheses, text.references)
-    if other is not None:
-        assert run is not None
-        with naming("against"):
-            typed = settings.decoding if settings.decoding != run.read_model_settings().decoding else None
-            against = _translate(other, typed or other.read_model_settings().decoding, text, settings)
+        if other is not None:
+            with naming("against"):
+                own = run.read_model_settings().decoding
+                typed = settings.decoding if settings.decoding != own else None
+                against = _translate(other, typed or other.read_model_settings().decoding, text, settings)
+    assert this is not None, "either a run or a hypothesis is given"
     found = _report(this, against, text, comet, settings)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(found))
@@ -151,12 +148,13 @@ def _test_text(settings: EvaluateSettings, run: RunDirectory | None) -> TestText
     return TestText(source, references)
 
 
-def _other_run(settings: EvaluateSettings) -> RunDirectory | None:
-    """Return the run that `against` names, and None for a file."""
-    assert settings.against is not None
-    if settings.run is None or Path(settings.against).is_file():
+def _finished(key: str, path: str | None, text: TestText, encoding: str) -> System | None:
+    """Read a finished translation, where there is one."""
+    if path is None:
         return None
-    return RunDirectory.existing(settings.against, "against")
+    lines = _read_text(path, key, encoding)
+    require_same_length(lines, text.references, key)
+    return System(path, lines)
 
 
 def _translate(

@@ -1,4 +1,4 @@
-"""What `nmt export` does: write a run as a model of another program, once both translate the same."""
+"""`nmt export`: write a run as a model of another program, once both translate the same."""
 
 from pathlib import Path
 

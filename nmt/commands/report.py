@@ -1,4 +1,4 @@
-"""What `nmt report` does: measure a run, or two, and write one page about it."""
+"""`nmt report`: measure a run, or two, and write one page about them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.device import choose_device, choose_precision
 from nmt.errors import naming
-from nmt.evaluation.significance import Comparison, compare
+from nmt.evaluation.significance import compare
 from nmt.files.writing import write_atomically
 from nmt.reports.page import render
 from nmt.reports.run import sections
@@ -61,51 +61,40 @@ def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: Re
             own = replace(context, text=tagged_for(run, context.text, context.split))
             sources.append(own.text.source)
             measured.append(measure(run, log, settings.checkpoint, search, own, device, dtype))
-    comparisons = (
-        compare(
-            measured[0].hypotheses,
-            measured[1].hypotheses,
+    this, *others = measured
+    comparisons = [
+        comparison
+        for other in others
+        for comparison in compare(
+            this.hypotheses,
+            other.hypotheses,
             [context.text.target],
             settings.evaluation,
             settings.num_resamples,
             settings.num_trials,
         )
-        if len(measured) > 1
-        else []
+    ]
+    lines = choose_sentences(this, context.text.source, settings.num_maps)
+    return render(
+        "run.html",
+        command="nmt report",
+        title=" against ".join(one.name for one in measured),
+        subtitle=_subtitle(measured, context),
+        names=[one.name for one in measured],
+        headline=sections.headline(measured, comparisons),
+        scores=sections.scores(measured, comparisons, context),
+        curves=curves(logs),
+        kinds=sections.kinds(measured, context),
+        signs=sections.signs(measured, context),
+        sentences=sentences(measured, context, settings.num_sentences),
+        attention=[attention(one, source, lines) for one, source in zip(measured, sources, strict=True)],
+        made=origin([(one.name, one.log.config, _facts(one)) for one in measured]),
     )
-    return draw(measured, comparisons, context, sources, settings.num_sentences, settings.num_maps)
 
 
 def training_text(run: RunDirectory, corpus: Corpus) -> ParallelText:
     """Return what a run learned from of its corpus: what its filters left, without tags, which are no words."""
     return prepare_corpus(replace(corpus, groups=None), data_of_run(run).filter).corpus.train
-
-
-def draw(
-    runs: Sequence[Measures],
-    comparisons: Sequence[Comparison],
-    context: Context,
-    sources: Sequence[Sequence[str]],
-    num_sentences: int,
-    num_maps: int,
-) -> bytes:
-    """Return the page about what was measured; `sources` are the lines as each run was given them."""
-    lines = choose_sentences(runs[0], context.text.source, num_maps)
-    return render(
-        "run.html",
-        command="nmt report",
-        title=" against ".join(one.name for one in runs),
-        subtitle=_subtitle(runs, context),
-        names=[one.name for one in runs],
-        headline=sections.headline(runs, comparisons),
-        scores=sections.scores(runs, comparisons, context),
-        curves=curves([one.log for one in runs]),
-        kinds=sections.kinds(runs, context),
-        signs=sections.signs(runs, context),
-        sentences=sentences(runs, context, num_sentences),
-        attention=[attention(one, source, lines) for one, source in zip(runs, sources, strict=True)],
-        made=origin([(one.name, one.log.config, _facts(one)) for one in runs]),
-    )
 
 
 def _facts(one: Measures) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What `nmt train` does: train and test, or say what a training would be."""
+"""`nmt train`: train and test, or print the plan of a training."""
 
 from nmt.config import TrainSettings
 from nmt.evaluation.tables import evaluation_table

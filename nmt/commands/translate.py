@@ -1,4 +1,4 @@
-"""What `nmt translate` does: what was asked for is checked first, then lines are translated as they come."""
+"""`nmt translate`: check the files first, then translate lines as they come."""
 
 import logging
 import os

@@ -1,15 +1,15 @@
-"""What `nmt verify` does: compare a run with what it recorded, and score it again."""
+"""`nmt verify`: compare a run with its own record, and score it again."""
 
+import itertools
 from dataclasses import dataclass, field
 
 import torch
 
-from nmt.config import RunData, RunScoring, VerifySettings
-from nmt.config.check import SettingsT, check
+from nmt.config import RunScoring, VerifySettings
+from nmt.config.check import check
 from nmt.data.cache import content_key
 from nmt.data.cleaning import prepare_corpus
-from nmt.data.corpus import Corpus, load_corpus, require_files
-from nmt.data.tokenizer import Tokenizer
+from nmt.data.corpus import Corpus, load_corpus
 from nmt.device import choose_device, choose_precision
 from nmt.errors import DeviceError, RunError, SettingsError, VerificationError, one_line
 from nmt.evaluation.model import evaluate_model, translate_text, validation_search
@@ -17,10 +17,10 @@ from nmt.evaluation.scoring import corpus_bleu
 from nmt.evaluation.tables import layout
 from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, differing_files, file_facts
-from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
 from nmt.runs.provenance import (
     RECORD,
+    TEST,
     Machine,
     RunRecord,
     ValidationFacts,
@@ -31,15 +31,16 @@ from nmt.runs.provenance import (
     texts,
     tokenizer_hashes,
 )
+from nmt.runs.text import data_of_run
 from nmt.training.checkpoint import saved_progress
 
-# What of an evaluation is a figure that can be compared.
+# More figures than an evaluation has; a record could be a stranger's.
 MAX_FIGURES = 20
 
 
 @dataclass
 class Verification:
-    """What was compared, line by line for people, and what did not agree."""
+    """The comparisons, a row for each for people, and the problems that they found."""
 
     rows: list[list[str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -64,11 +65,10 @@ def main(settings: VerifySettings) -> None:
     """Print what was compared. Raises VerificationError, with a line for each difference, where there are any."""
     run = RunDirectory.existing(settings.run)
     record = read_record(run)
-    if record is None and not (run.path / "test.json").exists():
+    if record is None and not (run.path / TEST).exists():
         raise RunError(f"run: a run that recorded its scores is needed; got {run.path}, without {RECORD}")
     tokenizer_settings = run.read_model_settings().tokenizer
-    data = _read(run, RunData).data
-    require_files(data)
+    data = data_of_run(run)
     corpus = prepare_corpus(load_corpus(data), data.filter).corpus
     verification = Verification()
     if record is not None:
@@ -83,7 +83,7 @@ def main(settings: VerifySettings) -> None:
     _compare_checkpoints(run, verification)
     try:
         _score_again(run, record, corpus, settings, verification)
-    except RunError as error:
+    except (RunError, SettingsError) as error:
         if not verification.problems:
             raise
         verification.problems.append(str(error))  # what differs may be what it cannot be scored for
@@ -113,28 +113,34 @@ def _score_again(
     verification: Verification,
 ) -> None:
     """Translate the text whose scores were recorded, the test text if there is one, and compare the scores."""
-    machine = None if record is None else record.test.machine if record.test else record.sessions[-1].machine
+    test = None if record is None else record.test
+    machine = test.machine if test else record.sessions[-1].machine if record else None
     device, dtype = _choose(settings, machine)
-    scoring = _read(run, RunScoring).evaluation
+    scoring = check(RunScoring, run.read_config(), f"run: {run.config_path}: ").evaluation
     decoding = run.read_model_settings().decoding
-    if record is None or record.test is not None:
+    if record is None or test is not None:
         if corpus.test is None:
             raise RunError(f"run: {run.path}: scores of a test text are recorded, and its settings name none")
-        figures, checkpoint = _recorded_figures(run, record)
-        model, tokenizer = _load(run, record, checkpoint, verification)
+        figures = test.scores if test else _old_scores(run)
+        checkpoint = test.checkpoint if test else "best"
+        model, tokenizer = run.load_model(checkpoint)  # which refuses what is not as the manifest says
+        if test is not None:
+            (folder,) = run.find_checkpoints(checkpoint)
+            weights = str(file_facts(folder / MODEL_WEIGHTS)["sha256"])
+            verification.compare_hash(f"weights of {checkpoint}", test.weights, weights)
         evaluation, hypotheses = evaluate_model(
             model, tokenizer, corpus.test, decoding, scoring, device, dtype
         )
         now = {name: value for name, value in evaluation.as_dict().items() if isinstance(value, float)}
-        for name, value in figures.items():
+        for name, value in itertools.islice(figures.items(), MAX_FIGURES):
             if name != "perplexity":  # it says what the loss says, and grows without bound
                 verification.compare_figure(name, value, now.get(name, float("nan")), settings.tolerance)
-        if record is not None and record.test is not None:
-            is_same = record.test.translation == content_key(hypotheses)
+        if test is not None:
+            is_same = test.translation == content_key(hypotheses)
             same = "the same to the last character" if is_same else "other characters in it"
             verification.rows.append(["translation", "", "", same])
     elif (validation := _validation_facts(run, record)) is not None:
-        model, tokenizer = _load(run, record, validation.checkpoint, verification)
+        model, tokenizer = run.load_model(validation.checkpoint)
         hypotheses = translate_text(
             model, tokenizer, corpus.validation.source, validation_search(decoding), device, dtype
         )
@@ -142,6 +148,14 @@ def _score_again(
         verification.compare_figure("validation bleu", validation.bleu, bleu, settings.tolerance)
     else:
         raise RunError(f"run: a run that recorded scores is needed; got {run.path}, which stopped before")
+
+
+def _old_scores(run: RunDirectory) -> dict[str, float]:
+    """Return the scores of a run of an older version, which wrote no record. Raises RunError where there are none."""
+    found = {key: value for key, value in read_json(run.path / TEST).items() if isinstance(value, float)}
+    if not found:
+        raise RunError(f"run: scores are needed; got {run.path / TEST}, which holds none")
+    return found
 
 
 def _validation_facts(run: RunDirectory, record: RunRecord) -> ValidationFacts | None:
@@ -158,31 +172,6 @@ def _validation_facts(run: RunDirectory, record: RunRecord) -> ValidationFacts |
     return ValidationFacts(checkpoint=run.step_path(progress.best_step).name, bleu=progress.best_bleu)
 
 
-def _load(
-    run: RunDirectory, record: RunRecord | None, checkpoint: str, verification: Verification
-) -> tuple[Seq2Seq, Tokenizer]:
-    (folder,) = run.find_checkpoints(checkpoint)
-    loaded = run.load_model(checkpoint)  # which refuses what is not as the manifest says
-    if record is not None and record.test is not None:
-        now = str(file_facts(folder / MODEL_WEIGHTS)["sha256"])
-        verification.compare_hash(f"weights of {checkpoint}", record.test.weights, now)
-    return loaded
-
-
-def _recorded_figures(run: RunDirectory, record: RunRecord | None) -> tuple[dict[str, float], str]:
-    """Return the scores that a run recorded, and of which checkpoint they are."""
-    if record is not None and record.test is not None:
-        return dict(list(record.test.scores.items())[:MAX_FIGURES]), record.test.checkpoint
-    found = {
-        name: float(value)
-        for name, value in read_json(run.path / "test.json").items()
-        if isinstance(value, float)
-    }
-    if not found:
-        raise RunError(f"run: scores are needed; got {run.path / 'test.json'}, which holds none")
-    return dict(list(found.items())[:MAX_FIGURES]), "best"
-
-
 def _choose(settings: VerifySettings, machine: Machine | None) -> tuple[torch.device, torch.dtype]:
     """Return device and type of numbers: those of the record, where nothing else was typed and they are there."""
     device = choose_device(settings.device)
@@ -197,10 +186,3 @@ def _choose(settings: VerifySettings, machine: Machine | None) -> tuple[torch.de
     if machine is not None and now != machine:
         print(one_line(f"recorded on {machine}; now on {now}"))
     return device, dtype
-
-
-def _read(run: RunDirectory, settings_class: type[SettingsT]) -> SettingsT:
-    try:
-        return check(settings_class, run.read_config(), f"run: {run.config_path}: ")
-    except SettingsError as error:
-        raise RunError(error.problems[0]) from None

@@ -8,7 +8,9 @@ from pydantic import Field
 
 from nmt.config.data import DataSettings, TokenizerSettings
 from nmt.config.kinds import (
+    CheckpointName,
     Count,
+    CountOrZero,
     Device,
     Draws,
     Encoding,
@@ -40,46 +42,42 @@ from nmt.config.training import (
 NumResamples = Annotated[int, Number, Field(ge=40, le=1_000_000)]
 
 
-class ModelFiles(Settings):
-    """What translating with a finished run needs of its settings; old runs stay readable by it."""
+class RecordedSettings(Settings):
+    """Part of what a finished run says of itself; the rest is not looked at, so that old runs stay readable."""
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+
+class ModelFiles(RecordedSettings):
+    """The settings of a finished run that translating needs."""
 
     model: ModelSettings
     tokenizer: TokenizerSettings
     decoding: DecodingSettings
 
 
-class RunData(Settings):
-    """What a finished run says of its text; old runs stay readable by it."""
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+class RunData(RecordedSettings):
+    """The text that a finished run was made with."""
 
     data: DataSettings
 
 
-class RunScoring(Settings):
-    """How a finished run was scored; old runs stay readable by it."""
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+class RunScoring(RecordedSettings):
+    """The scoring of a finished run."""
 
     evaluation: EvaluationSettings
 
 
-class Kept(Settings):
-    """How many checkpoints a run keeps."""
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+class KeptCheckpoints(RecordedSettings):
+    """The number of checkpoints that a run keeps."""
 
     keep_checkpoints: Count
 
 
-class RunCheckpoints(Settings):
-    """What a finished run says of its checkpoints; old runs stay readable by it."""
+class RunCheckpoints(RecordedSettings):
+    """The checkpoints of a finished run."""
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
-
-    training: Kept
+    training: KeptCheckpoints
 
 
 class TrainSettings(Settings):
@@ -138,11 +136,35 @@ class TrainSettings(Settings):
         return self
 
 
+class GridSweep(Settings):
+    """See conf/sweep/grid.yaml."""
+
+    kind: Literal["grid"]
+
+
+class OptunaSweep(Settings):
+    """See conf/sweep/optuna.yaml."""
+
+    kind: Literal["optuna"]
+    trials: Count
+    at_once: Count
+    random_trials: CountOrZero
+    prune: bool
+    prune_after_trials: CountOrZero
+    seed: Seed
+
+
+class SweepSettings(Settings):
+    """The key `sweep` of nmt train -m."""
+
+    sweep: Annotated[GridSweep | OptunaSweep, Field(discriminator="kind")]
+
+
 class TranslateSettings(Settings):
     """See conf/translate.yaml."""
 
     run: str
-    checkpoint: str
+    checkpoint: CheckpointName
     input: str | None
     encoding: Encoding
     target_language: str | None
@@ -171,7 +193,7 @@ class EvaluateSettings(Settings):
     """See conf/evaluate.yaml."""
 
     run: str | None
-    checkpoint: str
+    checkpoint: CheckpointName
     split: Literal["test", "validation"]
     source: str | None
     reference: Files | None
@@ -223,7 +245,7 @@ class ExportSettings(Settings):
     """See conf/export.yaml."""
 
     run: str
-    checkpoint: str
+    checkpoint: CheckpointName
     format: Literal["ctranslate2"]
     output: str
     overwrite: bool
@@ -250,7 +272,7 @@ class ReportSettings(Settings):
     output: str | None
     overwrite: bool
     translate: Literal["auto"] | bool
-    checkpoint: str
+    checkpoint: CheckpointName
     split: Literal["test", "validation"]
     num_resamples: NumResamples
     num_trials: Draws

@@ -35,7 +35,14 @@ class FilterSettings(Settings):
     script_share: PositiveShare
 
 
-class GrammarData(Settings):
+class CorpusSettings(Settings):
+    """The keys that all choices in conf/data/ have."""
+
+    filter: FilterSettings
+    max_length: Count
+
+
+class GrammarData(CorpusSettings):
     """See conf/data/grammar.yaml."""
 
     kind: Literal["grammar"]
@@ -43,8 +50,6 @@ class GrammarData(Settings):
     num_train: GeneratedPairs
     num_validation: GeneratedPairs
     num_test: GeneratedPairs
-    filter: FilterSettings
-    max_length: Count
 
 
 class TextPair(Settings):
@@ -76,7 +81,7 @@ Name = Annotated[str, Tag("name")]
 """A test set of sacreBLEU with its language pair: `wmt14:de-en`."""
 
 
-class FilesData(Settings):
+class FilesData(CorpusSettings):
     """See conf/data/files.yaml."""
 
     kind: Literal["files"]
@@ -84,22 +89,18 @@ class FilesData(Settings):
     validation: Annotated[Annotated[TextPair, Tag("files")] | Name, Discriminator(_is_name)]
     test: Annotated[Annotated[OptionalTextPair, Tag("files")] | Name, Discriminator(_is_name)]
     encoding: Encoding
-    filter: FilterSettings
-    max_length: Count
 
 
-class Multi30kData(Settings):
+class Multi30kData(CorpusSettings):
     """See conf/data/multi30k.yaml."""
 
     kind: Literal["multi30k"]
     directory: str
     source_language: Literal["de", "en", "fr", "cs"]
     target_language: Literal["de", "en", "fr", "cs"]
-    filter: FilterSettings
-    max_length: Count
 
 
-class HubData(Settings):
+class HubData(CorpusSettings):
     """See conf/data/hub.yaml."""
 
     kind: Literal["hub"]
@@ -115,8 +116,6 @@ class HubData(Settings):
     test: str | None
     streaming: bool
     num_train: Count | None
-    filter: FilterSettings
-    max_length: Count
 
     @pydantic.model_validator(mode="after")
     def _check_test(self) -> Self:
@@ -125,7 +124,7 @@ class HubData(Settings):
         return self
 
 
-class TableData(Settings):
+class TableData(CorpusSettings):
     """See conf/data/table.yaml."""
 
     kind: Literal["table"]
@@ -136,8 +135,6 @@ class TableData(Settings):
     target_column: str
     header: bool
     encoding: Encoding
-    filter: FilterSettings
-    max_length: Count
 
 
 Language = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,20}$")]
@@ -145,7 +142,7 @@ BothSides = tuple[Files, Files]
 
 
 class PartSettings(Settings):
-    """One corpus of a mixture: of both sides of each split the files. There is no other home for these defaults."""
+    """One corpus of a mixture: the files of both sides of each split. These defaults have no other home."""
 
     source: Language
     target: Language
@@ -155,15 +152,13 @@ class PartSettings(Settings):
     weight: Weight = 1.0
 
 
-class MixtureData(Settings):
+class MixtureData(CorpusSettings):
     """See conf/data/mixture.yaml."""
 
     kind: Literal["mixture"]
     pairs: Annotated[list[PartSettings], Field(min_length=1)]
     tags: Literal["auto", "on", "off"]
     temperature: Annotated[float, Number, Field(ge=1, le=100)]
-    filter: FilterSettings
-    max_length: Count
 
     @pydantic.model_validator(mode="after")
     def _check_parts(self) -> Self:

@@ -1,4 +1,4 @@
-"""What all settings have in common."""
+"""The kinds of values in settings, with their ranges, and the class that all settings are of."""
 
 import codecs
 from typing import Annotated, Any, Literal
@@ -42,7 +42,7 @@ Shown = Annotated[int, Number, Field(ge=0, le=10_000)]
 # Updates, tokens, words, pairs: nothing is made in proportion to the number itself.
 Count = Annotated[int, Number, Field(gt=0, le=1_000_000_000)]
 CountOrZero = Annotated[int, Number, Field(ge=0, le=1_000_000_000)]
-# What torch, NumPy and the JSON reader take: nanoseconds since 1970 have 19 digits.
+# torch, NumPy and the JSON reader take as much; nanoseconds since 1970 have 19 digits.
 Seed = Annotated[int, Number, Field(ge=0, lt=1 << 63)]
 Rate = Annotated[float, Number, Field(gt=0, le=1_000)]
 RateOrZero = Annotated[float, Number, Field(ge=0, le=1_000)]
@@ -51,6 +51,7 @@ Ratio = Annotated[float, Number, Field(ge=1, le=1e12)]
 Seconds = Annotated[float, Number, Field(gt=0, le=1e12)]
 Encoding = Annotated[str, AfterValidator(_require_text)]
 Files = str | list[str]
+CheckpointName = Literal["best", "last", "average"] | str  # or step-N
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Quantization = Literal["float32", "float16", "int8"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
@@ -58,7 +59,7 @@ SearchPrecision = Literal[Precision, "int8"]
 
 
 class Settings(pydantic.BaseModel):
-    """What all settings have in common: no change after the check, and no key that nobody reads."""
+    """The class of all settings: no change after the check, and no key that nobody reads."""
 
     model_config = pydantic.ConfigDict(
         frozen=True, extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False

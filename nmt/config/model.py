@@ -11,18 +11,14 @@ TiedEmbeddings = Literal["auto", "none", "two_way", "three_way"]
 Cell = Literal["lstm", "gru", "tanh"]
 
 
-class RNNSettings(Settings):
-    """See conf/model/rnn.yaml."""
+class RecurrentSettings(Settings):
+    """The keys that both recurrent models have."""
 
-    kind: Literal["rnn"]
     cell: Cell
     d_embedding: Size
     d_hidden: Size
     num_layers: Depth
     bidirectional: bool
-    context: Literal["last", "mean"]
-    context_use: Literal["initial", "every_step", "both"]
-    context_join: Literal["concatenate", "add"]
     dropout: Share
     tied_embeddings: TiedEmbeddings
 
@@ -30,6 +26,15 @@ class RNNSettings(Settings):
     def draws(self) -> bool:
         """Whether two passes of one batch in training differ."""
         return self.dropout > 0
+
+
+class RNNSettings(RecurrentSettings):
+    """See conf/model/rnn.yaml."""
+
+    kind: Literal["rnn"]
+    context: Literal["last", "mean"]
+    context_use: Literal["initial", "every_step", "both"]
+    context_join: Literal["concatenate", "add"]
 
 
 class AttentionScoreSettings(Settings):
@@ -66,23 +71,16 @@ class AttentionScoreSettings(Settings):
         return self
 
 
-class AttentionSettings(Settings):
+class AttentionSettings(RecurrentSettings):
     """See conf/model/attention.yaml."""
 
     kind: Literal["attention"]
-    cell: Cell
-    d_embedding: Size
-    d_hidden: Size
-    num_layers: Depth
-    bidirectional: bool
     attention: AttentionScoreSettings
-    dropout: Share
-    tied_embeddings: TiedEmbeddings
 
     @property
     def draws(self) -> bool:
         """Whether two passes of one batch in training differ."""
-        return self.dropout > 0 or self.attention.choice != "soft"
+        return super().draws or self.attention.choice != "soft"
 
 
 class TransformerSettings(Settings):

@@ -150,7 +150,7 @@ ConsistencySettings = Annotated[NoConsistency | RDropSettings | SimCutSettings, 
 
 
 class SearchSettings(Settings):
-    """What greedy and beam search have in common."""
+    """The keys that greedy and beam search both have."""
 
     max_length_ratio: Annotated[float, Number, Field(ge=0, le=100)]
     max_length_extra: Annotated[int, Number, Field(ge=0, le=10_000)]

@@ -7,8 +7,9 @@ from pathlib import Path
 import pydantic
 
 from nmt.errors import RunError
-from nmt.files.reading import read_json, require_plain
+from nmt.files.reading import require_plain
 from nmt.files.writing import to_json, write_atomically
+from nmt.sweeps.results import read_as
 
 FILE = "sweep.json"
 SWEEPS = Path("outputs/sweeps")
@@ -16,22 +17,11 @@ OF_SUBMITIT = ".submitit"  # pickles, which submitit would load
 
 
 class SweepFile(pydantic.BaseModel):
-    """What a sweep was begun with: its overrides, without those that only say how it is run."""
+    """The overrides that a sweep was begun with, without those that only say how it is run."""
 
     model_config = pydantic.ConfigDict(extra="forbid")
 
     overrides: list[str]
-
-
-def read_sweep(folder: Path) -> list[str] | None:
-    """Return what the sweep in a folder was begun with, if there is one. Raises RunError if that cannot be read."""
-    path = folder / FILE
-    if not path.exists():
-        return None
-    try:
-        return SweepFile.model_validate(read_json(path)).overrides
-    except pydantic.ValidationError as error:
-        raise RunError(f"run: a readable {FILE} is needed; got {path}: {error.errors()[0]['msg']}") from None
 
 
 def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resume: bool) -> Path:
@@ -51,8 +41,8 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
             "settings; got null"
         )
     folder = Path(given)
-    began = read_sweep(folder)
-    if began is None:
+    found = read_as(SweepFile, folder / FILE)
+    if found is None:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise RunError(f"run: a new or empty folder is needed for a sweep; got {folder}")
         return folder
@@ -60,9 +50,9 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
         raise RunError(
             f"run: a new folder is needed, or resume=true to go on; got {folder}, which holds a sweep"
         )
-    if began != list(overrides):
-        missing = [override for override in began if override not in overrides]
-        extra = [override for override in overrides if override not in began]
+    if found.overrides != list(overrides):
+        missing = [override for override in found.overrides if override not in overrides]
+        extra = [override for override in overrides if override not in found.overrides]
         raise RunError(
             f"run: the settings that the sweep in {folder} began with are needed to go on; got "
             f"{' '.join(extra) or 'another order'} and not {' '.join(missing) or 'theirs'}"
@@ -74,9 +64,10 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
 def _began_with(folder: Path, overrides: Sequence[str]) -> bool:
     """Say whether a sweep began with these overrides; one that cannot be read is not the one that is looked for."""
     try:
-        return read_sweep(folder) == list(overrides)
+        found = read_as(SweepFile, folder / FILE)
     except RunError:
         return False
+    return found is not None and found.overrides == list(overrides)
 
 
 def _require_safe(folder: Path) -> None:

@@ -1,10 +1,10 @@
-"""What the runs of a sweep came to: read from their folders, and written as a table, as JSON and as TSV."""
+"""The results of a sweep: read from the folders of its runs, and written as a table, as JSON and as TSV."""
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pydantic
 
@@ -15,15 +15,12 @@ from nmt.runs.directory import STATE, RunDirectory
 
 logger = logging.getLogger(__name__)
 
+ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
 State = Literal["finished", "pruned", "failed", "interrupted", "waiting"]
-FIELDS = (
-    "job", "setting", "state", "validation_bleu", "test_bleu", "test_bleu_low", "test_bleu_high", "minutes",
-    "updates", "run", "error",
-)  # fmt: skip
 
 
 class JobRecord(pydantic.BaseModel):
-    """What a job notes when it ends; a job without one has not ended."""
+    """The note that a job leaves when it ends; a job without one has not ended."""
 
     model_config = pydantic.ConfigDict(extra="forbid")
 
@@ -39,13 +36,13 @@ class Result:
     job: int
     setting: str
     state: State
-    run: str
     validation_bleu: float | None = None
     test_bleu: float | None = None
     test_bleu_low: float | None = None  # the ends of the 95 % bootstrap interval
     test_bleu_high: float | None = None
     minutes: float | None = None  # of training, validation included
     updates: int | None = None
+    run: str = ""
     error: str | None = None
 
 
@@ -56,11 +53,15 @@ def record_path(sweep: Path, job: int) -> Path:
 
 def read_record(sweep: Path, job: int) -> JobRecord | None:
     """Return how a job ended, if it did. Raises RunError if that cannot be read."""
-    path = record_path(sweep, job)
+    return read_as(JobRecord, record_path(sweep, job))
+
+
+def read_as(model: type[ModelT], path: Path) -> ModelT | None:
+    """Return what is in a file of JSON, None where there is none. Raises RunError if it is something else."""
     if not path.exists():
         return None
     try:
-        return JobRecord.model_validate(read_json(path))
+        return model.model_validate(read_json(path))
     except pydantic.ValidationError as error:
         raise RunError(
             f"run: a readable {path.name} is needed; got {path}: {error.errors()[0]['msg']}"
@@ -77,33 +78,28 @@ def write_record(sweep: Path, job: int, record: JobRecord) -> None:
 def read_result(sweep: Path, job: int, setting: str) -> Result:
     """Return what a job has come to up to now."""
     path, record = sweep / str(job), read_record(sweep, job)
-    state: State = "waiting"
-    if record is not None:
-        state = record.state
-    elif (path / "config.json").exists():
-        state = "interrupted"
-    figures: dict[str, Any] = {"error": record.error if record else None}
     run = RunDirectory(path)
-    if steps := run.steps():
-        saved = _read(run.step_path(steps[-1]) / STATE)
-        seconds = _number_in(saved, "seconds")
-        figures |= {
-            "validation_bleu": _number_in(saved, "best_bleu"),
-            "minutes": None if seconds is None else seconds / 60,
-            "updates": _number_in(saved, "update"),
-        }
-    if (path / "test.json").exists():
-        scores = _read(path / "test.json")
-        name = next((name for name in scores if name.endswith("bleu")), "bleu")  # it may be lower_case_bleu
-        intervals = scores.get("intervals")
-        interval = intervals.get(name) if isinstance(intervals, dict) else None
-        ends = dict(enumerate(interval)) if isinstance(interval, list) else {}
-        figures |= {
-            "test_bleu": _number_in(scores, name),
-            "test_bleu_low": _number_in(ends, 0),
-            "test_bleu_high": _number_in(ends, 1),
-        }
-    return Result(job, setting, state, str(path), **figures)
+    steps = run.steps()
+    saved = _read(run.step_path(steps[-1]) / STATE) if steps else {}
+    scores = _read(path / "test.json") if (path / "test.json").exists() else {}
+    name = next((name for name in scores if name.endswith("bleu")), "bleu")  # it may be lower_case_bleu
+    intervals = scores.get("intervals")
+    interval = intervals.get(name) if isinstance(intervals, dict) else None
+    ends = dict(enumerate(interval)) if isinstance(interval, list) else {}
+    seconds = _number_in(saved, "seconds")
+    return Result(
+        job,
+        setting,
+        record.state if record else "interrupted" if run.config_path.exists() else "waiting",
+        validation_bleu=_number_in(saved, "best_bleu"),
+        test_bleu=_number_in(scores, name),
+        test_bleu_low=_number_in(ends, 0),
+        test_bleu_high=_number_in(ends, 1),
+        minutes=None if seconds is None else seconds / 60,
+        updates=_number_in(saved, "update"),
+        run=str(path),
+        error=record.error if record else None,
+    )
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -115,7 +111,7 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _number_in(values: Mapping[Any, Any], key: object) -> float | None:
+def _number_in(values: Mapping[Any, Any], key: object) -> Any:
     value = values.get(key)
     return value if type(value) in (int, float) else None
 
@@ -146,17 +142,9 @@ def table(results: Sequence[Result]) -> str:
                 "" if result.state == "finished" else result.state,
             )
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    is_left = (True, False, True, False, True, False, True)
-    lines = []
-    for row in rows:
-        cells = zip(row, widths, is_left, strict=True)
-        lines.append(
-            "  ".join(
-                cell.ljust(width) if left else cell.rjust(width) for cell, width, left in cells
-            ).rstrip()
-        )
-    return "\n".join(lines)
+    widths = [max(1, *map(len, column)) for column in zip(*rows, strict=True)]
+    line = "  ".join(f"{{:{side}{width}}}" for side, width in zip("<><><><", widths, strict=True))
+    return "\n".join(line.format(*row).rstrip() for row in rows)
 
 
 def print_results(results: Sequence[Result], folder: Path) -> None:
@@ -174,10 +162,8 @@ def write_results(sweep: Path, results: Sequence[Result]) -> None:
     best = best_of(results)
     content = {"best": best and best.job, "runs": [asdict(result) for result in results]}
     write_atomically(sweep / "results.json", to_json(content))
-    lines = ["\t".join(FIELDS)]
-    for result in results:
-        values = asdict(result)
-        lines.append("\t".join(_cell(values[field]) for field in FIELDS))
+    lines = ["\t".join(field.name for field in fields(Result))]
+    lines += ["\t".join(map(_cell, astuple(result))) for result in results]
     write_atomically(sweep / "results.tsv", ("\n".join(lines) + "\n").encode())
 
 

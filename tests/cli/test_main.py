@@ -298,17 +298,6 @@ def test_settings_of_ones_own(nmt, tmp_path):
     assert "d_ff: 1024" in printed
 
 
-@pytest.mark.parametrize("command", ["train", "translate", "evaluate", "export", "data"])
-def test_help_names_every_key(nmt, command):
-    text = nmt(command, "--help", "all").stdout.decode()
-    assert ("near_duplicates: true" if command == "data" else "length_penalty: 1.0") in text
-    assert ("data/filter=clean" in text) == (command in ("train", "data"))
-    assert "# " in text
-    assert "hydra:" not in text
-    assert nmt("--help").stdout.startswith(b"nmt: train")
-    assert re.fullmatch(rb"nmt \d+\.\d+\.\d+\n", nmt("--version").stdout)
-
-
 @pytest.mark.slow
 def test_a_sweep_runs_the_models_one_after_the_other(nmt, tmp_path, tiny_training):
     shared = [option for option in tiny_training("rnn") if not option.startswith("model")]

@@ -36,6 +36,13 @@ REFUSED = {
     ("-m", "seed=glob(*)"): "seed: a choice is needed; got none by",
     ("-m", "sweep=optuna", "seed=range(1,2,step=0)"): "seed: a choice is needed; got none by",
     ("tokenizer.model=\udcff",): "run: settings in UTF-8 are needed for config.json; got ",
+    (
+        "-m",
+        "hydra.verbose=true",
+    ): "hydra.verbose: of Hydra's own keys, hydra/launcher or hydra.launcher.KEY is needed",
+    ("-m", "hydra/launcher=basik"): r"hydra/launcher: one of .*; got basik; did you mean basic\?",
+    ("-m", "hydra.launcher.n_job=2"): "hydra.launcher.n_job: no such key",
+    ("-m", "sweep=grid,optuna"): "sweep: one value is needed for all of the sweep; got sweep=grid,optuna",
     ("hydra.run.dir=xx",): "hydra.run.dir: the option -m is needed with it; got hydra.run.dir=xx",
     ("hydra/launcher=joblib",): "hydra/launcher: the option -m is needed with it",
     ("sweep.kind=grid",): "sweep.kind: the option -m is needed with it",

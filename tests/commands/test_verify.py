@@ -136,18 +136,3 @@ def test_a_run_that_was_killed_after_a_better_checkpoint_is_the_same(nmt, copy):
 
     edit(copy / "run.json", before)
     assert "NOT THE SAME" not in nmt("verify", "run=run").stdout.decode()
-
-
-@pytest.mark.parametrize(
-    ("command", "key"),
-    [
-        ("verify", "tolerance: 0.01"),
-        ("compare", "html: null"),
-        ("report", "num_maps: 3"),
-        ("evaluate", "against: null"),
-    ],
-)
-def test_help_names_the_keys(nmt, command, key):
-    text = nmt(command, "--help", "all").stdout.decode()
-    assert f"\n{key} " in text
-    assert f"  nmt {command} " in nmt("--help").stdout.decode()

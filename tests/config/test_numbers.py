@@ -12,7 +12,6 @@ import pytest
 from nmt import config
 from nmt.config import Settings
 from nmt.config.kinds import Seed
-from nmt.config.sweep import SweepSettings
 from nmt.files.reading import parse_json
 
 
@@ -36,9 +35,7 @@ def flat(metadata):
         yield from item.metadata if isinstance(item, pydantic.fields.FieldInfo) else [item]
 
 
-CLASSES = [
-    kind for kind in vars(config).values() if isinstance(kind, type) and issubclass(kind, Settings)
-] + [SweepSettings]
+CLASSES = [kind for kind in vars(config).values() if isinstance(kind, type) and issubclass(kind, Settings)]
 NUMBERS = {
     path: (kind, list(flat(metadata)))
     for top in CLASSES

@@ -164,9 +164,9 @@ def test_mistakes_are_said_before_anything_is_written(nmt, tmp_path, tiny_traini
 
 def test_a_sweep_leaves_the_process_as_it_was(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Sweep(["seed=1,2"], [], lambda: None)
+    Sweep(["seed=1,2"], None)
     with pytest.raises(UserError, match="a multiple of num_heads=3"):
-        run_sweep(["model.d_model=32", "model.num_heads=2,3"], None, lambda: None)
+        run_sweep(["model.d_model=32", "model.num_heads=2,3"], None)
     assert compose("train", ["seed=3"], None).values["seed"] == 3
 
 
@@ -196,6 +196,20 @@ def test_joblib_trains_several_at_once_with_the_same_results(nmt, tmp_path, lear
     began = [(tmp_path / "sweep" / str(job) / "config.json").stat().st_mtime for job in range(3)]
     ended = [(tmp_path / "sweep" / "jobs" / f"{job}.json").stat().st_mtime for job in range(3)]
     assert max(began[:2]) < min(ended[:2]), "the first two ran at the same time"
+
+
+@pytest.mark.slow
+def test_submitit_trains_in_processes_of_its_own_and_leaves_no_folder_to_go_on_with(nmt, tmp_path, learnable):
+    pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
+    options = [*learnable, "training.max_updates=2", "run=sweep", "seed=1,2", "hydra/launcher=submitit_local"]
+    done = nmt("train", "-m", *options, "hydra.launcher.timeout_min=5")
+    assert [run["state"] for run in results_of(tmp_path / "sweep")["runs"]] == ["finished", "finished"]
+    logs = [path.read_text() for path in (tmp_path / "sweep" / ".submitit").glob("*/*.err")]
+    assert {f"[{job}] job {job}" in log for job in range(2) for log in logs} == {True, False}
+    assert b"best by validation BLEU" in done.stdout
+    assert (
+        b"without .submitit is needed to go on" in nmt("train", "-m", *options, "resume=true", code=2).stderr
+    )
 
 
 def searched(run):
@@ -260,7 +274,7 @@ def test_a_damaged_file_of_one_run_leaves_the_others_in_the_table(tmp_path, file
     for name in ("config.json", "checkpoints/step-000002/manifest.json"):
         (tmp_path / "0" / name).write_text("{}")
     (tmp_path / "0" / file).write_text(content)
-    damaged, good = read_result(tmp_path, 0, "a=1"), Result(1, "a=2", "finished", "s/1", 12.0)
+    damaged, good = read_result(tmp_path, 0, "a=1"), Result(1, "a=2", "finished", 12.0)
     assert (damaged.state, damaged.validation_bleu, damaged.test_bleu_low) == ("interrupted", None, None)
     assert damaged.test_bleu == (1.5 if "1.5" in content else None)
     assert len(table([damaged, good]).split("\n")) == 3
@@ -269,11 +283,11 @@ def test_a_damaged_file_of_one_run_leaves_the_others_in_the_table(tmp_path, file
 
 def test_runs_without_scores_and_ties_have_their_place_in_the_table(tmp_path):
     results = [
-        Result(0, "a=1", "failed", "s/0", error="tab\tand\nline"),
-        Result(1, "a=2", "finished", "s/1", 12.0, 11.0, 10.0, 12.5, 3.0),
-        Result(2, "a=3", "finished", "s/2", 12.0, None, None, None, 3.0),
-        Result(3, "a=4", "pruned", "s/3", 50.0, None, None, None, 3.0),
-        Result(4, "a=5", "finished", "s/4", 11.0, 99.0, 98.0, 100.0, 3.0),
+        Result(0, "a=1", "failed", error="tab\tand\nline"),
+        Result(1, "a=2", "finished", 12.0, 11.0, 10.0, 12.5, 3.0),
+        Result(2, "a=3", "finished", 12.0, None, None, None, 3.0),
+        Result(3, "a=4", "pruned", 50.0, None, None, None, 3.0),
+        Result(4, "a=5", "finished", 11.0, 99.0, 98.0, 100.0, 3.0),
     ]
     assert best_of(results) is results[1]
     assert best_of(results[:1]) is None

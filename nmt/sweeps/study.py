@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +20,15 @@ PRUNED = "pruned"
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Span:
-    """Numbers from `low` to `high`, both included; `step` apart where it is given, else any."""
-
-    low: float
-    high: float
-    step: float | None = None
-    is_integer: bool = False
-    is_log: bool = False
-
-
-Space = Mapping[str, Span | list[str]]
-"""What is searched: for each key its numbers, or the values to choose from as they would be typed."""
+Space = Mapping[str, Any]
+"""For each key that is searched one of Optuna's distributions, of numbers or of values as they would be typed."""
 
 
 def ends(space: Space) -> Iterator[dict[str, str]]:
     """Yield values for runs that have both ends of all numbers, and each value of all lists."""
-    choices = {
-        key: span if isinstance(span, list) else [_typed({key: end})[key] for end in (span.low, span.high)]
-        for key, span in space.items()
-    }
-    for place in range(max(map(len, choices.values()))):
-        yield {key: values[min(place, len(values) - 1)] for key, values in choices.items()}
+    lists = {key: getattr(one, "choices", None) or (one.low, one.high) for key, one in space.items()}
+    for place in range(max(map(len, lists.values()))):
+        yield _typed({key: values[min(place, len(values) - 1)] for key, values in lists.items()})
 
 
 class Search:
@@ -105,28 +90,13 @@ class Search:
             n_startup_trials=self.settings.random_trials,
             constant_liar=self.settings.at_once > 1,
         )
-        trial = self.study.ask(self._distributions(space))
+        trial = self.study.ask(dict(space))
         return self._read(self.study.get_trials(deepcopy=False)[trial.number], space)
-
-    def _distributions(self, space: Space) -> dict[str, Any]:
-        """Return a space as Optuna knows it."""
-        distributions = self.optuna.distributions
-        return {
-            key: distributions.CategoricalDistribution(values)
-            if isinstance(values, list)
-            else distributions.IntDistribution(
-                int(values.low), int(values.high), log=values.is_log, step=int(values.step or 1)
-            )
-            if values.is_integer
-            else distributions.FloatDistribution(values.low, values.high, log=values.is_log, step=values.step)
-            for key, values in space.items()
-        }
 
     def _is_half(self, trial: Any, space: Space) -> bool:
         """Say whether a run has but some of its values: Optuna writes them one after the other."""
         states = self.optuna.trial.TrialState
-        is_open = trial.state in (states.RUNNING, states.FAIL)
-        return is_open and trial.distributions.items() < self._distributions(space).items()
+        return trial.state in (states.RUNNING, states.FAIL) and trial.distributions.items() < space.items()
 
     def _read(self, trial: Any, space: Space) -> tuple[int, dict[str, str]]:
         """Return the number and the values of a run.
@@ -134,23 +104,19 @@ class Search:
         They become overrides of Hydra's, and the file may be a stranger's: only what could have been asked for passes.
         Raises RunError for anything else.
         """
-        expected = self._distributions(space)
-        if trial.distributions != expected or trial.params.keys() != expected.keys():
+        if trial.distributions != space or trial.params.keys() != space.keys():
             got = ", ".join(f"{key}={value}" for key, value in trial.params.items()) or "none"
-            raise RunError(
-                f"run: values of {', '.join(space)} are needed, as the sweep searches them; got {one_line(got)} for "
-                f"run {trial.number} in {self.path}"
+            raise self._wrong(
+                f"values of {', '.join(space)} are needed, as the sweep searches them", got, trial
             )
         for key, value in trial.params.items():
-            span = space[key]
-            if isinstance(span, Span) and not (
-                type(value) in (int, float) and span.low <= value <= span.high
-            ):
-                raise RunError(
-                    f"run: {key} from {span.low} to {span.high} is needed; got {one_line(value)} for run "
-                    f"{trial.number} in {self.path}"
-                )
+            low, high = getattr(space[key], "low", None), getattr(space[key], "high", None)
+            if low is not None and not (type(value) in (int, float) and low <= value <= high):
+                raise self._wrong(f"{key} from {low} to {high} is needed", value, trial)
         return trial.number, _typed(trial.params)
+
+    def _wrong(self, needed: str, got: object, trial: Any) -> RunError:
+        return RunError(f"run: {needed}; got {one_line(got)} for run {trial.number} in {self.path}")
 
     def tell(self, number: int, record: JobRecord, validation_bleu: float | None) -> None:
         """Note how a run ended that need not be tried again."""

@@ -10,14 +10,17 @@ from nmt.sweeps.results import JobRecord
 
 def test_a_hopeless_run_is_ended(tmp_path):
     """The first learns, the second cannot: at its first validation it is below the median of the first."""
-    pytest.importorskip("optuna")
+    distributions = pytest.importorskip("optuna").distributions
     from nmt.config import OptunaSweep
-    from nmt.sweeps.search import Search
+    from nmt.sweeps.study import Search
 
     settings = OptunaSweep(
         kind="optuna", trials=4, at_once=1, random_trials=10, prune=True, prune_after_trials=2, seed=1
     )
-    search, space = Search(settings, tmp_path), {"model.dropout": ["0.1", "0.2"]}
+    search, space = (
+        Search(settings, tmp_path),
+        {"model.dropout": distributions.CategoricalDistribution(["0.1", "0.2"])},
+    )
     for best in (30.0, 20.0):
         number, _ = search.ask(space)
         pruner = search.pruner(number)
@@ -39,14 +42,17 @@ def test_a_hopeless_run_is_ended(tmp_path):
 @pytest.fixture
 def search(tmp_path):
     """Return a search of a single key, with its space."""
-    pytest.importorskip("optuna")
+    distributions = pytest.importorskip("optuna").distributions
     from nmt.config import OptunaSweep
-    from nmt.sweeps.search import Search, Span
+    from nmt.sweeps.study import Search
 
     settings = OptunaSweep(
         kind="optuna", trials=4, at_once=1, random_trials=9, prune=True, prune_after_trials=2, seed=1
     )
-    space = {"model.dropout": Span(0, 0.4), "seed": ["1", "2"]}
+    space = {
+        "model.dropout": distributions.FloatDistribution(0, 0.4),
+        "seed": distributions.CategoricalDistribution(["1", "2"]),
+    }
     return lambda: (Search(settings, tmp_path), space)
 
 
