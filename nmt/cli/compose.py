@@ -22,7 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS
 from nmt.cli.keys import CONFIG_MODULE
-from nmt.cli.overrides import LAUNCH, LAUNCHER, SWEEP, as_string, first_line, is_of, parse, typed_value
+from nmt.cli.overrides import LAUNCH, SWEEP, as_string, first_line, is_of, parse, typed_value
 from nmt.config import Settings, TrainSettings
 from nmt.config.check import check, flatten
 from nmt.errors import RunError, SettingsError, UserError, naming, nearest
@@ -70,14 +70,6 @@ class Composed:
         return yaml.safe_dump(self.values, allow_unicode=True, sort_keys=False)
 
 
-@dataclass(frozen=True)
-class Launcher:
-    """One of Hydra's launchers, by its name, and the options that it was given."""
-
-    name: str
-    options: dict[str, Any]
-
-
 def compose(command: str, overrides: list[str], config_directory: str | None) -> Composed:
     """Put the settings of one job together: conf/, then those of a run that is named, then what was typed.
 
@@ -100,23 +92,14 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     return Composed(command, laid, str(default_run), own)
 
 
-def compose_sweep(
-    typed: list[Override], config_directory: str | None, folder: Path
-) -> tuple[Any, Launcher, list[Override]]:
-    """Return what `sweep` says, how the runs are launched, and what was typed of the runs themselves.
-
-    Raises UserError as `compose` does.
-    """
-    of_sweep = [override for override in typed if is_of(override, SWEEP, "hydra")]
-    with _composed(TRAIN, of_sweep, config_directory, [f"hydra.sweep.dir={as_string(folder)}"]) as config:
-        options = OmegaConf.to_container(config.hydra.launcher, resolve=True)
-        assert isinstance(options, dict)
-        named = {str(key): value for key, value in options.items() if not str(key).startswith("_")}
-        launcher = Launcher(config.hydra.runtime.choices[LAUNCHER], named)
+def compose_sweep(typed: list[Override], config_directory: str | None) -> tuple[Any, list[Override]]:
+    """Return what `sweep` says, and what was typed of the runs themselves. Raises UserError as `compose` does."""
+    of_sweep = [override for override in typed if is_of(override, SWEEP)]
+    with _composed(TRAIN, of_sweep, config_directory, []) as config:
         # Read by a parser that has the choices among which glob(...) looks.
         parser = OverridesParser.create(GlobalHydra.instance().config_loader())
-        of_runs = [str(one.input_line) for one in typed if not is_of(one, SWEEP, "hydra", *LAUNCH)]
-        return _to_values(config)[SWEEP], launcher, parser.parse_overrides(of_runs)
+        of_runs = [str(one.input_line) for one in typed if not is_of(one, SWEEP, *LAUNCH)]
+        return _to_values(config)[SWEEP], parser.parse_overrides(of_runs)
 
 
 @contextmanager
@@ -216,7 +199,6 @@ def _explain(command: str, typed: list[Override], path: list[str], error: Except
     loader = GlobalHydra.instance().config_loader()
     groups = [group for group in loader.list_groups("") if group != "hydra"]
     groups += [f"{group}/{part}" for group in groups for part in loader.list_groups(group)]
-    groups.append(LAUNCHER)
     chosen = []
     for override in typed:
         key = override.key_or_group

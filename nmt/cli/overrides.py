@@ -13,8 +13,6 @@ from nmt.errors import SettingsError
 
 SWEEP = "sweep"  # how several runs are made: no part of a run
 LAUNCH = ("run", "resume")  # where a sweep runs, and whether it goes on
-LAUNCHER = "hydra/launcher"
-OF_HYDRA = re.compile(r"hydra(/launcher|\.launcher\..+|\.sweep\.dir)")
 
 
 def parse(overrides: list[str], is_sweep: bool = False) -> list[Override]:
@@ -45,20 +43,20 @@ def is_of(override: Override, *keys: str) -> bool:
 def _problem(override: Override, is_sweep: bool) -> str | None:
     key, line = override.key_or_group, override.input_line
     group, _, name = key.rpartition(".")
-    if not key or key == "hydra":
+    if not key:
         return f"KEY=VALUE is needed; got {line}"
+    if is_of(override, "hydra"):
+        return f"{key}: a key of nmt's is needed, such as sweep.at_once for several runs at once; got {line}"
     if override.is_delete():
         return f"{key}: a value is needed, since no key can be left out; got {line}"
-    if not is_sweep and is_of(override, "hydra", SWEEP):
+    if not is_sweep and is_of(override, SWEEP):
         return f"{key}: the option -m is needed with it; got {line}"
-    if is_of(override, "hydra") and not OF_HYDRA.fullmatch(key):
-        return f"{key}: of Hydra's own keys, {LAUNCHER} or hydra.launcher.KEY is needed; got {line}"
     if name == "kind" and (choices := _choices(group)):
         return f"{group}: {group}=NAME is needed for another kind, one of {', '.join(choices)}; got {line}"
     if override.is_sweep_override():
         if not is_sweep:
             return f"{key}: one value is needed, or the option -m; got {line}"
-        if is_of(override, "hydra", SWEEP, *LAUNCH):
+        if is_of(override, SWEEP, *LAUNCH):
             return f"{key}: one value is needed for all of the sweep; got {line}"
         return None
     value = override.value()

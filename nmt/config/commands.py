@@ -136,18 +136,25 @@ class TrainSettings(Settings):
         return self
 
 
-class GridSweep(Settings):
+class LaunchSettings(Settings):
+    """Where the runs of a sweep are trained, and how many at the same time."""
+
+    at_once: Count
+    cluster: Literal["slurm", "local"] | None
+    cluster_options: dict[str, CountOrZero | bool | str] | None
+
+
+class GridSweep(LaunchSettings):
     """See conf/sweep/grid.yaml."""
 
     kind: Literal["grid"]
 
 
-class OptunaSweep(Settings):
+class OptunaSweep(LaunchSettings):
     """See conf/sweep/optuna.yaml."""
 
     kind: Literal["optuna"]
     trials: Count
-    at_once: Count
     random_trials: CountOrZero
     prune: bool
     prune_after_trials: CountOrZero

@@ -358,7 +358,7 @@ def test_what_cannot_be_written_is_one_line(nmt, run):
 
 def test_what_hydra_and_the_run_do_not_know(nmt, run, tmp_path):
     message = one_line(nmt("translate", f"run={run}", "hydra.verbose=true", stdin=b"Haus", code=2))
-    assert message.startswith("nmt: hydra.verbose: the option -m is needed with it")
+    assert message.startswith("nmt: hydra.verbose: a key of nmt's is needed")
     (tmp_path / "mine" / "model").mkdir(parents=True)
     (tmp_path / "mine" / "model" / "bad.yaml").write_text("d_model: [1\n")
     assert "YAML is needed" in one_line(nmt("train", "--config-dir", "mine", "model=bad", code=2))

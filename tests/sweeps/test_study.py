@@ -15,7 +15,15 @@ def test_a_hopeless_run_is_ended(tmp_path):
     from nmt.sweeps.study import Search
 
     settings = OptunaSweep(
-        kind="optuna", trials=4, at_once=1, random_trials=10, prune=True, prune_after_trials=2, seed=1
+        kind="optuna",
+        trials=4,
+        at_once=1,
+        cluster=None,
+        cluster_options=None,
+        random_trials=10,
+        prune=True,
+        prune_after_trials=2,
+        seed=1,
     )
     search, space = (
         Search(settings, tmp_path),
@@ -47,7 +55,15 @@ def search(tmp_path):
     from nmt.sweeps.study import Search
 
     settings = OptunaSweep(
-        kind="optuna", trials=4, at_once=1, random_trials=9, prune=True, prune_after_trials=2, seed=1
+        kind="optuna",
+        trials=4,
+        at_once=1,
+        cluster=None,
+        cluster_options=None,
+        random_trials=9,
+        prune=True,
+        prune_after_trials=2,
+        seed=1,
     )
     space = {
         "model.dropout": distributions.FloatDistribution(0, 0.4),

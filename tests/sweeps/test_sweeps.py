@@ -1,5 +1,6 @@
 """Sweeps by the real command line: the table, what goes on, what fails, several at once, and the search."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -7,8 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
+from processes import children_of, is_running, wait_for_end
 
 from nmt.cli.compose import compose
 from nmt.errors import UserError
@@ -180,15 +183,10 @@ def test_a_folder_holds_one_sweep(nmt, tmp_path, learnable):
 
 
 @pytest.mark.slow
-def test_joblib_trains_several_at_once_with_the_same_results(nmt, tmp_path, learnable):
-    pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
+def test_several_at_once_have_the_same_results(nmt, tmp_path, learnable):
     options = [*learnable, "seed=1,2,3"]
     nmt("train", "-m", *options, "run=turns")
-    done = subprocess.run(  # joblib's processes are started as Python was: not from one that was forked
-        [sys.executable, "-m", "nmt", "train", "-m", *options, "run=sweep", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"],
-        cwd=tmp_path, capture_output=True, timeout=250, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr.decode()
+    done = nmt("train", "-m", *options, "run=sweep", "sweep.at_once=2")
     for job in range(3):
         assert f"[{job}] update 40 epoch" in done.stderr.decode(), "each line says whose it is"
     for job in range(3):
@@ -198,18 +196,89 @@ def test_joblib_trains_several_at_once_with_the_same_results(nmt, tmp_path, lear
     assert max(began[:2]) < min(ended[:2]), "the first two ran at the same time"
 
 
+ENDLESS = ("training.max_updates=100000", "training.patience=null", "schedule.warmup_updates=1")
+
+
+@pytest.fixture
+def two_at_once(tmp_path, learnable):
+    """Begin two endless runs at once; return the process and those that train, when both have a checkpoint."""
+    command = ["train", "-m", *learnable, *ENDLESS, "run=sweep", "seed=1,2", "sweep.at_once=2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nmt", *command],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    trainers = []
+    try:
+        while not all((tmp_path / "sweep" / str(job) / "last.json").exists() for job in (0, 1)):
+            assert process.poll() is None, process.stderr.read().decode()
+            time.sleep(0.02)
+        trainers = [
+            child
+            for child in children_of(process.pid)
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+        assert len(trainers) == 2
+        yield process, trainers
+    finally:
+        for number in (process.pid, *trainers):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_several_at_once_end_with_what_was_done_saved(tmp_path, two_at_once, number, code):
+    process, _ = two_at_once
+    process.send_signal(number)
+    _, log = process.communicate()
+    assert process.returncode == code, log.decode()
+    assert b"sweep; the same command with resume=true goes on" in log
+    assert [run["state"] for run in results_of(tmp_path / "sweep")["runs"]] == ["interrupted"] * 2
+    for job in (0, 1):
+        rows = (tmp_path / "sweep" / str(job) / "metrics.jsonl").read_text().splitlines()
+        saved = json.loads((tmp_path / "sweep" / str(job) / "last.json").read_text())["step"]
+        assert saved >= max(json.loads(row)["update"] for row in rows), "nothing that was done is lost"
+
+
+def test_a_process_that_is_killed_ends_no_other(two_at_once):
+    process, (killed, other) = two_at_once
+    os.kill(killed, signal.SIGKILL)
+    time.sleep(0.5)
+    assert is_running(other)
+    os.kill(other, signal.SIGKILL)
+    _, log = process.communicate()
+    assert process.returncode == 1
+    assert b"2 of 2 runs failed: 0 (ended from outside); 1 (ended from outside)" in log
+
+
+def test_several_at_once_end_with_a_first_process_that_is_killed(two_at_once):
+    process, trainers = two_at_once
+    process.kill()
+    wait_for_end(trainers)
+
+
 @pytest.mark.slow
 def test_submitit_trains_in_processes_of_its_own_and_leaves_no_folder_to_go_on_with(nmt, tmp_path, learnable):
-    pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
-    options = [*learnable, "training.max_updates=2", "run=sweep", "seed=1,2", "hydra/launcher=submitit_local"]
-    done = nmt("train", "-m", *options, "hydra.launcher.timeout_min=5")
+    pytest.importorskip("submitit")
+    options = [*learnable, "training.max_updates=2", "run=sweep", "seed=1,2", "sweep.cluster=local"]
+    done = nmt("train", "-m", *options, "sweep.cluster_options={timeout_min: 5}")
     assert [run["state"] for run in results_of(tmp_path / "sweep")["runs"]] == ["finished", "finished"]
-    logs = [path.read_text() for path in (tmp_path / "sweep" / ".submitit").glob("*/*.err")]
-    assert {f"[{job}] job {job}" in log for job in range(2) for log in logs} == {True, False}
+    logs = [path.read_text() for path in (tmp_path / "sweep" / ".submitit").glob("*.err")]
+    assert {f"job {job}" in log for job in range(2) for log in logs} == {True, False}
     assert b"best by validation BLEU" in done.stdout
     assert (
         b"without .submitit is needed to go on" in nmt("train", "-m", *options, "resume=true", code=2).stderr
     )
+    message = nmt(
+        "train",
+        "-m",
+        *learnable,
+        "run=other",
+        "sweep.cluster=local",
+        "sweep.cluster_options={gpus: 1}",
+        code=1,
+    )
+    assert b"sweep.cluster: what submitit can submit is needed; got" in message.stderr
 
 
 def searched(run):

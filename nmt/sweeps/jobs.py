@@ -1,0 +1,157 @@
+"""Runs of a sweep: one after the other, several at once on this machine, or in the queue of a cluster."""
+
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import Any
+
+from nmt.cli.compose import TRAIN, compose
+from nmt.cli.main import log_to_stderr
+from nmt.cli.overrides import as_string
+from nmt.config import GridSweep, OptunaSweep, TrainSettings
+from nmt.errors import SweepError, UserError, one_line
+from nmt.sweeps.folder import OF_SUBMITIT
+from nmt.sweeps.results import JobRecord, read_record, write_record
+from nmt.sweeps.study import Search
+
+logger = logging.getLogger(__name__)
+
+MAX_WAIT = 1.0  # seconds: a signal that comes just before a wait is answered only after it
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: its number, what tells it apart, and all of its overrides."""
+
+    number: int
+    setting: str
+    overrides: list[str]
+
+
+@dataclass(frozen=True)
+class JobRunner:
+    """Trains runs of one sweep; it is sent to each process that does."""
+
+    folder: Path
+    settings: GridSweep | OptunaSweep
+    config_directory: str | None
+
+    def run(self, job: Job) -> None:
+        """Train one run in its folder, or go on there, and note how it ended; what it fails of ends no other."""
+        from nmt.runs.directory import RunDirectory
+        from nmt.training.session import train
+
+        done = read_record(self.folder, job.number)
+        if done is not None and done.state != "failed":
+            return
+        logger.info("job %d        %s", job.number, one_line(job.setting))
+        path = os.path.join(self.folder, str(job.number))
+        pruner = None
+        if isinstance(self.settings, OptunaSweep):
+            pruner = Search(self.settings, self.folder).pruner(job.number)
+        state, reason = "finished", None
+        try:
+            overrides = [*job.overrides, f"run={as_string(path)}", "resume=true"]
+            settings = compose(TRAIN, overrides, self.config_directory).settings()
+            assert isinstance(settings, TrainSettings)
+            if pruner is None or not pruner.has_pruned:
+                train(settings, RunDirectory(path), pruner)
+            if pruner is not None and pruner.has_pruned:
+                state = "pruned"
+        except UserError as error:
+            state, reason = "failed", one_line(error)
+            logger.warning("job %d failed: %s", job.number, reason)
+        except Exception as error:
+            state, reason = "failed", one_line(f"{type(error).__name__}: {error}")
+            logger.exception("job %d failed", job.number)
+        write_record(self.folder, job.number, JobRecord(setting=job.setting, state=state, error=reason))
+
+    def run_all(self, jobs: Sequence[Job]) -> None:
+        """Train these runs, as many at once and where the settings of the sweep say."""
+        if self.settings.cluster is not None:
+            self._run_on_cluster(jobs)
+        elif min(self.settings.at_once, len(jobs)) > 1:
+            self._run_side_by_side(jobs)
+        else:
+            for job in jobs:
+                self.run(job)
+
+    def _run_side_by_side(self, jobs: Sequence[Job]) -> None:
+        """Train runs in processes of their own, which end with this one: what was done is saved."""
+        context = multiprocessing.get_context("spawn")  # a GPU is of no use to a process that was forked
+        waiting = list(reversed(jobs))
+        running: dict[Any, SpawnProcess] = {}
+        try:
+            while waiting or running:
+                while waiting and len(running) < self.settings.at_once:
+                    process = context.Process(target=self._run_in_process, args=(waiting.pop(),))
+                    process.start()
+                    running[process.sentinel] = process
+                for sentinel in wait(list(running), MAX_WAIT):
+                    running.pop(sentinel).join()
+        finally:
+            for process in running.values():
+                process.terminate()
+            for process in running.values():
+                process.join()
+
+    def _run_in_process(self, job: Job) -> None:
+        """Train one run of several at once, with its share of the cores; each line of the log says whose it is."""
+        for number in (
+            signal.SIGINT,
+            signal.SIGHUP,
+        ):  # a terminal sends these to all: the first process sees to it
+            signal.signal(number, signal.SIG_IGN)
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        import torch
+
+        torch.set_num_threads(max(1, torch.get_num_threads() // self.settings.at_once))
+        log_to_stderr()
+        for handler in logging.getLogger("nmt").handlers:
+            handler.setFormatter(logging.Formatter(f"[{job.number}] %(message)s"))
+        self.run(job)
+
+    def _run_on_cluster(self, jobs: Sequence[Job]) -> None:
+        """Hand runs to submitit, and wait for them; their logs are where it puts them."""
+        submitit = require_submitit()
+        try:
+            executor = submitit.AutoExecutor(self.folder / OF_SUBMITIT, cluster=self.settings.cluster)
+            executor.update_parameters(slurm_array_parallelism=self.settings.at_once)
+            executor.update_parameters(**(self.settings.cluster_options or {}))
+            submitted = executor.map_array(self._run_on_node, jobs)
+        except (AssertionError, NameError, TypeError, ValueError, RuntimeError, OSError) as error:
+            raise SweepError(
+                f"sweep.cluster: what submitit can submit is needed; got {one_line(error)}"
+            ) from None
+        for one in submitted:
+            one.wait()
+
+    def _run_on_node(self, job: Job) -> None:
+        log_to_stderr()
+        self.run(job)
+
+
+def require_submitit() -> Any:
+    """Import submitit. Raises UserError, with the extra, where it is not there."""
+    try:
+        import submitit
+    except ImportError as error:
+        raise UserError(
+            f"sweep.cluster: submitit is needed; got {error}; pip install 'nmt[submitit]'"
+        ) from None
+    return submitit
+
+
+def _end_with_parent() -> None:
+    """Have this process save and end when the one that began it is no more."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
