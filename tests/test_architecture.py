@@ -24,6 +24,7 @@ LAYERS = [
     ["check"],
     ["migration"],
     ["device"],
+    ["grammar"],
     ["data"],
     ["models"],
     ["weights"],
@@ -109,7 +110,7 @@ def test_only_export_imports_what_it_exports_to():
         ("nmt.cli", ["torch", "sacrebleu"]),
         (
             "nmt.translation",
-            ["hydra", "sacrebleu", "datasets", "nmt.training", "nmt.export", "nmt.data.grammar"],
+            ["hydra", "sacrebleu", "datasets", "nmt.training", "nmt.export", "nmt.grammar"],
         ),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 import sentencepiece
 from browser import find_chromium, look_at, schemes
 
-from nmt.data import grammar
+from nmt import grammar
 
 
 @pytest.fixture(scope="module")

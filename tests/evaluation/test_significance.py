@@ -9,7 +9,7 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 from nmt.config import EvaluationSettings
-from nmt.data import grammar
+from nmt import grammar
 from nmt.errors import DataError
 from nmt.evaluation.significance import compare
 

@@ -12,7 +12,7 @@ from command_line import run_command
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from nmt.data import grammar
+from nmt import grammar
 
 pytestmark = pytest.mark.timeout(900)  # for three trainings, on machines that do much else
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt.data import grammar
+from nmt import grammar
 from nmt.errors import RunError
 from nmt.run_directory import RunDirectory
 from nmt.training import session

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from zlib import crc32
 
-from nmt.data.grammar import english, german
-from nmt.data.grammar.chance import Chance
-from nmt.data.grammar.meaning import Triple, triples
-from nmt.data.grammar.sentences import Author
+from nmt.grammar import english, german
+from nmt.grammar.chance import Chance
+from nmt.grammar.meaning import Token, Triple, triples
+from nmt.grammar.sentences import Author
 
 SPLITS = ("train", "validation", "test")
 # Of a hundred triples, how many belong to training and how many to validation; the others belong to test.
@@ -41,13 +41,13 @@ def generate(
     seen: set[str] = set()
     known: set[str] = set()
     writers = {split: PairWriter(seed, split, seen) for split in SPLITS}
-    corpus = {"train": [writers["train"].pair() for _ in range(num_train)]}
+    careful = [writers["train"].pair() for _ in range(num_train)]
+    chance = Chance(f"{seed} typing")
+    corpus = {"train": [replace(pair, source=typed(pair.source, chance)) for pair in careful]}
     for pair in corpus["train"]:
         known.update(word_forms(pair))
     for split, num_pairs in (("validation", num_validation), ("test", num_test)):
         corpus[split] = [writers[split].pair_of_known_words(known) for _ in range(num_pairs)]
-    chance = Chance(f"{seed} typing")
-    corpus["train"] = [replace(pair, source=typed(pair.source, chance)) for pair in corpus["train"]]
     return corpus
 
 
@@ -73,7 +73,7 @@ class PairWriter:
             found = triples(meaning)
             if self.held_out and not found:
                 continue
-            pair = Pair(german.sentence(meaning), english.sentence(meaning), found)
+            pair = Pair(written(german.sentence(meaning)), written(english.sentence(meaning)), found)
             if self.seen.isdisjoint((pair.source, pair.target)) and fits(pair.source) and fits(pair.target):
                 return pair
 
@@ -83,14 +83,12 @@ class PairWriter:
 
     def pair_of_known_words(self, known: set[str]) -> Pair:
         """The next pair whose words are all known; after many tries, the one with the fewest unknown."""
-        best, fewest = self.candidate(), -1
+        best = self.candidate()
+        fewest = len(word_forms(best) - known)
         for _ in range(TRIES):
-            unknown = len(word_forms(best) - known)
-            if unknown == 0:
+            if not fewest:
                 break
             candidate = self.candidate()
-            if fewest < 0:
-                fewest = unknown
             if len(word_forms(candidate) - known) < fewest:
                 best, fewest = candidate, len(word_forms(candidate) - known)
         return self.keep(best)
@@ -99,6 +97,19 @@ class PairWriter:
         """Remember a pair, so that it is not written again."""
         self.seen.update((pair.source, pair.target))
         return pair
+
+
+def written(spoken: list[Token]) -> str:
+    """Words as a sentence: a capital first, one comma where several meet, none before the end."""
+    text = ""
+    for word, _ in spoken:
+        if word == ",":
+            text = text.removesuffix(",") + ","
+        elif word in ".?":
+            text = text.removesuffix(",") + word
+        else:
+            text = f"{text} {word}"
+    return text[1].upper() + text[2:]
 
 
 def belongs_to(seed: int, split: str) -> Callable[[Triple], bool]:

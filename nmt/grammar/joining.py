@@ -1,0 +1,176 @@
+"""Random statements of two clauses that hold together by what the tables say of them."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+from nmt.grammar.meaning import Clause, Link, NounPhrase, Phrase, Pronoun, Sentence, Sub, taken_up
+from nmt.grammar.scenes import NoScene, having, noun, suits
+from nmt.grammar.statements import Teller, different, resumed
+from nmt.grammar.tables import ACTIVITIES, STATES, WEATHER, Activity, Fixed
+
+BECAUSE, ALTHOUGH, IF = Fixed("weil", "because"), Fixed("obwohl", "although"), Fixed("wenn", "when")
+WHILE, WHEN = Fixed("während", "while"), Fixed("als", "when")
+AFTER, BEFORE, IN_ORDER_TO = Fixed("nachdem", "after"), Fixed("bevor", "before"), Fixed("um", "to")
+AND, BUT, FOR, SO = (
+    Fixed("und", "and"),
+    Fixed("aber", "but"),
+    Fixed("denn", "because"),
+    Fixed("deshalb", "so"),
+)
+TOLD = ((3, "perfect"), (2, "past"))
+ANY_TENSE = ((3, "present"), (3, "perfect"), (2, "past"))
+DAILY = tuple(activity for activity in ACTIVITIES if activity.order is not None)
+
+
+class Joiner(Teller):
+    """Makes statements of two clauses."""
+
+    def joined(self, main: Clause, sub: Sub, first: float = 0.35) -> Clause:
+        """Both clauses in either order; whoever comes first is named, and taken up by a pronoun."""
+        if not self.chance.happens(first):
+            return replace(main, subs=(sub,))
+        inner = sub.clause
+        if inner.subject == taken_up(main.subject):
+            main, inner = replace(main, subject=inner.subject), replace(inner, subject=main.subject)
+        return replace(main, front="subject", subs=(replace(sub, clause=inner, first=True),))
+
+    def state_of(self, key: str, who: Phrase, tense: str) -> Clause:
+        """A state, by the key that activities name it by, of someone mentioned before."""
+        state = self.chance.choose([each for each in STATES if each.key == key])
+        return self.clause(state, "present" if tense == "present" else "past", resumed(who))
+
+    def caused(self, subject: Phrase | None, tense: str, rich: float, trifles: bool = False) -> Clause:
+        """What someone does because of a state, or in spite of it."""
+        activity = self.pick(lacking="" if trifles else "trifle")
+        reasons = [*((BECAUSE, key) for key in activity.why), *((ALTHOUGH, key) for key in activity.spite)]
+        if (
+            not reasons
+            or (tense == "present" and "done" in activity.traits)
+            or (not trifles and activity.when == ("year",))
+        ):
+            raise NoScene
+        conjunction, key = self.chance.choose(reasons)
+        clause = self.clause(activity, tense, subject, private=True, rich=rich)
+        return replace(clause, subs=(Sub(conjunction, self.state_of(key, clause.subject, tense)),))
+
+    def because(self) -> Sentence:
+        """A reason, in one sentence or in two that are joined."""
+        tense = self.chance.weigh(ANY_TENSE)
+        clause = self.caused(None, tense, self.richness() * 0.6, trifles=True)
+        clause = replace(clause, subject=self.with_relative(clause.subject, 0.15))
+        sub = clause.subs[0]
+        if sub.conjunction is ALTHOUGH or self.chance.happens(0.65):
+            return Sentence(self.joined(replace(clause, subs=()), sub))
+        clause = replace(clause, subs=())
+        if self.chance.happens(0.5):
+            return Sentence(clause, (Link(FOR, sub.clause),))
+        first = replace(sub.clause, subject=clause.subject)
+        return Sentence(first, (Link(SO, replace(clause, subject=sub.clause.subject)),))
+
+    def weather(self) -> Sentence:
+        """What the weather is a reason for, or none against."""
+        chance, state, tense = self.chance, self.chance.choose(WEATHER), self.chance.weigh(ANY_TENSE)
+        against = state.key == "inside" and state.verb.infinitive != "schneien" and chance.happens(0.25)
+        wanted = "outside" if against else state.key
+        activity = self.pick("lasts", *(("outdoors",) if against else ()), lacking="duty trifle")
+        places = [place for place in activity.where if wanted in place.kinds]
+        outdoors = any("outside" in place.kinds for place in activity.where)
+        if not places or (wanted == "inside" and outdoors):
+            raise NoScene
+        if {"outdoors", "there", "habit", "placed"}.isdisjoint(activity.traits):
+            raise NoScene
+        habit = tense == "present" and not against and "habit" in activity.traits
+        clause = self.clause(
+            activity, tense, private=True, habit=habit, rich=0.3, place=chance.choose(places)
+        )
+        subject: Phrase = Pronoun.IT if state.who == ("es",) else NounPhrase(noun(state.who[0]))
+        ongoing = not habit and "state" not in state.traits
+        inner = Clause(subject, state.verb, "present" if tense == "present" else "past", ongoing)
+        return Sentence(self.joined(clause, Sub(IF if habit else ALTHOUGH if against else BECAUSE, inner)))
+
+    def sequence(self) -> Sentence:
+        """What someone did before or after something else."""
+        clause = self.in_order(None, self.chance.weigh(TOLD), self.richness(), 0.35)
+        return Sentence(clause if clause.subs[0].first else self.fronted(clause, 0.4))
+
+    def in_order(self, subject: Phrase | None, tense: str, rich: float, first: float = 0.0) -> Clause:
+        """A clause with `nachdem` or `bevor`."""
+        earlier, later = self.ordered(2, 3)
+        movement = earlier.traits.issuperset(("regular", "before"))
+        starting = "regular" in earlier.traits or (earlier.order or 0) < 2 or "before" not in later.traits
+        if starting and movement:
+            raise NoScene
+        after = starting or (self.chance.happens(0.4) and not movement)
+        activity, other = (later, earlier) if after else (earlier, later)
+        main = self.clause(activity, tense, subject, private=True, rich=rich * 0.6)
+        if not suits(main.subject, other):
+            raise NoScene
+        inner = self.clause(other, "pluperfect" if after else "past", resumed(main.subject), rich=rich * 0.4)
+        main = self.with_time(main, activity, 0.3 * rich) if first else main
+        return self.joined(main, Sub(AFTER if after else BEFORE, replace(inner, how=None)), first)
+
+    def ordered(self, number: int, apart: int = 4) -> list[Activity]:
+        """Activities of one day in their order, of the same people, with one meal at most."""
+        drawn = sorted((self.chance.choose(DAILY) for _ in range(number)), key=lambda each: each.order or 0)
+        groups = {who for each in drawn for who in each.who}
+        meals = sum(not {"hungrig", "durstig"}.isdisjoint(each.why) for each in drawn)
+        if meals > 1 or ("child" in groups and groups & {"adult", "worker"}):
+            raise NoScene
+        for first, second in pairwise(drawn):
+            home = "Haus" in second.verb.tail and (first.order or 0) < 5
+            same = first.verb.english == second.verb.english != "go"
+            if home or same or not 2 <= (second.order or 0) - (first.order or 0) <= apart:
+                raise NoScene
+        return drawn
+
+    def meanwhile(self) -> Sentence:
+        """What two people do at the same time."""
+        tense, rich = self.chance.choose(("present", "past")), self.richness() * 0.6
+        activities = [self.pick("lasts", lacking="placed") for _ in range(2)]
+        if activities[0].verb.english == activities[1].verb.english:
+            raise NoScene
+        clauses = [self.clause(each, tense, private=True, rich=rich) for each in activities]
+        main, inner = (replace(each, ongoing=True, how=None) for each in clauses)
+        different(main, inner)
+        if tense == "present" and self.chance.happens(0.3):
+            return Sentence(main, (Link(AND, inner),))
+        return Sentence(self.joined(main, Sub(WHILE, inner)))
+
+    def interrupted(self) -> Sentence:
+        """What was going on when something happened."""
+        main = self.clause(self.pick("lasts"), "past", private=True, rich=self.richness() * 0.6)
+        inner = self.clause(self.pick("sudden", strangers=True), "past", rich=0.0)
+        different(main, inner)
+        return Sentence(
+            self.joined(replace(main, ongoing=True, how=None), Sub(WHEN, replace(inner, how=None)))
+        )
+
+    def purpose(self) -> Sentence:
+        """`..., um Brot zu kaufen.`"""
+        tense = self.chance.weigh((*ANY_TENSE, (1, "future")))
+        return Sentence(self.fronted(self.going(None, tense, self.richness()), 0.4))
+
+    def going(self, subject: Phrase | None, tense: str, rich: float) -> Clause:
+        """A clause of going somewhere to do something there."""
+        activity = self.pick("there", lacking="unplanned")
+        place = self.chance.choose(activity.where) if activity.where else None
+        if place is None or place.whither is None or not place.going:
+            raise NoScene
+        verb = self.chance.choose(place.going)
+        travel = next(each for each in having() if each.to and each.verb.infinitive == verb)
+        who = subject if subject is not None else self.subject(activity, True, rich)
+        main = self.clause(travel, tense, who, rich=0.0, place=place)
+        main = main if tense == "present" else self.with_time(main, activity, 0.3 + 0.4 * rich)
+        inner = self.clause(activity, "present", who, rich=0.2, literal=True)
+        return replace(main, subs=(Sub(IN_ORDER_TO, replace(inner, place=None, how=None)),))
+
+    def obstacle(self) -> Sentence:
+        """What someone wanted to do, but could not."""
+        activity = self.pick(lacking="state")
+        gladly = "möchten" in activity.may or (activity.company and "wollen" in activity.may)
+        if not gladly or "year" in activity.when or "Haus" in activity.verb.tail:
+            raise NoScene
+        clause = self.clause(activity, "past", private=True, rich=self.richness() * 0.7, literal=True)
+        clause = self.with_time(replace(clause, modal="wollen"), activity, 0.6, 0.5)
+        key = self.chance.choose(("keine-Zeit", "krank", *(("müde",) if "evening" in activity.when else ())))
+        return Sentence(clause, (Link(BUT, self.state_of(key, clause.subject, "past")),))

@@ -1,0 +1,169 @@
+"""Random statements of one clause: what someone does, did, will, wants to do, and what is a habit."""
+
+from dataclasses import replace
+
+from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, Together, taken_up
+from nmt.grammar.scenes import NoScene, Scenes, is_private
+from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, Activity, Fixed, Name
+
+GLADLY = Fixed("gern", "")
+# Places in the day of what nobody says that one likes to do.
+MEALS = (1, 2, 3, 10, 13)
+# What one denies: things that were expected.
+OTHERS = (Pronoun.HE, Pronoun.SHE, Pronoun.THEY)
+EXPECTED = frozenset(("what", "when", "wish", "duty", "habit", "try", "state"))
+
+
+class Teller(Scenes):
+    """Makes statements of one clause."""
+
+    def richness(self) -> float:
+        """How much a sentence tells besides what it must."""
+        return self.chance.weigh(((4, 0.0), (3, 0.5), (3, 1.0)))
+
+    def statement(self) -> Sentence:
+        """What someone does, did or will do."""
+        rich, activity = self.richness(), self.chance.choose(ACTIVITIES)
+        clause = self.told(activity, rich)
+        clause = replace(clause, subject=self.with_relative(clause.subject, 0.12 + 0.3 * rich))
+        return Sentence(self.about_a_thing(clause, activity))
+
+    def about_a_thing(self, clause: Clause, activity: Activity) -> Clause:
+        """The clause, perhaps with a relative clause at its object, where nothing else follows the object."""
+        after = (clause.how, clause.company, clause.place, clause.time if clause.front != "time" else None)
+        if "given" not in activity.traits or any(after) or clause.negated:
+            return clause
+        thing = self.with_history(clause.object, clause.subject, 0.5)
+        told_of = thing.relative if isinstance(thing, NounPhrase) else None
+        if told_of and told_of.subject not in (taken_up(clause.subject), Pronoun.ME, Pronoun.WE):
+            different(clause, told_of)
+        return replace(clause, object=thing)
+
+    def told(self, activity: Activity, rich: float, report: bool = False) -> Clause:
+        """A clause in any tense, denied now and then, or with a modal verb."""
+        chance, traits, known = self.chance, activity.traits, is_private(activity)
+        if "state" in traits:
+            tense = chance.weigh(((4, "present"), (1, "past")))
+            return self.denied(self.clause(activity, tense, rich=rich), activity)
+        # What people plan: not what they do each day anyway.
+        rare = not {"week", "year"}.isdisjoint(activity.when) or not traits.isdisjoint(("when", "how"))
+        planned = rare and "unplanned" not in traits and (known or ("how" in traits and not activity.what))
+        shares = {
+            "perfect": 5.0,
+            "past": 0.8 * (not report),
+            "recent": 0.8 * (not report and not activity.how and "regular" not in traits),
+            "present": 3.0 * ("done" not in traits),
+            "coming": 1.2 * planned,
+            "future": 0.8 * planned,
+            "modal": 2.2 * bool(activity.may and (known or not report)),
+        }
+        kind = chance.weigh([(share, kind) for kind, share in shares.items()])
+        if kind == "modal":
+            return self.with_modal(activity, rich, report)
+        tense = {"recent": "perfect", "coming": "present"}.get(kind, kind)
+        ahead = kind in ("coming", "future")
+        private = ahead and bool(activity.what)
+        clause = self.clause(activity, tense, rich=rich, private=private, literal=ahead)
+        if kind == "recent":
+            if clause.object is None and activity.order is None:
+                raise NoScene
+            return replace(clause, often=chance.choose(TIMES["any", "recent"]), place=None, company=None)
+        if kind == "coming":
+            clause = self.coming(clause, activity)
+        share = {"perfect": 0.3 + 0.6 * rich, "present": 0.1 + 0.3 * rich, "future": 1.0}.get(
+            tense, 0.2 + 0.6 * rich
+        )
+        return self.denied(self.with_time(clause, activity, share, 0.45), activity)
+
+    def coming(self, clause: Clause, activity: Activity) -> Clause:
+        """A clause in the present that tells of what is to come."""
+        times = self.times(activity, "coming")
+        if not times:
+            raise NoScene
+        return self.fronted(replace(clause, time=self.chance.choose(times)), 0.45)
+
+    def with_modal(self, activity: Activity, rich: float, report: bool = False) -> Clause:
+        """A clause with a modal verb, or `gern`."""
+        chance, modal = self.chance, self.chance.choose(activity.may)
+        likable = modal == "wollen" and "habit" in activity.traits and activity.order not in MEALS
+        if likable and not report and chance.happens(0.3):
+            clause = self.clause(activity, "present", private=True, habit=True, rich=rich * 0.4)
+            return replace(clause, modal="gern", often=GLADLY)
+        past = modal in ("müssen", "wollen", "dürfen") and chance.happens(0.25)
+        clause = self.clause(activity, "past" if past else "present", rich=rich, literal=True)
+        clause = replace(clause, modal=modal, ongoing=False)
+        if modal != "können":
+            clause = self.with_time(clause, activity, 0.2 + 0.4 * rich, 0.45)
+        return clause if past else self.denied(clause, activity)
+
+    def denied(self, clause: Clause, activity: Activity) -> Clause:
+        """The clause, now and then with `nicht` or `kein`, if its parts are none that a denial would be about."""
+        thing, tail = clause.object, activity.verb.tail
+        around = (clause.recipient, clause.how, clause.place, clause.company)
+        nominal = tail[:1].isupper() or tail.startswith(("das ", "ein ", "kein", "viel"))
+        dressed = isinstance(thing, NounPhrase) and thing.determiner in ("", "ein") and thing.adjectives
+        idle = (
+            thing is None
+            and clause.tense == "present"
+            and not (clause.time or clause.modal or "state" in activity.traits)
+        )
+        if any(around) or nominal or dressed or idle or EXPECTED.isdisjoint(activity.traits):
+            return clause
+        stranger = "stranger" in getattr(getattr(clause.subject, "noun", None), "kinds", ())
+        return replace(clause, negated=(is_known(clause.subject) or stranger) and self.chance.happens(0.14))
+
+    def habit(self) -> Sentence:
+        """What someone does again and again, and how often or when."""
+        activity, rich = self.pick("habit"), self.richness() * 0.6
+        clause = self.clause(activity, "present", private=True, habit=True, rich=rich)
+        if activity.how and clause.how is None:
+            clause = replace(clause, how=self.chance.choose(activity.how))
+        countable = getattr(clause.object, "determiner", "") == "ein"
+        if not countable and "regular" not in activity.traits and self.chance.happens(0.4):
+            often = self.chance.choose(TIMES["any", "often" if clause.how is None else "mostly"])
+            return Sentence(replace(clause, often=often))
+        return Sentence(self.with_time(clause, activity, 1.0, 0.35))
+
+    def state(self) -> Sentence:
+        """How someone is."""
+        state = self.chance.choose(STATES)
+        clause = self.clause(state, self.chance.weigh(((3, "present"), (1, "past"))), rich=0.3)
+        if state.when and (clause.tense == "past" or self.chance.happens(0.4)):
+            time = TIMES["day", "past" if clause.tense == "past" else "now"][0]
+            clause = self.fronted(replace(clause, time=time), 0.5 if clause.tense == "past" else 0.0)
+        return Sentence(self.denied(clause, state))
+
+
+def is_known(subject: Phrase) -> bool:
+    """Whether a subject is someone whose private life one may know."""
+    if isinstance(subject, NounPhrase):
+        return isinstance(subject.determiner, Pronoun)
+    return isinstance(subject, Name | Pronoun | Together)
+
+
+def resumed(subject: Phrase) -> Pronoun:
+    """The pronoun for someone mentioned before."""
+    pronoun = taken_up(subject)
+    if (
+        pronoun is None
+        or pronoun == Pronoun.IT
+        or (isinstance(subject, NounPhrase) and subject.determiner == "ein")
+    ):
+        raise NoScene
+    return pronoun
+
+
+def different(first: Clause, second: Clause) -> None:
+    """Raise NoScene unless two clauses are about different people, of whom none is taken for another."""
+    mine, yours = first.subject, second.subject
+    confusing = yours in OTHERS or (mine in OTHERS and taken_up(yours) == mine)
+    confusing |= any(getattr(each, "determiner", None) in (Pronoun.HE, Pronoun.SHE) for each in (mine, yours))
+    if confusing or {Pronoun.ME, Pronoun.WE} >= {taken_up(mine), taken_up(yours)}:
+        raise NoScene
+    named: list[object] = []
+    for phrase in (mine, yours, first.object, second.object, first.recipient, second.recipient):
+        heads = phrase.members if isinstance(phrase, Together) else (phrase,) if phrase is not None else ()
+        named += [each.noun.english if isinstance(each, NounPhrase) else each for each in heads]
+    others = [each for each in named if isinstance(each, Pronoun) and each not in (Pronoun.ME, Pronoun.WE)]
+    if len(set(named)) < len(named) or (others and not isinstance(mine, Pronoun)):
+        raise NoScene
