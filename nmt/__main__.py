@@ -2,7 +2,7 @@
 
 import sys
 
-from nmt.cli import main
+from nmt.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

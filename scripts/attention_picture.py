@@ -7,7 +7,6 @@ column one that was read; with several layers or heads, their mean. A model with
 """
 
 import argparse
-import re
 import sys
 from pathlib import Path
 
@@ -16,18 +15,19 @@ from arguments import file_to_write
 
 from nmt.decoding.translator import Translator
 from nmt.errors import UserError
-from nmt.pages.escaping import text
-from nmt.report.maps import draw_crossing, sentence_maps
-from nmt.run_directory import RunDirectory
+from nmt.reports.drawing.shapes import Drawing, Shape
+from nmt.reports.page import svg
+from nmt.reports.run.maps import draw_crossing, sentence_maps
+from nmt.runs.directory import RunDirectory
 
 GAP, TITLE = 24, 28
-STYLE = """
-text { font: 11px sans-serif; fill: #1d2330 } .title { font-size: 14px }
-.ground { fill: #eff2f5 } .unseen { fill: #5c6675; fill-opacity: .3 } .cell { fill: #2457c5 } .chosen { fill: #fff }
-"""
+STYLE = (
+    "text { font: 11px sans-serif; fill: #1d2330 } .title { font-size: 14px } .ground { fill: #eff2f5 } "
+    ".unseen { stroke: #5c6675; stroke-opacity: .3 } .cell { stroke: #2457c5 } .chosen { fill: #fff }"
+)
 
 
-def draw(name: str, sentence: str) -> str:
+def draw(name: str, sentence: str) -> Drawing:
     """Return the heat map of one run. Raises UserError for a run without attention."""
     run = RunDirectory.existing(name)
     model, tokenizer = run.load_model("best")
@@ -39,19 +39,20 @@ def draw(name: str, sentence: str) -> str:
     return draw_crossing(found, name)
 
 
-def side_by_side(drawings: dict[str, str]) -> str:
+def side_by_side(drawings: dict[str, Drawing]) -> Drawing:
     """Put drawings beside one another, each under its name."""
-    parts, x, height = [], GAP, 0.0
-    for name, drawing in drawings.items():
-        size = re.search(r'width="([\d.]+)" height="([\d.]+)"', drawing)
-        assert size is not None
-        parts.append(f'<text class="title" x="{x}" y="20">{text(name)}</text>')
-        parts.append(drawing.replace("<svg ", f'<svg x="{x}" y="{TITLE}" ', 1))
-        x, height = x + int(float(size[1])) + GAP, max(height, TITLE + float(size[2]))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {x} {height + GAP:.0f}" role="img">'
-        f'<style>{STYLE}</style><rect width="100%" height="100%" rx="6" fill="#fff"/>{"".join(parts)}</svg>\n'
-    )
+    shapes = [
+        Shape("style", {}, STYLE),
+        Shape("rect", {"width": "100%", "height": "100%", "rx": 6, "fill": "#fff"}),
+    ]
+    x, height = GAP, max(drawing.height for drawing in drawings.values())
+    for name, one in drawings.items():
+        shapes.append(Shape("text", {"class": "title", "x": x, "y": 20}, name))
+        size = {"x": x, "y": TITLE, "width": round(one.width), "height": round(one.height)}
+        shapes.append(Shape("svg", size, shapes=one.shapes))
+        x += round(one.width) + GAP
+    said = "; ".join(one.alternative for one in drawings.values())
+    return Drawing(said, x, height + TITLE + GAP, shapes)
 
 
 def main() -> None:
@@ -68,7 +69,7 @@ def main() -> None:
     except UserError as error:
         print(f"nmt: {error}", file=sys.stderr)
         sys.exit(2)
-    arguments.svg.write_text(side_by_side(drawings), encoding="utf-8")
+    arguments.svg.write_text(svg(side_by_side(drawings)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -32,17 +32,17 @@ from decoding_engine import ENGINES, NAMES, Task
 from decoding_workers import Groups, Variant, Worker, in_turns
 from measuring import spread
 
-from nmt.check import check
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.config import BeamSettings, DecodingSettings, TranslateSettings
+from nmt.config.check import check
 from nmt.data.corpus import read_lines
 from nmt.data.tokenizer import Tokenizer
 from nmt.errors import DataError, SettingsError, UserError
+from nmt.evaluation.model import validation_search
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.export.folder import TokenNames, write_model
 from nmt.models.interface import Seq2Seq
-from nmt.run_directory import RunDirectory
-from nmt.training.validation import validation_search
+from nmt.runs.directory import RunDirectory
 
 PRECISIONS = {
     "nmt": ("auto", "float32", "int8"),
@@ -165,7 +165,7 @@ def read_search(run: RunDirectory, overrides: list[str]) -> tuple[str, BeamSetti
             raise SettingsError([f"checkpoint=NAME or decoding.KEY=VALUE is needed; got {override}"])
     own = run.read_model_settings().decoding
     base = ["decoding.beam_size=5"] if isinstance(own, BeamSettings) else ["decoding=beam"]
-    values = compose(Command.TRANSLATE, [f"run={run.path}", *base, *overrides], None).values
+    values = compose("translate", [f"run={run.path}", *base, *overrides], None).values
     settings = check(TranslateSettings, values)
     assert isinstance(settings.decoding, BeamSettings)
     return settings.checkpoint, settings.decoding

@@ -20,17 +20,17 @@ from typing import Any
 import numpy as np
 from measuring import peak_resident_memory, spread
 
-from nmt.check import check
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.config import TrainSettings
+from nmt.config.check import check
 from nmt.data.batching import Update, padding_share, plan_epoch
 from nmt.data.dataset import Dataset, Ids, select_pairs
 from nmt.data.tokenizer import Tokenizer
 from nmt.device import choose_device, choose_precision
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
+from nmt.training.device.graphs import recordable_stream
 from nmt.training.pairs import TrainingPairs
-from nmt.training.replay import recordable_stream
 from nmt.training.step import TrainingStep
 
 import torch  # isort: skip  after nmt, which sets how it takes memory
@@ -118,7 +118,7 @@ def measure(
     num_warmup: int = 5,
 ) -> dict[str, Any]:
     """Train on fixed work and return the figures."""
-    settings = check(TrainSettings, compose(Command.TRAIN, [*BASE, *overrides], None).values)
+    settings = check(TrainSettings, compose("train", [*BASE, *overrides], None).values)
     device = choose_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     size = settings.tokenizer.vocabulary_size

@@ -7,15 +7,15 @@ Each run translates the test text of its own data with its best checkpoint and i
 
 import sys
 
-from nmt.assessment import text_of_run
-from nmt.check import check
 from nmt.config import EvaluationSettings
+from nmt.config.check import check
 from nmt.data.corpus import ParallelText
 from nmt.decoding.translator import Translator
 from nmt.device import choose_device, choose_precision
 from nmt.evaluation.buckets import count_words, sort_into_buckets
 from nmt.evaluation.scoring import corpus_bleu
-from nmt.run_directory import RunDirectory
+from nmt.runs.directory import RunDirectory
+from nmt.runs.text import text_of_run
 
 LONGEST_WORDS = (5, 10, 15, 20, 25, 30, 40)
 SCORING = check(EvaluationSettings, {"lowercase": False, "ter_case_sensitive": False, "tokenize": "13a"})

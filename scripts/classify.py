@@ -22,18 +22,19 @@ from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import tqdm
 
-from nmt.check import check
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.config import TrainSettings
+from nmt.config.check import check
 from nmt.data.batching import pad_with_end, plan_by_length, plan_epoch
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Vocabulary, obtain_tokenizer
 from nmt.device import choose_device
 from nmt.errors import DataError, UserError
+from nmt.models.layer_options import LayerOptions
 from nmt.models.layers import Embedding
 from nmt.models.recurrent import RecurrentEncoder
-from nmt.models.transformer_layers import LayerOptions, TransformerEncoder
+from nmt.models.transformer import TransformerEncoder
 
 LEARNING_RATE = 1e-3  # the highest, reached after 30 % of training
 
@@ -133,7 +134,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     if unknown := set(test_labels) - classes.keys():
         raise DataError(f"{arguments.label_column}: one of {known} is needed to test; got {unknown.pop()}")
     overrides = ["tokenizer=bpe", f"tokenizer.vocabulary_size={arguments.vocabulary_size}"]
-    settings = check(TrainSettings, compose(Command.TRAIN, overrides, None).values)
+    settings = check(TrainSettings, compose("train", overrides, None).values)
     vocabulary = obtain_tokenizer(settings.tokenizer, ParallelText(texts, [])).source
     ids, num_cut = make_ids(vocabulary, texts, arguments.max_length)
     test_ids, num_test_cut = make_ids(vocabulary, test_texts, arguments.max_length)

@@ -45,7 +45,7 @@ class Own:
 
         from nmt.decoding.translator import Translator
         from nmt.device import choose_device, choose_precision
-        from nmt.run_directory import RunDirectory
+        from nmt.runs.directory import RunDirectory
 
         torch.set_num_threads(task.threads)
         device = choose_device("cpu")
@@ -148,7 +148,7 @@ class HuggingFace(Other):
         import torch
         from huggingface_model import to_huggingface
 
-        from nmt.run_directory import RunDirectory
+        from nmt.runs.directory import RunDirectory
 
         torch.set_num_threads(task.threads)
         model, self.tokenizer = RunDirectory.existing(task.run).load_model(task.checkpoint)

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from nmt import reference
-from nmt.reference import Key
+from nmt.cli import keys
+from nmt.cli.commands import COMMANDS
+from nmt.cli.keys import Key
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -24,8 +25,8 @@ def page() -> str:
         "## Commands\n",
     ]
     groups: dict[str, str] = {}
-    for command in reference.commands():
-        found = reference.page(command)
+    for command in COMMANDS:
+        found = keys.page(command)
         parts += [f"### nmt {command}\n", f"{_sentence(found.purpose.partition(': ')[2])}\n"]
         if found.groups:
             rows = [
@@ -39,8 +40,8 @@ def page() -> str:
     parts.append("## Groups\n")
     for group, prefix in groups.items():
         parts.append(f"### {group}\n")
-        for choice in reference.choices(group):
-            found = reference.page(choice, group)
+        for choice in keys.choices(group):
+            found = keys.page(choice, group)
             parts += [f"#### {group}={choice}\n", f"{_sentence(found.purpose)}\n"]
             if found.base:
                 parts.append(f"The keys of `{group}={found.base}`, with these changed:\n")

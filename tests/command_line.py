@@ -15,7 +15,9 @@ READ_AT_START = ("PYTHON", "SACREBLEU")
 SCRIPTS = Path(__file__).parent.parent / "scripts"
 NOTHING_MORE: Mapping[str, str] = {}
 FORKING = multiprocessing.get_context("forkserver")
-FORKING.set_forkserver_preload(["nmt.assessment", "nmt.commands", "nmt.composition", "nmt.translation"])
+FORKING.set_forkserver_preload(
+    ["nmt.commands.evaluate", "nmt.commands", "nmt.cli.compose", "nmt.commands.translate"]
+)
 
 
 def run_command(

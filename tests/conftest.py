@@ -12,7 +12,7 @@ import pytest
 import torch
 from command_line import run_command
 
-from nmt import cli
+from nmt.cli import main as cli
 from nmt.data.batching import Batch
 from nmt.device import choose_precision
 from nmt.errors import DeviceError
@@ -52,6 +52,16 @@ def make_model(kind: str, width: int = 8, tied: str = "none", seed: int = 0, **o
             "d_model": width,
             "d_ff": 12,
             "num_heads": 2,
+            "num_key_value_heads": None,
+            "norm": "pre",
+            "normalization": "layer",
+            "positions": "sinusoidal",
+            "max_relative_distance": 16,
+            "activation": "relu",
+            "dropout": 0.1,
+            "attention_dropout": 0.0,
+            "activation_dropout": None,
+            "layer_dropout": 0.0,
         }
         model: Seq2Seq = Transformer(source, target, output, **{**sizes, "max_positions": 64, **options})
     else:

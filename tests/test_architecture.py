@@ -8,43 +8,30 @@ from pathlib import Path
 
 import pytest
 
+from nmt.models import kernels
+
 ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "nmt").rglob("*.py"))
 # A module imports only from its own layer and those before it.
 LAYERS = [
     ["errors"],
-    ["words"],
-    ["reference"],
-    ["help"],
-    ["completion"],
     ["versions"],
     ["files"],
-    ["storage"],
     ["config"],
-    ["check"],
-    ["migration"],
     ["device"],
     ["grammar"],
     ["data"],
     ["models"],
-    ["weights"],
-    ["run_directory"],
-    ["pages"],
-    ["data_report"],
+    ["runs"],
     ["decoding"],
-    ["translation"],
     ["evaluation"],
+    ["reports"],
     ["tracking"],
     ["training"],
-    ["assessment"],
-    ["verification"],
-    ["report"],
     ["export"],
     ["commands"],
-    ["overrides"],
-    ["composition"],
-    ["sweeps"],
     ["cli"],
+    ["sweeps"],
     ["__main__"],
 ]
 LAYER_OF = {name: number for number, names in enumerate(LAYERS) for name in names}
@@ -81,21 +68,33 @@ def test_decoding_knows_no_concrete_model():
     for path in (ROOT / "nmt" / "decoding").glob("*.py"):
         for name in imports_of(path):
             if name.startswith("nmt.models"):
-                assert name.startswith("nmt.models.interface"), f"{path} imports {name}"
+                allowed = ("nmt.models.interface", "nmt.models.kernels.prepare")
+                assert name.startswith(allowed), f"{path} imports {name}"
 
 
 def test_models_know_of_data_only_what_a_batch_is():
     for path in (ROOT / "nmt" / "models").glob("*.py"):
         names = {name for name in imports_of(path) if name.startswith("nmt.data")}
-        allowed = {f"nmt.data.batching.{name}" for name in ("Batch", "Room", "room_for", "send")} | (
+        allowed = {f"nmt.data.batching.{name}" for name in ("Batch", "send")} | (
             {"nmt.data.tokenizer.Tokenizer"} if path.name == "build.py" else set()
         )
         assert names <= allowed, path
 
 
+def test_models_know_of_kernels_only_their_public_names():
+    for path in (ROOT / "nmt" / "models").glob("*.py"):
+        names = {name for name in imports_of(path) if name.startswith("nmt.models.kernels")}
+        assert names <= {f"nmt.models.kernels.{name}" for name in kernels.__all__}, path
+
+
+def test_data_knows_nothing_of_models():
+    for path in (ROOT / "nmt" / "data").rglob("*.py"):
+        assert not any(name.startswith("nmt.models") for name in imports_of(path)), path
+
+
 def test_only_settings_and_launching_import_hydra():
     with_hydra = [path.name for path in MODULES if any(name.startswith("hydra") for name in imports_of(path))]
-    assert with_hydra == ["composition.py", "overrides.py", "launching.py"]
+    assert with_hydra == ["compose.py", "overrides.py", "launching.py", "values.py"]
 
 
 def test_only_export_imports_what_it_exports_to():
@@ -107,9 +106,9 @@ def test_only_export_imports_what_it_exports_to():
 @pytest.mark.parametrize(
     ("module", "absent"),
     [
-        ("nmt.cli", ["torch", "sacrebleu"]),
+        ("nmt.cli.main", ["torch", "sacrebleu"]),
         (
-            "nmt.translation",
+            "nmt.commands.translate",
             ["hydra", "sacrebleu", "datasets", "nmt.training", "nmt.export", "nmt.grammar"],
         ),
     ],
@@ -122,7 +121,7 @@ def test_what_takes_time_to_import_is_imported_where_it_is_needed(module, absent
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_are_short_and_load_no_code(path):
     text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= 330, "a file that grows past 300 lines is two ideas"
+    assert text.count("\n") <= 350, "a file that grows past 350 lines is two ideas"
     assert not re.search(
         r"\bpickle\b(?!=False)|torch\.load\(|\beval\(\w|\bexec\(|\b_target_\b|yaml\.load\(", text
     )

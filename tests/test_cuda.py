@@ -8,8 +8,8 @@ from torch.testing import assert_close
 
 from nmt.decoding.rules import EndAtLimit, ForbidTokens
 from nmt.decoding.search import beam_search, power_penalty
+from nmt.training.device.graphs import CudaGraphs, Replay, recordable_stream
 from nmt.training.objective import Loss, Objective
-from nmt.training.replay import CudaGraphs, Replay, recordable_stream
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU at hand")
 

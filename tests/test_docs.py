@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nmt import reference
+from nmt.cli import keys
+from nmt.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -19,18 +20,14 @@ def test_the_reference_has_every_key_with_its_meaning(monkeypatch):
     from reference_page import page
 
     text = page()
-    groups = {
-        group.name: group.prefix
-        for command in reference.commands()
-        for group in reference.page(command).groups
-    }
+    groups = {group.name: group.prefix for command in COMMANDS for group in keys.page(command).groups}
     assert {"model", "tracking", "sweep", "data/filter"} <= groups.keys()
     num_keys = 0
     for group, prefix in groups.items():
         assert f"\n### {group}\n" in text
-        for choice in reference.choices(group):
+        for choice in keys.choices(group):
             section = text.split(f"\n#### {group}={choice}\n")[1].split("\n#")[0]
-            for key in reference.page(choice, group).keys:
+            for key in keys.page(choice, group).keys:
                 assert f"| `{prefix}{key.name}` | `{key.default}` |" in section
                 num_keys += 1
     assert num_keys > 150
@@ -59,13 +56,11 @@ def test_commands_of_the_pages_can_be_composed(path):
     blocks = re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
     lines = "\n".join(blocks).replace("\\\n", " ").split("\n")
     commands = [line.split("    #")[0].split("  #")[0].strip() for line in lines]
-    names = {key.name for key in reference.page("train").keys}
-    groups = {group.name for group in reference.page("train").groups}
+    names = {key.name for key in keys.page("train").keys}
+    groups = {group.name for group in keys.page("train").groups}
     for group in groups - {"experiment"}:
         names |= {
-            f"{group}.{key.name}"
-            for choice in reference.choices(group)
-            for key in reference.all_keys(group, choice)
+            f"{group}.{key.name}" for choice in keys.choices(group) for key in keys.all_keys(group, choice)
         }
     for command in commands:
         if command.startswith("nmt train"):
@@ -86,3 +81,14 @@ def test_the_site_is_built_without_a_warning_and_fetches_nothing(tmp_path):
             r"<(?:script|link|img|iframe)[^>]+(?:src|href)=\"?(https?://[^\" >]+)", page.read_text()
         )
         assert fetched == [], page
+
+
+def test_the_tree_of_files_is_the_one_there_is(monkeypatch):
+    """Where this fails: python scripts/tree.py --write"""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    from tree import BLOCK, ORDER, PAGE, tree
+
+    (shown,) = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    assert shown == f"```text\n{tree()}```\n"
+    folders = {path.parent.name for path in (ROOT / "nmt").glob("*/__init__.py")}
+    assert set(ORDER) == folders

@@ -25,3 +25,18 @@ def test_each_model_learns(nmt, tmp_path, experiment, lowest_bleu):
     assert losses[-1] < losses[0] / 2
     (validation,) = [row["bleu"] for row in rows if row["kind"] == "validation"]
     assert validation > lowest_bleu
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_integers_score_as_floating_point_does(nmt, tmp_path, int8):
+    nmt("train", "experiment=demo", "run=run", *SHORT, timeout=800)
+
+    def bleu(precision):
+        arguments = ("run=run", "device=cpu", "num_resamples=null", f"json={precision}")
+        nmt("evaluate", *arguments, f"precision={precision}")
+        return json.loads((tmp_path / precision).read_text())["bleu"]
+
+    exact = bleu("float32")
+    assert exact > 12
+    assert abs(bleu("int8") - exact) < 3

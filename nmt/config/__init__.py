@@ -49,6 +49,7 @@ from nmt.config.sweep import GridSweep, OptunaSweep, SweepSettings
 from nmt.config.tracking import (
     MLflowTracking,
     NoTracking,
+    PageTracking,
     TensorBoardTracking,
     TrackingSettings,
     WandbTracking,
@@ -118,6 +119,7 @@ __all__ = [
     "OptimizerSettings",
     "OptionalTextPair",
     "OptunaSweep",
+    "PageTracking",
     "PositiveShare",
     "Precision",
     "Quantization",

@@ -256,6 +256,7 @@ class ReportSettings(Settings):
     against: str | None
     output: str | None
     overwrite: bool
+    translate: Literal["auto"] | bool
     checkpoint: str
     split: Literal["test", "validation"]
     num_resamples: NumResamples

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nmt.config.kinds import Settings
+from nmt.config.kinds import Number, Settings
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
 
@@ -19,6 +19,13 @@ class TensorBoardTracking(Settings):
     """See conf/tracking/tensorboard.yaml."""
 
     kind: Literal["tensorboard"]
+
+
+class PageTracking(Settings):
+    """See conf/tracking/page.yaml."""
+
+    kind: Literal["page"]
+    refresh_seconds: Annotated[int, Number, Field(ge=1, le=3600)]
 
 
 class WandbTracking(Settings):
@@ -36,5 +43,6 @@ class MLflowTracking(Settings):
 
 
 TrackingSettings = Annotated[
-    NoTracking | TensorBoardTracking | WandbTracking | MLflowTracking, Field(discriminator="kind")
+    NoTracking | PageTracking | TensorBoardTracking | WandbTracking | MLflowTracking,
+    Field(discriminator="kind"),
 ]

@@ -12,21 +12,6 @@ from torch import Tensor
 from nmt.data.dataset import Dataset, Ids, Int64Array
 from nmt.data.tokenizer import Tokenizer
 
-# Room for the longest sentence is a multiple of it: half a vector register of bfloat16.
-LANES = 16
-
-
-class Room(NamedTuple):
-    """How much room the sentences of one side are given: a few sizes for all batches.
-
-    Each size that a process meets costs a kernel that is compiled for it (oneDNN on the CPU, torch.compile), a graph
-    (CUDA), and memory of its own.
-    """
-
-    num_rows: int  # N, of sentences laid end to end: more than there are tokens
-    num_sentences: int  # more than there are
-    longest: int  # positions of a sentence
-
 
 @dataclass(frozen=True)
 class Batch:
@@ -47,11 +32,6 @@ class Batch:
         """Target tokens that count, EOS included."""
         return int(self.target_lengths.sum())
 
-    @property
-    def room(self) -> tuple[Room, Room]:
-        """What source and target are to be given."""
-        return room_for(self.source_lengths), room_for(self.target_lengths)
-
     def to(self, device: torch.device) -> "Batch":
         """Return the batch with its ids on `device`."""
         return replace(
@@ -61,18 +41,6 @@ class Batch:
             target_out=send(self.target_out, device),
             lengths=(send(self.lengths[0], device), send(self.lengths[1], device)),
         )
-
-
-def room_for(lengths: Tensor, longest: int = 0) -> Room:
-    """Return the room for sentences of `lengths` (B, on the host), in a rectangle that is at least `longest` wide."""
-    longest = -(-max(longest, int(lengths.max())) // LANES) * LANES
-    return Room(round_up(int(lengths.sum()) + 1), round_up(len(lengths) + 1), longest)
-
-
-def round_up(count: int) -> int:
-    """Return the next number that is a multiple of 8 and at most a sixteenth larger than a large `count`."""
-    step = max(8, 1 << max(0, count.bit_length() - 5))
-    return -(-count // step) * step
 
 
 def send(tensor: Tensor, device: torch.device) -> Tensor:

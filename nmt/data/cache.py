@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nmt.errors import DataError, RunError
-from nmt.storage import differing_files, flush, write_manifest
+from nmt.files.writing import differing_files, flush, write_manifest
 
 # Of what is in an entry: another number for another layout of any of them, so that none is taken for another.
 FORMAT = 2

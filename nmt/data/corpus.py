@@ -15,9 +15,9 @@ from nmt.config import (
     TableData,
     TextPair,
 )
-from nmt.data.groups import Groups, tag_of
 from nmt.data.hub import load_splits
 from nmt.data.lines import read_lines
+from nmt.data.mixture import Groups, tag_of
 from nmt.data.table import Columns, read_table
 from nmt.data.test_sets import is_test_set, test_set_files
 from nmt.errors import DataError

@@ -9,8 +9,7 @@ from nmt.config import FilterSettings
 from nmt.data.characters import OTHER, SCRIPTS, script_shares
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.fingerprints import BLANK, Fingerprints, Mask, are_among, are_repeated
-from nmt.errors import DataError, SettingsError
-from nmt.words import nearest
+from nmt.errors import DataError, SettingsError, nearest
 
 Counts = dict[str, int]
 

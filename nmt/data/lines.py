@@ -11,8 +11,7 @@ from typing import TypeVar
 
 from nmt.config import Files
 from nmt.data.encoding import UTF_8, as_utf_8, find_wide, is_mostly_broken, is_utf_8
-from nmt.errors import DataError
-from nmt.words import LineNumbers
+from nmt.errors import DataError, LineNumbers
 
 logger = logging.getLogger(__name__)
 

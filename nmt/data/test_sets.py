@@ -5,8 +5,7 @@ import io
 import re
 from pathlib import Path
 
-from nmt.errors import DataError
-from nmt.words import nearest
+from nmt.errors import DataError, nearest
 
 NAME = re.compile(r"(?P<name>[A-Za-z0-9_./-]+):(?P<pair>[a-z]{2,3}(?:_[A-Za-z]+)?-[a-z]{2,3}(?:_[A-Za-z]+)?)")
 

@@ -17,8 +17,9 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.batch_search import BatchSearch, Sentences
 from nmt.decoding.workers import Workers, num_workers
 from nmt.device import floating_point
+from nmt.errors import LineNumbers
 from nmt.models.interface import Seq2Seq
-from nmt.words import LineNumbers
+from nmt.models.kernels.prepare import prepare_for_translating
 
 # A batch consists of so many groups of sentences of about equal length.
 GROUPS = 2
@@ -47,9 +48,7 @@ class Translator:
     ) -> None:
         # A copy: its weights change their type once, and the model that is in training stays as it is.
         model = copy.deepcopy(model).to(device, floating_point(dtype, device)).eval()
-        if dtype == torch.int8:
-            model.quantize()
-        model.prepare_for_translating()
+        prepare_for_translating(model, dtype)
         self.tokenizer, self.settings = tokenizer, settings
         self.batch_search = BatchSearch(model, tokenizer, settings, device)
         self.workers = Workers(self.batch_search, num_workers(device))

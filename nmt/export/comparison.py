@@ -11,11 +11,11 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.batch_search import Sentences
 from nmt.decoding.translator import Translator
 from nmt.errors import DeviceError, ExportError
+from nmt.evaluation.model import validation_search
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.export.folder import TokenNames
 from nmt.export.specification import load_ctranslate2
 from nmt.models.interface import Seq2Seq
-from nmt.training.validation import validation_search
 
 NUM_LINES = 200
 # In float32 one translation in so many may differ: where two words are as probable as each other.

@@ -13,7 +13,7 @@ from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.errors import DataError
 from nmt.export.specification import norm_epsilon, specification
 from nmt.models.interface import Seq2Seq
-from nmt.run_directory import RunDirectory
+from nmt.runs.directory import RunDirectory
 
 MODEL = "model.bin"
 

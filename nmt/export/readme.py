@@ -1,10 +1,10 @@
 """The page beside an exported model: the lines of Python that translate as the run does."""
 
 from nmt.config import BeamSettings, DecodingSettings
+from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
 from nmt.export.comparison import Comparison
 from nmt.export.folder import TokenNames
-from nmt.translation import known_tags
 
 PAGE = """\
 # A translation model for CTranslate2
@@ -94,5 +94,5 @@ def readme(
         max_batch_size=decoding.max_tokens // beam_size,
         eos=TokenNames.of(tokenizer).eos,
     )
-    tags = known_tags(tokenizer)
+    tags = known_tags(tokenizer.source.pieces)
     return page + differences + (TAGS.format(tags=", ".join(f"`{tag}`" for tag in tags)) if tags else "")

@@ -8,17 +8,17 @@ from torch import Tensor, nn
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import RunError, UserError
 from nmt.models.interface import Seq2Seq
+from nmt.models.layer_options import LayerOptions
 from nmt.models.positions import sinusoids
-from nmt.models.transformer import Transformer
-from nmt.models.transformer_layers import (
+from nmt.models.transformer import (
     CrossAttention,
     DecoderLayer,
     EncoderLayer,
     FeedForward,
-    LayerOptions,
     Residual,
     SelfAttention,
     Stack,
+    Transformer,
 )
 from nmt.versions import require
 

@@ -41,9 +41,9 @@ def generate(
     seen: set[str] = set()
     known: set[str] = set()
     writers = {split: PairWriter(seed, split, seen) for split in SPLITS}
-    careful = [writers["train"].pair() for _ in range(num_train)]
+    written = [writers["train"].pair() for _ in range(num_train)]
     chance = Chance(f"{seed} typing")
-    corpus = {"train": [replace(pair, source=typed(pair.source, chance)) for pair in careful]}
+    corpus = {"train": [replace(pair, source=typed(pair.source, chance)) for pair in written]}
     for pair in corpus["train"]:
         known.update(word_forms(pair))
     for split, num_pairs in (("validation", num_validation), ("test", num_test)):

@@ -7,7 +7,8 @@ words, measurements, or anything else.
 
 >>> import torch
 >>> from nmt.models.recurrent import RecurrentEncoder
->>> from nmt.models.transformer_layers import LayerOptions, TransformerEncoder
+>>> from nmt.models.layer_options import LayerOptions
+>>> from nmt.models.transformer import TransformerEncoder
 >>> options = LayerOptions(d_model=16, d_ff=32, num_heads=2)
 >>> transformer = TransformerEncoder(num_layers=2, options=options, max_positions=100)
 >>> recurrent = RecurrentEncoder(

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.data.batching import Batch, send
-from nmt.errors import SettingsError
+from nmt.models.kernels import Packing, rooms_of
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,16 @@ class Decoded:
         None  # (B, T, S), or (N, S): weights of the source positions, where a model has them
     )
     choices: Choices | None = None  # in training, where positions are sampled
+    rows: tuple[Tensor, Packing] | None = (
+        None  # the outputs as rows (N, D) and their layout, where a model has them
+    )
+
+    def packed(self, batch: Batch) -> tuple[Tensor, Packing]:
+        """Return the outputs of all target positions of a batch as rows (N, D), and their layout."""
+        if self.rows is not None:
+            return self.rows
+        packing = Packing(batch.lengths[1], rooms_of(batch)[1])
+        return packing.pack(self.outputs), packing
 
 
 @dataclass(frozen=True)
@@ -140,13 +150,11 @@ class Seq2Seq(nn.Module):
     """A model that reads a sentence and predicts its translation, position by position.
 
     `output` is the layer from outputs (…, D) to logits (…, V). `max_positions` is the longest sequence that the
-    model can read or write, None where it has no limit. `is_recordable` says that a training step depends on the host
-    for nothing but the shape of its batch, so that a GPU can repeat it by itself.
+    model can read or write, None where it has no limit.
     """
 
     output: nn.Linear
     max_positions: int | None = None
-    is_recordable: bool = False
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once.
@@ -171,24 +179,8 @@ class Seq2Seq(nn.Module):
         """
         return []
 
-    def quantize(self) -> None:
-        """Let linear layers compute in 8-bit integers, on the CPU; they can no longer be trained or saved.
-
-        Raises SettingsError for a model that has no such layers.
-        """
-        raise SettingsError(["precision: float32 or bfloat16 is needed for this kind of model; got int8"])
-
-    def prepare_for_translating(self) -> None:
-        """Lay out the weights for speed where that helps; they can no longer be trained or saved."""
-
-    def compiled_regions(self) -> list[nn.Module]:
-        """Return the parts that torch.compile is good for; none, where the time goes into recurrent kernels."""
-        return []
-
-    def project(self, outputs: Tensor, vocabulary: Tensor | None = None) -> Tensor:
-        """Turn outputs (…, D) into logits (…, V), or into those of the ids `vocabulary` only."""
-        if vocabulary is not None:
-            return functional.linear(outputs, self.output.weight[vocabulary], self.output.bias[vocabulary])
+    def project(self, outputs: Tensor) -> Tensor:
+        """Turn outputs (…, D) into logits (…, V)."""
         logits: Tensor = self.output(outputs)
         return logits
 

@@ -81,6 +81,13 @@ def rotate(heads: Tensor, rotation: Tensor) -> Tensor:
     return torch.cat([first * cosines - second * sines, first * sines + second * cosines], -1)
 
 
+def rotate_queries_and_keys(rows: Tensor, rotation: Tensor, num_heads: int, num_shared_heads: int) -> Tensor:
+    """Turn queries and keys of rows (N, queries, keys and values side by side); values stay."""
+    num_turned, d_head = num_heads + num_shared_heads, rows.shape[1] // (num_heads + 2 * num_shared_heads)
+    turned, values = rows.split([num_turned * d_head, num_shared_heads * d_head], 1)
+    return torch.cat([rotate(turned.unflatten(1, (-1, d_head)), rotation).flatten(1), values], 1)
+
+
 def sinusoids(length: int, width: int, device: torch.device) -> Tensor:
     """Return positions 0 … `length - 1` as (length, width) of Vaswani et al. 2017, section 3.5.
 

@@ -10,7 +10,8 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from nmt.data.batching import Batch
 from nmt.models.interface import Choices, Decoded, DecoderState, Seq2Seq
-from nmt.models.layers import Dropout, Embedding, xavier_linear
+from nmt.models.kernels import Dropout
+from nmt.models.layers import Embedding, xavier_linear
 
 LAYERS = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
 CELLS = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "tanh": nn.RNNCell}

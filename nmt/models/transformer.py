@@ -1,25 +1,245 @@
-"""The Transformer (Vaswani et al. 2017)."""
+"""The Transformer (Vaswani et al. 2017): attention, feed-forward, their surroundings, encoder, decoder.
 
+Positions of all sentences are rows (N, D); a layout says which sentence and place each row belongs to, so that no work
+is done on padding. How attention, dropout, layouts and the cache are made fast is told in nmt/models/kernels.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from nmt.data.batching import Batch
-from nmt.errors import SettingsError
-from nmt.models.attention_cache import POSITIONS_AT_ONCE, LayerCache, positions_mask, with_room
 from nmt.models.interface import AttentionMap, Decoded, DecoderState, Seq2Seq
-from nmt.models.layers import Embedding
-from nmt.models.packing import Grid, Packing
-from nmt.models.prepared_linear import prepare_linears
-from nmt.models.quantized import quantize
-from nmt.models.recorded_attention import recording_attention
-from nmt.models.transformer_layers import (
-    DecoderLayer,
-    LayerOptions,
-    Stack,
-    TransformerEncoder,
+from nmt.models.kernels import (
+    ActivationDropout,
+    Cache,
+    Dropout,
+    Grid,
+    LayerCache,
+    Layout,
+    Memory,
+    Packing,
+    attend,
+    observing,
+    rooms_of,
+    scaled_linear,
+    width_for,
 )
+from nmt.models.layer_options import LayerOptions
+from nmt.models.layers import Embedding, normalisation, to_autocast_dtype, xavier_linear
+from nmt.models.positions import Positions, RelativePositions, rotate_queries_and_keys
+
+
+class SelfAttention(nn.Module):
+    """Multi-head attention of a sequence to itself: softmax(Q·Kᵀ / √d)·V for each head, then one projection.
+
+    Groups of heads may share keys and values (Ainslie et al. 2023).
+    """
+
+    def __init__(self, options: LayerOptions) -> None:
+        super().__init__()
+        width, self.d_head = options.d_model, options.d_head
+        self.num_heads, self.num_shared_heads = options.num_heads, options.num_shared_heads
+        self.is_grouped = self.num_shared_heads < self.num_heads
+        if self.is_grouped:
+            self.query = xavier_linear(width, width, bias=False)
+            self.key_value = xavier_linear(width, 2 * self.num_shared_heads * self.d_head, 2, bias=False)
+        else:
+            self.query_key_value = xavier_linear(width, 3 * width, num_blocks=3, bias=False)
+        self.output = xavier_linear(width, width)
+        is_relative = options.positions == "relative"
+        self.relative = RelativePositions(options.max_relative_distance, self.d_head) if is_relative else None
+        self.dropout = options.attention_dropout
+
+    def project(self, x: Tensor) -> Tensor:
+        """Return queries, keys and values of rows x (N, D), side by side: (N, H·d + 2·H of the groups·d)."""
+        if self.is_grouped:
+            return torch.cat([self.query(x), self.key_value(x)], 1)
+        return cast(Tensor, self.query_key_value(x))
+
+    def forward(
+        self,
+        x: Tensor,
+        layout: Layout,
+        rotation: Tensor | None,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        cache: LayerCache | None = None,
+    ) -> Tensor:
+        """Return (N, D) for rows x (N, D); with a cache each is the next position of a hypothesis."""
+        rows = self.project(x)
+        if rotation is not None:
+            rows = rotate_queries_and_keys(rows, rotation, self.num_heads, self.num_shared_heads)
+        if cache is None:
+            heads, memory = layout.self_heads(rows, self.num_heads, self.num_shared_heads)
+        else:
+            heads, memory = cache.append(rows, layout, self.num_heads)
+            mask = cache.mask
+        relative = None
+        if self.relative is not None:
+            num_keys = (heads if memory is None else memory[0]).shape[-2]
+            relative = self.relative.look_up(heads.shape[-2], num_keys, first=cache.position if cache else 0)
+        dropout = self.dropout if self.training else 0.0
+        return self.output(layout.from_heads(attend(heads, memory, mask, causal, dropout, relative)))
+
+
+class CrossAttention(nn.Module):
+    """Multi-head attention from target positions to the encoded source."""
+
+    def __init__(self, options: LayerOptions) -> None:
+        super().__init__()
+        width = options.d_model
+        self.num_heads, self.num_shared_heads = options.num_heads, options.num_shared_heads
+        self.query = xavier_linear(width, width, bias=False)
+        self.key_value = xavier_linear(width, 2 * self.num_shared_heads * options.d_head, 2, bias=False)
+        self.output = xavier_linear(width, width)
+        self.dropout = options.attention_dropout
+
+    def project_memory(self, encoded: Tensor, layout: Layout) -> Tensor:
+        """Return keys and values (2, B, H, S, d) of the rows (N, D) of the encoded source."""
+        return layout.to_heads(self.key_value(encoded), 2, self.num_shared_heads)
+
+    def forward(self, x: Tensor, layout: Layout, memories: Sequence[Memory]) -> Tensor:
+        """Return (N, D) for rows x (N, D) of the sentences of the memories, one after the other."""
+        heads = layout.to_heads(self.query(x), 1, self.num_heads)
+        dropout = self.dropout if self.training else 0.0
+        found = [
+            attend(part, memory, mask, dropout=dropout)
+            for part, (memory, mask) in zip(
+                heads.split([len(mask) for _, mask in memories], 1), memories, strict=True
+            )
+        ]
+        attended = found[0] if len(found) == 1 else torch.cat(found)
+        return self.output(layout.from_heads(attended))
+
+
+class FeedForward(nn.Module):
+    """Two layers, position by position."""
+
+    def __init__(self, options: LayerOptions) -> None:
+        super().__init__()
+        dropout = options.dropout if options.activation_dropout is None else options.activation_dropout
+        num_blocks = 2 if options.activation == "swiglu" else 1
+        self.inner = xavier_linear(options.d_model, num_blocks * options.d_ff, num_blocks)
+        self.activation = ActivationDropout(options.activation, dropout)
+        self.outer = xavier_linear(options.d_ff, options.d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (N, D) for rows x (N, D)."""
+        return scaled_linear(self.outer, self.activation(self.inner(x)), self.activation.next_scale)
+
+
+class Residual(nn.Module):
+    """A sub-layer's surroundings: dropout, the sum with its input, and normalisation before or after."""
+
+    def __init__(self, options: LayerOptions) -> None:
+        super().__init__()
+        self.norm = normalisation(options.normalization, options.d_model)
+        self.is_before = options.norm == "pre"
+        self.dropout = Dropout(options.dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return x with what `sublayer` makes of it, both (…, D)."""
+        if self.is_before:
+            return self.dropout.add_to(x, sublayer(self.norm(x)))
+        return self.norm(self.dropout.add_to(x, sublayer(x)))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(self, options: LayerOptions) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(options)
+        self.feed_forward = FeedForward(options)
+        self.residuals = nn.ModuleList(Residual(options) for _ in range(2))
+
+    def forward(self, x: Tensor, layout: Packing, rotation: Tensor | None, causal: bool = False) -> Tensor:
+        """Return (N, D) for rows x (N, D)."""
+        mask = None if causal else layout.mask  # no token sees the empty cells, which come after it
+        x = self.residuals[0](x, lambda h: self.self_attention(h, layout, rotation, mask, causal))
+        return self.residuals[1](x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention to the positions before, attention to the source, then feed-forward."""
+
+    def __init__(self, options: LayerOptions) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(options)
+        self.cross_attention = CrossAttention(options)
+        self.feed_forward = FeedForward(options)
+        self.residuals = nn.ModuleList(Residual(options) for _ in range(3))
+
+    def forward(
+        self,
+        x: Tensor,
+        layouts: tuple[Layout, Layout],
+        rotation: Tensor | None,
+        memories: Sequence[Memory],
+        cache: LayerCache | None = None,
+    ) -> Tensor:
+        """Return (N, D) for rows x (N, D), laid out in one way as sequences, in another by sentences of the memories.
+
+        The two ways differ where a sentence has several hypotheses.
+        """
+        own, shared = layouts
+        x = self.residuals[0](
+            x, lambda h: self.self_attention(h, own, rotation, causal=cache is None, cache=cache)
+        )
+        x = self.residuals[1](x, lambda h: self.cross_attention(h, shared, memories))
+        return self.residuals[2](x, self.feed_forward)
+
+
+class Stack(nn.Module):
+    """Layers one after the other, whose positions are told in one way, and a normalisation at the end.
+
+    With `layer_dropout` each layer is left out of a training step with that probability (Fan et al. 2020).
+    """
+
+    def __init__(self, layers: Iterable[nn.Module], options: LayerOptions, max_positions: int) -> None:
+        super().__init__()
+        self.options = options
+        self.positions = Positions(options.positions, options.d_model, options.d_head, max_positions)
+        self.dropout = Dropout(options.dropout)
+        self.layers = nn.ModuleList(layers)
+        self.norm = options.final_norm()
+
+    def enter(self, vectors: Tensor, positions: Tensor, longest: int) -> Tensor:
+        """Return what the first layer reads, (N, D), for vectors (N, D) at positions (N, or 1) below `longest`."""
+        return self.dropout(to_autocast_dtype(self.positions.add_to(vectors, positions, longest)))
+
+    def is_left_out(self) -> bool:
+        """Draw whether a layer is left out. The host draws it, so that the layer costs nothing then."""
+        share = self.options.layer_dropout
+        return self.training and share > 0 and float(torch.rand(())) < share
+
+
+class TransformerEncoder(Stack):
+    """The encoder, also for a head of another kind: see `read`."""
+
+    def __init__(self, num_layers: int, options: LayerOptions, max_positions: int) -> None:
+        super().__init__((EncoderLayer(options) for _ in range(num_layers)), options, max_positions)
+
+    def forward(self, vectors: Tensor, layout: Packing, causal: bool = False) -> Tensor:
+        """Return the encoded rows (N, D) of rows of word vectors (N, D)."""
+        x = self.enter(vectors, layout.positions, layout.cells.shape[1])
+        rotation = self.positions.rotation(layout.positions)
+        for layer in self.layers:
+            if not self.is_left_out():
+                x = layer(x, layout, rotation, causal)
+        return cast(Tensor, self.norm(x))
+
+    def read(self, vectors: Tensor, lengths: Tensor, causal: bool = False) -> Tensor:
+        """Return encoded positions (B, L, D) for vectors (B, L, D) of `lengths` (B, on the host, each at least 1).
+
+        What is behind a sentence's end is neither read nor of any meaning in the result. With `causal`, a position
+        sees itself and those before it.
+        """
+        layout = self.options.lay_out(lengths, vectors.device, vectors.shape[1])
+        return layout.unpack(self(layout.pack(vectors), layout, causal), vectors.shape[:2])
 
 
 class Transformer(Seq2Seq):
@@ -41,7 +261,6 @@ class Transformer(Seq2Seq):
         self.output = output
         self.max_positions = max_positions
         self.options = LayerOptions(**options)
-        self.is_recordable = self.options.layer_dropout == 0
         self.encoder = TransformerEncoder(num_encoder_layers, self.options, max_positions)
         layers = (DecoderLayer(self.options) for _ in range(num_decoder_layers))
         self.decoder = Stack(layers, self.options, max_positions)
@@ -53,8 +272,8 @@ class Transformer(Seq2Seq):
         & Martins 2019). No gradient goes through the prediction.
         """
         source, target = (
-            Packing(lengths, room, self.options.head_shapes)
-            for lengths, room in zip(batch.lengths, batch.room, strict=True)
+            Packing(lengths, room, self.options.num_heads, self.options.num_shared_heads)
+            for lengths, room in zip(batch.lengths, rooms_of(batch), strict=True)
         )
         encoded = self.encoder(self.source_embedding(source.pack(batch.source)), source)
         target_in = batch.target_in
@@ -66,66 +285,50 @@ class Transformer(Seq2Seq):
             sampled = torch.where(sample_mask[:, 1:], predicted[:, :-1], target_in[:, 1:])
             target_in = torch.cat([target_in[:, :1], sampled], 1)
         outputs = self._decode(target_in, target, encoded, source)
-        return Decoded(target.unpack(outputs, target_in.shape))
+        return Decoded(target.unpack(outputs, target_in.shape), rows=(outputs, target))
 
     def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
-        # Without most of the room around the sentences, which would be read at each step.
-        height, step = len(source), POSITIONS_AT_ONCE[source.device.type]
-        width = -(-int(source_lengths.max()) // step) * step
-        packing = self.encoder.layout(source_lengths, source.device, width)
-        encoded = self.encoder(self.source_embedding(packing.pack(source)), packing)
+        height, width = len(source), width_for(source_lengths, source.device)
+        layout = self.options.lay_out(source_lengths, source.device, width)
+        encoded = self.encoder(self.source_embedding(layout.pack(source)), layout)
         group: dict[str, Tensor] = {}
         for i, layer in enumerate(self._decoder_layers()):
-            memory = layer.cross_attention.project_memory(encoded, packing)
+            memory = layer.cross_attention.project_memory(encoded, layout)
+            # Most of the room around the sentences is left out, which each step would read.
             key, value = memory[:, :height, :, :width].contiguous()
             group |= {f"key_{i}": key, f"value_{i}": value}
-        # For each head, since each step needs it so.
-        mask = packing.mask[:height, :, :, :width].to(key.dtype)
-        group["mask"] = mask.repeat(1, key.shape[1], 1, 1)
-        empty = key.new_empty(len(source), key.shape[1], 0, key.shape[3])
-        own = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in ("key", "value")]
-        return DecoderState([group], dict.fromkeys(own, empty))
+        # A copy of the mask for each head, since each step needs it so.
+        group["mask"] = layout.mask[:height, :, :, :width].to(key.dtype).repeat(1, key.shape[1], 1, 1)
+        return DecoderState([group], Cache.empty(len(self.decoder.layers), key))
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
-        own = {name: with_room(kept, state.length) for name, kept in state.hypotheses.items()}
-        state.hypotheses = own
-        own_mask = positions_mask(own["own_key_0"], state.length)
+        cache = Cache(state.hypotheses, state.length)
+        state.hypotheses = cache.kept
         position = torch.full((1,), state.length, device=tokens.device)
         x = self.decoder.enter(self.target_embedding(tokens), position, state.length + 1)
         rotation = self.decoder.positions.rotation(position)
         layouts = Grid(len(tokens)), Grid(state.num_sentences)
         for i, layer in enumerate(self._decoder_layers()):
-            cache = LayerCache(own[f"own_key_{i}"], own[f"own_value_{i}"], state.length, own_mask)
             memories = [((group[f"key_{i}"], group[f"value_{i}"]), group["mask"]) for group in state.groups]
-            x = layer(x, layouts, rotation, memories, cache)
+            x = layer(x, layouts, rotation, memories, cache.layer(i))
         state.length += 1
         return Decoded(self.decoder.norm(x))
 
     @torch.no_grad()
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
         """Return the weights of every layer: of the encoder, then those of each layer of the decoder."""
-        sizes = len(batch.source), batch.source.shape[1], batch.target_in.shape[1]
-        with recording_attention(self.encoder.layers, self.decoder.layers, sizes) as maps:
+        source, target = batch.source.shape[1], batch.target_in.shape[1]
+        with observing() as observed:
             self(batch)
-        return maps
-
-    def quantize(self) -> None:
-        """Let linear layers compute in 8-bit integers. Raises SettingsError if they do not read normalised vectors."""
-        if self.options.norm != "pre":
-            raise SettingsError(["precision: float32 or bfloat16 is needed with model.norm=post; got int8"])
-        quantize(self.encoder, self.decoder, [(self, "output")])
-
-    def prepare_for_translating(self) -> None:
-        """Lay out the weights of all linear layers, output layer included, and keep what tells positions."""
-        prepare_linears(self)
-        for stack in (self.encoder, self.decoder):
-            stack.positions.keep_sinusoids()
-
-    def compiled_regions(self) -> list[nn.Module]:
-        """Return the layers: alike, so that what is compiled for one serves all."""
-        return [*self.encoder.layers, *self.decoder.layers]
+        seen = [("encoder", i, source, source) for i in range(len(self.encoder.layers))]
+        for i in range(len(self.decoder.layers)):
+            seen += [("decoder", i, target, target), ("cross", i, target, source)]
+        return [
+            AttentionMap(kind, i + 1, weights[: len(batch.source), :, :height, :width])
+            for (kind, i, height, width), weights in zip(seen, observed, strict=True)
+        ]
 
     def _decode(self, target_in: Tensor, target: Packing, encoded: Tensor, source: Packing) -> Tensor:
         """Return the rows (N, D) of what follows `target_in` (B, T), for the rows of the encoded source."""

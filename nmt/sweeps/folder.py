@@ -7,8 +7,8 @@ from pathlib import Path
 import pydantic
 
 from nmt.errors import RunError
-from nmt.files import read_json, require_plain
-from nmt.storage import to_json, write_atomically
+from nmt.files.reading import read_json, require_plain
+from nmt.files.writing import to_json, write_atomically
 
 FILE = "sweep.json"
 SWEEPS = Path("outputs/sweeps")

@@ -15,20 +15,19 @@ from hydra._internal.hydra import Hydra
 from hydra._internal.utils import create_config_search_path
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep
+from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from nmt import composition
-from nmt.check import check
-from nmt.composition import Command
+from nmt.cli import compose as composition
+from nmt.cli.keys import CONFIG_MODULE
+from nmt.cli.overrides import parse, quoted
 from nmt.config import GridSweep, OptunaSweep, SweepSettings, TrainSettings
+from nmt.config.check import check
 from nmt.errors import SettingsError, SweepError, UserError, one_line
-from nmt.overrides import parse, quoted
-from nmt.reference import CONFIG_MODULE
 from nmt.sweeps import folder as sweep_folder
 from nmt.sweeps.results import (
     JobRecord,
@@ -39,7 +38,8 @@ from nmt.sweeps.results import (
     write_record,
     write_results,
 )
-from nmt.sweeps.search import Search, Span, ends, require_optuna
+from nmt.sweeps.search import Search, ends, require_optuna
+from nmt.sweeps.values import require_values, span_of
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class Sweep:
         self.loader = ConfigLoaderImpl(create_config_search_path(f"pkg://{CONFIG_MODULE}"))
         hydra = Hydra("nmt", self.loader)
         self.config = hydra.compose_config(
-            Command.TRAIN.value,
+            "train",
             [*search_path, *of_hydra, quoted(f"hydra.sweep.dir={self.folder}")],
             run_mode=RunMode.MULTIRUN,
             with_log_configuration=False,
@@ -113,7 +113,7 @@ class Sweep:
                 self.jobs = self._grid(of_runs)
             case OptunaSweep():
                 self.jobs = []
-                self.space = {override.get_key_element(): _span(override) for override in swept}
+                self.space = {override.get_key_element(): span_of(override) for override in swept}
                 self.fixed = [
                     f"{override.get_key_element()}={override.get_value_element_as_str()}"
                     for override in of_runs
@@ -172,7 +172,7 @@ class Sweep:
                     [f"{override.key_or_group}: a list of values is needed with sweep=grid; got "
                      f"{override.input_line}; sweep=optuna searches intervals"]
                 )  # fmt: skip
-            _require_values(override)
+            require_values(override)
         (typed,) = BasicSweeper.split_arguments(of_runs, None)
         jobs = [composition.with_inherited(job) for job in typed]
         for job in jobs:  # what is wrong with the last one is said now, not when the others have been trained
@@ -217,7 +217,7 @@ def _run_job(
     config: DictConfig,
 ) -> None:
     """Train one run in its folder, or go on there, and note how it ended; what it fails of ends no other."""
-    from nmt.run_directory import RunDirectory
+    from nmt.runs.directory import RunDirectory
     from nmt.training.session import train
 
     hydra = HydraConfig.get()
@@ -284,49 +284,6 @@ def _is_of_the_launch(override: Override) -> bool:
 
 def _is_of_the_sweep(override: Override) -> bool:
     return override.key_or_group == "sweep" or override.key_or_group.startswith("sweep.")
-
-
-def _span(override: Override) -> Span | list[str]:
-    """Return what Optuna is to choose from. Raises SettingsError for an interval that holds nothing."""
-    value = override.value()
-    if isinstance(value, IntervalSweep):
-        assert value.start is not None
-        assert value.end is not None
-        if value.start >= value.end:
-            raise SettingsError(
-                [f"{override.key_or_group}: an interval that rises is needed; got {override.input_line}"]
-            )
-        if "log" in value.tags and value.start <= 0:
-            raise SettingsError(
-                [f"{override.key_or_group}: an interval above 0 is needed for log; got {override.input_line}"]
-            )
-        is_integer = isinstance(value.start, int) and isinstance(value.end, int)
-        return Span(value.start, value.end, None, is_integer, "log" in value.tags)
-    _require_values(override)
-    if isinstance(value, RangeSweep):
-        numbers = list(value.range())
-        if len(numbers) < 2:
-            raise SettingsError(
-                [f"{override.key_or_group}: a range of several values is needed; got {override.input_line}"]
-            )
-        is_integer = all(isinstance(number, int) for number in numbers)
-        return Span(min(numbers), max(numbers), abs(value.step), is_integer)
-    assert isinstance(value, ChoiceSweep) or override.is_discrete_sweep()
-    return list(override.sweep_string_iterator())
-
-
-def _require_values(override: Override) -> None:
-    """Raise SettingsError for several values of which there are none."""
-    if not override.is_discrete_sweep():
-        return
-    try:
-        is_empty = not any(True for _ in override.sweep_string_iterator())
-    except ValueError:  # a range whose step is 0
-        is_empty = True
-    if is_empty:
-        raise SettingsError(
-            [f"{override.key_or_group}: a choice is needed; got none by {override.input_line}"]
-        )
 
 
 def _only(keys: frozenset[str], overrides: Sequence[str]) -> list[str]:

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import pydantic
 
 from nmt.errors import RunError, one_line
-from nmt.files import read_json
-from nmt.run_directory import STATE, RunDirectory
-from nmt.storage import to_json, write_atomically
+from nmt.files.reading import read_json
+from nmt.files.writing import to_json, write_atomically
+from nmt.runs.directory import STATE, RunDirectory
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from nmt.config import OptunaSweep
 from nmt.errors import RunError, UserError, one_line
-from nmt.files import read_whole_lines
+from nmt.files.reading import read_whole_lines
 from nmt.sweeps.results import JobRecord
 
 JOURNAL = "study.jsonl"

@@ -6,8 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt.check import flatten
-from nmt.config import MLflowTracking, NoTracking, TensorBoardTracking, TrackingSettings, WandbTracking
+from nmt.config import (
+    MLflowTracking,
+    NoTracking,
+    PageTracking,
+    TensorBoardTracking,
+    TrackingSettings,
+    WandbTracking,
+)
+from nmt.config.check import flatten
 from nmt.errors import UserError
 from nmt.tracking.interface import (
     Lenient,
@@ -20,6 +27,7 @@ from nmt.tracking.interface import (
     write_mark,
 )
 from nmt.tracking.mlflow import MLflow
+from nmt.tracking.page import Page
 from nmt.tracking.tensorboard import TensorBoard
 from nmt.tracking.wandb import Wandb, require_login
 
@@ -50,8 +58,10 @@ def open_tracker(
     shown = {key: value for key, value in flatten(values) if value is not None}
     try:
         match settings:
+            case PageTracking():
+                tracker: Tracker = Page(folder, settings.refresh_seconds)
             case TensorBoardTracking():
-                tracker: Tracker = TensorBoard(folder / "tensorboard", resumed_from)
+                tracker = TensorBoard(folder / "tensorboard", resumed_from)
             case WandbTracking():
                 mark = mark or Mark(kind=settings.kind, id=uuid.uuid4().hex[:12])
                 tracker = OnlyNew(Wandb(folder, settings.project, mark.id, shown), folder, mark)

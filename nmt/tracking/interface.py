@@ -10,7 +10,7 @@ from typing import Protocol
 import pydantic
 
 from nmt.errors import RunError, UserError
-from nmt.files import read_json
+from nmt.files.reading import read_json
 
 logger = logging.getLogger(__name__)
 

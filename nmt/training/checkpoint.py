@@ -17,17 +17,17 @@ from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from torch import Tensor
 
 from nmt.errors import RunError
-from nmt.files import read_json
-from nmt.run_directory import (
+from nmt.files.reading import read_json
+from nmt.files.writing import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
+from nmt.runs.directory import (
     MODEL_WEIGHTS,
     STATE,
     TRAINING_TENSORS,
     RunDirectory,
 )
-from nmt.storage import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
-from nmt.training.figures import WindowState
+from nmt.runs.weights import find_not_finite, read_tensors, require_shapes, shapes_of
+from nmt.training.progress import WindowState
 from nmt.training.step import TrainingStep
-from nmt.weights import find_not_finite, read_tensors, require_shapes, set_parameters
 
 logger = logging.getLogger(__name__)
 
@@ -141,8 +141,8 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
         )
     progress = _check_state(values, folder)
     refuse_other_origins(progress.origins, origins)
-    set_parameters(step.model, weights, folder)
-    found = {name: tensor.shape for name, tensor in state.items()}
+    require_shapes(shapes_of(dict(step.model.named_parameters())), shapes_of(weights), folder)
+    found = shapes_of(state)
     require_shapes(step.shapes_of_state(found), found, folder / TRAINING_TENSORS)
     step.load(weights, state)
     if newest is not None and newest > number and run.step_path(newest) not in damaged:

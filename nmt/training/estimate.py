@@ -7,12 +7,12 @@ import torch
 
 from nmt.config import TrainSettings
 from nmt.data.batching import Update
-from nmt.run_directory import RunDirectory
+from nmt.errors import duration
+from nmt.runs.directory import RunDirectory
 from nmt.training.checkpoint import saved_progress
-from nmt.training.preparation import Prepared, plan_lines, prepare
-from nmt.training.replay import recordable_stream
+from nmt.training.device.graphs import recordable_stream
+from nmt.training.setup import Prepared, plan_lines, prepare
 from nmt.training.trainer import Trainer
-from nmt.words import duration
 
 # Updates that come first count for nothing where others follow: memory, kernels and caches are new to them.
 NUM_UNTIMED = 3

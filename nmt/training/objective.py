@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from nmt.config import ConsistencySettings, NoConsistency
 from nmt.data.batching import Batch
 from nmt.models.interface import Choices, Seq2Seq
-from nmt.models.packing import Packing
 from nmt.training.consistency import ChunkedAgreement, agreement, cut_words
 from nmt.training.cross_entropy import ChunkedCrossEntropy
 
@@ -43,7 +42,7 @@ class Objective(nn.Module):
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Loss:
         """Return the summed loss of a batch; `sample_mask` (B, T) as in `Seq2Seq.forward`."""
         decoded = self.model(batch, sample_mask)
-        packing = Packing(batch.lengths[1], batch.room[1])
+        outputs, packing = decoded.packed(batch)
         given = (
             self.model.output.weight,
             self.model.output.bias,
@@ -51,10 +50,9 @@ class Objective(nn.Module):
             packing.is_token,
             self.label_smoothing if self.training else 0.0,
         )
-        outputs = packing.pack(decoded.outputs)
         if self.training and self.agreement is not None:
             with cut_words(self.model, self.consistency):
-                second = packing.pack(self.model(batch, sample_mask).outputs)
+                second, _ = self.model(batch, sample_mask).packed(batch)
             total, losses = ChunkedAgreement.apply(outputs, second, *given, self.agreement)  # type: ignore[no-untyped-call]
         else:
             total, losses = ChunkedCrossEntropy.apply(outputs, *given)  # type: ignore[no-untyped-call]

@@ -6,24 +6,24 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nmt.check import flatten
 from nmt.config import (
     TrainSettings,
 )
+from nmt.config.check import flatten
 from nmt.data.corpus import Corpus
 from nmt.errors import RunError
+from nmt.evaluation.model import evaluate_model
 from nmt.evaluation.plain_text import find_mark
 from nmt.evaluation.scoring import Evaluation
-from nmt.run_directory import RunDirectory
-from nmt.storage import to_json, write_atomically
+from nmt.files.writing import to_json, write_atomically
+from nmt.runs.directory import RunDirectory
+from nmt.runs.provenance import TEST, Recorder, describe_machine
 from nmt.tracking.build import figures_of, open_tracker
 from nmt.tracking.interface import Tracker
-from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint
+from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint, saved_progress
 from nmt.training.log_file import log_file
-from nmt.training.preparation import plan_lines, prepare
-from nmt.training.record import TEST, Recorder, describe_machine
+from nmt.training.setup import plan_lines, prepare
 from nmt.training.trainer import IsHopeless, Trainer
-from nmt.training.validation import evaluate_model
 
 logger = logging.getLogger(__name__)
 
@@ -71,9 +71,9 @@ def train(
             try:
                 trainer.train(is_hopeless)
             except (KeyboardInterrupt, SystemExit):  # it was asked to stop
-                recorder.end()
+                _end(recorder, run)
                 raise
-            recorder.end()
+            _end(recorder, run)
             if corpus.test is None or trainer.is_hopeless:
                 return None
             return final_test(trainer, corpus, recorder, tracker)
@@ -108,14 +108,22 @@ def final_test(trainer: Trainer, corpus: Corpus, recorder: Recorder, tracker: Tr
         trainer.dtype,
         NUM_RESAMPLES,
     )
-    if found := find_mark(corpus.test.target):
+    if mark := find_mark(corpus.test.target):
         logger.warning(
-            "the test text holds marks of subwords (%s in line %d): its scores say little", found[1], found[0]
+            "the test text holds marks of subwords (%s in line %d): its scores say little", mark[1], mark[0]
         )
-    write_atomically(run.path / TEST, to_json(evaluation.as_dict()))
-    recorder.note_test(evaluation, hypotheses, time.monotonic() - began)
-    tracker.log(figures_of({"kind": "test", **evaluation.as_dict()}), trainer.progress.update)
+    found = evaluation.as_dict()
+    write_atomically(run.path / TEST, to_json(found))
+    recorder.note_test(found, hypotheses, time.monotonic() - began)
+    tracker.log(figures_of({"kind": "test", **found}), trainer.progress.update)
     return evaluation
+
+
+def _end(recorder: Recorder, run: RunDirectory) -> None:
+    """Record what was saved: at a second signal, more was done than that."""
+    saved = saved_progress(run)
+    best = None if saved.best_bleu is None else (saved.best_step or saved.update, saved.best_bleu)
+    recorder.end(saved.update, saved.seconds, saved.num_tokens, best)
 
 
 def _log_changes(own: Mapping[str, Any], settings: TrainSettings) -> None:

@@ -14,13 +14,15 @@ from nmt.data.batching import Batch, Update, collate
 from nmt.data.dataset import Int64Array
 from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
-from nmt.training.compilation import compile_layers
-from nmt.training.figures import UpdateFigures
+from nmt.models.kernels import rooms_of
+from nmt.models.kernels.prepare import is_recordable
+from nmt.training.device.compilation import compile_layers
+from nmt.training.device.graphs import CudaGraphs, Record, Replay, is_out_of_memory
 from nmt.training.moving_average import MovingAverage
 from nmt.training.objective import Loss, Objective
 from nmt.training.optimizer import build_optimizer
 from nmt.training.pairs import TrainingPairs
-from nmt.training.replay import CudaGraphs, Record, Replay, is_out_of_memory
+from nmt.training.progress import UpdateFigures
 from nmt.training.schedule import learning_rate, teacher_forcing_ratio
 
 logger = logging.getLogger(__name__)
@@ -177,7 +179,7 @@ class TrainingStep:
         """
         wanted = self.settings.training.compile
         is_compiled = compile_layers(self.model, wanted, lambda: self.fits(first_rows()))
-        if is_compiled and wanted == "on" and self.device.type == "cuda" and self.model.is_recordable:
+        if is_compiled and wanted == "on" and self.device.type == "cuda" and is_recordable(self.model):
             self.record(CudaGraphs())
 
     def record(self, record: Record) -> None:
@@ -214,7 +216,7 @@ class TrainingStep:
         sample_mask = None
         if self.is_sampling:
             # As large as the room, so that a batch meets the same numbers whether it is replayed or not.
-            _, height, width = batch.room[1]
+            _, height, width = rooms_of(batch)[1]
             num_sentences, longest = batch.target_in.shape
             drawn = torch.rand(height, width, device=self.device)[:num_sentences, :longest]
             sample_mask = drawn >= self.teacher_forcing_ratio

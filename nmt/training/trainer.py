@@ -16,24 +16,23 @@ from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.translator import Translator
-from nmt.errors import RunError
+from nmt.errors import RunError, duration
+from nmt.evaluation.model import mean_loss, validation_search
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.models.interface import Seq2Seq
-from nmt.run_directory import RunDirectory
+from nmt.runs.directory import RunDirectory
+from nmt.runs.metrics import Metrics
 from nmt.tracking.build import figures_of
 from nmt.tracking.interface import NoTracker, Tracker
 from nmt.tracking.system import SystemFigures
 from nmt.training.checkpoint import Progress, last_checkpoint, load_checkpoint, save_checkpoint
+from nmt.training.device.graphs import recordable_stream
+from nmt.training.device.max_tokens import find_max_tokens
 from nmt.training.epochs import Epochs
-from nmt.training.figures import Window
 from nmt.training.interruption import Interruption
-from nmt.training.max_tokens import find_max_tokens
-from nmt.training.metrics import Metrics
 from nmt.training.pairs import TrainingPairs
-from nmt.training.replay import recordable_stream
+from nmt.training.progress import Window
 from nmt.training.step import TrainingStep
-from nmt.training.validation import mean_loss, validation_search
-from nmt.words import duration
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +113,7 @@ class Trainer:
         if limits.max_seconds is not None and progress.seconds >= limits.max_seconds:
             return f"training.max_seconds={limits.max_seconds:g}"
         if limits.patience is not None and progress.validations_without_gain >= limits.patience:
-            return f"training.patience={limits.patience} validations without a better BLEU"
+            return f"training.patience={limits.patience} validations without a gain"
         return None
 
     def train(self, is_hopeless: IsHopeless | None = None) -> None:
@@ -230,7 +229,7 @@ class Trainer:
         progress = self.progress
         began = time.monotonic()
         loss = mean_loss(
-            self.step.objective,
+            self.model,
             self.validation_dataset,
             self.tokenizer,
             self.max_tokens,

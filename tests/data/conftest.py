@@ -2,9 +2,9 @@
 
 import pytest
 
-from nmt.check import check
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.config import TrainSettings
+from nmt.config.check import check
 
 
 @pytest.fixture
@@ -13,6 +13,6 @@ def data_settings():
 
     def settings(kind, *overrides):
         given = [f"data={kind}", *(f"data.{override}" for override in overrides)]
-        return check(TrainSettings, compose(Command.TRAIN, given, None).values).data
+        return check(TrainSettings, compose("train", given, None).values).data
 
     return settings

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.data import lines as module
 from nmt.data.corpus import load_corpus
 from nmt.data.encoding import find_wide, is_mostly_broken
@@ -93,7 +93,7 @@ def test_what_is_broken_in_another_encoding_is_named(tmp_path, encoding):
 
 @pytest.mark.parametrize("name", ["hex", "rot13", "zlib", "undefined", "utf-17", "", "a\0b"])
 def test_only_encodings_of_text_are_taken(name):
-    values = compose(Command.TRANSLATE, ["run=x"], None)
+    values = compose("translate", ["run=x"], None)
     values.values["encoding"] = name
     with pytest.raises(SettingsError, match=r"^encoding: utf-8, .* is needed; got"):
         values.settings()

@@ -8,14 +8,14 @@ import unicodedata
 import numpy as np
 import pytest
 
-from nmt.check import check
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.config import TrainSettings
+from nmt.config.check import check
 from nmt.data.characters import SCRIPT_OF_WORDS, SCRIPTS, codes_of, script_of, script_shares
+from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.dataset import LeftOut
 from nmt.data.fingerprints import Fingerprints, find_overlap
-from nmt.data.preparation import prepare_corpus
 from nmt.errors import DataError, SettingsError
 
 
@@ -38,7 +38,7 @@ def corpus():
 
 def settings_of(*overrides):
     given = [f"data.filter.{override}" for override in overrides]
-    return check(TrainSettings, compose(Command.TRAIN, given, None).values).data.filter
+    return check(TrainSettings, compose("train", given, None).values).data.filter
 
 
 def pairs_of(text):

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
-from nmt.assessment import corpus_of_run
-from nmt.check import check
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
+from nmt.commands.report import training_text
 from nmt.config import TrainSettings
+from nmt.config.check import check
+from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import load_corpus
-from nmt.data.groups import Groups
-from nmt.data.preparation import prepare_corpus
+from nmt.data.mixture import Groups
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.errors import DataError, SettingsError
-from nmt.report.report import training_text
-from nmt.run_directory import RunDirectory
+from nmt.runs.directory import RunDirectory
+from nmt.runs.text import corpus_of_run
 
 SIZES = {"de-en": 60, "de-fr": 20, "fr-en": 10}
 
@@ -98,7 +98,7 @@ def test_tags_come_before_source_lines_and_are_pieces(data_settings, parts):
     assert corpus.train.target == plain.train.target
     assert plain.tagged() == corpus
     for kind in ("bpe", "unigram", "char"):
-        given = compose(Command.TRAIN, [f"tokenizer={kind}", "tokenizer.vocabulary_size=30"], None).values
+        given = compose("train", [f"tokenizer={kind}", "tokenizer.vocabulary_size=30"], None).values
         source = obtain_tokenizer(
             check(TrainSettings, given).tokenizer, corpus.train, corpus.groups.symbols
         ).source
@@ -230,7 +230,7 @@ def test_a_report_counts_the_words_that_were_learned_from(tmp_path, parts):
     (tmp_path / "de-en.train.de").write_text("\n".join([long, *lines[1:]]))
     given = ["data=mixture", f"data.{parts}", "data.filter.max_words=4"]
     run = RunDirectory(tmp_path)
-    run.write_config(check(TrainSettings, compose(Command.TRAIN, given, None).values))
+    run.write_config(check(TrainSettings, compose("train", given, None).values))
     source = training_text(run, corpus_of_run(run)).source
     assert source[:2] == lines[1:3]
     assert not any("much" in line or "<2" in line for line in source)

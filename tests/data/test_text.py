@@ -8,7 +8,7 @@ import sentencepiece
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.config import TokenizerSettings
 from nmt.data.cache import content_key
 from nmt.data.corpus import ParallelText, load_corpus, read_parallel_files
@@ -108,7 +108,7 @@ SAME_TO_A_READER = (
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])
 def test_what_a_reader_cannot_tell_apart_is_the_same_text(kind):
     typed = [f"tokenizer={kind}", "tokenizer.vocabulary_size=45"]
-    settings = compose(Command.TRAIN, typed, None).settings().tokenizer
+    settings = compose("train", typed, None).settings().tokenizer
     german = [*GERMAN, "das Mädchen liest"]
     vocabulary = obtain_tokenizer(settings, ParallelText(german, ENGLISH)).source
     assert vocabulary.normalization == "nmt_nfkc"
@@ -132,7 +132,7 @@ def test_identity_keeps_what_the_default_writes_otherwise():
 @pytest.mark.parametrize("model", ["transformer", "attention", "rnn"])
 @pytest.mark.parametrize("kind", ["word", "char"])
 def test_words_and_characters_need_no_other_setting(kind, model):
-    settings = compose(Command.TRAIN, [f"tokenizer={kind}", f"model={model}"], None).settings()
+    settings = compose("train", [f"tokenizer={kind}", f"model={model}"], None).settings()
     tokenizer = obtain_tokenizer(settings.tokenizer, ParallelText(GERMAN, ENGLISH))
     shapes = parameter_shapes(settings.model, tokenizer)
     rows = {name: shape[0] for name, shape in shapes.items() if "embedding" in name}
@@ -143,7 +143,7 @@ def test_words_and_characters_need_no_other_setting(kind, model):
 @pytest.mark.parametrize(("joint", "is_shared"), [(True, True), (False, False)])
 def test_embeddings_are_tied_as_far_as_the_vocabularies_allow(joint, is_shared):
     tokenizer = obtain_tokenizer(tokenizer_settings(joint=joint), ParallelText(GERMAN, ENGLISH))
-    settings = compose(Command.TRAIN, [f"tokenizer.joint={str(joint).lower()}"], None).settings().model
+    settings = compose("train", [f"tokenizer.joint={str(joint).lower()}"], None).settings().model
     names = parameter_shapes(settings, tokenizer).keys()
     assert ("target_embedding.weight" not in names) == is_shared
     assert "output.weight" not in names

@@ -9,9 +9,9 @@ import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from nmt.check import check
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.config import EvaluateSettings, EvaluationSettings
+from nmt.config.check import check
 from nmt.errors import DataError
 from nmt.evaluation.scoring import Evaluation, corpus_bleu, score_against
 
@@ -25,9 +25,7 @@ def test_scores_with_defaults_are_those_of_sacrebleus_command(tmp_path):
         path.write_text("".join(f"{line}\n" for line in lines))
     arguments = [str(paths[0]), "-i", str(paths[1]), "-m", "bleu", "chrf", "ter", "-w", "12"]
     printed = json.loads(subprocess.check_output([sys.executable, "-m", "sacrebleu", *arguments]))
-    defaults = check(
-        EvaluateSettings, compose(Command.EVALUATE, ["hypothesis=x", "reference=y"], None).values
-    )
+    defaults = check(EvaluateSettings, compose("evaluate", ["hypothesis=x", "reference=y"], None).values)
     for found, expected in zip(
         score_against(HYPOTHESES, [REFERENCES], defaults.evaluation), printed, strict=True
     ):

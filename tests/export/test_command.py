@@ -14,7 +14,7 @@ from nmt.export import specification
 from nmt.export.comparison import Comparison, compare
 from nmt.export.folder import write_model
 from nmt.export.readme import readme
-from nmt.run_directory import RunDirectory
+from nmt.runs.directory import RunDirectory
 
 pytest.importorskip("ctranslate2")
 

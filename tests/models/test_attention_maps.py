@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nmt.models.recorded_attention import recording_attention
+from nmt.models.kernels import observing
 
 TRANSFORMERS = [
     {},
@@ -22,20 +22,19 @@ def test_written_out_attention_is_the_models_own(tiny_model, tiny_batch, options
     model, batch = tiny_model("transformer", **options), tiny_batch()
     with torch.no_grad():
         expected = model(batch).outputs
-        sizes = len(batch.source), batch.source.shape[1], batch.target_in.shape[1]
-        with recording_attention(model.encoder.layers, model.decoder.layers, sizes) as maps:
-            # From here on, the layers go on with what the recorded weights make of the values.
+        with observing() as observed:
+            # The layers go on with what the observed weights make of the values.
             found = model(batch).outputs
         again = model(batch).outputs
     is_token = batch.target_out != 0
     torch.testing.assert_close(found[is_token], expected[is_token], rtol=1e-9, atol=1e-11)
-    assert torch.equal(again, expected), "the hooks have gone"
-    assert [(one.kind, one.layer) for one in maps] == [
+    assert torch.equal(again, expected), "nobody looks any more"
+    assert [(one.kind, one.layer) for one in model.attention_maps(batch)] == [
         ("encoder", 1), ("encoder", 2), ("decoder", 1), ("cross", 1), ("decoder", 2), ("cross", 2),
     ]  # fmt: skip
     assert all(
-        torch.equal(one.weights, other.weights)
-        for one, other in zip(maps, model.attention_maps(batch), strict=True)
+        torch.equal(one.weights, weights[:3, :, : one.weights.shape[2], : one.weights.shape[3]])
+        for one, weights in zip(model.attention_maps(batch), observed, strict=True)
     )
 
 

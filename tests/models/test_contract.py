@@ -8,14 +8,14 @@ import torch
 from pairwise import pairwise
 from torch.testing import assert_close
 
-from nmt.check import check
 from nmt.config import AttentionSettings
+from nmt.config.check import check
 from nmt.data.batching import Batch
 from nmt.decoding.rules import EndAtLimit, ForbidTokens
 from nmt.decoding.search import POSITIONS_BETWEEN_QUESTIONS, beam_search, greedy_search, power_penalty
 from nmt.errors import SettingsError
-from nmt.models.attention_cache import POSITIONS_AT_ONCE
 from nmt.models.interface import Seq2Seq
+from nmt.models.kernels.cache import POSITIONS_AT_ONCE
 from nmt.training.objective import Objective
 
 PAD, UNK, BOS, EOS = range(4)
@@ -309,9 +309,3 @@ def test_settings_refuse_the_pairs_that_cannot_meet_and_no_others():
     for pair, reason in REFUSED.items():
         with pytest.raises(SettingsError, match=reason):
             attention_settings(dict(pair))
-
-
-def test_projecting_some_words_gives_their_logits(tiny_model):
-    model = tiny_model("rnn")
-    outputs, words = torch.randn(2, 3, 8, dtype=torch.float64), torch.tensor([7, 2, 4])
-    assert_close(model.project(outputs, words), model.project(outputs)[..., words])

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from nmt.check import check
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.config import TrainSettings
+from nmt.config.check import check
 from nmt.models.build import build_model
 
 TOKENIZER = SimpleNamespace(joint=False, source=SimpleNamespace(size=900), target=SimpleNamespace(size=700))
@@ -42,7 +42,7 @@ NUM_PROJECTIONS = {
 def build(kind, *options):
     torch.manual_seed(3)
     overrides = [f"model={kind}", *(f"model.{option}" for option in (*SIZES[kind], *options))]
-    settings = check(TrainSettings, compose(Command.TRAIN, overrides, None).values)
+    settings = check(TrainSettings, compose("train", overrides, None).values)
     return build_model(settings.model, TOKENIZER)
 
 

@@ -7,7 +7,8 @@ import torch
 from torch.nn import functional
 from torch.testing import assert_close
 
-from nmt.models.layers import ActivationDropout, Dropout, xavier_linear
+from nmt.models.kernels import ActivationDropout, Dropout
+from nmt.models.layers import xavier_linear
 from nmt.models.positions import sinusoids
 
 

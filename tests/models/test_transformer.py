@@ -11,13 +11,14 @@ from torch import nn
 from torch.nn import functional
 from torch.testing import assert_close
 
-from nmt.data.batching import room_for
-from nmt.models import scaled_attention
-from nmt.models.layers import ActivationDropout, normalisation
-from nmt.models.packing import Grid, Packing
-from nmt.models.positions import Positions, RelativePositions, rotate
-from nmt.models.scaled_attention import attend
-from nmt.models.transformer_layers import FeedForward, LayerOptions, SelfAttention, TransformerEncoder
+from nmt.models.kernels import ActivationDropout
+from nmt.models.kernels import attention as scaled_attention
+from nmt.models.kernels.attention import attend
+from nmt.models.kernels.packing import Grid, Packing, room_for
+from nmt.models.layer_options import LayerOptions
+from nmt.models.layers import normalisation
+from nmt.models.positions import Positions, RelativePositions, rotate, rotate_queries_and_keys
+from nmt.models.transformer import FeedForward, SelfAttention, TransformerEncoder
 from nmt.training.objective import Objective
 
 
@@ -45,17 +46,15 @@ def test_a_product_of_rotated_vectors_depends_on_their_distance_alone():
     assert_close(turned.norm(), query.norm())
 
 
-@pytest.mark.parametrize("num_parts", [1, 2, 3])
-def test_queries_and_keys_are_turned_and_values_are_not(num_parts):
-    attention = SelfAttention(options(positions="rotary")).double()
+@pytest.mark.parametrize("num_shared", [1, 2])
+def test_queries_and_keys_are_turned_and_values_are_not(num_shared):
     rotation = Positions("rotary", 8, 4, 64).rotation(torch.tensor([0, 3, 9]))
-    rows = torch.randn(3, num_parts * 8, dtype=torch.float64)
-    parts = rows.view(3, num_parts, 2, 4)
-    found = attention._turn(rows, rotation, num_parts).view(3, num_parts, 2, 4)
-    is_turned = [True, True, False] if num_parts == 3 else [num_parts != 3, False][:num_parts]
-    for part in range(num_parts):
-        expected = rotate(parts[:, part], rotation) if is_turned[part] else parts[:, part]
-        assert_close(found[:, part], expected)
+    rows = torch.randn(3, (2 + 2 * num_shared) * 4, dtype=torch.float64)
+    found = rotate_queries_and_keys(rows, rotation, 2, num_shared).view(3, -1, 4)
+    heads = rows.view(3, -1, 4)
+    num_turned = 2 + num_shared
+    assert_close(found[:, :num_turned], rotate(heads[:, :num_turned], rotation))
+    assert torch.equal(found[:, num_turned:], heads[:, num_turned:])
 
 
 @pytest.mark.parametrize(
@@ -176,7 +175,7 @@ def test_layers_are_left_out_in_training_only_and_as_often_as_asked(monkeypatch)
         encoder.read(vectors, lengths)
     assert len(ran) / 2000 == pytest.approx(0.7, abs=0.04)
     encoder = TransformerEncoder(2, options(layer_dropout=0.999), 64).double().train()
-    layout = encoder.layout(lengths, vectors.device)
+    layout = encoder.options.lay_out(lengths, vectors.device)
     left = encoder.norm(encoder.enter(layout.pack(vectors), layout.positions, 4))
     assert_close(encoder.read(vectors, lengths), layout.unpack(left, (2, 4)))
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from nmt.check import check
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.config import TokenizerSettings, TrainSettings
+from nmt.config.check import check
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import obtain_tokenizer
@@ -41,7 +41,7 @@ def make(tokenizer):
 
     def make_model(kind, *overrides):
         given = [f"model={kind}", *SIZES[kind], "schedule=constant", *overrides]
-        settings = check(TrainSettings, compose(Command.TRAIN, given, None).values)
+        settings = check(TrainSettings, compose("train", given, None).values)
         torch.manual_seed(0)
         return SimpleNamespace(
             settings=settings, model=build_model(settings.model, tokenizer), tokenizer=tokenizer

@@ -6,7 +6,7 @@ import torch
 from pretended_gpu.device import GPU, held, pretended_gpu
 from torch.testing import assert_close
 
-from nmt.models.layers import Dropout
+from nmt.models.kernels import Dropout
 from nmt.training.pairs import TrainingPairs
 from nmt.training.step import TrainingStep
 

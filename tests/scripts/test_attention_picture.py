@@ -35,9 +35,8 @@ def test_runs_stand_side_by_side(draw):
     maps = drawing.findall("svg:svg", names)
     assert float(maps[0].get("x")) + float(maps[0].get("width")) <= float(maps[1].get("x"))
     for one in maps:
-        columns = [
-            text.text for text in one.findall("svg:text", names) if "rotate" in text.get("transform", "")
-        ]
+        (leaning,) = (group for group in one.findall("svg:g", names) if "rotate" in group.get("transform"))
+        columns = [text.text for text in leaning]
         assert columns[-1] == "END"
         assert "".join(columns[:-1]).translate(MARKS) == SENTENCE.replace(" ", "")
 

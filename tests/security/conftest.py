@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import io
 import json
+import logging
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ from pathlib import Path
 import command_line
 import pytest
 
-from nmt import cli
+from nmt.cli import main as cli
 
 LINES = b"Das Haus ist alt.\n\nDer Hund schl\xc3\xa4ft.\n"
 SECONDS = 20  # for what takes a tenth of one
@@ -108,6 +109,9 @@ def run_command(*arguments: str) -> tuple[object, bytes, str]:
     """Run a command in this process: exit code, standard output and standard error."""
     err = io.StringIO()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+    logger = logging.getLogger("nmt")
+    logged = (list(logger.handlers), logger.level, logger.propagate)
+    logger.handlers.clear()  # whoever ran a command before may have closed what it logged to
     signal.signal(signal.SIGALRM, _stop)
     remaining, _ = signal.setitimer(signal.ITIMER_REAL, SECONDS)  # that of the whole test
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
@@ -122,6 +126,7 @@ def run_command(*arguments: str) -> tuple[object, bytes, str]:
             code = repr(error)
         finally:
             signal.setitimer(signal.ITIMER_REAL, remaining)
+            logger.handlers[:], logger.level, logger.propagate = logged
             for number, handler in handlers.items():
                 signal.signal(number, handler)
         out.seek(0)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from markup import Page
 
 ESCAPE = "\x1b[31m\u202e<script>alert(1)</script>"
 
@@ -116,9 +117,9 @@ def test_a_report_of_a_strangers_run(victim, command, tmp_path, monkeypatch):
         "report", f"run={run.path}", "num_resamples=40", "device=cpu", "output=new.html"
     )
     assert (code, out) == (0, b"new.html\n"), message
-    page = (tmp_path / "new.html").read_text(encoding="utf-8")
-    assert "<script" not in page
-    assert "alert(1)" in page
+    page = Page((tmp_path / "new.html").read_text(encoding="utf-8"))
+    page.assert_closed()
+    assert "alert(1)" in page.text
     (run.path / "report.html").symlink_to(tmp_path / "elsewhere.html")
     code, _out, message = command("report", f"run={run.path}", "overwrite=true", "device=cpu")
     assert code == 2

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nmt.errors import RunError
-from nmt.migration import FORMAT
-from nmt.weights import read_shapes
+from nmt.runs.migration import FORMAT
+from nmt.runs.weights import read_shapes
 
 FILES = (
     "config.json", "tokenizer.model", "best.json", "last.json", "train.log", "metrics.jsonl", "test.json", "run.json",
@@ -337,7 +337,8 @@ def headers() -> dict[str, Callable]:
 
 
 def test_headers_of_weights(judge):
-    assert judge(headers()) == {}
+    # The reader of safetensors passes over what it does not know, and takes the last of two entries of one name.
+    assert judge(headers()) == {"an entry more": "as before", "names twice": "as before"}
 
 
 @pytest.mark.parametrize(

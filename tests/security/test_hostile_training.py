@@ -16,8 +16,8 @@ from safetensors.torch import load_file, save_file
 from nmt.data.cache import content_key
 from nmt.data.lines import MAX_LINE_BYTES, read_raw_lines
 from nmt.errors import DataError
-from nmt.migration import ADDED_TO_DATA
-from nmt.training.metrics import Metrics
+from nmt.runs.metrics import Metrics
+from nmt.runs.migration import ADDED_TO_DATA
 
 CHECKPOINT = "checkpoints/step-000002"
 FILES = (

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.errors import UserError
 from nmt.sweeps.launching import Sweep, run_sweep
 from nmt.sweeps.results import Result, best_of, read_result, table, write_results
@@ -167,7 +167,7 @@ def test_a_sweep_leaves_the_process_as_it_was(tmp_path, monkeypatch):
     Sweep(["seed=1,2"], [], lambda: None)
     with pytest.raises(UserError, match="a multiple of num_heads=3"):
         run_sweep(["model.d_model=32", "model.num_heads=2,3"], None, lambda: None)
-    assert compose(Command.TRAIN, ["seed=3"], None).values["seed"] == 3
+    assert compose("train", ["seed=3"], None).values["seed"] == 3
 
 
 def test_a_folder_holds_one_sweep(nmt, tmp_path, learnable):

@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from nmt.check import check
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.config import TokenizerSettings, TrainSettings
+from nmt.config.check import check
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.models.build import build_model
-from nmt.run_directory import RunDirectory
+from nmt.runs.directory import RunDirectory
 from nmt.training.pairs import training_pairs
 from nmt.training.session import train
 from nmt.training.trainer import Trainer
@@ -45,7 +45,7 @@ def make_trainer(tokenizer, tmp_path):
 
     def make(*overrides, kind="transformer"):
         small = [f"model={kind}", *SMALL_MODELS[kind], "model.dropout=0.0", "schedule=constant"]
-        settings = check(TrainSettings, compose(Command.TRAIN, [*small, *overrides], None).values)
+        settings = check(TrainSettings, compose("train", [*small, *overrides], None).values)
         text = ParallelText(SOURCE, TARGET)
         dataset = load_dataset(text, tokenizer)
         torch.manual_seed(0)
@@ -71,7 +71,7 @@ def train_in(tmp_path, tiny_training, monkeypatch, caplog):
         if "data=files" in overrides:
             small = [override for override in small if not override.startswith(("data.", "tokenizer."))]
         given = [f"run={name}", "resume=true", *small, *overrides]
-        settings = compose(Command.TRAIN, given, None).settings()
+        settings = compose("train", given, None).settings()
         train(settings, RunDirectory(name))
         return tmp_path / name
 

@@ -17,8 +17,8 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from nmt.errors import RunError
-from nmt.run_directory import RunDirectory
-from nmt.storage import file_facts
+from nmt.files.writing import file_facts
+from nmt.runs.directory import RunDirectory
 from nmt.training.checkpoint import clear_unfinished, load_checkpoint, naming_last_checkpoint
 from nmt.training.log_file import log_file
 

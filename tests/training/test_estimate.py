@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nmt.training import estimate
-from nmt.training.replay import Replay
+from nmt.training.device.graphs import Replay
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from nmt import cli
+from nmt.cli import main as cli
 from nmt.training.interruption import SIGNALS, Interruption
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nmt.data.batching import plan_epoch
-from nmt.training.max_tokens import find_max_tokens
+from nmt.training.device.max_tokens import find_max_tokens
 
 GENERATOR = np.random.Generator(np.random.PCG64(3))
 SOURCE, TARGET = (GENERATOR.integers(2, 40, 500) for _ in range(2))

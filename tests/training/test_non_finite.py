@@ -7,7 +7,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from nmt.errors import RunError
-from nmt.run_directory import RunDirectory
+from nmt.runs.directory import RunDirectory
 from nmt.training import optimizer
 from nmt.training.objective import Loss
 

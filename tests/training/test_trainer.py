@@ -13,13 +13,13 @@ from torch.testing import assert_close
 
 from nmt.data.batching import collate
 from nmt.data.tokenizer import Tokenizer, Vocabulary
-from nmt.run_directory import RunDirectory
-from nmt.storage import file_facts
-from nmt.training import figures as figures_module
+from nmt.files.writing import file_facts
+from nmt.runs.directory import RunDirectory
+from nmt.runs.weights import average
+from nmt.training import progress as figures_module
 from nmt.training import trainer as trainer_module
 from nmt.training.checkpoint import save_checkpoint
 from nmt.training.objective import Objective
-from nmt.weights import average
 
 
 def test_accumulated_micro_batches_equal_one_batch(make_trainer):
@@ -220,7 +220,7 @@ def test_of_equal_bleu_the_lower_loss_is_better_for_the_best_and_for_patience(
         False,
     ]
     assert trainer.progress.update == len(validations)
-    assert "stopped at update 9: training.patience=3 validations without a better BLEU" in caplog.text
+    assert "stopped at update 9: training.patience=3 validations without a gain" in caplog.text
 
 
 def test_a_state_without_the_loss_of_the_best_is_gone_on_with(make_trainer):

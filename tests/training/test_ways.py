@@ -6,15 +6,15 @@ import pytest
 import torch
 from pairwise import pairwise
 
-from nmt.check import check
-from nmt.composition import Command, compose
+from nmt.cli.compose import compose
 from nmt.config import TrainSettings
+from nmt.config.check import check
 from nmt.data.corpus import load_corpus
 from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.errors import SettingsError
 from nmt.models.build import build_model
-from nmt.run_directory import RunDirectory
+from nmt.runs.directory import RunDirectory
 from nmt.training.checkpoint import load_checkpoint, save_checkpoint
 from nmt.training.initialisation import freeze
 from nmt.training.pairs import training_pairs
@@ -57,7 +57,7 @@ def make_trainer(ways, folder):
         "training.update_tokens=240", "schedule=constant",
         *([] if ways["teacher_forcing"] == "constant" else [SAMPLES_SOON]),
     ]  # fmt: skip
-    settings = check(TrainSettings, compose(Command.TRAIN, [*small, *overrides], None).values)
+    settings = check(TrainSettings, compose("train", [*small, *overrides], None).values)
     corpus = load_corpus(settings.data)
     tokenizer = obtain_tokenizer(settings.tokenizer, corpus.train)
     dataset, device = load_dataset(corpus.train, tokenizer), torch.device("cpu")

@@ -1,0 +1,1 @@
+"""The command line: what was typed, made into settings, and help."""

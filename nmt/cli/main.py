@@ -1,0 +1,154 @@
+"""The command line."""
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+from nmt.cli import keys
+from nmt.cli.commands import COMMANDS, Command, find
+from nmt.cli.options import Options
+from nmt.errors import ExportError, SettingsError, SweepError, UserError, VerificationError, one_line
+from nmt.versions import require
+
+HEAD = """\
+nmt: train machine-translation models, translate with them, and measure them
+usage: nmt COMMAND [KEY=VALUE ...] [OPTION ...]
+
+"""
+EXAMPLES = """
+
+  nmt train experiment=demo                    the built-in corpus, a few minutes on a laptop
+  nmt train model=attention run=outputs/mine   another model, in a folder of your choice
+  nmt train -m model=rnn,attention,transformer one after the other
+  nmt translate run=outputs/mine < in.de > out.en
+  nmt evaluate run=outputs/mine
+  nmt data data=multi30k html=corpus.html
+  nmt evaluate run=outputs/mine against=outputs/other   is it better, or was it chance?
+  nmt export run=outputs/mine output=outputs/mine-ctranslate2 quantization=int8
+
+options of each command
+  --help [TOPIC]    groups, keys and examples; of a group, a choice or a key; all: every key
+  --cfg job         print the settings that would be used, and stop
+  --config-dir DIR  look for settings of your own in DIR, too
+  -m, --multirun    (train) run every combination of comma-separated values
+  --plan            (train) print the plan and the estimated time, and stop
+options of nmt alone: --help, --version, --completion bash|zsh|fish
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit code.
+
+    0; 1 for an export that fails its check, a run that is not what it recorded, or a sweep of which runs failed; 2 for
+    a mistake of the user's; 130, 143 or 129 when stopped by SIGINT, SIGTERM or SIGHUP, the end of a terminal.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` has it
+            signal.signal(number, _terminate)
+    try:
+        return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+    except (SettingsError, VerificationError) as error:
+        for problem in error.problems:
+            print(f"nmt: {one_line(problem)}", file=sys.stderr)
+        return 1 if isinstance(error, VerificationError) else 2
+    except UserError as error:
+        print(f"nmt: {one_line(error)}", file=sys.stderr)
+        return 1 if isinstance(error, ExportError | SweepError) else 2
+    except BrokenPipeError:  # whoever read the output has gone; nobody is left to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"nmt: {one_line(f'{error.filename}: {error.strerror}')}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("nmt: interrupted", file=sys.stderr)
+        return 130
+
+
+def _terminate(signal_number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + signal_number)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    name = arguments[0] if arguments else "--help"
+    if name in ("--help", "-h"):
+        print(_usage(), end="")
+    elif name == "--version":
+        from nmt import __version__
+
+        print(f"nmt {__version__}")
+    elif name == "--completion":
+        from nmt.cli.completion import script
+
+        print(script(" ".join(arguments[1:])), end="")
+    elif name == "--complete":
+        from nmt.cli.completion import complete
+
+        print("\n".join(complete(arguments[1:])))
+    elif name in COMMANDS and (topic := _help_topic(arguments[1:])) is not None:
+        from nmt.cli.help import command_page
+
+        print(command_page(COMMANDS[name], topic or None), end="")
+    else:
+        _run(find(name), arguments[1:])
+    return 0
+
+
+def _run(command: Command, arguments: list[str]) -> None:
+    require("hydra-core")
+    # Takes a quarter of a second, which help and completion should not cost.
+    from nmt.cli.compose import compose
+
+    options = Options(command, arguments)
+    if options.is_multirun:
+        for option, is_given in (("--cfg", options.wants_config), ("--plan", options.wants_plan)):
+            if is_given:
+                raise UserError(f"{option}: a single run is needed; got -m")
+        command.function("-m")(options.overrides, options.config_directory, _log_to_stderr)
+        return
+    composed = compose(command.name, options.overrides, options.config_directory)
+    if options.wants_config:
+        print(composed.to_yaml(), end="")
+        return
+    _log_to_stderr()
+    settings = composed.settings()
+    # Imports torch: seconds that a mistyped key should not cost.
+    command.function("--plan" if options.wants_plan else None)(settings)
+
+
+def _usage() -> str:
+    """Return what `nmt --help` prints; what a command is for, its file in conf/ says."""
+    from nmt.cli.help import columns
+
+    purposes = {name: keys.page(name).purpose.removeprefix(f"nmt {name}: ") for name in COMMANDS}
+    return (
+        HEAD
+        + "\n".join(columns([(f"nmt {name}", text.rstrip(".")) for name, text in purposes.items()]))
+        + EXAMPLES
+    )
+
+
+def _help_topic(arguments: list[str]) -> str | None:
+    """Return what help is asked for: "" for that of the command, None where none is."""
+    for place, argument in enumerate(arguments):
+        if argument in ("--help", "-h"):
+            return arguments[place + 1] if place + 1 < len(arguments) else ""
+        if argument.startswith("--help="):
+            return argument.partition("=")[2]
+    return None
+
+
+def _log_to_stderr() -> None:
+    logger = logging.getLogger("nmt")
+    if not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False

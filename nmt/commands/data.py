@@ -1,0 +1,35 @@
+"""What `nmt data` does: measure a corpus before anything is learned from it."""
+
+from pathlib import Path
+
+from nmt.config import DataReportSettings
+from nmt.data.cleaning import prepare_corpus
+from nmt.data.corpus import load_corpus
+from nmt.data.tokenizer import obtain_tokenizer
+from nmt.files.writing import to_json, write_atomically
+from nmt.reports.corpus.languages import load_detector
+from nmt.reports.corpus.measures import measure_corpus
+from nmt.reports.corpus.page import as_page
+from nmt.reports.corpus.text import as_text
+from nmt.runs.directory import require_new_file
+
+
+def main(settings: DataReportSettings) -> None:
+    """Measure a corpus, print what it is like, and write JSON and a page where they are asked for."""
+    files = {"json": settings.json_file, "html": settings.html}
+    for key, name in files.items():
+        require_new_file(key, name, settings.overwrite)
+    detector = load_detector() if settings.languages else None
+    corpus = load_corpus(settings.data)
+    prepared = prepare_corpus(corpus, settings.data.filter)
+    groups = prepared.corpus.groups
+    symbols = groups.symbols if groups else ()
+    tokenizer = obtain_tokenizer(settings.tokenizer, prepared.corpus.train, symbols)
+    named = {"train": corpus.train, "validation": corpus.validation, "test": corpus.test}
+    texts = {split: text for split, text in named.items() if text is not None}
+    measures = measure_corpus(texts, prepared, tokenizer, settings, detector)
+    if settings.json_file is not None:
+        write_atomically(Path(settings.json_file), to_json(measures.as_dict()))
+    if settings.html is not None:
+        write_atomically(Path(settings.html), as_page(measures, texts, f"Corpus: {settings.data.kind}"))
+    print(as_text(measures), end="")

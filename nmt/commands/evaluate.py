@@ -1,0 +1,192 @@
+"""What `nmt evaluate` does: scores of a run or of a finished translation, alone or against another one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmt.config import DecodingSettings, EvaluateSettings
+from nmt.data.corpus import ParallelText
+from nmt.data.lines import read_lines
+from nmt.data.mixture import known_tags
+from nmt.data.tokenizer import Tokenizer
+from nmt.device import choose_device, choose_precision
+from nmt.errors import DataError, LineNumbers, naming
+from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
+from nmt.evaluation.comet import Comet
+from nmt.evaluation.model import evaluation_of, name_search, text_loss, translate_text
+from nmt.evaluation.plain_text import require_plain_text
+from nmt.evaluation.scoring import Evaluation, Statistics, require_same_length, score_against
+from nmt.evaluation.significance import compare
+from nmt.evaluation.tables import (
+    BucketRow,
+    bucket_table,
+    comparison_as_dict,
+    comparison_table,
+    evaluation_table,
+    rows_as_dict,
+)
+from nmt.files.writing import to_json, write_atomically
+from nmt.runs.directory import RunDirectory, require_new_file
+from nmt.runs.text import corpus_of_run, select_split, tagged_for
+
+
+@dataclass(frozen=True)
+class TestText:
+    """What translations are compared with: lines of the source, where it is known, and one reference or several."""
+
+    source: list[str] | None
+    references: list[list[str]]
+
+
+@dataclass(frozen=True)
+class System:
+    """A translation of the text, and where it is from."""
+
+    name: str
+    hypotheses: list[str]
+    loss: float | None = None
+
+
+def main(settings: EvaluateSettings) -> None:
+    """Score a run or a finished translation; print the scores, and write them as JSON where asked."""
+    require_new_file("json", settings.json_file, settings.overwrite)
+    comet = None if settings.comet is None else Comet(settings.comet, settings.comet_program)
+    run = None if settings.run is None else RunDirectory.existing(settings.run)
+    text = _test_text(settings, run)
+    other = None if settings.against is None else _other_run(settings)
+    against = None
+    if settings.against is not None and other is None:
+        against = System(settings.against, _read_text(settings.against, "against", settings.encoding))
+        require_same_length(against.hypotheses, text.references, "against")
+    if run is not None:
+        this = _translate(run, settings.decoding, text, settings)
+    else:
+        assert settings.hypothesis is not None
+        this = System(settings.hypothesis, _read_text(settings.hypothesis, "hypothesis", settings.encoding))
+        require_same_length(this.hypotheses, text.references)
+    if other is not None:
+        assert run is not None
+        with naming("against"):
+            typed = settings.decoding if settings.decoding != run.read_model_settings().decoding else None
+            against = _translate(other, typed or other.read_model_settings().decoding, text, settings)
+    found = _report(this, against, text, comet, settings)
+    if settings.json_file is not None:
+        write_atomically(Path(settings.json_file), to_json(found))
+
+
+def _report(
+    this: System,
+    against: System | None,
+    text: TestText,
+    comet: Comet | None,
+    settings: EvaluateSettings,
+) -> dict[str, object]:
+    """Print what is known of one translation or two; return the same for JSON."""
+    systems = [this] if against is None else [this, against]
+    scores = score_against(this.hypotheses, text.references, settings.evaluation, settings.num_resamples)
+    evaluation = Evaluation(scores, len(this.hypotheses))
+    if this.loss is not None:
+        evaluation = evaluation_of(scores, len(this.hypotheses), this.loss)
+    found = evaluation.as_dict()
+    if against is None:
+        print(evaluation_table(evaluation))
+    else:
+        assert settings.num_resamples is not None
+        comparisons = compare(
+            this.hypotheses,
+            against.hypotheses,
+            text.references,
+            settings.evaluation,
+            settings.num_resamples,
+            settings.num_trials,
+        )
+        print(comparison_table(comparisons, this.name, against.name, len(this.hypotheses)))
+        found |= {"against": comparison_as_dict(comparisons)}
+    if comet is not None:
+        assert text.source is not None
+        figures = [comet.score(text.source, one.hypotheses, text.references[0]) for one in systems]
+        for one, figure in zip(systems, figures, strict=True):
+            print(f"{'COMET':10} {figure:6.4f}  {one.name}, {Path(comet.model).name}")
+        found |= {"comet": figures[0] if against is None else figures}
+    if settings.length_buckets:
+        rows = _by_length(systems, text, settings)
+        of = "source" if text.source is not None else "reference"
+        print(bucket_table(rows, f"{of} words", [one.name for one in systems]))
+        found |= {"by_length": {"words_of": of, "buckets": rows_as_dict(rows)}}
+    return found
+
+
+def _by_length(systems: Sequence[System], text: TestText, settings: EvaluateSettings) -> list[BucketRow]:
+    lengths = count_words(text.references[0] if text.source is None else text.source)
+    counted = [Statistics(one.hypotheses, text.references, settings.evaluation) for one in systems]
+    return [
+        BucketRow(bucket.name, len(bucket.lines), [score_bucket(bucket, one) for one in counted])
+        for bucket in sort_into_buckets(lengths, settings.length_buckets, lowest=0)
+        if bucket.lines
+    ]
+
+
+def _read_text(path: str, key: str, encoding: str) -> list[str]:
+    lines = read_lines(path, key, encoding)
+    require_plain_text(lines, key, path)
+    return lines
+
+
+def _test_text(settings: EvaluateSettings, run: RunDirectory | None) -> TestText:
+    """Read what translations are compared with, before any time is spent on them."""
+    source = None if settings.source is None else read_lines(settings.source, "source", settings.encoding)
+    if settings.reference is None:
+        assert run is not None
+        text = select_split(corpus_of_run(run), settings.split)
+        require_plain_text(text.target, "split", f"the {settings.split} text of {run.path}")
+        return TestText(text.source, [text.target])
+    paths = [settings.reference] if isinstance(settings.reference, str) else settings.reference
+    references = [_read_text(path, "reference", settings.encoding) for path in paths]
+    for lines in references[1:]:
+        require_same_length(lines, references[:1], "reference")
+    if source is not None and len(source) != len(references[0]):
+        raise DataError(
+            f"reference: as many lines as in source are needed, {len(source)}; got {len(references[0])}"
+        )
+    return TestText(source, references)
+
+
+def _other_run(settings: EvaluateSettings) -> RunDirectory | None:
+    """Return the run that `against` names, and None for a file."""
+    assert settings.against is not None
+    if settings.run is None or Path(settings.against).is_file():
+        return None
+    return RunDirectory.existing(settings.against, "against")
+
+
+def _translate(
+    run: RunDirectory, decoding: DecodingSettings, text: TestText, settings: EvaluateSettings
+) -> System:
+    device = choose_device(settings.device)
+    dtype = choose_precision(settings.precision, device)
+    model, tokenizer = run.load_model(settings.checkpoint)
+    assert text.source is not None
+    pairs = ParallelText(text.source, text.references[0])
+    if settings.source is None:
+        pairs = tagged_for(run, pairs, settings.split)
+    else:
+        _require_tags(text.source, tokenizer)
+    hypotheses = translate_text(model, tokenizer, pairs.source, decoding, device, dtype)
+    require_plain_text(hypotheses, "run", f"what {run.path} translates")
+    loss = None
+    if settings.against is None:  # with other pieces it would be another figure
+        loss = text_loss(model, tokenizer, pairs, decoding, device, dtype)
+    return System(f"{run.path}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)
+
+
+def _require_tags(lines: Sequence[str], tokenizer: Tokenizer) -> None:
+    """Raise DataError for lines without a tag, where the model needs one."""
+    tags = known_tags(tokenizer.source.pieces)
+    without = LineNumbers(
+        number for number, line in enumerate(lines, 1) if line.strip() and not line.startswith(tuple(tags))
+    )
+    if tags and without.count:
+        raise DataError(
+            f"source: a tag at the start of each line, one of {', '.join(tags)}, is needed for this run; got "
+            f"none in {without}"
+        )

@@ -1,0 +1,134 @@
+"""What `nmt report` does: measure a run, or two, and write one page about it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from nmt.config import ReportSettings
+from nmt.data.cleaning import prepare_corpus
+from nmt.data.corpus import Corpus, ParallelText
+from nmt.device import choose_device, choose_precision
+from nmt.errors import naming
+from nmt.evaluation.significance import Comparison, compare
+from nmt.files.writing import write_atomically
+from nmt.reports.page import render
+from nmt.reports.run import sections
+from nmt.reports.run.log import RunLog, curves, facts_of, training_page
+from nmt.reports.run.maps import attention, choose_sentences
+from nmt.reports.run.measures import Context, Measures, measure
+from nmt.reports.run.origin import origin
+from nmt.reports.run.sentences import sentences
+from nmt.runs.directory import RunDirectory, require_new_file
+from nmt.runs.text import corpus_of_run, data_of_run, select_split, tagged_for
+
+KEYS = ("run", "against")
+
+
+def main(settings: ReportSettings) -> None:
+    """Write a page about a run, beside another one where one is named; print where it is."""
+    runs = [RunDirectory.existing(settings.run)]
+    if settings.against is not None:
+        runs.append(RunDirectory.existing(settings.against, "against"))
+    output = Path(settings.output) if settings.output is not None else runs[0].path / "report.html"
+    require_new_file("output", str(output), settings.overwrite)
+    logs = []
+    for key, run, name in zip(KEYS, runs, _names(runs), strict=False):
+        with naming(key):
+            logs.append(RunLog.read(run, name))
+    is_measured = all(one.has_ended for one in logs) if settings.translate == "auto" else settings.translate
+    content = _measured(runs, logs, settings) if is_measured else training_page(logs)
+    write_atomically(output, content)
+    print(output)
+
+
+def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: ReportSettings) -> bytes:
+    """Translate a text with each run, and return the page about what they make of it."""
+    device = choose_device(settings.device)
+    dtype = choose_precision(settings.precision, device)
+    corpus = corpus_of_run(runs[0])
+    context = Context.of(
+        select_split(corpus, settings.split),
+        settings.split,
+        training_text(runs[0], corpus),
+        settings.evaluation,
+        settings.num_resamples,
+    )
+    is_typed = settings.decoding != runs[0].read_model_settings().decoding
+    measured, sources = [], []
+    for key, run, log in zip(KEYS, runs, logs, strict=False):
+        with naming(key):
+            search = settings.decoding if is_typed else run.read_model_settings().decoding
+            own = replace(context, text=tagged_for(run, context.text, context.split))
+            sources.append(own.text.source)
+            measured.append(measure(run, log, settings.checkpoint, search, own, device, dtype))
+    comparisons = (
+        compare(
+            measured[0].hypotheses,
+            measured[1].hypotheses,
+            [context.text.target],
+            settings.evaluation,
+            settings.num_resamples,
+            settings.num_trials,
+        )
+        if len(measured) > 1
+        else []
+    )
+    return draw(measured, comparisons, context, sources, settings.num_sentences, settings.num_maps)
+
+
+def training_text(run: RunDirectory, corpus: Corpus) -> ParallelText:
+    """Return what a run learned from of its corpus: what its filters left, without tags, which are no words."""
+    return prepare_corpus(replace(corpus, groups=None), data_of_run(run).filter).corpus.train
+
+
+def draw(
+    runs: Sequence[Measures],
+    comparisons: Sequence[Comparison],
+    context: Context,
+    sources: Sequence[Sequence[str]],
+    num_sentences: int,
+    num_maps: int,
+) -> bytes:
+    """Return the page about what was measured; `sources` are the lines as each run was given them."""
+    lines = choose_sentences(runs[0], context.text.source, num_maps)
+    return render(
+        "run.html",
+        command="nmt report",
+        title=" against ".join(one.name for one in runs),
+        subtitle=_subtitle(runs, context),
+        names=[one.name for one in runs],
+        headline=sections.headline(runs, comparisons),
+        scores=sections.scores(runs, comparisons, context),
+        curves=curves([one.log for one in runs]),
+        kinds=sections.kinds(runs, context),
+        signs=sections.signs(runs, context),
+        sentences=sentences(runs, context, num_sentences),
+        attention=[attention(one, source, lines) for one, source in zip(runs, sources, strict=True)],
+        made=origin([(one.name, one.log.config, _facts(one)) for one in runs]),
+    )
+
+
+def _facts(one: Measures) -> dict[str, str]:
+    own = {"checkpoint": one.checkpoint, "search": one.search, "parameters": f"{one.num_parameters:,}"}
+    return facts_of(one.log) | own
+
+
+def _names(runs: Sequence[RunDirectory]) -> list[str]:
+    """Return short names that differ: of the folders, as many of the last parts as it takes."""
+    parts = [run.path.resolve().parts for run in runs]
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(of_run[-length:]) for of_run in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{name} ({letter})" for name, letter in zip(names, "AB", strict=False)]
+
+
+def _subtitle(runs: Sequence[Measures], context: Context) -> str:
+    said = "; ".join(
+        f"{one.name} is a model of kind {one.log.config['model']['kind']}, checkpoint {one.checkpoint}, "
+        f"search {one.search}"
+        for one in runs
+    )
+    return (
+        f"{said}. Its {len(context.text.source)} lines of {context.split} text were translated for this page."
+    )

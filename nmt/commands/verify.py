@@ -1,0 +1,206 @@
+"""What `nmt verify` does: compare a run with what it recorded, and score it again."""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from nmt.config import RunData, RunScoring, VerifySettings
+from nmt.config.check import SettingsT, check
+from nmt.data.cache import content_key
+from nmt.data.cleaning import prepare_corpus
+from nmt.data.corpus import Corpus, load_corpus, require_files
+from nmt.data.tokenizer import Tokenizer
+from nmt.device import choose_device, choose_precision
+from nmt.errors import DeviceError, RunError, SettingsError, VerificationError, one_line
+from nmt.evaluation.model import evaluate_model, translate_text, validation_search
+from nmt.evaluation.scoring import corpus_bleu
+from nmt.evaluation.tables import layout
+from nmt.files.reading import read_json
+from nmt.files.writing import MANIFEST, differing_files, file_facts
+from nmt.models.interface import Seq2Seq
+from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
+from nmt.runs.provenance import (
+    RECORD,
+    Machine,
+    RunRecord,
+    ValidationFacts,
+    describe_machine,
+    read_record,
+    settings_hash,
+    text_facts,
+    texts,
+    tokenizer_hashes,
+)
+from nmt.training.checkpoint import saved_progress
+
+# What of an evaluation is a figure that can be compared.
+MAX_FIGURES = 20
+
+
+@dataclass
+class Verification:
+    """What was compared, line by line for people, and what did not agree."""
+
+    rows: list[list[str]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def compare(self, name: str, recorded: object, found: object, is_same: bool) -> None:
+        """Note one comparison."""
+        row = [name, str(recorded), str(found), "the same" if is_same else "NOT THE SAME"]
+        self.rows.append([one_line(cell) for cell in row])
+        if not is_same:
+            self.problems.append(f"{name}: {recorded} was recorded; got {found}")
+
+    def compare_hash(self, name: str, recorded: object, found: str) -> None:
+        """Note a comparison of contents, of which the beginning of the hash is shown."""
+        self.compare(name, str(recorded)[:12], found[:12], recorded == found)
+
+    def compare_figure(self, name: str, recorded: float, found: float, tolerance: float) -> None:
+        """Note a comparison of figures that may differ a little."""
+        self.compare(name, f"{recorded:.4f}", f"{found:.4f}", abs(recorded - found) <= tolerance)
+
+
+def main(settings: VerifySettings) -> None:
+    """Print what was compared. Raises VerificationError, with a line for each difference, where there are any."""
+    run = RunDirectory.existing(settings.run)
+    record = read_record(run)
+    if record is None and not (run.path / "test.json").exists():
+        raise RunError(f"run: a run that recorded its scores is needed; got {run.path}, without {RECORD}")
+    tokenizer_settings = run.read_model_settings().tokenizer
+    data = _read(run, RunData).data
+    require_files(data)
+    corpus = prepare_corpus(load_corpus(data), data.filter).corpus
+    verification = Verification()
+    if record is not None:
+        verification.compare_hash("settings", record.settings, settings_hash(run))
+        found = tokenizer_hashes(run, tokenizer_settings.joint)
+        for file, recorded in record.tokenizer.items():
+            verification.compare_hash(file, recorded, found.get(file, "nothing"))
+        for name, facts in record.data.items():
+            text = texts(corpus).get(name)
+            now = "nothing" if text is None else text_facts(text).hash
+            verification.compare_hash(f"{name} text", facts.hash, now)
+    _compare_checkpoints(run, verification)
+    try:
+        _score_again(run, record, corpus, settings, verification)
+    except RunError as error:
+        if not verification.problems:
+            raise
+        verification.problems.append(str(error))  # what differs may be what it cannot be scored for
+    print(layout([["", "recorded", "now", ""], *verification.rows]), flush=True)
+    if verification.problems:
+        raise VerificationError([f"{run.path}: {problem}" for problem in verification.problems])
+
+
+def _compare_checkpoints(run: RunDirectory, verification: Verification) -> None:
+    """Compare each file of each checkpoint with what its manifest says, also where nothing reads it now."""
+    for step in run.steps():
+        folder = run.step_path(step)
+        try:
+            differing = dict(differing_files(folder, run.path))
+        except RunError as error:
+            differing = {MANIFEST: str(error).removeprefix("run: ")}
+        is_same = "NOT THE SAME" if differing else "the same"
+        verification.rows.append([f"files of {folder.name}", "", "", is_same])
+        verification.problems += [f"{folder.name}/{name}: {what}" for name, what in differing.items()]
+
+
+def _score_again(
+    run: RunDirectory,
+    record: RunRecord | None,
+    corpus: Corpus,
+    settings: VerifySettings,
+    verification: Verification,
+) -> None:
+    """Translate the text whose scores were recorded, the test text if there is one, and compare the scores."""
+    machine = None if record is None else record.test.machine if record.test else record.sessions[-1].machine
+    device, dtype = _choose(settings, machine)
+    scoring = _read(run, RunScoring).evaluation
+    decoding = run.read_model_settings().decoding
+    if record is None or record.test is not None:
+        if corpus.test is None:
+            raise RunError(f"run: {run.path}: scores of a test text are recorded, and its settings name none")
+        figures, checkpoint = _recorded_figures(run, record)
+        model, tokenizer = _load(run, record, checkpoint, verification)
+        evaluation, hypotheses = evaluate_model(
+            model, tokenizer, corpus.test, decoding, scoring, device, dtype
+        )
+        now = {name: value for name, value in evaluation.as_dict().items() if isinstance(value, float)}
+        for name, value in figures.items():
+            if name != "perplexity":  # it says what the loss says, and grows without bound
+                verification.compare_figure(name, value, now.get(name, float("nan")), settings.tolerance)
+        if record is not None and record.test is not None:
+            is_same = record.test.translation == content_key(hypotheses)
+            same = "the same to the last character" if is_same else "other characters in it"
+            verification.rows.append(["translation", "", "", same])
+    elif (validation := _validation_facts(run, record)) is not None:
+        model, tokenizer = _load(run, record, validation.checkpoint, verification)
+        hypotheses = translate_text(
+            model, tokenizer, corpus.validation.source, validation_search(decoding), device, dtype
+        )
+        bleu = corpus_bleu(hypotheses, corpus.validation.target, scoring)
+        verification.compare_figure("validation bleu", validation.bleu, bleu, settings.tolerance)
+    else:
+        raise RunError(f"run: a run that recorded scores is needed; got {run.path}, which stopped before")
+
+
+def _validation_facts(run: RunDirectory, record: RunRecord) -> ValidationFacts | None:
+    """Return the best score of a run: of the last checkpoint, where that of the record gave way to a better one.
+
+    So it does where a run is killed, and with it the process that would have noted it.
+    """
+    facts = record.validation
+    if facts is not None and (run.checkpoints_path / facts.checkpoint).exists():
+        return facts
+    progress = saved_progress(run)
+    if progress.best_bleu is None or progress.best_step is None:
+        return facts
+    return ValidationFacts(checkpoint=run.step_path(progress.best_step).name, bleu=progress.best_bleu)
+
+
+def _load(
+    run: RunDirectory, record: RunRecord | None, checkpoint: str, verification: Verification
+) -> tuple[Seq2Seq, Tokenizer]:
+    (folder,) = run.find_checkpoints(checkpoint)
+    loaded = run.load_model(checkpoint)  # which refuses what is not as the manifest says
+    if record is not None and record.test is not None:
+        now = str(file_facts(folder / MODEL_WEIGHTS)["sha256"])
+        verification.compare_hash(f"weights of {checkpoint}", record.test.weights, now)
+    return loaded
+
+
+def _recorded_figures(run: RunDirectory, record: RunRecord | None) -> tuple[dict[str, float], str]:
+    """Return the scores that a run recorded, and of which checkpoint they are."""
+    if record is not None and record.test is not None:
+        return dict(list(record.test.scores.items())[:MAX_FIGURES]), record.test.checkpoint
+    found = {
+        name: float(value)
+        for name, value in read_json(run.path / "test.json").items()
+        if isinstance(value, float)
+    }
+    if not found:
+        raise RunError(f"run: scores are needed; got {run.path / 'test.json'}, which holds none")
+    return dict(list(found.items())[:MAX_FIGURES]), "best"
+
+
+def _choose(settings: VerifySettings, machine: Machine | None) -> tuple[torch.device, torch.dtype]:
+    """Return device and type of numbers: those of the record, where nothing else was typed and they are there."""
+    device = choose_device(settings.device)
+    if settings.precision == "auto" and machine is not None and machine.device == device.type:
+        try:
+            dtype = choose_precision(machine.precision, device)
+        except (DeviceError, KeyError):  # this one of its kind lacks it, or it is no type at all
+            dtype = choose_precision("auto", device)
+    else:
+        dtype = choose_precision(settings.precision, device)
+    now = describe_machine(device, dtype)
+    if machine is not None and now != machine:
+        print(one_line(f"recorded on {machine}; now on {now}"))
+    return device, dtype
+
+
+def _read(run: RunDirectory, settings_class: type[SettingsT]) -> SettingsT:
+    try:
+        return check(settings_class, run.read_config(), f"run: {run.config_path}: ")
+    except SettingsError as error:
+        raise RunError(error.problems[0]) from None

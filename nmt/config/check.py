@@ -1,0 +1,112 @@
+"""A plain dict in, checked settings out; what is wrong is said in one line for each key."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import pydantic
+
+from nmt.config import Settings
+from nmt.errors import SettingsError, nearest
+
+MAX_PROBLEMS = 50
+
+SettingsT = TypeVar("SettingsT", bound=Settings)
+
+
+def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: str = "") -> SettingsT:
+    """Check a plain dict and return it as frozen settings.
+
+    `prefix` stands before the keys in messages: the file that they come from.
+    Raises SettingsError with one line for each thing that is wrong, up to MAX_PROBLEMS.
+    """
+    if unset := [key for key, value in flatten(values) if value == "???"]:
+        raise SettingsError(
+            [
+                f"{prefix}{key}: a value is needed; got none; give it as {key}=VALUE"
+                for key in unset[:MAX_PROBLEMS]
+            ]
+        )
+    try:
+        return settings_class.model_validate(values)
+    except pydantic.ValidationError as error:
+        found = error.errors(include_url=False)[:MAX_PROBLEMS]
+        raise SettingsError([prefix + line for line in _lines(found, values)]) from None
+
+
+def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:
+    """Say each problem in a line, all of one value in the same."""
+    lines: dict[tuple[str, str | None], list[str]] = {}
+    for problem in found:
+        path = _path_of_keys(problem["loc"], values, is_missing=problem["type"] == "missing")
+        given = problem["input"]
+        while path and path[-1].isdigit():  # an item of a list, which is no key of its own
+            path.pop()
+            given = _value_at(values, path)
+        expected, got = _expected_and_got(problem, given)
+        key = ".".join(path)
+        if problem["type"] == "union_tag_invalid":
+            key += ".kind"
+        if problem["type"] == "value_error":
+            key, expected, got = (f"{key}.{expected}" if key else expected), "", None
+        wanted = lines.setdefault((key, got), [])
+        if expected not in wanted:
+            wanted.append(expected)
+    return [
+        ": ".join(filter(None, (key, *wanted)))
+        if got is None
+        else f"{key}: {' or '.join(wanted)} is needed; got {got}"
+        for (key, got), wanted in lines.items()
+    ]
+
+
+def _expected_and_got(problem: Any, given: Any) -> tuple[str, str | None]:
+    """Return what a value should be and what it is; what says all is returned alone."""
+    kind, context = problem["type"], problem.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"]), None
+    if kind == "extra_forbidden":
+        return "no such key", None
+    if kind == "missing":
+        return "a value", "none"
+    if kind == "literal_error":
+        choices = context["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        expected = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
+        return expected, as_typed(given) + nearest(given, choices)
+    if kind == "union_tag_invalid":
+        choices = context["expected_tags"].replace("'", "").split(", ")
+        return f"one of {', '.join(choices)}", context["tag"] + nearest(context["tag"], choices)
+    return problem["msg"].removeprefix("Input should be ").removeprefix("a valid "), as_typed(given)
+
+
+def _value_at(values: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        values = values[int(key)] if isinstance(values, list) else values[key]
+    return values
+
+
+def _path_of_keys(location: Sequence[str | int], values: Any, is_missing: bool) -> list[str]:
+    """Leave out of pydantic's location what is no key of the settings: tags and members of unions."""
+    path = []
+    for index, part in enumerate(location):
+        is_missing_key = is_missing and index == len(location) - 1
+        if isinstance(values, Mapping) and (part in values or is_missing_key):
+            path.append(str(part))
+            values = values.get(part)
+        elif isinstance(values, list) and isinstance(part, int):
+            path.append(str(part))
+            values = values[part] if part < len(values) else None
+    return path
+
+
+def as_typed(value: Any) -> str:
+    """Return a value as it stands on the command line."""
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value with its dotted key."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

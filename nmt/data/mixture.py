@@ -1,0 +1,89 @@
+"""Corpora that are learned from together: how often each is seen, and which tag its source lines begin with."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt.errors import DataError
+
+Int64Array = npt.NDArray[np.int64]
+TAG_START, TAG_END = "<2", ">"
+TAG = re.compile(f"{TAG_START}[A-Za-z0-9_-]{{1,20}}{TAG_END}")
+MAX_PAIRS = 100_000_000  # that an epoch repeats: a slip in a weight would fill the memory
+
+
+def known_tags(pieces: Iterable[str]) -> list[str]:
+    """Return the tags that lines can begin with for a model of many languages; none for any other model."""
+    return [piece for piece in pieces if TAG.fullmatch(piece)]
+
+
+def tag_of(language: str) -> str:
+    """Return what a source line begins with that is to be translated into a language (Johnson et al. 2017)."""
+    return f"{TAG_START}{language}{TAG_END}"
+
+
+def tagged(line: str, tag: str) -> str:
+    """Return a line with its tag; a blank line stays as it is."""
+    return f"{tag} {line}" if line.strip() else line
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The corpora of a mixture, one after the other in each split."""
+
+    names: list[str]
+    tags: list[str] | None  # of each corpus
+    weights: list[float]
+    temperature: float
+    sizes: dict[str, list[int]]  # pairs of each corpus in each split
+
+    @property
+    def symbols(self) -> list[str]:
+        """The tags, each once, that the source vocabulary needs."""
+        return sorted(set(self.tags or []))
+
+    def tag(self, split: str, lines: Sequence[str]) -> list[str]:
+        """Return the source lines of a split, each with the tag of its corpus."""
+        if self.tags is None:
+            return list(lines)
+        of_lines = [tag for tag, size in zip(self.tags, self.sizes[split], strict=True) for _ in range(size)]
+        return [tagged(line, tag) for line, tag in zip(lines, of_lines, strict=True)]
+
+    def keep(self, kept: npt.NDArray[np.bool_]) -> "Groups":
+        """Return the same corpora with some of their training pairs left."""
+        sizes = [int(part.sum()) for part in np.split(kept, np.cumsum(self.sizes["train"])[:-1])]
+        return replace(self, sizes=self.sizes | {"train": sizes})
+
+    def repeat(self, selected: Int64Array, seed: int) -> Int64Array:
+        """Return indices of training pairs, in order, in which each corpus has its share.
+
+        The corpus that has most for its share is taken once, all others as often as it takes; what is left of them
+        when whole passes are done is drawn from `seed`, once for all epochs. The plan of batches is thus a function
+        of seed, epoch and lengths as ever.
+        """
+        parts = np.split(selected, np.searchsorted(selected, np.cumsum(self.sizes["train"])[:-1]))
+        counts = np.array([len(part) for part in parts], np.float64)
+        shares = np.array(self.weights) * np.where(counts > 0, counts, 0) ** (1 / self.temperature)
+        wanted = shares * (counts[counts > 0] / shares[counts > 0]).max()
+        if wanted.sum() > MAX_PAIRS + counts.sum():
+            raise DataError(
+                f"data.pairs: weights that make epochs of at most {MAX_PAIRS} pairs are needed; got {wanted.sum():.0f}"
+            )
+        repeated = [np.empty(0, np.int64)]
+        for number, (part, size) in enumerate(zip(parts, np.rint(wanted).astype(int).tolist(), strict=True)):
+            if len(part):
+                passes, rest = divmod(size, len(part))
+                drawn = np.random.default_rng([seed, number]).permutation(part)[:rest]
+                repeated += [np.tile(part, passes), drawn]
+        return np.sort(np.concatenate(repeated))
+
+    def describe(self, repeated: Int64Array) -> str:
+        """Return the share of each corpus in an epoch."""
+        counts = np.diff(np.searchsorted(repeated, [0, *np.cumsum(self.sizes["train"])]))
+        return ", ".join(
+            f"{name} {count} pairs ({100 * count / max(len(repeated), 1):.1f} %, {count / max(size, 1):.2f} times)"
+            for name, count, size in zip(self.names, counts.tolist(), self.sizes["train"], strict=True)
+        )

@@ -1,0 +1,144 @@
+"""Translating a stream: chunks of lines in, and what is done goes out at once."""
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from io import FileIO
+
+from nmt.data.encoding import UTF_8
+from nmt.data.lines import BLOCK_SIZE, Decoder, follow_lines, in_chunks
+from nmt.errors import DataError
+
+logger = logging.getLogger(__name__)
+
+STANDARD_OUTPUT = 1
+
+
+def translate_stream(
+    translate: Callable[[list[str], int], list[str]],
+    source: str | int,
+    target: str | int,
+    resume: bool,
+    encoding: str = UTF_8,
+) -> int:
+    """Translate what `choose_input` chose to what `choose_output` chose, by chunks of what is there.
+
+    `translate` is given the lines of a chunk, and how many came before it. With `resume`, lines that `target` has are
+    kept. Return how many were written. Raises DataError where `target` has more lines than `source`, and where that
+    is of another encoding.
+    """
+    decoder, num_before = Decoder("input", encoding), 0
+    with open_output(target, resume) as output:
+        num_there = num_kept = output.num_lines
+        if num_there:
+            logger.info("going on after %d lines of %s", num_there, target)
+        # A chunk of which some lines are there is translated again: what is translated together may make a
+        # difference in the last digit, and the file is to be that of a translation without interruption.
+        for chunk in in_chunks(follow_lines(source, "input", encoding)):
+            if not num_before:
+                decoder.require_text(chunk)
+            if num_kept < len(chunk):
+                lines = [decoder.decode(raw, number) for number, raw in enumerate(chunk, num_before + 1)]
+                output.write(translate(lines, num_before)[num_kept:])
+            num_kept -= min(num_kept, len(chunk))
+            num_before += len(chunk)
+        if num_kept:
+            raise DataError(
+                f"output: at most as many lines as in the input are needed, {num_there - num_kept}; "
+                f"got {num_there} in {target}"
+            )
+    decoder.warn()
+    return output.num_lines - num_there
+
+
+class Output:
+    """An open file for lines; `num_lines` are in it, of `size` bytes together.
+
+    What it replaces stays as it is until the first line is there to be written: the input may turn out to be wrong.
+    """
+
+    def __init__(self, file: FileIO, is_replaced: bool) -> None:
+        self.num_lines = self.size = 0
+        self.is_replaced = is_replaced
+        self._file = file
+
+    def skip_lines(self) -> None:
+        """Go behind the whole lines that are there, and drop what follows them."""
+        position = 0
+        while block := self._file.read(BLOCK_SIZE):
+            self.num_lines += block.count(b"\n")
+            if b"\n" in block:
+                self.size = position + block.rindex(b"\n") + 1
+            position += len(block)
+        self.drop_rest()
+
+    def drop_rest(self) -> None:
+        """Drop what is not of the whole lines."""
+        self._file.truncate(self.size)
+        self._file.seek(self.size)
+        self.is_replaced = False
+
+    def write(self, lines: Sequence[str]) -> None:
+        """Write lines so that whoever reads them has them at once."""
+        if self.is_replaced:
+            self.drop_rest()
+        content = "".join(f"{line}\n" for line in lines).encode("utf-8")
+        rest = memoryview(content)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+        self.num_lines += len(lines)
+        self.size += len(content)
+
+
+@contextlib.contextmanager
+def open_output(target: str | int, resume: bool) -> Iterator[Output]:
+    """Open what `choose_output` chose, with `resume` behind the lines that it holds.
+
+    However it ends, a file is left with whole lines, and how to go on is said.
+    Raises DataError where nothing can be written, or nothing more.
+    """
+    can_go_on = is_file(target)
+    advice = (
+        "; the same command with resume=true goes on"
+        if can_go_on
+        else "; only output=FILE can be gone on with"
+    )
+    output = None
+    try:
+        is_there = can_go_on and os.path.exists(target)
+        with FileIO(target, "r+b" if is_there else "wb", closefd=target != STANDARD_OUTPUT) as file:
+            output = Output(file, is_replaced=is_there and not resume)
+            if resume:
+                output.skip_lines()
+            try:
+                yield output
+                if output.is_replaced:  # by no lines at all
+                    output.drop_rest()
+            except BaseException:
+                if isinstance(target, str) and can_go_on and not output.is_replaced:
+                    output.drop_rest()
+                    if not output.size:
+                        os.unlink(target)
+                raise
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "standard output" if target == STANDARD_OUTPUT else target
+        done = f" after {output.num_lines} lines{advice}" if output else ""
+        raise DataError(
+            f"output: a place that takes all lines is needed; got {name}: {error.strerror}{done}"
+        ) from None
+    except (KeyboardInterrupt, SystemExit):
+        if output:
+            logger.warning("stopped after %d lines%s", output.num_lines, advice)
+        raise
+
+
+def is_file(path: str | int) -> bool:
+    """Whether a path is that of a file, or of none yet."""
+    return isinstance(path, str) and (os.path.isfile(path) or not os.path.exists(path))
+
+
+def is_same(path: str | int, other: str | int) -> bool:
+    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)

@@ -1,0 +1,129 @@
+"""Figures of a model on text that it does not learn from."""
+
+import logging
+import math
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from nmt.config import DecodingSettings, EvaluationSettings, GreedySettings
+from nmt.data.batching import Batch, collate, plan_by_length
+from nmt.data.corpus import ParallelText
+from nmt.data.dataset import Dataset, load_dataset
+from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.translator import Translator
+from nmt.device import floating_point
+from nmt.errors import LineNumbers
+from nmt.evaluation.scoring import Evaluation, Score, score_against
+from nmt.models.interface import Seq2Seq
+
+logger = logging.getLogger(__name__)
+
+ROWS_AT_ONCE = 1024  # whose logits exist at the same time
+
+
+@torch.no_grad()
+def mean_loss(
+    model: Seq2Seq,
+    dataset: Dataset,
+    tokenizer: Tokenizer,
+    max_tokens: int,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> float:
+    """Return the negative log-likelihood per target token, in nats; pairs with an empty side do not count."""
+    model.eval()
+    source, target = dataset.source.lengths, dataset.target.lengths
+    limit = model.max_positions
+    counted = (source > 0) & (target > 0)
+    if limit is not None:
+        counted &= np.maximum(source, target) < limit
+    pairs = np.flatnonzero(counted)
+    if len(pairs) < len(dataset):
+        left_out = LineNumbers((np.flatnonzero(~counted) + 1).tolist())
+        logger.warning("%s", left_out.tell("left out of the loss, being empty or too long"))
+    total, num_tokens = 0.0, 0
+    for rows in plan_by_length(np.maximum(source, target) + 1, max_tokens, pairs):
+        batch = collate(dataset, rows, tokenizer).to(device)
+        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+            total += negative_log_likelihood(model, batch)
+        num_tokens += batch.num_tokens
+    return total / max(1, num_tokens)
+
+
+def negative_log_likelihood(model: Seq2Seq, batch: Batch) -> float:
+    """Return the negative log-likelihood of all target tokens of a batch, in nats, normalised in 32 bits or more."""
+    positions = torch.arange(batch.target_out.shape[1], device=batch.target_out.device)
+    is_token = positions < batch.lengths[1].unsqueeze(1)  # (B, T)
+    outputs, targets = model(batch).outputs[is_token], batch.target_out[is_token]
+    total = 0.0
+    for some, true in zip(outputs.split(ROWS_AT_ONCE), targets.split(ROWS_AT_ONCE), strict=True):
+        logits = model.project(some)
+        wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        total += float(functional.cross_entropy(wide, true, reduction="sum"))
+    return total
+
+
+def evaluate_model(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    text: ParallelText,
+    decoding: DecodingSettings,
+    evaluation: EvaluationSettings,
+    device: torch.device,
+    dtype: torch.dtype,
+    num_resamples: int | None = None,
+) -> tuple[Evaluation, list[str]]:
+    """Translate and score a text, with loss and perplexity; return the translation as well.
+
+    With `num_resamples` the scores have intervals.
+    """
+    hypotheses = translate_text(model, tokenizer, text.source, decoding, device, dtype)
+    loss = text_loss(model, tokenizer, text, decoding, device, dtype)
+    scores = score_against(hypotheses, [text.target], evaluation, num_resamples)
+    return evaluation_of(scores, len(hypotheses), loss), hypotheses
+
+
+def translate_text(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    source: list[str],
+    decoding: DecodingSettings,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> list[str]:
+    """Return the translation of a text, and say what of it was cut."""
+    translator = Translator(model, tokenizer, decoding, device, dtype)
+    hypotheses = list(translator.translate(source))
+    translator.warn()
+    return hypotheses
+
+
+def text_loss(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    text: ParallelText,
+    decoding: DecodingSettings,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> float:
+    """Return the negative log-likelihood of a text per target token, in nats; it is computed in floating point."""
+    dataset, dtype = load_dataset(text, tokenizer), floating_point(dtype, device)
+    return mean_loss(model.to(device), dataset, tokenizer, decoding.max_tokens, device, dtype)
+
+
+def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluation:
+    """Put scores, loss and the perplexity that it stands for together."""
+    return Evaluation(scores, num_lines, loss, math.exp(min(loss, 700)))
+
+
+def validation_search(settings: DecodingSettings) -> GreedySettings:
+    """Return greedy search with the limits of the run's own search."""
+    shared = {name: getattr(settings, name) for name in GreedySettings.model_fields if name != "kind"}
+    return GreedySettings(kind="greedy", **shared)
+
+
+def name_search(decoding: DecodingSettings) -> str:
+    """Return what a search is called."""
+    return f"beam {decoding.beam_size}" if decoding.kind == "beam" else "greedy"

@@ -1,0 +1,1 @@
+"""Files that are read with suspicion and written whole."""

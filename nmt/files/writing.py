@@ -1,0 +1,95 @@
+"""Files that are whole or not there: flushed before they get their names, and described by their sizes and sums."""
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from nmt.files.reading import open_plain, read_json
+
+MANIFEST = "manifest.json"
+
+
+def to_json(value: Mapping[str, Any]) -> bytes:
+    """Return JSON text for people and programs; floats that JSON does not know become null."""
+    return (json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def finite(value: Any) -> Any:
+    """Return a value for JSON, in which null stands for what is no finite number."""
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name, flush it to the disk, and give it its name, for good as well."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+        flush(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def flush(path: Path) -> None:
+    """Have the content of a file, or the names in a folder, on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def file_facts(path: Path) -> dict[str, Any]:
+    """Return what a manifest says of a file."""
+    with open_plain(path) as file:
+        num_bytes = os.fstat(file.fileno()).st_size
+        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": num_bytes}
+
+
+def write_manifest(folder: Path, described: Iterable[Path]) -> None:
+    """Write what the manifest of a folder says of files, each of a name of its own, there or elsewhere."""
+    write_atomically(folder / MANIFEST, to_json({path.name: file_facts(path) for path in described}))
+
+
+def difference(path: Path, recorded: object) -> str | None:
+    """Say how a file differs from what a manifest recorded of it; None where it does not.
+
+    A file of another size is not read: one that only claims to be long takes no time.
+    """
+    facts = recorded if isinstance(recorded, dict) else {}
+    try:
+        num_bytes = path.lstat().st_size
+        if num_bytes != facts.get("bytes"):
+            return f"{num_bytes} bytes in place of {facts.get('bytes', 'none')}"
+        found = file_facts(path)
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    if found == recorded:
+        return None
+    return f"SHA-256 {found['sha256'][:12]} in place of {str(facts.get('sha256'))[:12]}"
+
+
+def differing_files(folder: Path, elsewhere: Path | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the name of each file that is not what the manifest of a folder says, and how it differs.
+
+    A file that is not in the folder may be in another one. Raises RunError for a manifest that cannot be read.
+    """
+    for name, recorded in read_json(folder / MANIFEST).items():
+        path = folder / name
+        if elsewhere is not None and not path.exists():
+            path = elsewhere / name
+        what = difference(path, recorded) if path.name == name else "no name of a file"
+        if what is not None:
+            yield name, what

@@ -1,0 +1,77 @@
+"""Keys and values of the positions decoded so far, with room for some that are to come."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from nmt.models.kernels.packing import Layout
+
+# Room grows by a multiple of so many positions, or by an eighth to a quarter of those that there are; the room for the
+# source is a multiple of them, too. Shapes stay the same between two growths: a GPU can record them, and the CPU makes
+# a kernel for each, but pays for positions that are not there.
+POSITIONS_AT_ONCE = {"cpu": 4, "cuda": 32, "mps": 32}
+
+
+@dataclass(frozen=True)
+class LayerCache:
+    """What one layer keeps of each hypothesis, with room for P positions, and where it is to write."""
+
+    key: Tensor  # (N, H, P, d)
+    value: Tensor  # (N, H, P, d)
+    position: int
+    mask: Tensor  # (1, 1, 1, P): added to scores; -inf where nothing is written yet
+
+    def append(self, rows: Tensor, layout: Layout, num_heads: int) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Write keys and values of rows (N, queries, keys and values side by side), those of this position.
+
+        Returns the queries (1, N, H, 1, d), and keys and values of all positions, (N, H, P, d) each.
+        """
+        num_rows, num_shared, _, width = self.key.shape
+        query, key_value = rows.split([num_heads * width, 2 * num_shared * width], 1)
+        key, value = key_value.view(num_rows, 2, num_shared, width).unbind(1)
+        self.key.select(2, self.position).copy_(key)
+        self.value.select(2, self.position).copy_(value)
+        return layout.to_heads(query, 1, num_heads), (self.key, self.value)
+
+
+class Cache:
+    """Keys and values (N, H, P, d) of all layers for one step, at `position`; `kept` are those of a decoder's state."""
+
+    def __init__(self, kept: dict[str, Tensor], position: int) -> None:
+        self.kept = {name: with_room(tensor, position) for name, tensor in kept.items()}
+        self.position = position
+        self.mask = positions_mask(self.kept["own_key_0"], position)
+
+    @staticmethod
+    def empty(num_layers: int, like: Tensor) -> dict[str, Tensor]:
+        """Return what a state keeps before the first step, for heads as those of `like` (B, H, …, d)."""
+        names = [f"own_{part}_{i}" for i in range(num_layers) for part in ("key", "value")]
+        return dict.fromkeys(names, like.new_empty(len(like), like.shape[1], 0, like.shape[3]))
+
+    def layer(self, index: int) -> LayerCache:
+        """Return what layer `index` reads and writes."""
+        return LayerCache(
+            self.kept[f"own_key_{index}"], self.kept[f"own_value_{index}"], self.position, self.mask
+        )
+
+
+def width_for(lengths: Tensor, device: torch.device) -> int:
+    """Return the room for the longest source of `lengths` (B, on the host), in positions."""
+    step = POSITIONS_AT_ONCE[device.type]
+    return -(-int(lengths.max()) // step) * step
+
+
+def with_room(kept: Tensor, position: int) -> Tensor:
+    """Return keys or values (N, H, P, d) with room for one more `position`."""
+    if position < kept.shape[2]:
+        return kept
+    more = max(POSITIONS_AT_ONCE[kept.device.type], (1 << position.bit_length()) // 8)
+    return torch.cat([kept, kept.new_zeros(*kept.shape[:2], more, kept.shape[3])], 2)
+
+
+def positions_mask(like: Tensor, position: int) -> Tensor:
+    """Return the mask of keys `like` (N, H, P, d), of which those up to `position` are written."""
+    mask = like.new_zeros(1, 1, 1, like.shape[2])
+    mask[..., position + 1 :] = -torch.inf
+    return mask

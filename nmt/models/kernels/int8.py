@@ -1,0 +1,191 @@
+"""A Transformer whose linear layers compute in 8-bit integers, on a CPU that only translates.
+
+No text is needed to find scales. What a normalisation gives, before its own weights, has a mean square of one whatever
+comes in, so that one step fits all texts; its weights go into those of the layers that read it (as those of Xiao et al.
+2023, SmoothQuant, do). A neuron of the inner layer of feed-forward is such a vector times a row of weights, whose
+length is the neuron's spread then, and ReLU lets a scale through to the weights after it. So it is with the values of
+attention: what is found is a mean of them, with a weight of one in all, which lets through a scale and a bias.
+Embeddings and attention itself stay in floating point.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nmt.models.layers import RMSNorm
+from nmt.models.transformer import (
+    CrossAttention,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    Residual,
+    SelfAttention,
+    Stack,
+)
+
+# Activations are cut at so many times their spread: those of normalised vectors, and what attention finds, and neurons.
+# After 900 updates on Multi30k the largest were at 5, 7 and 9; more than the root of the width is not possible.
+LARGEST, LARGEST_NEURON = 8.0, 10.0
+LARGEST_BYTE = 255
+# Where a processor cannot sum products of bytes in 32 bits at once (VNNI), oneDNN sums two of them in 16 first, which
+# weights of no more than seven bits cannot overflow.
+LARGEST_WEIGHT, LARGEST_WEIGHT_OF_PAIRS = 127, 64
+ZERO = 128  # the byte that stands for 0 where activations have both signs
+STEP = LARGEST / ZERO  # between two bytes of a normalised vector
+TINY = torch.finfo(torch.float32).tiny
+
+
+class QuantizedNorm(nn.Module):
+    """A normalisation without its weights, in bytes: (b - ZERO) · STEP."""
+
+    def __init__(self, norm: nn.LayerNorm | RMSNorm) -> None:
+        super().__init__()
+        self.shape, self.eps = norm.normalized_shape, cast(float, norm.eps)
+        self.is_rms = isinstance(norm, RMSNorm)
+        self.scale = torch.full(self.shape, 1 / STEP)
+        self.shift = torch.full(self.shape, ZERO + 0.5)  # half a step, since what follows rounds down
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return bytes (…, D) for x (…, D)."""
+        if self.is_rms:
+            steps = functional.rms_norm(x.float(), self.shape, self.scale, self.eps) + self.shift
+        else:
+            steps = functional.layer_norm(x.float(), self.shape, self.scale, self.shift, self.eps)
+        return _to_bytes(steps)
+
+
+class QuantizedLinear(nn.Module):
+    """What `nn.Linear` computes, by oneDNN from bytes that stand for (b - zero) · step.
+
+    Each output has a scale for its weights. With `dtype` of bytes, outputs are rectified, and those above 1 are 1.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor, step: float, zero: int, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.step, self.dtype = step, dtype
+        largest = LARGEST_WEIGHT if torch.cpu._is_vnni_supported() else LARGEST_WEIGHT_OF_PAIRS
+        self.scales = (weight.abs().amax(1) / largest).clamp(min=TINY)
+        self.zeros = torch.zeros(len(weight), dtype=torch.int32)
+        steps = (weight / self.scales.unsqueeze(1)).round().to(torch.int8)
+        self.weight = torch.ops.onednn.qlinear_prepack(steps, None)
+        # oneDNN would sum up the weights, for what `zero` adds, at each call.
+        self.bias = bias - step * zero * self.scales * steps.sum(1)
+        is_bytes = dtype == torch.uint8
+        self.output_step, self.function = (1 / LARGEST_BYTE, "relu") if is_bytes else (1.0, "none")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (…, d_out) for bytes (…, d_in)."""
+        given = x, self.step, 0, self.weight, self.scales, self.zeros, self.bias
+        wanted = self.output_step, 0, self.dtype, self.function
+        result: Tensor = torch.ops.onednn.qlinear_pointwise(*given, *wanted, [], "")
+        return result
+
+
+class QuantizedAttentionOutput(nn.Module):
+    """The output projection of an attention whose values are counted in steps from their means."""
+
+    def __init__(self, linear: QuantizedLinear) -> None:
+        super().__init__()
+        self.linear = linear
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (N, D) for what was found, (N, D)."""
+        return cast(Tensor, self.linear(_to_bytes(x.float() + (ZERO + 0.5))))
+
+
+class QuantizedFeedForward(nn.Module):
+    """Two layers with ReLU between them, whose activations are bytes, too."""
+
+    def __init__(self, feed_forward: FeedForward, norm: nn.Module) -> None:
+        super().__init__()
+        dtype = feed_forward.inner.weight.dtype
+        weight, bias = _fold(feed_forward.inner, norm)
+        spread = weight.norm(dim=1)
+        largest = torch.maximum(LARGEST_NEURON * spread + bias, spread).clamp(min=torch.finfo(dtype).tiny)
+        self.inner = QuantizedLinear(weight / largest.unsqueeze(1), bias / largest, STEP, ZERO, torch.uint8)
+        weight, bias = feed_forward.outer.weight.float() * largest, feed_forward.outer.bias.float()
+        self.outer = QuantizedLinear(weight, bias, 1 / LARGEST_BYTE, 0, dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (N, D) for bytes (N, D)."""
+        return cast(Tensor, self.outer(self.inner(x)))
+
+
+@torch.no_grad()
+def quantize(encoder: Stack, decoder: Stack, outputs: Sequence[tuple[nn.Module, str]]) -> None:
+    """Let all layers that read normalised vectors read bytes; `outputs` are those that read the decoder's, with names.
+
+    The model normalises before each sub-layer.
+    """
+    for layer in cast(Iterable[EncoderLayer | DecoderLayer], [*encoder.layers, *decoder.layers]):
+        residuals = [cast(Residual, residual) for residual in layer.residuals]
+        _quantize_readers(residuals[0], _projections(layer.self_attention))
+        if isinstance(layer, DecoderLayer):
+            _quantize_readers(residuals[1], [(layer.cross_attention, "query")])
+        if layer.feed_forward.activation.activation == "relu":
+            _quantize_feed_forward(residuals[-1], layer)
+        else:
+            _quantize_readers(residuals[-1], [(layer.feed_forward, "inner")])
+    readers = [(cast(DecoderLayer, layer).cross_attention, "key_value") for layer in decoder.layers]
+    _quantize_readers(encoder, readers)
+    _quantize_readers(decoder, outputs)
+
+
+def _quantize_readers(owner: Residual | Stack, readers: Sequence[tuple[nn.Module, str]]) -> None:
+    """Let the linear layers `readers`, each a module's attribute, read the owner's normalised vectors as bytes."""
+    for module, name in readers:
+        linear = getattr(module, name)
+        weight, bias = _fold(linear, owner.norm)
+        if name.endswith("value"):
+            _quantize_output(cast(SelfAttention | CrossAttention, module), weight, bias)
+        setattr(module, name, QuantizedLinear(weight, bias, STEP, ZERO, linear.weight.dtype))
+    owner.norm = QuantizedNorm(cast(nn.LayerNorm | RMSNorm, owner.norm))
+
+
+def _quantize_output(attention: SelfAttention | CrossAttention, weight: Tensor, bias: Tensor) -> None:
+    """Let the output projection read bytes, and the last rows of `weight` and `bias` give values in its steps."""
+    if isinstance(attention, SelfAttention) and attention.relative is not None:
+        return  # what distances add to values would have to be counted in steps, too
+    output = attention.output
+    num_values = output.in_features // attention.num_heads * attention.num_shared_heads
+    means, spreads = bias[-num_values:].clone(), weight[-num_values:].norm(dim=1).clamp(min=TINY)
+    weight[-num_values:] /= (STEP * spreads).unsqueeze(1)
+    bias[-num_values:] = 0
+    num_sharing = attention.num_heads // attention.num_shared_heads
+    means, spreads = (
+        part.view(attention.num_shared_heads, -1).repeat_interleave(num_sharing, 0).flatten()
+        for part in (means, spreads)
+    )
+    full = output.weight.float()
+    linear = QuantizedLinear(
+        full * spreads, output.bias.float() + full @ means, STEP, ZERO, output.weight.dtype
+    )
+    attention.register_module("output", QuantizedAttentionOutput(linear))
+
+
+def _quantize_feed_forward(owner: Residual, layer: EncoderLayer | DecoderLayer) -> None:
+    """Let both layers of feed-forward, and ReLU between them, compute in bytes."""
+    layer.register_module("feed_forward", QuantizedFeedForward(layer.feed_forward, owner.norm))
+    owner.norm = QuantizedNorm(cast(nn.LayerNorm | RMSNorm, owner.norm))
+
+
+def _projections(attention: SelfAttention) -> list[tuple[nn.Module, str]]:
+    names = ("query", "key_value") if attention.is_grouped else ("query_key_value",)
+    return [(attention, name) for name in names]
+
+
+def _to_bytes(steps: Tensor) -> Tensor:
+    # Straight from floating point to unsigned bytes takes PyTorch three times as long.
+    return steps.clamp_(0, LARGEST_BYTE).to(torch.int16).to(torch.uint8)
+
+
+def _fold(linear: nn.Linear, norm: nn.Module) -> tuple[Tensor, Tensor]:
+    """Return weight and bias for what `norm` gives without its own."""
+    weight = linear.weight.float()
+    bias = weight.new_zeros(len(weight)) if linear.bias is None else linear.bias.float()
+    if isinstance(norm, nn.LayerNorm):
+        bias = bias + weight @ norm.bias.float()
+    return weight * cast(Tensor, norm.weight).float(), bias

@@ -1,0 +1,198 @@
+"""Sentences laid end to end, so that layers which look at one position at a time do no work on padding."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from nmt.data.batching import Batch, send
+
+# The heads of queries, and the keys and values that they ask where these are not among them.
+SelfHeads = tuple[Tensor, Tensor | tuple[Tensor, Tensor] | None]
+# Room for the longest sentence is a multiple of it: half a vector register of bfloat16.
+LANES = 16
+
+
+class Room(NamedTuple):
+    """How much room the sentences of one side are given: a few sizes for all batches.
+
+    Each size that a process meets costs a kernel that is compiled for it (oneDNN on the CPU, torch.compile), a graph
+    (CUDA), and memory of its own.
+    """
+
+    num_rows: int  # N, of sentences laid end to end: more than there are tokens
+    num_sentences: int  # more than there are
+    longest: int  # positions of a sentence
+
+
+def room_for(lengths: Tensor, longest: int = 0) -> Room:
+    """Return the room for sentences of `lengths` (B, on the host), in a rectangle that is at least `longest` wide."""
+    longest = -(-max(longest, int(lengths.max())) // LANES) * LANES
+    return Room(round_up(int(lengths.sum()) + 1), round_up(len(lengths) + 1), longest)
+
+
+def rooms_of(batch: Batch) -> tuple[Room, Room]:
+    """Return the room for source and target of a batch."""
+    return room_for(batch.source_lengths), room_for(batch.target_lengths)
+
+
+def round_up(count: int) -> int:
+    """Return the next number that is a multiple of 8 and at most a sixteenth larger than a large `count`."""
+    step = max(8, 1 << max(0, count.bit_length() - 5))
+    return -(-count // step) * step
+
+
+class _Gather(torch.autograd.Function):
+    """Rows of x by an index whose inverse is known, so that the gradient is gathered, too, and not scattered."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, index: Tensor, inverse: Tensor) -> Tensor:
+        ctx.save_for_backward(inverse)
+        return x.index_select(0, index)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        (inverse,) = ctx.saved_tensors
+        return gradients[0].index_select(0, inverse), None, None
+
+
+def _gather(x: Tensor, index: Tensor, inverse: Tensor) -> Tensor:
+    rows: Tensor = _Gather.apply(x, index, inverse)  # type: ignore[no-untyped-call]
+    return rows
+
+
+class Packing:
+    """Where the tokens of B sentences lie: in N rows end to end, and in rectangles (B', L') of cells, a row a sentence.
+
+    Both have room to spare: rows from the last token on are fillers, at least one; the cells behind a sentence's end
+    and the sentences from B on are empty, at least one sentence. Empty cells are filled from the last row, fillers
+    from the last cell. As no loss depends on a filler, and no token on an empty cell, the gradient of both is zero,
+    and what they hold never reaches a token, forward or backward.
+    """
+
+    def __init__(self, lengths: Tensor, room: Room, num_heads: int = 0, num_shared_heads: int = 0) -> None:
+        """Lay out sentences of `lengths` (B, on the device), a length of 0 standing for none at all.
+
+        `num_heads` and `num_shared_heads` are those of queries, and of keys and values; rows that are never split
+        into heads need neither. The host gives the sizes of the room alone, so that nothing waits for the device.
+        """
+        num_rows, height, width = room
+        device = lengths.device
+        lengths = functional.pad(lengths, [0, height - len(lengths)])  # (B')
+        ends = lengths.cumsum(0)
+        starts = ends - lengths
+        columns, order = torch.arange(width, device=device), torch.arange(num_rows, device=device)
+        inside = columns < lengths.unsqueeze(1)  # (B', L')
+        self.cells = torch.where(
+            inside, starts.unsqueeze(1) + columns, num_rows - 1
+        )  # (B', L'): row of each cell
+        sentences = torch.searchsorted(ends, order, right=True).clamp_(max=height - 1)  # (N)
+        self.is_token = order < ends[-1]  # (N)
+        self.positions = torch.where(
+            self.is_token, order - starts[sentences], 0
+        )  # (N): place in its sentence
+        self.rows = torch.where(
+            self.is_token, sentences * width + self.positions, height * width - 1
+        )  # (N): cell
+        # An empty sentence sees itself: there is no softmax of nothing.
+        visible = inside | (lengths == 0).unsqueeze(1)
+        hidden = torch.zeros(height, width, device=device).masked_fill_(~visible, -torch.inf)
+        self.mask = hidden[:, None, None]  # (B', 1, 1, L'): added to scores; 0 or -inf
+        # The indices are made at once: a compiled layer would look whether one that comes later is there.
+        heads = {(num_heads,), 2 * (num_shared_heads,), (num_heads, num_shared_heads, num_shared_heads)}
+        self._head_indices = {counts: self._head_index(counts) for counts in heads if num_heads}
+
+    def pack(self, rectangle: Tensor) -> Tensor:
+        """Return the rows (N, …) of a rectangle (B, L, …) that fits into the room."""
+        height, width = self.cells.shape
+        beyond = [0, width - rectangle.shape[1], 0, height - len(rectangle)]
+        padded = functional.pad(rectangle, [0, 0] * (rectangle.dim() - 2) + beyond)
+        return _gather(padded.flatten(0, 1), self.rows, self.cells.flatten())
+
+    def unpack(self, rows: Tensor, shape: torch.Size) -> Tensor:
+        """Return the rectangle (*shape, …) of rows (N, …), where shape is (B, L)."""
+        cells = _gather(rows, self.cells.flatten(), self.rows).unflatten(0, self.cells.shape)
+        return cells[: shape[0], : shape[1]]
+
+    def to_heads(self, rows: Tensor, num_parts: int, num_heads: int) -> Tensor:
+        """Return rectangles (parts, B', H, L', d) of rows (N, parts·H·d)."""
+        height, width = self.cells.shape
+        heads = self._gather_heads(rows, num_parts * (num_heads,))
+        return heads.view(num_parts, height, num_heads, width, heads.shape[1])
+
+    def self_heads(self, rows: Tensor, num_heads: int, num_shared: int) -> SelfHeads:
+        """Return queries, keys and values (3, B', H, L', d) of rows (N, H·d + 2·H of the groups·d), and None.
+
+        Where groups of heads share keys and values: queries (1, B', H, L', d), and keys and values (2, …) apart.
+        """
+        if num_shared == num_heads:
+            return self.to_heads(rows, 3, num_heads), None
+        height, width = self.cells.shape
+        heads = self._gather_heads(rows, (num_heads, num_shared, num_shared))
+        query, memory = heads.split([height * num_heads * width, 2 * height * num_shared * width])
+        return (
+            query.view(1, height, num_heads, width, query.shape[1]),
+            memory.view(2, height, num_shared, width, memory.shape[1]),
+        )
+
+    def from_heads(self, heads: Tensor) -> Tensor:
+        """Return rows (N, H·d) of rectangles (B', H, L', d)."""
+        num_heads, d_head = heads.shape[1], heads.shape[-1]
+        inverse, index = self._head_indices[(num_heads,)]
+        return _gather(heads.reshape(-1, d_head), index, inverse).view(-1, num_heads * d_head)
+
+    def _gather_heads(self, rows: Tensor, counts: tuple[int, ...]) -> Tensor:
+        index, inverse = self._head_indices[counts]
+        return _gather(rows.view(-1, rows.shape[1] // sum(counts)), index, inverse)
+
+    def _head_index(self, counts: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+        """Return where in rows (N, all heads) each cell (B', H, L') of each part is found, and the inverse, both flat.
+
+        `counts` are the heads of each part, which lie side by side in a row and one after the other in cells.
+        """
+        height, width = self.cells.shape
+        rows, index, inverse, first = self.rows.unsqueeze(1), [], [], 0
+        for count in counts:
+            heads = torch.arange(count, device=rows.device)
+            index.append((self.cells.unsqueeze(1) * sum(counts) + first + heads.view(-1, 1)).flatten())
+            inverse.append(
+                ((first * height + rows // width * count) + heads) * width + rows % width
+            )  # (N, H)
+            first += count
+        # `cat` copies even one part: for a view, a compiled layer would look at the shape of what it is a view of.
+        return torch.cat(index), torch.cat(inverse, 1).flatten()
+
+
+class Grid:
+    """The same for rows that are a rectangle already: B sentences of several rows each, as decoding has them."""
+
+    def __init__(self, num_sentences: int) -> None:
+        self.num_sentences = num_sentences
+
+    def to_heads(self, rows: Tensor, num_parts: int, num_heads: int) -> Tensor:
+        """Return (parts, B, H, L, d) of rows (B·L, parts·H·d)."""
+        length = len(rows) // self.num_sentences
+        return rows.view(self.num_sentences, length, num_parts, num_heads, -1).permute(2, 0, 3, 1, 4)
+
+    def from_heads(self, heads: Tensor) -> Tensor:
+        """Return rows (B·L, H·d) of rectangles (B, H, L, d)."""
+        return heads.transpose(1, 2).reshape(-1, heads.shape[1] * heads.shape[-1])
+
+    def self_heads(self, rows: Tensor, num_heads: int, num_shared: int) -> SelfHeads:
+        """Return queries, keys and values of rows (B·L, H·d + 2·H of the groups·d), as `Packing.self_heads` does."""
+        if num_shared == num_heads:
+            return self.to_heads(rows, 3, num_heads), None
+        d_head = rows.shape[1] // (num_heads + 2 * num_shared)
+        query, memory = rows.split([num_heads * d_head, 2 * num_shared * d_head], 1)
+        return self.to_heads(query, 1, num_heads), self.to_heads(memory, 2, num_shared)
+
+
+Layout = Packing | Grid
+
+
+def pack_sentences(
+    lengths: Tensor, device: torch.device, num_heads: int, num_shared_heads: int, longest: int = 0
+) -> Packing:
+    """Lay out sentences of `lengths` (B, on the host) on `device`, at least `longest` positions wide."""
+    return Packing(send(lengths, device), room_for(lengths, longest), num_heads, num_shared_heads)

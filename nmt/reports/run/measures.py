@@ -1,0 +1,131 @@
+"""What a report says of a run, measured when it is written: nothing in it comes from anywhere else."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from sacrebleu.metrics.chrf import CHRF
+
+from nmt.config import DecodingSettings, EvaluationSettings
+from nmt.data.corpus import ParallelText
+from nmt.data.tokenizer import Tokenizer
+from nmt.evaluation.buckets import Bucket, count_words, score_bucket, sort_into_buckets
+from nmt.evaluation.findings import Findings, count_tokens, find, rarest, word_recall
+from nmt.evaluation.model import evaluation_of, name_search, text_loss, translate_text
+from nmt.evaluation.scoring import Evaluation, Score, Statistics
+from nmt.models.interface import Seq2Seq
+from nmt.reports.run.log import RunLog
+from nmt.runs.directory import RunDirectory
+
+LENGTHS = (5, 10, 15, 20, 25, 30, 40, 60)
+# How often the rarest word of a sentence, or a word, was seen in training.
+RARITIES = (0, 2, 5, 10, 20, 50, 100)
+MIN_LINES = 5  # of a bucket, below which its BLEU says nothing
+
+
+@dataclass(frozen=True)
+class Context:
+    """What two runs in one report share: the text, its kinds of sentences, and words that were there to learn."""
+
+    text: ParallelText
+    split: str
+    lengths: list[Bucket]  # by words of the source
+    rarities: list[Bucket]  # by training sentences with the rarest word of the source
+    target_frequencies: Counter[str]
+    evaluation: EvaluationSettings
+    num_resamples: int
+
+    @classmethod
+    def of(
+        cls,
+        text: ParallelText,
+        split: str,
+        train: ParallelText,
+        evaluation: EvaluationSettings,
+        num_resamples: int,
+    ) -> "Context":
+        """Sort the sentences of a text, with the training text telling which words are rare."""
+        frequencies = count_tokens(train.source)
+        return cls(
+            text,
+            split,
+            _with_lines(sort_into_buckets(count_words(text.source), LENGTHS)),
+            _with_lines(sort_into_buckets([rarest(line, frequencies) for line in text.source], RARITIES, 0)),
+            count_tokens(train.target),
+            evaluation,
+            num_resamples,
+        )
+
+
+@dataclass(frozen=True)
+class Measures:
+    """All that is known of one run."""
+
+    log: RunLog
+    model: Seq2Seq
+    tokenizer: Tokenizer
+    checkpoint: str
+    search: str
+    hypotheses: list[str]
+    sentence_scores: list[float]  # chrF of each line
+    evaluation: Evaluation
+    findings: Findings
+    by_length: list[list[Score]]
+    by_rarity: list[list[Score]]
+    recall: list[tuple[str, int, int]]
+
+    @property
+    def name(self) -> str:
+        """What the run is called in the page."""
+        return self.log.name
+
+    @property
+    def num_parameters(self) -> int:
+        """How many numbers the model learned."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+
+def measure(
+    run: RunDirectory,
+    log: RunLog,
+    checkpoint: str,
+    decoding: DecodingSettings,
+    context: Context,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> Measures:
+    """Translate the text of a report with a run, and measure all that is said of it."""
+    model, tokenizer = run.load_model(checkpoint)
+    text, references = context.text, [context.text.target]
+    hypotheses = translate_text(model, tokenizer, text.source, decoding, device, dtype)
+    statistics = Statistics(hypotheses, references, context.evaluation)
+    scores = statistics.score(context.num_resamples)
+    loss = text_loss(model, tokenizer, text, decoding, device, dtype)
+    metric = CHRF(lowercase=context.evaluation.lowercase)
+
+    def by(buckets: Sequence[Bucket]) -> list[list[Score]]:
+        return [score_bucket(bucket, statistics, context.num_resamples) for bucket in buckets]
+
+    folders = run.find_checkpoints(checkpoint)
+    return Measures(
+        log,
+        model.to("cpu").eval(),
+        tokenizer,
+        " + ".join(folder.name for folder in folders),
+        name_search(decoding),
+        hypotheses,
+        [
+            float(metric.sentence_score(line, [reference]).score)
+            for line, reference in zip(hypotheses, text.target, strict=True)
+        ],
+        evaluation_of(scores, len(hypotheses), loss),
+        find(text.source, hypotheses, text.target),
+        by(context.lengths),
+        by(context.rarities),
+        word_recall(hypotheses, text.target, context.target_frequencies, RARITIES),
+    )
+
+
+def _with_lines(buckets: list[Bucket]) -> list[Bucket]:
+    return [bucket for bucket in buckets if len(bucket.lines) >= MIN_LINES]

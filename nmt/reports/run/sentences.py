@@ -1,0 +1,131 @@
+"""Single sentences: those that teach most, and all of them to search, with what is missing and what is new."""
+
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from nmt.reports.drawing.shapes import cut
+from nmt.reports.run.measures import Context, Measures
+
+MAX_CHARACTERS = 2000  # of a sentence that is shown
+RIGHT = 99.9  # chrF: what scores more has no fault to learn from
+MAX_LISTED = 300  # sentences that can be searched: of more, as many at even distances
+SIGNS = {
+    "empty": "nothing at all",
+    "copies": "a copy of the source",
+    "repetitions": "a word three times, or a phrase twice, in a row",
+    "untranslated": "a word of the source left as it was",
+    "numbers_lost": "a number lost",
+}
+
+Words = list[tuple[str, str]]  # each a class of the style, or "", and the words that it is of
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A line of the text with its translations, as they are shown."""
+
+    line: int  # from 1
+    source: str
+    reference: Words
+    translations: list[tuple[str, float, Words]]  # name, chrF
+    signs: list[str]  # those of SIGNS that a translation shows
+
+    @property
+    def length(self) -> int:
+        """How many words the source has."""
+        return len(self.source.split())
+
+    @property
+    def score(self) -> float:
+        """The chrF of the first translation."""
+        return self.translations[0][1]
+
+    @property
+    def difference(self) -> float:
+        """How much better the last translation is than the first, in chrF."""
+        return self.translations[-1][1] - self.score
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What a page shows of single sentences."""
+
+    chosen: list[tuple[str, list[Sentence]]]
+    listed: list[Sentence]
+    number: int  # of lines in the text
+    signs: list[tuple[str, str]]
+
+
+def sentences(runs: Sequence[Measures], context: Context, number: int) -> Sentences:
+    """Return the sentences that teach most, `number` of each kind, and a list of all."""
+    total = len(context.text.source)
+    step = max(total / MAX_LISTED, 1.0)
+    return Sentences(
+        [
+            (name, [_sentence(runs, context, i) for i in lines])
+            for name, lines in choose(runs, context.text.target, number)
+        ],
+        [_sentence(runs, context, int(k * step)) for k in range(min(total, MAX_LISTED))],
+        total,
+        list(SIGNS.items()),
+    )
+
+
+def choose(
+    runs: Sequence[Measures], references: Sequence[str], number: int
+) -> Iterator[tuple[str, list[int]]]:
+    """Yield kinds of sentences with the lines of each, none of which is shown twice, nor the same text twice.
+
+    Two runs differ; one run goes wrong, gets long sentences right, which says more than that it gets
+    short ones right, and has its usual faults.
+    """
+    first, last = runs[0].sentence_scores, runs[-1].sentence_scores
+    faulty = sorted(score for score in first if score < RIGHT)
+    middle = faulty[len(faulty) // 2] if faulty else 0.0
+    by_difference: dict[str, Callable[[int], float]] = {
+        f"Where {runs[0].name} gains most": lambda i: last[i] - first[i],
+        f"Where {runs[-1].name} gains most": lambda i: first[i] - last[i],
+    }
+    by_score: dict[str, Callable[[int], float]] = {
+        "The worst": lambda i: first[i],
+        "Long and right": lambda i: -len(references[i].split()) * first[i] ** 4,
+        "In between": lambda i: abs(first[i] - middle),
+    }
+    shown: set[str] = set()
+    for name, rank in (by_difference if len(runs) > 1 else by_score).items():
+        lines: list[int] = []
+        for i in sorted(range(len(first)), key=rank):
+            gains = len(runs) == 1 or rank(i) < 0
+            if gains and len(lines) < number and references[i] not in shown:
+                shown.add(references[i])
+                lines.append(i)
+        yield name, lines
+
+
+def word_diff(reference: str, hypothesis: str) -> tuple[Words, Words]:
+    """Return the words of both: those that the hypothesis lacks as missing, those that only it has as new."""
+    wanted, there = reference.split(), hypothesis.split()
+    sides: tuple[Words, Words] = ([], [])
+    matcher = difflib.SequenceMatcher(None, wanted, there, autojunk=False)
+    for what, i, end_i, j, end_j in matcher.get_opcodes():
+        for side, words, kind in ((sides[0], wanted[i:end_i], "missing"), (sides[1], there[j:end_j], "new")):
+            if words:
+                side.append(("" if what == "equal" else kind, " ".join(words)))
+    return sides
+
+
+def _sentence(runs: Sequence[Measures], context: Context, i: int) -> Sentence:
+    source, reference = (cut(side[i], MAX_CHARACTERS) for side in (context.text.source, context.text.target))
+    found = [word_diff(reference, cut(one.hypotheses[i], MAX_CHARACTERS)) for one in runs]
+    names = ["translation"] if len(runs) == 1 else [one.name for one in runs]
+    return Sentence(
+        i + 1,
+        source,
+        found[0][0] if len(runs) == 1 else [("", reference)],
+        [
+            (name, one.sentence_scores[i], words)
+            for name, one, (_, words) in zip(names, runs, found, strict=True)
+        ],
+        [sign for sign in SIGNS if any(i in getattr(one.findings, sign) for one in runs)],
+    )

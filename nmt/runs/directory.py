@@ -1,0 +1,200 @@
+"""Reading a run directory: settings, tokenizer and weights, each checked before it is used."""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nmt.config import ModelFiles, RunCheckpoints, TrainSettings
+from nmt.config.check import SettingsT, check
+from nmt.data.tokenizer import Tokenizer
+from nmt.device import require_memory
+from nmt.errors import DataError, RunError, SettingsError
+from nmt.files.reading import parse_json, read_json, read_plain, require_plain
+from nmt.files.writing import MANIFEST, difference, to_json, write_atomically
+from nmt.models.build import build_model, parameter_shapes
+from nmt.models.interface import Seq2Seq
+from nmt.runs.migration import FORMAT, migrate
+from nmt.runs.weights import average, count_parameters, read_tensors, set_parameters
+
+CONFIG = "config.json"
+MODEL_WEIGHTS = "model.safetensors"
+TRAINING_TENSORS = "training.safetensors"
+STATE = "state.json"
+OUTPUTS = Path("outputs")
+STEP = re.compile("step-[0-9]{6,18}")
+# SentencePiece models take about 15 bytes for each piece, and a quarter of a million for a normalization.
+MAX_TOKENIZER_BYTES = 1 << 25
+
+
+class RunDirectory:
+    """The folder of a run, that training writes and everything else reads."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def existing(cls, name: str, key: str = "run") -> "RunDirectory":
+        """Return the run at the path `name`, or for `last` the newest one; RunError, of `key`, if there is none.
+
+        Links, pipes and the like in it are refused at once, so that nothing in it leads elsewhere.
+        """
+        if name == "last" and not Path(name).exists():
+            configs = filter(_is_of_a_run, OUTPUTS.glob(f"**/{CONFIG}"))
+            newest = max(configs, key=lambda path: path.stat().st_mtime, default=None)
+            if newest is None:
+                raise RunError(f"{key}: a run under {OUTPUTS}/ is needed for `last`; got none")
+            name = str(newest.parent)
+        run = cls(name)
+        if not run.config_path.is_file():
+            what = "a folder without " + CONFIG if run.path.is_dir() else "no such folder"
+            raise RunError(f"{key}: the folder of a run is needed; got {name}: {what}")
+        require_plain(run.path)
+        return run
+
+    @property
+    def config_path(self) -> Path:
+        """Where the settings are."""
+        return self.path / CONFIG
+
+    @property
+    def checkpoints_path(self) -> Path:
+        """Where the checkpoints are."""
+        return self.path / "checkpoints"
+
+    def read_config(self) -> dict[str, Any]:
+        """Return the settings that the run was trained with, not yet checked. Raises RunError if damaged."""
+        config = migrate(read_json(self.config_path))
+        if config.get("format") != FORMAT:
+            raise RunError(
+                f"run: settings of format {FORMAT} are needed; got {config.get('format')} in {self.config_path}"
+            )
+        return {key: value for key, value in config.items() if key != "format"}
+
+    def write_config(self, settings: TrainSettings) -> None:
+        """Store the settings of a run."""
+        write_atomically(self.config_path, _config(settings))
+
+    def require_readable(self, settings: TrainSettings) -> None:
+        """Raise RunError for settings that could not be read again: names of files, say, that are no UTF-8."""
+        try:
+            parse_json(_config(settings), self.config_path)
+        except UnicodeEncodeError as error:
+            near = error.object[max(0, error.start - 40) : error.end]
+            raise RunError(f"run: settings in UTF-8 are needed for {CONFIG}; got {near}") from None
+
+    def read_model_settings(self) -> ModelFiles:
+        """Return what translating needs of the settings. Raises RunError if it is not there, or wrong."""
+        return self._check(ModelFiles)
+
+    def _check(self, settings_class: type[SettingsT]) -> SettingsT:
+        try:
+            return check(settings_class, self.read_config(), prefix=f"run: {self.config_path}: ")
+        except SettingsError as error:
+            more = f"; and {len(error.problems) - 1} more" if len(error.problems) > 1 else ""
+            raise RunError(error.problems[0] + more) from None
+
+    def write_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Store the vocabularies: one file if both sides share one."""
+        sides = (tokenizer.source, tokenizer.target)
+        for path, side in zip(self.tokenizer_paths(tokenizer.joint), sides, strict=False):
+            write_atomically(path, side.model)
+
+    def tokenizer_paths(self, joint: bool) -> list[Path]:
+        """Return where the vocabularies are: in one file if both sides share one."""
+        names = ["tokenizer.model"] if joint else ["tokenizer.source.model", "tokenizer.target.model"]
+        return [self.path / name for name in names]
+
+    def read_tokenizer(self, joint: bool) -> Tokenizer:
+        """Load the vocabularies. Raises RunError if they are not there, or damaged."""
+        paths = self.tokenizer_paths(joint)
+        models = [read_plain(path, MAX_TOKENIZER_BYTES) for path in paths]
+        for manifest in self._manifests():
+            for path in paths:
+                # Older manifests say nothing of it.
+                if path.name in manifest and difference(path, manifest[path.name]):
+                    raise RunError(f"run: an undamaged tokenizer is needed; got {path}, which has changed")
+        try:
+            return Tokenizer.of_models(*models)
+        except DataError as error:
+            raise RunError(f"run: {self.path}: {error}") from None
+
+    def _manifests(self) -> Iterator[dict[str, Any]]:
+        """Yield those that can be read; a checkpoint without one is refused when it is asked for."""
+        for step in self.steps():
+            with contextlib.suppress(RunError):
+                yield read_json(self.step_path(step) / MANIFEST)
+
+    def steps(self) -> list[int]:
+        """Return the updates at which whole checkpoints were saved, in order."""
+        names = [path.parent.name for path in self.checkpoints_path.glob(f"step-*/{MANIFEST}")]
+        return sorted(int(name.removeprefix("step-")) for name in names if STEP.fullmatch(name))
+
+    def step_path(self, step: int) -> Path:
+        """Return the folder of the checkpoint of an update."""
+        return self.checkpoints_path / f"step-{step:06d}"
+
+    def find_checkpoints(self, name: str) -> list[Path]:
+        """Return the folders that `best`, `last`, `average` or `step-N` stands for; several are to be averaged.
+
+        Raises RunError if there is no such checkpoint.
+        """
+        steps = self.steps()
+        if not steps:
+            raise RunError(
+                f"run: a run with a checkpoint is needed; got {self.path}, which holds no model yet"
+            )
+        if name == "average":
+            keep = self._check(RunCheckpoints).training.keep_checkpoints
+            return [self.step_path(step) for step in steps[-keep:]]
+        if name == "last":
+            step: Any = steps[-1]
+        elif name == "best":
+            step = read_json(self.path / "best.json").get("step")
+        elif re.fullmatch("step-[0-9]{1,18}", name):
+            step = int(name[5:])
+        else:
+            raise RunError(f"checkpoint: best, last, average or step-N is needed; got {name}")
+        if type(step) is not int or step not in steps:
+            there = ", ".join(f"step-{number}" for number in steps)
+            raise RunError(f"checkpoint: one of best, last, average, {there} is needed; got {name}")
+        return [self.step_path(step)]
+
+    def load_model(self, checkpoint: str) -> tuple[Seq2Seq, Tokenizer]:
+        """Return the model with the weights of a checkpoint, and its tokenizer. Raises RunError if they don't fit."""
+        settings = self.read_model_settings()
+        tokenizer = self.read_tokenizer(settings.tokenizer.joint)
+        folders = self.find_checkpoints(checkpoint)
+        shapes = parameter_shapes(settings.model, tokenizer)
+        # The weights of each checkpoint, and those of the model.
+        require_memory(count_parameters(shapes), len(folders) + 1, torch.device("cpu"))
+        weights = average([read_tensors(folder / MODEL_WEIGHTS, shapes) for folder in folders])
+        model = build_model(settings.model, tokenizer)
+        set_parameters(model, weights, folders[-1])
+        return model, tokenizer
+
+
+def _is_of_a_run(config: Path) -> bool:
+    """Whether a file is the settings of a run, perhaps damaged: that of an exported model has the same name."""
+    try:
+        return "format" in read_json(config)
+    except RunError:
+        return True
+
+
+def _config(settings: TrainSettings) -> bytes:
+    return to_json({"format": FORMAT, **settings.model_dump(mode="json", exclude={"run", "resume"})})
+
+
+def require_new_file(key: str, path: str | None, overwrite: bool) -> None:
+    """Raise DataError, of `key`, for a file that is there and not to be replaced, or that has no folder to be in."""
+    if path is None:
+        return
+    if not overwrite and os.path.exists(path):
+        raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")
+    if not Path(path).absolute().parent.is_dir():
+        raise DataError(f"{key}: a file in an existing folder is needed; got {path}")

@@ -1,0 +1,312 @@
+"""What a run was made of, for those who come later: text, settings, program, machine, times and scores.
+
+`run.json` refers to what the folder holds already, by hash, and does not repeat it.
+"""
+
+import hashlib
+import logging
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pydantic
+import torch
+from pydantic import Field, NonNegativeFloat, NonNegativeInt
+
+import nmt
+from nmt.config import Settings
+from nmt.config.check import check
+from nmt.data.cache import content_key
+from nmt.data.corpus import Corpus, ParallelText
+from nmt.errors import RunError, SettingsError
+from nmt.files.reading import read_json, read_plain
+from nmt.files.writing import file_facts, to_json, write_atomically
+from nmt.runs.directory import MAX_TOKENIZER_BYTES, MODEL_WEIGHTS, RunDirectory
+
+logger = logging.getLogger(__name__)
+
+RECORD = "run.json"
+TEST = "test.json"  # the scores of the final translation
+LIBRARIES = (
+    "torch",
+    "numpy",
+    "sentencepiece",
+    "sacrebleu",
+    "safetensors",
+    "hydra-core",
+    "pydantic",
+    "datasets",
+)
+
+
+# Names that a stranger may have written, and that are shown.
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{24,64}$")]
+Checkpoint = Annotated[str, Field(pattern=r"^step-[0-9]{6,18}$")]
+FigureName = Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]
+TokenizerFile = Literal["tokenizer.model", "tokenizer.source.model", "tokenizer.target.model"]
+
+
+class Recorded(Settings):
+    """A part of the record; what a later version adds is no error."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class TextFacts(Recorded):
+    """A text of two sides."""
+
+    lines: NonNegativeInt
+    hash: Hash
+
+
+class Machine(Recorded):
+    """What computed."""
+
+    device: str  # cpu | cuda | mps
+    name: str
+    threads: NonNegativeInt
+    precision: str
+
+    def __str__(self) -> str:
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        return f"{self.device} ({self.name}), {self.precision}, {threads}"
+
+
+class GitState(Recorded):
+    """The state of the program's own repository, where it is run from one."""
+
+    commit: str
+    changed: bool  # whether files differed from the commit
+
+
+class Session(Recorded):
+    """From one start of the program to its end; a run that was continued has several."""
+
+    command: list[str]
+    started: str
+    finished: str | None  # None: killed, or still going on
+    first_update: NonNegativeInt
+    last_update: NonNegativeInt | None
+    training_seconds: NonNegativeFloat | None  # of the whole run so far
+    target_tokens: NonNegativeInt | None  # likewise
+    versions: dict[str, str]
+    git: GitState | None
+    machine: Machine
+
+
+class TestFacts(Recorded):
+    """The final translation of the test text."""
+
+    checkpoint: Checkpoint
+    weights: Hash
+    translation: Hash
+    seconds: NonNegativeFloat
+    machine: Machine
+    scores: dict[FigureName, float]
+    intervals: dict[FigureName, tuple[float, float]]  # 95 %
+    signatures: dict[FigureName, str]
+
+
+class ValidationFacts(Recorded):
+    """The best translation of the validation text while training."""
+
+    checkpoint: Checkpoint
+    bleu: float
+
+
+class RunRecord(Recorded):
+    """What `run.json` holds."""
+
+    format: Literal[1]
+    settings: Hash  # of config.json
+    tokenizer: dict[TokenizerFile, Hash]
+    data: dict[Literal["train", "validation", "test"], TextFacts]
+    parameters: NonNegativeInt
+    sessions: Annotated[list[Session], Field(min_length=1)]
+    validation: ValidationFacts | None
+    test: TestFacts | None
+
+
+def read_record(run: RunDirectory) -> RunRecord | None:
+    """Return the record of a run; None for runs of older versions. Raises RunError if it is damaged."""
+    path = run.path / RECORD
+    if not path.exists():
+        return None
+    try:
+        return check(RunRecord, read_json(path), prefix=f"run: {path}: ")
+    except SettingsError as error:
+        raise RunError(error.problems[0]) from None
+
+
+class Recorder:
+    """Writes the record of a run, from the start of a session to the scores at its end."""
+
+    def __init__(self, run: RunDirectory, machine: Machine) -> None:
+        self.run, self.machine = run, machine
+        try:
+            earlier = read_record(run)
+        except RunError as error:
+            logger.warning("%s; the record begins anew", error)
+            earlier = None
+        self.values: dict[str, Any] = {} if earlier is None else earlier.model_dump(mode="json")
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the final translation is scored, and noted where there is a record."""
+        is_noted = not self.values or self.values["test"] is not None
+        return is_noted and (self.run.path / TEST).exists()
+
+    def begin(self, corpus: Corpus, joint: bool, num_parameters: int, update: int) -> None:
+        """Note what the run is made of, and that a session begins after an update.
+
+        Scores of an earlier session are dropped: the model that they are of is about to change.
+        """
+        (self.run.path / TEST).unlink(missing_ok=True)
+        sessions, state = self.values.get("sessions", []), git_state()
+        session = {
+            "command": ["nmt", *sys.argv[1:]],
+            "started": _now(),
+            "finished": None,
+            "first_update": update + 1,
+            "last_update": None,
+            "training_seconds": None,
+            "target_tokens": None,
+            "versions": versions(),
+            "git": None if state is None else state.model_dump(),
+            "machine": self.machine.model_dump(),
+        }
+        self.values = {
+            "format": 1,
+            "settings": settings_hash(self.run),
+            "tokenizer": tokenizer_hashes(self.run, joint),
+            "data": {name: text_facts(text).model_dump() for name, text in texts(corpus).items()},
+            "parameters": num_parameters,
+            "sessions": [*sessions, session],
+            "validation": self.values.get("validation"),
+            "test": None,
+        }
+        self._write()
+
+    def end(self, update: int, seconds: float, num_tokens: int, best: tuple[int, float] | None) -> None:
+        """Note how far the session came, as it was saved, and the update and BLEU of the best validation."""
+        self.values["sessions"][-1] |= {
+            "finished": _now(),
+            "last_update": update,
+            "training_seconds": seconds,
+            "target_tokens": num_tokens,
+        }
+        if best is not None:
+            self.values["validation"] = {"checkpoint": self.run.step_path(best[0]).name, "bleu": best[1]}
+        self._write()
+
+    def note_test(self, found: Mapping[str, Any], hypotheses: Sequence[str], seconds: float) -> None:
+        """Note the final translation, by the best checkpoint, and what was `found` of it.
+
+        A run without a record gets none.
+        """
+        if not self.values:
+            return
+        (folder,) = self.run.find_checkpoints("best")
+        self.values["test"] = {
+            "checkpoint": folder.name,
+            "weights": file_facts(folder / MODEL_WEIGHTS)["sha256"],
+            "translation": content_key(hypotheses),
+            "seconds": seconds,
+            "machine": self.machine.model_dump(),
+            "scores": {name: value for name, value in found.items() if isinstance(value, float)},
+            "intervals": found.get("intervals", {}),
+            "signatures": found["signatures"],
+        }
+        self._write()
+
+    def _write(self) -> None:
+        write_atomically(self.run.path / RECORD, to_json(self.values))
+
+
+def texts(corpus: Corpus) -> dict[str, ParallelText]:
+    """Return the texts that a corpus has, by their names."""
+    found = {"train": corpus.train, "validation": corpus.validation}
+    return found if corpus.test is None else found | {"test": corpus.test}
+
+
+def text_facts(text: ParallelText) -> TextFacts:
+    """Return what tells a text from any other."""
+    return TextFacts(lines=len(text.source), hash=content_key(text.source, text.target))
+
+
+def settings_hash(run: RunDirectory) -> str:
+    """Return the SHA-256 of a run's settings."""
+    return str(file_facts(run.config_path)["sha256"])
+
+
+def tokenizer_hashes(run: RunDirectory, joint: bool) -> dict[str, str]:
+    """Return the SHA-256 of each file of a run's tokenizer."""
+    contents = {path.name: read_plain(path, MAX_TOKENIZER_BYTES) for path in run.tokenizer_paths(joint)}
+    return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+
+
+def describe_machine(device: torch.device, dtype: torch.dtype) -> Machine:
+    """Return what computes."""
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else _processor()
+    return Machine(
+        device=device.type,
+        name=name,
+        threads=torch.get_num_threads(),
+        precision=str(dtype).removeprefix("torch."),
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, of nmt, and of the libraries that results can depend on."""
+    found = {"nmt": nmt.__version__, "python": platform.python_version()}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def git_state() -> GitState | None:
+    """Return the state of the repository that nmt itself is tracked in; None for an installed package."""
+    folder = Path(nmt.__file__).parent
+
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(folder), *arguments],
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                env=os.environ | {"GIT_OPTIONAL_LOCKS": "0"},
+                timeout=10,
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.decode("utf-8", "replace").strip()
+
+    if git("ls-files", "--error-unmatch", "__init__.py") is None:
+        return None
+    commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=no")
+    return None if commit is None or changes is None else GitState(commit=commit, changed=bool(changes))
+
+
+def _processor() -> str:
+    """Return the name of the processor, as far as the system tells it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n"):
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

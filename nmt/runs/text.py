@@ -1,0 +1,53 @@
+"""The text that a run was made with."""
+
+from nmt.config import DataSettings, MixtureData, RunData
+from nmt.config.check import check
+from nmt.data.corpus import Corpus, ParallelText, load_corpus, require_files
+from nmt.errors import RunError
+from nmt.runs.directory import RunDirectory
+
+
+def data_of_run(run: RunDirectory) -> DataSettings:
+    """Return the settings of the text that a run was made with. Raises UserError if they are damaged, or no files."""
+    settings = check(RunData, run.read_config(), f"run: {run.config_path}: ").data
+    require_files(settings)
+    return settings
+
+
+def corpus_of_run(run: RunDirectory) -> Corpus:
+    """Load the text that a run was made with, without tags. Raises UserError if it cannot be had."""
+    return load_corpus(data_of_run(run))
+
+
+def text_of_run(split: str, run: RunDirectory) -> ParallelText:
+    """Load the `test` or `validation` text that a run was made with, tagged. Raises UserError if it cannot be had."""
+    return select_split(corpus_of_run(run).tagged(), split)
+
+
+def tagged_for(run: RunDirectory, text: ParallelText, split: str) -> ParallelText:
+    """Return a text with the tags that a run needs before its source lines, where it needs any.
+
+    Raises RunError for a pair that is not in the split of the run itself, whose tag nobody knows.
+    """
+    data = data_of_run(run)
+    if not (isinstance(data, MixtureData) and data.has_tags):
+        return text
+    corpus = load_corpus(data)
+    own, tagged = (select_split(one, split) for one in (corpus, corpus.tagged()))
+    lines = dict(zip(zip(own.source, own.target, strict=True), tagged.source, strict=True))
+    pairs = list(zip(text.source, text.target, strict=True))
+    for number, pair in enumerate(pairs, 1):
+        if pair not in lines:
+            raise RunError(
+                f"run: {split} text of {run.path} is needed, since its lines have tags; "
+                f"got line {number}, which is not in it; give source, with tags, and reference"
+            )
+    return ParallelText([lines[pair] for pair in pairs], text.target)
+
+
+def select_split(corpus: Corpus, split: str) -> ParallelText:
+    """Return the `test` or `validation` text of a corpus. Raises RunError if there is none."""
+    text = corpus.validation if split == "validation" else corpus.test
+    if text is None:
+        raise RunError(f"split: this run has no {split} text; give source and reference")
+    return text

@@ -1,0 +1,32 @@
+"""Figures as a page in the folder of a run, to be watched in a browser while it trains."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from nmt.files.writing import write_atomically
+from nmt.runs.directory import RunDirectory
+
+PAGE = "training.html"
+
+
+class Page:
+    """Makes the page again at each validation, from what the run has written by then."""
+
+    def __init__(self, folder: Path, refresh_seconds: int) -> None:
+        self.run, self.refresh_seconds = RunDirectory(folder), refresh_seconds
+
+    def log(self, figures: Mapping[str, float], update: int) -> None:
+        """Make the page where the figures are of a validation; the others come often, and are in the next one."""
+        if any(name.startswith("validation/") for name in figures):
+            self._write(self.refresh_seconds)
+
+    def close(self) -> None:
+        """Make the page a last time, which stays as it is."""
+        self._write(0)
+
+    def _write(self, refresh_seconds: int) -> None:
+        # Templates take a tenth of a second to import, which only this tracker needs.
+        from nmt.reports.run.log import RunLog, training_page
+
+        log = RunLog.read(self.run, self.run.path.resolve().name)
+        write_atomically(self.run.path / PAGE, training_page([log], refresh_seconds))

@@ -1,0 +1,139 @@
+"""CUDA graphs: forward and backward of a shape are recorded once, then started as one."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from nmt.data.batching import Batch
+from nmt.models.kernels.packing import Room, rooms_of
+from nmt.training.objective import Loss
+
+logger = logging.getLogger(__name__)
+
+# Each graph takes some memory of its own, beside what all share.
+MAX_GRAPHS = 256
+
+Compute = Callable[
+    [Batch, Tensor], Loss
+]  # forward and backward of a batch, of an update of so many target tokens
+Record = Callable[[Callable[[], Loss]], tuple[Loss, Callable[[], None]]]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What was recorded, and the tensors that it reads and writes."""
+
+    batch: Batch
+    num_tokens: Tensor
+    loss: Loss
+    start: Callable[[], None]
+
+
+class Replay:
+    """Runs forward and backward of batches, from the second batch of a shape on from a recording.
+
+    Small updates spend more time starting kernels than a GPU spends running them; a recording starts all at once. It
+    reads a batch of its own, as large as the batch's room, that each batch of the shape is copied into. Nothing
+    that it computes may depend on what the host knows of a batch but for its room. Gradients are added to those that
+    there are, in place.
+    """
+
+    def __init__(self, compute: Compute, record: Record) -> None:
+        self.compute, self.record = compute, record
+        self.recordings: dict[tuple[Room, Room], Recording] = {}
+        self.met: set[tuple[Room, Room]] = set()
+        self.has_failed = False
+
+    def __call__(self, batch: Batch, num_tokens: Tensor) -> Loss:
+        """Return the loss of a batch; its share in an update of `num_tokens` target tokens goes to the gradients."""
+        room = rooms_of(batch)
+        if room not in self.recordings:
+            if room not in self.met or len(self.recordings) == MAX_GRAPHS or self.has_failed:
+                self.met.add(room)
+                return self.compute(batch, num_tokens)
+            try:
+                self.recordings[room] = self._record(batch, num_tokens)
+            except RuntimeError as error:
+                if is_out_of_memory(error):
+                    raise
+                self.has_failed = True
+                logger.warning("training.compile: going on without more CUDA graphs; %s", error)
+                return self.compute(batch, num_tokens)
+        recording = self.recordings[room]
+        _fill(recording.batch, batch)
+        recording.num_tokens.copy_(num_tokens)
+        recording.start()
+        return Loss(*(part.clone() for part in recording.loss))
+
+    def forget(self) -> None:
+        """Drop all recordings, which hold gradients, and go on; what could not be recorded is not tried again."""
+        self.recordings.clear()
+        self.met.clear()
+
+    def _record(self, batch: Batch, num_tokens: Tensor) -> Recording:
+        own, number = _with_room(batch), num_tokens.clone()
+        loss, start = self.record(lambda: self.compute(own, number))
+        return Recording(own, number, loss, start)
+
+
+class CudaGraphs:
+    """Records what is started on the current stream as graphs, which run one after the other and share their memory."""
+
+    def __init__(self) -> None:
+        self.pool = torch.cuda.graph_pool_handle()
+
+    def __call__(self, compute: Callable[[], Loss]) -> tuple[Loss, Callable[[], None]]:
+        """Record what `compute` starts; return where its result will be, and what starts it."""
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self.pool, stream=torch.cuda.current_stream()):
+            loss = compute()
+        return loss, graph.replay
+
+
+@contextmanager
+def recordable_stream(device: torch.device) -> Iterator[None]:
+    """Run what is started meanwhile on a stream that can be recorded; the device's own one cannot be."""
+    if device.type != "cuda":
+        yield
+        return
+    stream = torch.cuda.Stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(stream):
+        yield
+    torch.cuda.current_stream(device).wait_stream(stream)
+
+
+def _with_room(batch: Batch) -> Batch:
+    """Return a batch as large as the room of `batch`, with nothing in it; on the host it says what `batch` says."""
+
+    source, target = rooms_of(batch)
+    source_lengths, target_lengths = batch.lengths
+    return replace(
+        batch,
+        source=batch.source.new_zeros(source[1:]),
+        target_in=batch.target_in.new_zeros(target[1:]),
+        target_out=batch.target_out.new_zeros(target[1:]),
+        lengths=(
+            source_lengths.new_zeros(source.num_sentences),
+            target_lengths.new_zeros(target.num_sentences),
+        ),
+    )
+
+
+def _fill(own: Batch, batch: Batch) -> None:
+    """Copy a batch into one that is as large as its room; what is left of another batch there has no length."""
+    for name in ("source", "target_in", "target_out"):
+        ids = getattr(batch, name)
+        getattr(own, name)[: ids.shape[0], : ids.shape[1]].copy_(ids)
+    for own_lengths, lengths in zip(own.lengths, batch.lengths, strict=True):
+        own_lengths.zero_()[: len(lengths)].copy_(lengths)
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Tell whether an error of PyTorch's says that there is no memory left, on the device or on the host."""
+    signs = ("out of memory", "allocate memory", "ALLOC_FAILED")
+    return isinstance(error, torch.OutOfMemoryError) or any(sign in str(error) for sign in signs)

@@ -1,0 +1,116 @@
+"""What is typed and cannot be meant: one line that says what is needed, exit code 2, and nothing written."""
+
+import os
+import re
+
+import pytest
+import torch
+
+from nmt.cli.compose import compose
+from nmt.device import require_memory
+from nmt.errors import DeviceError, SettingsError
+
+FEW_PAIRS = (
+    "data.num_train=100",
+    "data.num_validation=4",
+    "data.num_test=4",
+    "tokenizer.vocabulary_size=100",
+)
+
+REFUSED = {
+    ("~training",): "training: a value is needed, since no key can be left out; got ~training",
+    ("~training.max_updates",): "training.max_updates: a value is needed",
+    ("=3",): "KEY=VALUE is needed; got =3",
+    ("@=3",): "KEY=VALUE is needed; got @=3",
+    ("model=null",): "model: one of attention, .* is needed; got null",
+    ("experiment=null",): "experiment: one of demo, .* is needed; got null",
+    (
+        "model.kind=rnn",
+    ): "model: model=NAME is needed for another kind, one of attention, .*; got model.kind=rnn",
+    ("data.kind=files",): "data: data=NAME is needed for another kind, one of files, .*; got data.kind=files",
+    ("run=",): "run: a value is needed, or null where there may be none; got run=",
+    ("data/filter=3",): "data/filter: one of clean, none is needed; got 3",
+    ("-m", "hydra=null"): "KEY=VALUE is needed; got hydra=null",
+    ("-m", "seed=range(1,1)"): r"seed: a choice is needed; got none by seed=range\(1,1\)",
+    ("-m", "seed=range(1,2,step=0)"): "seed: a choice is needed; got none by",
+    ("-m", "seed=glob(*)"): "seed: a choice is needed; got none by",
+    ("-m", "sweep=optuna", "seed=range(1,2,step=0)"): "seed: a choice is needed; got none by",
+    ("tokenizer.model=\udcff",): "run: settings in UTF-8 are needed for config.json; got ",
+    ("hydra.run.dir=xx",): "hydra.run.dir: the option -m is needed with it; got hydra.run.dir=xx",
+    ("hydra/launcher=joblib",): "hydra/launcher: the option -m is needed with it",
+    ("sweep.kind=grid",): "sweep.kind: the option -m is needed with it",
+    ("training.max_tokens=0",): "training.max_tokens: greater than 0 or auto is needed; got 0",
+    ("training.max_tokens=many",): "training.max_tokens: .*integer.* or auto is needed; got many",
+    ("optimizer.betas=[1,1]",): r"optimizer.betas: less than 1 is needed; got \[1, 1\]",
+    ("optimizer.betas=[0.9,-1]",): r"optimizer.betas: greater than or equal to 0 is needed; got \[0.9, -1\]",
+    ("decoding.max_length_ratio=0", "decoding.max_length_extra=0"): (
+        "decoding.max_length_extra: more than 0 is needed with max_length_ratio=0"
+    ),
+    (
+        "decoding.min_length=9000",
+    ): r"decoding.min_length: at most \d+ is needed, the limit of the longest source",
+    ("consistency=r_drop", "model.dropout=0"): "consistency: none is needed with model.dropout=0",
+    ("model.d_model=65536", "model.d_ff=65536", *FEW_PAIRS): "model: one that fits into the .* GB of memory",
+}
+
+
+@pytest.mark.parametrize(("typed", "expected"), REFUSED.items(), ids=lambda value: value[0])
+def test_what_cannot_be_meant_is_refused_in_one_line(main, tmp_path, monkeypatch, typed, expected):
+    monkeypatch.chdir(tmp_path)
+    code, output, error = main("train", "run=new", "device=cpu", *typed)
+    assert (code, output) == (2, "")
+    assert re.fullmatch(f"nmt: {expected}.*\n", error), error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "option", ["model.attention_dropout=0.1", "model.layer_dropout=0.1", "consistency=simcut"]
+)
+def test_passes_that_differ_are_a_reason_to_compare_them(option):
+    typed = ["consistency=r_drop", "model.dropout=0", option]
+    assert compose("train", typed, None).settings()
+
+
+def test_hard_attention_makes_passes_differ():
+    typed = ["consistency=r_drop", "model=attention", "model.dropout=0"]
+    with pytest.raises(SettingsError, match="both passes"):
+        compose("train", typed, None).settings()
+    assert compose("train", [*typed, "model.attention.choice=straight_through"], None).settings()
+
+
+BEYOND = {
+    "schedule=cosine schedule.warmup_updates=100": "schedule.warmup_updates=100 lie beyond training.max_updates=3",
+    "schedule=constant teacher_forcing=linear": "teacher_forcing.num_updates=2000 lie beyond training.max_updates=3",
+}
+
+
+@pytest.mark.parametrize(("typed", "note"), BEYOND.items())
+def test_what_a_short_training_does_not_reach_is_said(main, tmp_path, monkeypatch, typed, note):
+    monkeypatch.chdir(tmp_path)
+    common = ["device=cpu", *FEW_PAIRS, "model.d_model=16", "model.d_ff=16", "training.update_tokens=300"]
+    told = [
+        main("train", "--plan", *common, *typed.split(), f"training.max_updates={number}")
+        for number in (3, 2000)
+    ]
+    assert [code for code, *_ in told] == [0, 0]
+    assert [note in output for _, output, _ in told] == [True, False]
+
+
+def test_a_login_is_asked_for_before_anything_is_made(nmt, tmp_path):
+    pytest.importorskip("wandb")
+    alone = {"WANDB_API_KEY": "", "HOME": str(tmp_path / "home"), "WANDB_MODE": "online"}
+    done = nmt("train", "run=new", "tracking=wandb", *FEW_PAIRS, code=2, **alone)
+    assert done.stderr.decode().startswith(
+        "nmt: tracking: a key of Weights & Biases that its server takes is needed"
+    )
+    assert done.stderr.count(b"\n") == 1
+    assert not (tmp_path / "new").exists()
+
+
+def test_memory_is_asked_for_as_much_as_a_model_has():
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    require_memory(there // 8, 2, torch.device("cpu"))
+    with pytest.raises(
+        DeviceError, match=r"model: one that fits into the .* GB of memory of this cpu is needed"
+    ):
+        require_memory(there // 8 + 1, 2, torch.device("cpu"))

@@ -1,0 +1,31 @@
+"""What a model on a text is worth: its loss, against sums token by token."""
+
+import pytest
+import torch
+
+from nmt.evaluation import model as module
+from nmt.evaluation.model import negative_log_likelihood
+
+
+@pytest.mark.parametrize("kind", ["rnn", "attention", "transformer"])
+def test_the_loss_is_the_sum_over_the_tokens_that_there_are(tiny_model, tiny_batch, kind, monkeypatch):
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 2)
+    model, batch = tiny_model(kind).double().eval(), tiny_batch()
+    log_probs = model.project(model(batch).outputs).log_softmax(-1).detach()
+    expected = -sum(
+        float(log_probs[row, position, batch.target_out[row, position]])
+        for row, length in enumerate(batch.target_lengths.tolist())
+        for position in range(length)
+    )
+    with torch.no_grad():
+        assert negative_log_likelihood(model, batch) == pytest.approx(expected)
+
+
+def test_half_precision_is_normalised_in_full(tiny_model, tiny_batch):
+    model, batch = tiny_model("transformer", dropout=0.0).eval(), tiny_batch()
+    with torch.no_grad():
+        model.output.bias[0] += 40.0  # all others are rarer than 16 bits can say
+        exact = negative_log_likelihood(model.double(), batch)
+        rough = negative_log_likelihood(model.half(), batch)
+    assert exact > 30 * batch.num_tokens
+    assert rough == pytest.approx(exact, rel=0.01)

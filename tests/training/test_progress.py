@@ -1,0 +1,57 @@
+"""Figures between two lines of the log, by a clock that is set by hand."""
+
+import pytest
+import torch
+
+from nmt.training import progress as figures_module
+from nmt.training.progress import UpdateFigures, Window
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return a clock, whose `now` a test sets."""
+
+    class Clock:
+        now = 100.0
+
+        def monotonic(self):
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(figures_module, "time", clock)
+    return clock
+
+
+def update(total=6.0, nll=4.0, norm=1.0, num_tokens=10, seconds_collating=0.5):
+    sums = (torch.tensor(value, dtype=torch.float64) for value in (total, nll, norm))
+    return UpdateFigures(*sums, num_tokens, 0.01, seconds_collating, False)
+
+
+def test_only_the_time_of_training_counts(clock):
+    window = Window()
+    for _ in range(4):
+        window.add(update(num_tokens=30))
+        clock.now += 2
+    clock.now += 12  # a validation, which is done
+    window.leave_out(12)
+    assert window.seconds_per_update() == pytest.approx(2)
+    assert window.close()["tokens_per_second"] == pytest.approx(30 / 2)
+    window.add(update(num_tokens=30))
+    clock.now += 3
+    assert window.seconds_per_update() == pytest.approx(3)
+    assert window.close()["tokens_per_second"] == pytest.approx(30 / 3)
+
+
+def test_a_line_is_of_the_updates_since_the_last_one_that_were_applied(clock):
+    window = Window()
+    window.add(update(total=60.0, nll=40.0, norm=3.0, num_tokens=10))
+    window.add(update(total=torch.nan, nll=torch.nan, norm=torch.inf, num_tokens=100))
+    window = Window(window.state())  # as where a run goes on
+    window.add(update(total=30.0, nll=20.0, norm=2.0, num_tokens=20))
+    clock.now += 1
+    line = window.close()
+    assert line["loss"] == pytest.approx(90 / 30)
+    assert line["negative_log_likelihood"] == pytest.approx(60 / 30)
+    assert (line["gradient_norm"], line["updates_skipped"], line["learning_rate"]) == (2.0, 1, 0.01)
+    assert line["seconds_waiting_for_data"] == pytest.approx(0.5)
+    assert window.num_skipped_in_row == 0
