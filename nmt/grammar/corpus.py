@@ -86,7 +86,7 @@ class PairWriter:
         best = self.candidate()
         fewest = len(word_forms(best) - known)
         for _ in range(TRIES):
-            if not fewest:
+            if not fewest or not known:
                 break
             candidate = self.candidate()
             if len(word_forms(candidate) - known) < fewest:

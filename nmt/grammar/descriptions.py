@@ -1,8 +1,6 @@
 """Random statements of what someone or something is, and of what there is."""
 
-from dataclasses import replace
-
-from nmt.grammar.meaning import Clause, Comparison, NounPhrase, Phrase, Pronoun, Sentence
+from nmt.grammar.meaning import Clause, Comparison, NounPhrase, Phrase, Pronoun, Sentence, replace
 from nmt.grammar.scenes import OWNERS, NoScene, Scenes, people
 from nmt.grammar.tables import ADJECTIVES, NAMES, NOUNS, Fixed, fixed, read_thing, read_verb, rows
 

@@ -1,9 +1,8 @@
 """Random statements of two clauses that hold together by what the tables say of them."""
 
-from dataclasses import replace
 from itertools import pairwise
 
-from nmt.grammar.meaning import Clause, Link, NounPhrase, Phrase, Pronoun, Sentence, Sub, taken_up
+from nmt.grammar.meaning import Clause, Link, NounPhrase, Phrase, Pronoun, Sentence, Sub, replace, taken_up
 from nmt.grammar.scenes import NoScene, having, noun, suits
 from nmt.grammar.statements import Teller, different, resumed
 from nmt.grammar.tables import ACTIVITIES, STATES, WEATHER, Activity, Fixed

@@ -1,9 +1,8 @@
 """Random questions."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence
+from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, replace
 from nmt.grammar.scenes import PRIVATE, NoScene, Scenes, having, is_private, people
 from nmt.grammar.tables import NAMES, PERSONS, STATES, Activity, Fixed
 

@@ -1,7 +1,6 @@
 """One clause by chance: an activity from the tables, with some of what goes with it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import TypeAlias
 
@@ -14,6 +13,8 @@ from nmt.grammar.meaning import (
     Together,
     Triple,
     family_of,
+    named,
+    replace,
     taken_up,
     triple,
 )
@@ -89,6 +90,7 @@ class Scenes:
     def __init__(self, chance: Chance, accepts: Callable[[Triple], bool]) -> None:
         self.chance = chance
         self.accepts = accepts
+        self._allowed: dict[tuple[Activity, str], tuple[Thing, ...]] = {}
 
     def pick(self, *traits: str, lacking: str = "", strangers: bool = False) -> Activity:
         """An activity with all of these traits."""
@@ -234,7 +236,7 @@ class Scenes:
             who, activity.verb, tense, ongoing=tense == "present" and not habit and "state" not in traits
         )
         if activity.what:
-            picked = chance.choose(activity.what)
+            picked = chance.choose(self.allowed(activity, who))
             if PERSONS & picked.noun.kinds and not ("plain" in traits and not activity.verb.preposition):
                 made = replace(made, object=self.person(picked, activity, who, rich))
             else:
@@ -253,6 +255,19 @@ class Scenes:
             made = replace(made, how=chance.choose(activity.how))
         self.check(made)
         return made
+
+    def allowed(self, activity: Activity, who: Phrase) -> tuple[Thing, ...]:
+        """The objects of an activity whose triples with this subject belong to the split."""
+        key = activity, named(who)
+        if key not in self._allowed:
+            self._allowed[key] = tuple(
+                each
+                for each in activity.what
+                if self.accepts((key[1], activity.verb.lemma, each.noun.german))
+            )
+        if not self._allowed[key]:
+            raise NoScene
+        return self._allowed[key]
 
     def check(self, clause: Clause) -> None:
         """Raise NoScene if someone is mentioned twice, or a triple belongs to another split."""

@@ -1,7 +1,6 @@
 """Random sentences of all kinds."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from nmt.grammar.chance import Chance
 from nmt.grammar.descriptions import Describer
@@ -16,6 +15,7 @@ from nmt.grammar.meaning import (
     Sub,
     Triple,
     clauses,
+    replace,
     taken_up,
 )
 from nmt.grammar.questions import Questioner

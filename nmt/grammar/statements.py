@@ -1,8 +1,6 @@
 """Random statements of one clause: what someone does, did, will, wants to do, and what is a habit."""
 
-from dataclasses import replace
-
-from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, Together, taken_up
+from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, Together, replace, taken_up
 from nmt.grammar.scenes import NoScene, Scenes, is_private
 from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, Activity, Fixed, Name
 
