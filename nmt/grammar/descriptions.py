@@ -9,7 +9,7 @@ EXIST = read_verb("geben (gibt, gab, gegeben)", "be")
 COMPARED, THERE_IS = ([row[1:] for row in rows("facts") if row[0] == kind] for kind in ("than", "there"))
 VERY, TOO = Fixed("sehr", "very"), Fixed("zu", "too")
 JOBS = tuple(noun for noun in NOUNS if "job" in noun.kinds)
-SHOWN = tuple(noun for noun in NOUNS if noun.adjectives and noun.plural and not noun.kinds)
+SHOWN = tuple(noun for noun in NOUNS if noun.adjectives and noun.plural and noun.kinds <= {"shared"})
 PEOPLE = tuple(noun for noun in people("anyone") if "plural" not in noun.kinds)
 RELATIVES = tuple(noun for noun in PEOPLE if "family" in noun.kinds)
 

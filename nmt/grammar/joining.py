@@ -3,9 +3,9 @@
 from itertools import pairwise
 
 from nmt.grammar.meaning import Clause, Link, NounPhrase, Phrase, Pronoun, Sentence, Sub, replace, taken_up
-from nmt.grammar.scenes import NoScene, having, noun, suits
+from nmt.grammar.scenes import NoScene, having, need, noun
 from nmt.grammar.statements import Teller, different, resumed
-from nmt.grammar.tables import ACTIVITIES, STATES, WEATHER, Activity, Fixed
+from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, WEATHER, Activity, Fixed
 
 BECAUSE, ALTHOUGH, IF = Fixed("weil", "because"), Fixed("obwohl", "although"), Fixed("wenn", "when")
 WHILE, WHEN = Fixed("während", "while"), Fixed("als", "when")
@@ -16,8 +16,8 @@ AND, BUT, FOR, SO = (
     Fixed("denn", "because"),
     Fixed("deshalb", "so"),
 )
-TOLD = ((3, "perfect"), (2, "past"))
-ANY_TENSE = ((3, "present"), (3, "perfect"), (2, "past"))
+TOLD = ((4, "perfect"), (1, "past"))
+ANY_TENSE = ((4, "present"), (4, "perfect"), (1, "past"))
 DAILY = tuple(activity for activity in ACTIVITIES if activity.order is not None)
 
 
@@ -42,14 +42,12 @@ class Joiner(Teller):
         """What someone does because of a state, or in spite of it."""
         activity = self.pick(lacking="" if trifles else "trifle")
         reasons = [*((BECAUSE, key) for key in activity.why), *((ALTHOUGH, key) for key in activity.spite)]
-        if (
-            not reasons
-            or (tense == "present" and "done" in activity.traits)
-            or (not trifles and activity.when == ("year",))
-        ):
-            raise NoScene
+        need(reasons and (tense != "present" or "done" not in activity.traits))
+        need(trifles or activity.when != ("year",))
         conjunction, key = self.chance.choose(reasons)
         clause = self.clause(activity, tense, subject, private=True, rich=rich)
+        others = (clause.object, clause.recipient)
+        need(all(each is None or taken_up(each) != taken_up(clause.subject) for each in others))
         return replace(clause, subs=(Sub(conjunction, self.state_of(key, clause.subject, tense)),))
 
     def because(self) -> Sentence:
@@ -71,17 +69,12 @@ class Joiner(Teller):
         chance, state, tense = self.chance, self.chance.choose(WEATHER), self.chance.weigh(ANY_TENSE)
         against = state.key == "inside" and state.verb.infinitive != "schneien" and chance.happens(0.25)
         wanted = "outside" if against else state.key
-        activity = self.pick("lasts", *(("outdoors",) if against else ()), lacking="duty trifle")
+        activity = self.pick("outdoors" if wanted == "outside" else "cosy", lacking="duty trifle")
         places = [place for place in activity.where if wanted in place.kinds]
-        outdoors = any("outside" in place.kinds for place in activity.where)
-        if not places or (wanted == "inside" and outdoors):
-            raise NoScene
-        if {"outdoors", "there", "habit", "placed"}.isdisjoint(activity.traits):
-            raise NoScene
+        need(places)
         habit = tense == "present" and not against and "habit" in activity.traits
-        clause = self.clause(
-            activity, tense, private=True, habit=habit, rich=0.3, place=chance.choose(places)
-        )
+        where = chance.choose(places)
+        clause = self.clause(activity, tense, private=True, habit=habit, rich=0.3, place=where)
         subject: Phrase = Pronoun.IT if state.who == ("es",) else NounPhrase(noun(state.who[0]))
         ongoing = not habit and "state" not in state.traits
         inner = Clause(subject, state.verb, "present" if tense == "present" else "past", ongoing)
@@ -97,48 +90,52 @@ class Joiner(Teller):
         earlier, later = self.ordered(2, 3)
         movement = earlier.traits.issuperset(("regular", "before"))
         starting = "regular" in earlier.traits or (earlier.order or 0) < 2 or "before" not in later.traits
-        if starting and movement:
-            raise NoScene
+        need(not (starting and movement))
         after = starting or (self.chance.happens(0.4) and not movement)
         activity, other = (later, earlier) if after else (earlier, later)
         main = self.clause(activity, tense, subject, private=True, rich=rich * 0.6)
-        if not suits(main.subject, other):
-            raise NoScene
-        inner = self.clause(other, "pluperfect" if after else "past", resumed(main.subject), rich=rich * 0.4)
+        again = resumed(main.subject)
+        inner = self.clause(other, "pluperfect" if after else "past", again, rich=rich * 0.4)
         main = self.with_time(main, activity, 0.3 * rich) if first else main
         return self.joined(main, Sub(AFTER if after else BEFORE, replace(inner, how=None)), first)
 
     def ordered(self, number: int, apart: int = 4) -> list[Activity]:
         """Activities of one day in their order, of the same people, with one meal at most."""
         drawn = sorted((self.chance.choose(DAILY) for _ in range(number)), key=lambda each: each.order or 0)
-        groups = {who for each in drawn for who in each.who}
-        meals = sum(not {"hungrig", "durstig"}.isdisjoint(each.why) for each in drawn)
-        if meals > 1 or ("child" in groups and groups & {"adult", "worker"}):
-            raise NoScene
         for first, second in pairwise(drawn):
             home = "Haus" in second.verb.tail and (first.order or 0) < 5
             same = first.verb.english == second.verb.english != "go"
-            if home or same or not 2 <= (second.order or 0) - (first.order or 0) <= apart:
-                raise NoScene
+            need(2 <= (second.order or 0) - (first.order or 0) <= apart and not (home or same))
+        groups = {who for each in drawn for who in each.who}
+        need("child" not in groups or not groups & {"adult", "worker"})
+        need(sum(not {"hungrig", "durstig"}.isdisjoint(each.why) for each in drawn) <= 1)
         return drawn
 
     def meanwhile(self) -> Sentence:
         """What two people do at the same time."""
         tense, rich = self.chance.choose(("present", "past")), self.richness() * 0.6
-        activities = [self.pick("lasts", lacking="placed") for _ in range(2)]
-        if activities[0].verb.english == activities[1].verb.english:
-            raise NoScene
-        clauses = [self.clause(each, tense, private=True, rich=rich) for each in activities]
-        main, inner = (replace(each, ongoing=True, how=None) for each in clauses)
-        different(main, inner)
+        main, inner = (
+            replace(each, ongoing=True, how=None, time=None) for each in self.two(tense, rich, "placed")
+        )
         if tense == "present" and self.chance.happens(0.3):
             return Sentence(main, (Link(AND, inner),))
         return Sentence(self.joined(main, Sub(WHILE, inner)))
 
+    def two(self, tense: str, rich: float, lacking: str) -> tuple[Clause, Clause]:
+        """What two people do at one time, which the first of them may name."""
+        first, second = (self.pick("lasts", lacking=lacking) for _ in range(2))
+        need(first.verb.english != second.verb.english)
+        shared = [when for when in first.when if when in second.when]
+        need(shared)
+        clauses = [self.clause(each, tense, private=True, rich=rich) for each in (first, second)]
+        different(*clauses)
+        times = TIMES[shared[0], "telling" if tense == "past" else "past"]
+        return replace(clauses[0], time=self.chance.choose(times)), clauses[1]
+
     def interrupted(self) -> Sentence:
         """What was going on when something happened."""
         main = self.clause(self.pick("lasts"), "past", private=True, rich=self.richness() * 0.6)
-        inner = self.clause(self.pick("sudden", strangers=True), "past", rich=0.0)
+        inner = self.clause(self.pick("sudden", trades=True), "past", rich=0.0)
         different(main, inner)
         return Sentence(
             self.joined(replace(main, ongoing=True, how=None), Sub(WHEN, replace(inner, how=None)))
@@ -160,16 +157,15 @@ class Joiner(Teller):
         who = subject if subject is not None else self.subject(activity, True, rich)
         main = self.clause(travel, tense, who, rich=0.0, place=place)
         main = main if tense == "present" else self.with_time(main, activity, 0.3 + 0.4 * rich)
-        inner = self.clause(activity, "present", who, rich=0.2, literal=True)
+        inner = self.clause(activity, "present", who, rich=0.2)
         return replace(main, subs=(Sub(IN_ORDER_TO, replace(inner, place=None, how=None)),))
 
     def obstacle(self) -> Sentence:
         """What someone wanted to do, but could not."""
         activity = self.pick(lacking="state")
-        gladly = "möchten" in activity.may or (activity.company and "wollen" in activity.may)
-        if not gladly or "year" in activity.when or "Haus" in activity.verb.tail:
-            raise NoScene
-        clause = self.clause(activity, "past", private=True, rich=self.richness() * 0.7, literal=True)
+        need("möchten" in activity.may or (activity.company and "wollen" in activity.may))
+        need("year" not in activity.when and "Haus" not in activity.verb.tail)
+        clause = self.clause(activity, "past", private=True, rich=self.richness() * 0.7)
         clause = self.with_time(replace(clause, modal="wollen"), activity, 0.6, 0.5)
         key = self.chance.choose(("keine-Zeit", "krank", *(("müde",) if "evening" in activity.when else ())))
         return Sentence(clause, (Link(BUT, self.state_of(key, clause.subject, "past")),))

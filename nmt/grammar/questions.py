@@ -50,7 +50,7 @@ class Questioner:
 
     def plain(self, activity: Activity, tense: str, rich: float = 0.0) -> Clause:
         """A clause to ask about."""
-        return self.scenes.clause(activity, tense, self.asked_of(activity), rich=rich, literal=True)
+        return self.scenes.clause(activity, tense, self.asked_of(activity), rich=rich)
 
     def yes_or_no(self) -> Clause:
         """`Hast du das Buch gelesen?`"""
@@ -69,7 +69,7 @@ class Questioner:
         """`Kannst du mir helfen?`, `Möchtest du ins Kino gehen?`, `Darf ich ...?`"""
         modal, subject = self.chance.choose(POLITE)
         activity = self.chance.choose([each for each in having() if modal in each.may])
-        clause = self.scenes.clause(activity, "present", subject, rich=0.2, literal=True)
+        clause = self.scenes.clause(activity, "present", subject, rich=0.2)
         clause = replace(clause, modal=modal, ongoing=False, front="verb")
         return self.scenes.with_time(clause, activity, 0.25)
 
@@ -132,7 +132,7 @@ class Questioner:
         if self.chance.happens(0.4):
             state = self.chance.choose([each for each in STATES if each.key in WONDERED_AT])
             return replace(self.plain(state, "present"), asked=WHY)
-        activity = self.scenes.pick("wonder", strangers=True)
+        activity = self.scenes.pick("wonder", trades=True)
         if not is_private(activity):
             clause = self.scenes.clause(activity, "present", rich=0.0)
             return replace(clause, asked=WHY, negated="state" in activity.traits)

@@ -12,6 +12,7 @@ from nmt.grammar.meaning import (
     Pronoun,
     Together,
     Triple,
+    agreement,
     family_of,
     named,
     replace,
@@ -31,23 +32,33 @@ from nmt.grammar.tables import (
     Noun,
     Place,
     Thing,
-)  # fmt: skip
+)
 
 # Those whose private life one knows: people by name, pronouns and family.
 PRIVATE = frozenset(("anyone", "adult", "child", "family", "worker"))
 GROUPS = {"anyone": {"adult", "child"}}
+# Who else does what these do, told of by an article.
+STRANGERS = {"child": "Kind Junge Mädchen", "anyone": "Mann Frau Mann Frau Junge Mädchen Kind"}
 Weights: TypeAlias = tuple[tuple[float, str | Pronoun], ...]
 # How often someone speaks of whose family, and of whom by a pronoun; of a child no one says `I`.
 OWNERS: Weights = ((9, Pronoun.ME), (3, Pronoun.WE), (2, Pronoun.HE), (2, Pronoun.SHE))
-PET_OWNERS: Weights = ((5, "der"), (4, Pronoun.ME), (1, Pronoun.WE), (1, "ein"))
+PET_OWNERS: Weights = ((6, "der"), (3, Pronoun.ME), (1, Pronoun.WE), (1, "ein"))
+ARTICLES: Weights = ((12, "der"), (1, "ein"), (1, "dies"))
 PRONOUNS = ((4, Pronoun.ME), (2, Pronoun.WE), (3, Pronoun.HE), (3, Pronoun.SHE), (2, Pronoun.THEY))
 SECONDS: tuple[Name | Pronoun, ...] = (*NAMES, *(Pronoun.ME,) * 3)
-KNOWN = ((30, "pronoun"), (30, "name"), (6, "names"), (48, "family"))
-PLURAL_SHARES = {"trade": 0.12, "flower": 0.7}
+KNOWN = ((30, "pronoun"), (30, "name"), (6, "names"), (40, "family"))
+PLURAL_SHARES = {"trade": 0.12, "young": 0.1, "pet": 0.05, "flower": 0.7}
+OTHERS = (Pronoun.HE, Pronoun.SHE, Pronoun.THEY)
 
 
 class NoScene(Exception):
     """No clause could be made of what was asked for; the sentence is begun anew."""
+
+
+def need(condition: object) -> None:
+    """Raise NoScene unless a condition holds."""
+    if not condition:
+        raise NoScene
 
 
 @cache
@@ -63,13 +74,22 @@ def people(group: str) -> tuple[Noun, ...]:
 
 
 @cache
-def having(*traits: str, lacking: str = "", strangers: bool = False) -> tuple[Activity, ...]:
-    """The activities with all of these traits and none of those that are `lacking`, of people one knows."""
+def strangers(activity: Activity) -> tuple[Noun, ...]:
+    """Who does this and is told of by an article: a man, a teacher, a dog."""
+    said = [who for who in activity.who if who not in PRIVATE]
+    for group in PRIVATE.intersection(activity.who):
+        said += STRANGERS.get(group, "Mann Frau").split()
+    return tuple(map(noun, said))
+
+
+@cache
+def having(*traits: str, lacking: str = "", trades: bool = False) -> tuple[Activity, ...]:
+    """The activities with all of these traits and none that are `lacking`; `trades` are those of a trade, too."""
     return tuple(
         each
         for each in ACTIVITIES
         if each.traits.issuperset(traits) and each.traits.isdisjoint(lacking.split())
-        if strangers or is_private(each)
+        if trades or is_private(each)
     )
 
 
@@ -84,6 +104,12 @@ def histories(thing: Noun) -> tuple[Activity, ...]:
     return tuple(each for each in having("told") if thing in (what.noun for what in each.what))
 
 
+@cache
+def suits(one: Noun, activity: Activity) -> bool:
+    """Whether someone who is told of by a noun does this."""
+    return one in strangers(activity) or any(one in people(group) for group in PRIVATE & {*activity.who})
+
+
 class Scenes:
     """Makes clauses by chance, of which every triple is one that `accepts` allows."""
 
@@ -92,23 +118,22 @@ class Scenes:
         self.accepts = accepts
         self._allowed: dict[tuple[Activity, str], tuple[Thing, ...]] = {}
 
-    def pick(self, *traits: str, lacking: str = "", strangers: bool = False) -> Activity:
+    def pick(self, *traits: str, lacking: str = "", trades: bool = False) -> Activity:
         """An activity with all of these traits."""
-        return self.chance.choose(having(*traits, lacking=lacking, strangers=strangers))
+        return self.chance.choose(having(*traits, lacking=lacking, trades=trades))
 
     def subject(self, activity: Activity, private: bool = False, rich: float = 0.0) -> Phrase:
-        """Someone who does this; a `private` subject is known to who speaks."""
+        """Someone who does this; a `private` subject is mostly known to who speaks, and never told of by his trade."""
         chance = self.chance
-        groups = [who for who in activity.who if who in PRIVATE]
-        others = [who for who in activity.who if who not in PRIVATE]
-        if private and not groups:
-            raise NoScene
-        if groups and (private or not others or chance.happens(0.7)):
-            return self.known_person(groups[0], rich)
-        one = noun(chance.choose(others))
-        owner = chance.weigh(PET_OWNERS) if "pet" in one.kinds else "der"
+        group = next((who for who in activity.who if who in PRIVATE), None)
+        need(group or not private)
+        if group and not chance.happens(0.14 if private else 0.4):
+            return self.known_person(group, rich)
+        one = chance.choose(strangers(activity))
+        need("trade" not in one.kinds or not private)
+        owner = chance.weigh(PET_OWNERS if "pet" in one.kinds else ARTICLES) if one.kinds else "der"
         share = max((PLURAL_SHARES.get(kind, 0.0) for kind in one.kinds), default=0.0)
-        return self.dressed(one, owner, chance.happens(share), rich)
+        return self.dressed(one, owner, owner != "ein" and chance.happens(share), 0.3 + 0.7 * rich)
 
     def known_person(self, group: str, rich: float) -> Phrase:
         """Someone by name or pronoun, or of someone's family."""
@@ -120,22 +145,18 @@ class Scenes:
                 return chance.choose(NAMES)
             case "names":
                 first, second = chance.choose(NAMES), chance.choose(SECONDS)
-                if first is second:
-                    raise NoScene
+                need(first is not second)
                 return Together((first, second))
-        if group == "child" and chance.happens(0.2):
-            one = noun(chance.choose(("Kinder", "Junge", "Mädchen")))
-            return self.dressed(one, "der", "plural" in one.kinds, rich)
         one = chance.choose(people(group))
-        owner = "ein" if "one" in one.kinds else chance.weigh(OWNERS)
-        if group == "worker":  # no "little brother" goes to work
-            return NounPhrase(one, owner, "plural" in one.kinds)
-        return self.dressed(one, owner, "plural" in one.kinds, rich)
+        plural, owner = "plural" in one.kinds, "ein" if "one" in one.kinds else chance.weigh(OWNERS)
+        if plural or group in ("worker", "adult"):  # no "little brother" goes to work
+            return NounPhrase(one, owner, plural)
+        return self.dressed(one, owner, False, rich)
 
     def dressed(self, one: Noun, determiner: str | Pronoun, plural: bool, rich: float) -> NounPhrase:
         """A noun with an article, and perhaps with adjectives that suit it."""
         chance, adjectives = self.chance, one.adjectives[:0]
-        if one.adjectives and chance.happens(0.1 + 0.35 * rich):
+        if one.adjectives and chance.happens(0.15 + 0.35 * rich):
             adjectives = (chance.choose(one.adjectives),)
             second = chance.choose(one.adjectives)
             if chance.happens(0.1) and second.rank > max(adjectives[0].rank, 2) and not PERSONS & one.kinds:
@@ -152,10 +173,10 @@ class Scenes:
         if not fitting or (subject.adjectives if owned else subject.determiner != "der"):
             return subject
         activity = self.chance.choose(fitting)
-        head = NounPhrase(subject.noun)
-        return replace(
-            subject, relative=Clause(head, activity.verb, "present", how=self.chance.choose(activity.how))
+        told = Clause(
+            NounPhrase(subject.noun), activity.verb, "present", how=self.chance.choose(activity.how)
         )
+        return replace(subject, relative=told)
 
     def with_history(self, thing: Phrase | None, who: Phrase, share: float) -> Phrase | None:
         """A thing, perhaps with a relative clause that says who bought, wrote or made it; `who` speaks of it."""
@@ -166,37 +187,29 @@ class Scenes:
             return thing
         maker, same = chance.choose(histories(thing.noun)), taken_up(who)
         subject = same if same not in (None, Pronoun.IT, Pronoun.WHO) and chance.happens(0.5) else None
-        made = self.clause(
-            maker,
-            "perfect",
-            subject,
-            private=True,
-            rich=0.0,
-            thing=NounPhrase(thing.noun, "der", thing.plural),
-        )
-        if getattr(made.subject, "determiner", Pronoun.ME) not in (Pronoun.ME, Pronoun.WE):
-            raise NoScene
-        if isinstance(made.subject, Pronoun) and made.subject not in (Pronoun.ME, Pronoun.WE, same):
-            raise NoScene
+        bare = NounPhrase(thing.noun, "der", thing.plural)
+        made = self.clause(maker, "perfect", subject, private=True, rich=0.0, thing=bare)
+        need(getattr(made.subject, "determiner", Pronoun.ME) in (Pronoun.ME, Pronoun.WE))
+        need(not isinstance(made.subject, Pronoun) or made.subject in (Pronoun.ME, Pronoun.WE, same))
         made = replace(self.with_time(made, maker, 0.7), how=None, place=None, front="object")
         return replace(thing, determiner="der", relative=made)
 
     def thing(
-        self, thing: Thing, activity: Activity, subject: Phrase, rich: float, literal: bool
+        self, thing: Thing, activity: Activity, subject: Phrase, rich: float, definite: bool
     ) -> NounPhrase:
-        """An object as the tables mention it (`literal`), or with another article, or with adjectives."""
+        """An object as the tables mention it, or with another article, or with adjectives."""
         chance, person = self.chance, bool(PERSONS & thing.noun.kinds)
         owner: str | Pronoun = thing.determiner
         if owner == "mein":
             found = family_of(subject) if "family" in thing.noun.kinds else taken_up(subject)
-            if found is None or found == Pronoun.IT:
-                raise NoScene
-            owner = found if found != Pronoun.WHO else Pronoun.YOU
-        elif not (literal or person or "plain" in activity.traits):
-            owner = "der" if owner == "ein" and chance.happens(0.25) else owner
-            if "given" in activity.traits and owner == "der" and not thing.plural and chance.happens(0.12):
-                owner = "dies"
-        if "plain" in activity.traits or (literal and owner == "ein"):
+            need(found not in (None, Pronoun.IT))
+            many = agreement(subject)[1] and not (thing.plural or person or "shared" in thing.noun.kinds)
+            need(not many or found == Pronoun.WHO)
+            owner = found if found is not None and found != Pronoun.WHO else Pronoun.YOU
+        elif definite and owner in ("ein", "der") and not person and "plain" not in activity.traits:
+            share = 0.12 if "given" in activity.traits and not thing.plural else 0.0
+            owner = "dies" if chance.happens(share) else "der"
+        if "plain" in activity.traits:
             return NounPhrase(thing.noun, owner, thing.plural)
         return self.dressed(thing.noun, owner, thing.plural, rich / 3 if person else rich)
 
@@ -219,40 +232,39 @@ class Scenes:
         subject: Phrase | None = None,
         *,
         private: bool = False,
-        literal: bool = False,
+        definite: bool = False,
         habit: bool = False,
         rich: float = 0.5,
         place: Place | None = None,
         thing: NounPhrase | None = None,
     ) -> Clause:
-        """A clause in a tense, with as many surroundings as it is `rich`."""
+        """A clause in a tense, with as many surroundings as it is `rich`; `definite` objects are known already."""
         chance, traits = self.chance, activity.traits
-        if "state" in traits and tense not in ("present", "past"):
-            raise NoScene
+        need("state" not in traits or tense in ("present", "past"))
         who = subject if subject is not None else self.subject(activity, private, rich)
-        if not suits(who, activity):
-            raise NoScene
-        made = Clause(
-            who, activity.verb, tense, ongoing=tense == "present" and not habit and "state" not in traits
-        )
+        need(suits(who.noun, activity) if isinstance(who, NounPhrase) else is_private(activity))
+        need("single" not in traits or not agreement(who)[1])
+        parts: dict[str, object] = {}
         if activity.what:
             picked = chance.choose(self.allowed(activity, who))
-            if PERSONS & picked.noun.kinds and not ("plain" in traits and not activity.verb.preposition):
-                made = replace(made, object=self.person(picked, activity, who, rich))
-            else:
-                made = replace(
-                    made, object=thing or self.thing(picked, activity, who, rich, literal or habit)
-                )
+            by_pronoun = PERSONS & picked.noun.kinds and ("plain" not in traits or activity.verb.preposition)
+            parts["object"] = (
+                self.person(picked, activity, who, rich)
+                if by_pronoun
+                else thing or self.thing(picked, activity, who, rich, definite)
+            )
         if activity.whom:
-            made = replace(made, recipient=self.person(chance.choose(activity.whom), activity, who, rich))
+            parts["recipient"] = self.person(chance.choose(activity.whom), activity, who, rich)
         if activity.to:
-            made = replace(made, to=(place or chance.choose(activity.to)).whither)
+            parts["to"] = (place or chance.choose(activity.to)).whither
         elif activity.where and (place or "placed" in traits or chance.happens(0.55 * rich)):
-            made = replace(made, place=(place or chance.choose(activity.where)).where)
+            parts["place"] = (place or chance.choose(activity.where)).where
         if activity.company and not isinstance(who, Together) and chance.happens(0.35 * rich):
-            made = replace(made, company=chance.choose(activity.company))
+            parts["company"] = chance.choose(activity.company)
         if activity.how and (chance.happens(0.5) or "how" in traits):
-            made = replace(made, how=chance.choose(activity.how))
+            parts["how"] = chance.choose(activity.how)
+        ongoing = tense == "present" and not habit and "state" not in traits
+        made = replace(Clause(who, activity.verb, tense, ongoing), **parts)
         self.check(made)
         return made
 
@@ -260,48 +272,42 @@ class Scenes:
         """The objects of an activity whose triples with this subject belong to the split."""
         key = activity, named(who)
         if key not in self._allowed:
+            start = key[1], activity.verb.lemma
             self._allowed[key] = tuple(
-                each
-                for each in activity.what
-                if self.accepts((key[1], activity.verb.lemma, each.noun.german))
+                each for each in activity.what if self.accepts((*start, each.noun.german))
             )
-        if not self._allowed[key]:
-            raise NoScene
+        need(self._allowed[key])
         return self._allowed[key]
 
     def check(self, clause: Clause) -> None:
         """Raise NoScene if someone is mentioned twice, or a triple belongs to another split."""
         found = triple(clause)
-        if found is not None and not self.accepts(found):
-            raise NoScene
+        need(found is None or self.accepts(found))
         phrases = (clause.subject, clause.object, clause.recipient)
         mentioned = [each.noun for each in phrases if isinstance(each, NounPhrase)]
-        if len({each.english for each in mentioned}) < len(mentioned):
-            raise NoScene
+        need(len({each.english for each in mentioned}) == len(mentioned))
         for part in (clause.company, clause.place):
             text = part.german if part is not None else ""
-            if ("~" in text or "^" in text) and taken_up(clause.subject) in (None, Pronoun.IT, Pronoun.WHO):
-                raise NoScene
-            if "^" in text and "Familie" not in text and getattr(clause.subject, "plural", False):
-                raise NoScene
-            if any(each.german in text or (each.plural or "-") in text for each in mentioned):
-                raise NoScene
+            owned = "~" in text or "^" in text
+            need(not owned or taken_up(clause.subject) not in (None, Pronoun.IT, Pronoun.WHO))
+            need("^" not in text or "Familie" in text or not getattr(clause.subject, "plural", False))
+            need(not any(each.german in text or (each.plural or "-") in text for each in mentioned))
 
     def with_time(self, clause: Clause, activity: Activity, share: float = 1.0, front: float = 0.0) -> Clause:
         """The clause with a time that its tense has, perhaps in front."""
         if clause.time is not None or not self.chance.happens(share):
             return clause
-        if clause.tense in ("past", "perfect", "pluperfect"):
+        if clause.tense == "past" and not clause.modal and "state" not in activity.traits:
+            times, front = self.times(activity, "telling"), 0.8
+        elif clause.tense in ("past", "perfect", "pluperfect"):
             times = self.times(activity, "past")
         elif clause.tense == "future" or clause.modal:
             times = self.times(activity, "coming")
         elif not clause.ongoing:
             times = self.times(activity, "habit")
         else:
-            times = [
-                *self.times(activity, "now"),
-                *(TIMES["any", "now"] if "lasts" in activity.traits else ()),
-            ]
+            lasts = "lasts" in activity.traits
+            times = [*self.times(activity, "now"), *(TIMES["any", "now"] if lasts else ())]
         return self.fronted(replace(clause, time=self.chance.choose(times)), front) if times else clause
 
     def fronted(self, clause: Clause, share: float) -> Clause:
@@ -315,13 +321,3 @@ class Scenes:
         if "trifle" in activity.traits and tense == "past":
             return [time for time in times if time.german.startswith(("heute", "gestern"))]
         return times
-
-
-def suits(subject: Phrase, activity: Activity) -> bool:
-    """Whether someone does this."""
-    if not isinstance(subject, NounPhrase):
-        return is_private(activity)
-    groups = PRIVATE.intersection(activity.who)
-    one = subject.noun
-    young = "child" in groups and one.german in ("Kinder", "Junge", "Mädchen")
-    return young or one.german in activity.who or any(one in people(group) for group in groups)

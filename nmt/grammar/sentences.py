@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from nmt.grammar.chance import Chance
 from nmt.grammar.descriptions import Describer
-from nmt.grammar.joining import AND, BECAUSE, TOLD, Joiner
+from nmt.grammar.joining import AND, BECAUSE, BUT, TOLD, Joiner
 from nmt.grammar.meaning import (
     Clause,
     Link,
@@ -14,12 +14,11 @@ from nmt.grammar.meaning import (
     Sentence,
     Sub,
     Triple,
-    clauses,
     replace,
     taken_up,
 )
 from nmt.grammar.questions import Questioner
-from nmt.grammar.scenes import NoScene
+from nmt.grammar.scenes import OTHERS, NoScene, having, need
 from nmt.grammar.statements import different, resumed
 from nmt.grammar.tables import OPINIONS, STATES, TIMES, Activity, Fixed
 
@@ -45,22 +44,24 @@ class Author(Joiner):
     def __init__(self, chance: Chance, accepts: Callable[[Triple], bool]) -> None:
         super().__init__(chance, accepts)
         self.kinds: tuple[tuple[float, Callable[[], Sentence]], ...] = (
-            (26, self.statement),
+            (36, self.statement),
+            (4, self.animal),
             (7, self.habit),
             (3, self.state),
             (5, Describer(self).description),
-            (11, Questioner(self).question),
+            (12, Questioner(self).question),
             (6, self.because),
-            (5, self.weather),
+            (4, self.weather),
             (6, self.sequence),
-            (5, self.meanwhile),
+            (4, self.meanwhile),
             (4, self.interrupted),
             (4, self.purpose),
-            (13, self.report),
+            (16, self.report),
             (3, self.infinitive),
             (3, self.obstacle),
-            (18, self.day),
-            (22, self.two_people),
+            (14, self.day),
+            (6, self.two_people),
+            (3, self.left_behind),
         )
 
     def sentence(self) -> Sentence:
@@ -76,20 +77,17 @@ class Author(Joiner):
         """What someone says, knows, asks, hopes."""
         opinion = self.chance.choose(SAYING)
         done, key = "done" in opinion.traits, self.chance.choose(opinion.key.split())
-        matrix = self.clause(opinion, "perfect" if done else "present", private=True, rich=0.2)
-        if "telling" in opinion.traits:
-            matrix = replace(matrix, recipient=self.pronoun_object(matrix.subject))
-        if "asking" in opinion.traits:
-            matrix = replace(matrix, object=self.pronoun_object(matrix.subject))
+        speaker = None if done or self.chance.happens(0.6) else Pronoun.ME
+        matrix = self.clause(opinion, "perfect" if done else "present", speaker, private=True, rich=0.2)
+        asking = "asking" in opinion.traits
+        if asking or "telling" in opinion.traits:
+            spoken_to = self.pronoun_object(matrix.subject)
+            matrix = replace(matrix, **{"object" if asking else "recipient": spoken_to})
         inner = replace(self.content(key), front="subject")
-        self.unlike(matrix, inner, about_oneself=key == "hoffen" or "asking" in opinion.traits)
+        self.unlike(matrix, inner, about_oneself=key == "hoffen" or asking)
         if done:
-            if (
-                inner.modal in ("sollen", "möchten")
-                or inner.tense == "future"
-                or (inner.tense == "present" and inner.time)
-            ):
-                raise NoScene
+            need(inner.modal not in ("sollen", "möchten") and inner.tense != "future")
+            need(inner.tense != "present" or not inner.time)
             inner = replace(reported(inner), time=None if starts(inner.time, "heute") else inner.time)
         negated = "denied" in opinion.traits
         return Sentence(replace(matrix, negated=negated, subs=(Sub(CONJUNCTIONS[key], inner),)))
@@ -115,31 +113,19 @@ class Author(Joiner):
             return self.denied(self.clause(state, "present", private=True), state)
         if chance.happens(0.4):
             return self.elaborate(None, chance.choose(("perfect", "present")), rich)
-        return self.told(self.pick(strangers=chance.happens(0.1)), rich, report=True)
+        return self.told(self.pick(trades=chance.happens(0.1)), rich, report=True)
 
     def unlike(self, matrix: Clause, inner: Clause, about_oneself: bool) -> None:
         """Raise NoScene if one cannot tell who is meant, or nobody would say this of those."""
         who, told_of = matrix.subject, inner.subject
-        if taken_up(told_of) in (Pronoun.ME, Pronoun.WE) and not about_oneself:
-            raise NoScene
+        need(about_oneself or taken_up(told_of) not in (Pronoun.ME, Pronoun.WE))
         if isinstance(told_of, NounPhrase):
-            if told_of.determiner == "ein" or (
-                told_of.determiner in (Pronoun.HE, Pronoun.SHE) and isinstance(who, NounPhrase)
-            ):
-                raise NoScene
+            need(told_of.determiner != "ein")
             if told_of.determiner in (Pronoun.HE, Pronoun.SHE):
-                if taken_up(who) != told_of.determiner:
-                    raise NoScene
+                need(not isinstance(who, NounPhrase) and taken_up(who) == told_of.determiner)
                 inner = replace(inner, subject=replace(told_of, determiner=Pronoun.ME))
-        if isinstance(told_of, Pronoun) and told_of in (
-            Pronoun.HE,
-            Pronoun.SHE,
-            Pronoun.THEY,
-            Pronoun.IT,
-            who,
-        ):
-            if taken_up(who) != told_of or matrix.verb.infinitive != "sagen":
-                raise NoScene
+        if told_of in (*OTHERS, Pronoun.IT, who):
+            need(taken_up(who) == told_of and matrix.verb.infinitive == "sagen")
         else:
             different(matrix, inner)
 
@@ -149,7 +135,7 @@ class Author(Joiner):
         matrix = self.clause(
             opinion, "perfect" if "done" in opinion.traits else "present", private=True, rich=0.2
         )
-        inner = self.clause(self.pick(DONE[opinion.key]), "present", matrix.subject, rich=0.3, literal=True)
+        inner = self.clause(self.pick(DONE[opinion.key]), "present", matrix.subject, rich=0.3)
         return Sentence(replace(matrix, subs=(Sub(TO, replace(inner, how=None)),)))
 
     def elaborate(self, subject: Phrase | None, tense: str, rich: float) -> Clause:
@@ -168,7 +154,7 @@ class Author(Joiner):
         if any("Haus" in each.verb.tail for each in order):
             first = replace(first, place=None)  # nobody goes home from home
         if chance.happens(0.8):
-            first = self.fronted(replace(first, time=chance.choose(self.day_times(order))), 0.7)
+            first = self.fronted(replace(first, time=chance.choose(self.day_times(order, tense))), 0.7)
         rest = [
             replace(self.clause(each, tense, first.subject, rich=rich * 0.7), how=None) for each in order[1:]
         ]
@@ -182,29 +168,30 @@ class Author(Joiner):
         links = [*(Link(None, each, shared=True) for each in rest), Link(AND, last, shared=True)]
         return Sentence(replace(first, subject=self.with_relative(first.subject, 0.3)), tuple(links))
 
-    def day_times(self, order: list[Activity]) -> list[Fixed]:
+    def day_times(self, order: list[Activity], tense: str) -> list[Fixed]:
         """When all of these were done."""
+        told = "telling" if tense == "past" else "past"
         shared = set.intersection(*(set(each.when) for each in order))
-        times = [time for when in ("morning", "evening") if when in shared for time in TIMES[when, "past"]]
-        return times or list(TIMES["chain", "past"])
+        times = [time for when in ("morning", "evening") if when in shared for time in TIMES[when, told]]
+        return times or list(TIMES["day", told] if tense == "past" else TIMES["chain", told])
 
     def two_people(self) -> Sentence:
-        """What one person did, and what another one did and why, or where to."""
-        chance, tense, rich = self.chance, self.chance.weigh(TOLD), 0.6 + 0.4 * self.richness()
-        if chance.happens(0.4):
-            first = self.clause(self.pick("lasts", lacking="trifle"), tense, private=True, rich=rich)
-        else:
-            first = self.elaborate(None, tense, rich)
-        if chance.happens(0.8):
-            first = self.fronted(replace(first, time=chance.choose(TIMES["chain", "past"])), 0.8)
-        second = replace(self.elaborate(None, tense, rich), time=None, front="subject")
+        """What one person and another one did at the same time, and perhaps why."""
+        tense = self.chance.weigh(TOLD)
+        first, second = self.two(tense, 0.6 + 0.4 * self.richness(), "placed trifle grand regular")
+        first = replace(first, front="time", subject=self.with_relative(first.subject, 0.5))
+        return Sentence(first, (Link(AND, replace(second, time=None)),))
+
+    def left_behind(self) -> Sentence:
+        """Where one person went, and what kept another one at home."""
+        tense = self.chance.weigh(TOLD)
+        first = self.going(None, tense, 1.0)
+        staying = next(each for each in having("placed", "cosy") if each.why)
+        second = self.clause(staying, tense, private=True, rich=0.0)
         different(first, second)
-        said = [each.verb.lemma for main in (first, second) for each in clauses(main)]
-        if len(set(said)) < len(said):
-            raise NoScene
-        first = replace(first, subject=self.with_relative(first.subject, 0.5))
-        second = replace(second, subject=self.with_relative(second.subject, 0.3))
-        return Sentence(first, (Link(AND, second),))
+        reason = self.chance.choose((*staying.why, "keine-Zeit"))
+        sub = Sub(BECAUSE, self.state_of(reason, second.subject, tense))
+        return Sentence(self.fronted(first, 0.7), (Link(BUT, replace(second, subs=(sub,), how=None)),))
 
 
 def reported(clause: Clause) -> Clause:

@@ -1,15 +1,16 @@
 """Random statements of one clause: what someone does, did, will, wants to do, and what is a habit."""
 
 from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, Together, replace, taken_up
-from nmt.grammar.scenes import NoScene, Scenes, is_private
-from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, Activity, Fixed, Name
+from nmt.grammar.scenes import OTHERS, NoScene, Scenes, is_private, need
+from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, Activity, Fixed
 
 GLADLY = Fixed("gern", "")
 # Places in the day of what nobody says that one likes to do.
 MEALS = (1, 2, 3, 10, 13)
 # What one denies: things that were expected.
-OTHERS = (Pronoun.HE, Pronoun.SHE, Pronoun.THEY)
 EXPECTED = frozenset(("what", "when", "wish", "duty", "habit", "try", "state"))
+# What a pet does is told more often than there are lines for it.
+ANIMALS = tuple(each for each in ACTIVITIES if {"Hund", "Katze"} & {*each.who})
 
 
 class Teller(Scenes):
@@ -23,8 +24,17 @@ class Teller(Scenes):
         """What someone does, did or will do."""
         rich, activity = self.richness(), self.chance.choose(ACTIVITIES)
         clause = self.told(activity, rich)
-        clause = replace(clause, subject=self.with_relative(clause.subject, 0.12 + 0.3 * rich))
+        clause = replace(clause, subject=self.with_relative(clause.subject, 0.1 + 0.25 * rich))
         return Sentence(self.about_a_thing(clause, activity))
+
+    def animal(self) -> Sentence:
+        """What a dog or a cat does, in few words: `Der kleine Hund schläft.`"""
+        activity = self.chance.choose(ANIMALS)
+        tense = (
+            "perfect" if "done" in activity.traits else self.chance.weigh(((3, "present"), (2, "perfect")))
+        )
+        clause = self.clause(activity, tense, rich=self.chance.choose((0.0, 0.0, 0.7)))
+        return Sentence(self.with_time(clause, activity, 0.2, 0.5))
 
     def about_a_thing(self, clause: Clause, activity: Activity) -> Clause:
         """The clause, perhaps with a relative clause at its object, where nothing else follows the object."""
@@ -46,11 +56,12 @@ class Teller(Scenes):
         # What people plan: not what they do each day anyway.
         rare = not {"week", "year"}.isdisjoint(activity.when) or not traits.isdisjoint(("when", "how"))
         planned = rare and "unplanned" not in traits and (known or ("how" in traits and not activity.what))
+        searching = activity.verb.english_preposition
         shares = {
             "perfect": 5.0,
-            "past": 0.8 * (not report),
-            "recent": 0.8 * (not report and not activity.how and "regular" not in traits),
-            "present": 3.0 * ("done" not in traits),
+            "past": 0.5 * (not report),
+            "recent": 0.8 * (not (report or activity.how or searching or "regular" in traits)),
+            "present": 3.5 * ("done" not in traits),
             "coming": 1.2 * planned,
             "future": 0.8 * planned,
             "modal": 2.2 * bool(activity.may and (known or not report)),
@@ -60,24 +71,22 @@ class Teller(Scenes):
             return self.with_modal(activity, rich, report)
         tense = {"recent": "perfect", "coming": "present"}.get(kind, kind)
         ahead = kind in ("coming", "future")
-        private = ahead and bool(activity.what)
-        clause = self.clause(activity, tense, rich=rich, private=private, literal=ahead)
+        known_thing = not {"given", "told"}.isdisjoint(traits) and not ahead and chance.happens(0.4)
+        clause = self.clause(
+            activity, tense, rich=rich, private=ahead and bool(activity.what), definite=known_thing
+        )
         if kind == "recent":
-            if clause.object is None and activity.order is None:
-                raise NoScene
+            need(clause.object is not None or activity.order is not None)
             return replace(clause, often=chance.choose(TIMES["any", "recent"]), place=None, company=None)
         if kind == "coming":
             clause = self.coming(clause, activity)
-        share = {"perfect": 0.3 + 0.6 * rich, "present": 0.1 + 0.3 * rich, "future": 1.0}.get(
-            tense, 0.2 + 0.6 * rich
-        )
-        return self.denied(self.with_time(clause, activity, share, 0.45), activity)
+        share = {"perfect": 0.4 + 0.5 * rich, "present": 0.1 + 0.3 * rich, "future": 1.0}.get(tense, 0.5)
+        return self.denied(self.with_time(clause, activity, share, 0.6), activity)
 
     def coming(self, clause: Clause, activity: Activity) -> Clause:
         """A clause in the present that tells of what is to come."""
         times = self.times(activity, "coming")
-        if not times:
-            raise NoScene
+        need(times)
         return self.fronted(replace(clause, time=self.chance.choose(times)), 0.45)
 
     def with_modal(self, activity: Activity, rich: float, report: bool = False) -> Clause:
@@ -88,7 +97,7 @@ class Teller(Scenes):
             clause = self.clause(activity, "present", private=True, habit=True, rich=rich * 0.4)
             return replace(clause, modal="gern", often=GLADLY)
         past = modal in ("müssen", "wollen", "dürfen") and chance.happens(0.25)
-        clause = self.clause(activity, "past" if past else "present", rich=rich, literal=True)
+        clause = self.clause(activity, "past" if past else "present", rich=rich * 0.6)
         clause = replace(clause, modal=modal, ongoing=False)
         if modal != "können":
             clause = self.with_time(clause, activity, 0.2 + 0.4 * rich, 0.45)
@@ -99,16 +108,13 @@ class Teller(Scenes):
         thing, tail = clause.object, activity.verb.tail
         around = (clause.recipient, clause.how, clause.place, clause.company)
         nominal = tail[:1].isupper() or tail.startswith(("das ", "ein ", "kein", "viel"))
-        dressed = isinstance(thing, NounPhrase) and thing.determiner in ("", "ein") and thing.adjectives
-        idle = (
-            thing is None
-            and clause.tense == "present"
-            and not (clause.time or clause.modal or "state" in activity.traits)
-        )
+        determiner = thing.determiner if isinstance(thing, NounPhrase) else None
+        dressed = isinstance(thing, NounPhrase) and determiner in ("", "ein") and thing.adjectives
+        mute = clause.time or clause.modal or "state" in activity.traits
+        idle = thing is None and clause.tense == "present" and not mute
         if any(around) or nominal or dressed or idle or EXPECTED.isdisjoint(activity.traits):
             return clause
-        stranger = "stranger" in getattr(getattr(clause.subject, "noun", None), "kinds", ())
-        return replace(clause, negated=(is_known(clause.subject) or stranger) and self.chance.happens(0.14))
+        return replace(clause, negated=self.chance.happens(0.3 if determiner == "der" else 0.14))
 
     def habit(self) -> Sentence:
         """What someone does again and again, and how often or when."""
@@ -132,36 +138,24 @@ class Teller(Scenes):
         return Sentence(self.denied(clause, state))
 
 
-def is_known(subject: Phrase) -> bool:
-    """Whether a subject is someone whose private life one may know."""
-    if isinstance(subject, NounPhrase):
-        return isinstance(subject.determiner, Pronoun)
-    return isinstance(subject, Name | Pronoun | Together)
-
-
 def resumed(subject: Phrase) -> Pronoun:
     """The pronoun for someone mentioned before."""
     pronoun = taken_up(subject)
-    if (
-        pronoun is None
-        or pronoun == Pronoun.IT
-        or (isinstance(subject, NounPhrase) and subject.determiner == "ein")
-    ):
+    if pronoun in (None, Pronoun.IT) or getattr(subject, "determiner", "") == "ein":
         raise NoScene
+    assert pronoun is not None
     return pronoun
 
 
 def different(first: Clause, second: Clause) -> None:
     """Raise NoScene unless two clauses are about different people, of whom none is taken for another."""
     mine, yours = first.subject, second.subject
-    confusing = yours in OTHERS or (mine in OTHERS and taken_up(yours) == mine)
-    confusing |= any(getattr(each, "determiner", None) in (Pronoun.HE, Pronoun.SHE) for each in (mine, yours))
-    if confusing or {Pronoun.ME, Pronoun.WE} >= {taken_up(mine), taken_up(yours)}:
-        raise NoScene
+    need(yours not in OTHERS and (mine not in OTHERS or taken_up(yours) != mine))
+    need(all(getattr(each, "determiner", None) not in (Pronoun.HE, Pronoun.SHE) for each in (mine, yours)))
+    need(not {taken_up(mine), taken_up(yours)} <= {Pronoun.ME, Pronoun.WE})
     named: list[object] = []
     for phrase in (mine, yours, first.object, second.object, first.recipient, second.recipient):
         heads = phrase.members if isinstance(phrase, Together) else (phrase,) if phrase is not None else ()
         named += [each.noun.english if isinstance(each, NounPhrase) else each for each in heads]
     others = [each for each in named if isinstance(each, Pronoun) and each not in (Pronoun.ME, Pronoun.WE)]
-    if len(set(named)) < len(named) or (others and not isinstance(mine, Pronoun)):
-        raise NoScene
+    need(len(set(named)) == len(named) and (not others or isinstance(mine, Pronoun)))

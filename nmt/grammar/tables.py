@@ -192,7 +192,8 @@ def read_thing(text: str) -> Thing:
     assert found is not None, text
     article, word = found[1] or "", found[2]
     for noun in NOUNS:
-        singular = noun.german == word and not (article == "die" and noun.gender != "feminine")
+        counted = article in ("zwei", "drei", "viele") or (article == "die" and noun.gender != "feminine")
+        singular = noun.german == word and not counted
         if singular or noun.plural == word:
             plural = not singular or "plural" in noun.kinds or (not article and noun.plural is not None)
             return Thing("der" if article in GENDERS else article, noun, plural)
