@@ -2,7 +2,7 @@
 
 from nmt.grammar.meaning import Clause, Comparison, NounPhrase, Phrase, Pronoun, Sentence, replace
 from nmt.grammar.scenes import OWNERS, NoScene, Scenes, people
-from nmt.grammar.tables import ADJECTIVES, NAMES, NOUNS, Fixed, fixed, read_thing, read_verb, rows
+from nmt.grammar.tables import ACTIVITIES, ADJECTIVES, NAMES, NOUNS, Fixed, fixed, read_thing, read_verb, rows
 
 BE = read_verb("sein (ist, war, ist gewesen)", "be (was, been)")
 EXIST = read_verb("geben (gibt, gab, gegeben)", "be")
@@ -10,6 +10,7 @@ COMPARED, THERE_IS = ([row[1:] for row in rows("facts") if row[0] == kind] for k
 VERY, TOO = Fixed("sehr", "very"), Fixed("zu", "too")
 JOBS = tuple(noun for noun in NOUNS if "job" in noun.kinds)
 SHOWN = tuple(noun for noun in NOUNS if noun.adjectives and noun.plural and noun.kinds <= {"shared"})
+OWNED = {each.noun for activity in ACTIVITIES for each in activity.what if each.determiner == "mein"}
 PEOPLE = tuple(noun for noun in people("anyone") if "plural" not in noun.kinds)
 RELATIVES = tuple(noun for noun in PEOPLE if "family" in noun.kinds)
 
@@ -43,7 +44,7 @@ class Describer:
             raise NoScene
         owner = (
             chance.weigh(OWNERS)
-            if person or chance.happens(0.25)
+            if person or (noun in OWNED and chance.happens(0.6))
             else chance.weigh(((6, "der"), (1, "dies")))
         )
         subject: Phrase = NounPhrase(noun, owner)

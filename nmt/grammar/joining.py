@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from nmt.grammar.meaning import Clause, Link, NounPhrase, Phrase, Pronoun, Sentence, Sub, replace, taken_up
 from nmt.grammar.scenes import NoScene, having, need, noun
-from nmt.grammar.statements import Teller, different, resumed
+from nmt.grammar.statements import Teller, different, is_known, resumed
 from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, WEATHER, Activity, Fixed
 
 BECAUSE, ALTHOUGH, IF = Fixed("weil", "because"), Fixed("obwohl", "although"), Fixed("wenn", "when")
@@ -88,6 +88,7 @@ class Joiner(Teller):
     def in_order(self, subject: Phrase | None, tense: str, rich: float, first: float = 0.0) -> Clause:
         """A clause with `nachdem` or `bevor`."""
         earlier, later = self.ordered(2, 3)
+        need("Haus" not in earlier.verb.tail)
         movement = earlier.traits.issuperset(("regular", "before"))
         starting = "regular" in earlier.traits or (earlier.order or 0) < 2 or "before" not in later.traits
         need(not (starting and movement))
@@ -121,14 +122,16 @@ class Joiner(Teller):
             return Sentence(main, (Link(AND, inner),))
         return Sentence(self.joined(main, Sub(WHILE, inner)))
 
-    def two(self, tense: str, rich: float, lacking: str) -> tuple[Clause, Clause]:
+    def two(self, tense: str, rich: float, lacking: str, close: bool = False) -> tuple[Clause, Clause]:
         """What two people do at one time, which the first of them may name."""
         first, second = (self.pick("lasts", lacking=lacking) for _ in range(2))
         need(first.verb.english != second.verb.english)
+        need(not close or (first.order and second.order and abs(first.order - second.order) <= 2))
         shared = [when for when in first.when if when in second.when]
         need(shared)
         clauses = [self.clause(each, tense, private=True, rich=rich) for each in (first, second)]
         different(*clauses)
+        need(not close or all(is_known(each.subject) for each in clauses))
         times = TIMES[shared[0], "telling" if tense == "past" else "past"]
         return replace(clauses[0], time=self.chance.choose(times)), clauses[1]
 
@@ -146,11 +149,11 @@ class Joiner(Teller):
         tense = self.chance.weigh((*ANY_TENSE, (1, "future")))
         return Sentence(self.fronted(self.going(None, tense, self.richness()), 0.4))
 
-    def going(self, subject: Phrase | None, tense: str, rich: float) -> Clause:
+    def going(self, subject: Phrase | None, tense: str, rich: float, away: bool = False) -> Clause:
         """A clause of going somewhere to do something there."""
         activity = self.pick("there", lacking="unplanned")
         place = self.chance.choose(activity.where) if activity.where else None
-        if place is None or place.whither is None or not place.going:
+        if place is None or place.whither is None or not place.going or (away and "home" in place.kinds):
             raise NoScene
         verb = self.chance.choose(place.going)
         travel = next(each for each in having() if each.to and each.verb.infinitive == verb)

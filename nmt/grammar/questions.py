@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, replace
-from nmt.grammar.scenes import PRIVATE, NoScene, Scenes, having, is_private, people
+from nmt.grammar.scenes import PRIVATE, NoScene, Scenes, having, is_private, need, people
 from nmt.grammar.tables import NAMES, PERSONS, STATES, Activity, Fixed
 
 WHERE, WHITHER, WHEN, WHY = (
@@ -11,6 +11,8 @@ WHERE, WHITHER, WHEN, WHY = (
 )  # fmt: skip
 POLITE = [(modal, Pronoun.YOU) for modal in ("können", "wollen", "möchten")]
 POLITE += [(modal, Pronoun.ME) for modal in ("dürfen", "sollen")]
+# Of these one tells, and asks no question.
+NOT_ASKED = (Pronoun.ME, Pronoun.WE, "ein")
 WONDERED_AT = ("müde", "traurig", "nervös", "glücklich", "wach")
 
 
@@ -34,18 +36,21 @@ class Questioner:
         """A question of any kind."""
         return Sentence(self.chance.weigh(self.kinds)(), mark="?")
 
-    def asked_of(self, activity: Activity) -> Phrase:
+    def asked_of(self, activity: Activity, yours: float = 0.2) -> Phrase:
         """Who is asked about: mostly who is spoken to, or someone of theirs."""
         chance = self.chance
-        if chance.happens(0.55):
-            return Pronoun.YOU
-        if chance.happens(0.3):
-            group = next(who for who in activity.who if who in PRIVATE)
-            relatives = [each for each in people(group) if not {"one", "plural"} & each.kinds]
-            return NounPhrase(chance.choose(relatives), Pronoun.YOU)
-        subject = chance.choose(NAMES) if chance.happens(0.3) else self.scenes.subject(activity, True)
-        if subject in (Pronoun.ME, Pronoun.WE):
-            raise NoScene
+        kind = chance.weigh(((0.5, "you"), (yours, "yours"), (0.1, "name"), (0.2, "anyone")))
+        match kind:
+            case "you":
+                return Pronoun.YOU
+            case "yours":
+                group = next(who for who in activity.who if who in PRIVATE)
+                relatives = [each for each in people(group) if not {"one", "plural"} & each.kinds]
+                return NounPhrase(chance.choose(relatives), Pronoun.YOU)
+            case "name":
+                return chance.choose(NAMES)
+        subject = self.scenes.subject(activity, True)
+        need(subject not in (Pronoun.ME, Pronoun.WE) and getattr(subject, "determiner", "") not in NOT_ASKED)
         return subject
 
     def plain(self, activity: Activity, tense: str, rich: float = 0.0) -> Clause:
@@ -107,12 +112,16 @@ class Questioner:
 
     def where(self) -> Clause:
         """`Wo wohnt deine Schwester?`"""
-        activity = self.scenes.pick("where")
+        activity = self.scenes.pick("where", lacking="state")
+        if self.chance.happens(0.5):
+            activity = self.scenes.pick("where", "state")
         now = "state" in activity.traits or ("lasts" in activity.traits and self.chance.happens(0.5))
-        clause = self.plain(activity, "present" if now else "perfect")
-        return replace(
-            clause, place=None, asked=WHERE, ongoing=clause.ongoing and "habit" not in activity.traits
+        subject = self.asked_of(activity, 0.6 if "state" in activity.traits else 0.2)
+        clause = self.scenes.clause(
+            activity, "present" if now else "perfect", subject, rich=0.0, definite=True
         )
+        ongoing = clause.ongoing and "habit" not in activity.traits
+        return replace(clause, place=None, company=None, asked=WHERE, ongoing=ongoing)
 
     def whither(self) -> Clause:
         """`Wohin fährst du am Samstag?`"""

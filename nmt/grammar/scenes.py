@@ -38,12 +38,18 @@ from nmt.grammar.tables import (
 PRIVATE = frozenset(("anyone", "adult", "child", "family", "worker"))
 GROUPS = {"anyone": {"adult", "child"}}
 # Who else does what these do, told of by an article.
-STRANGERS = {"child": "Kind Junge Mädchen", "anyone": "Mann Frau Mann Frau Junge Mädchen Kind"}
+STRANGERS = {
+    "family": "Mann Frau",
+    "child": "Kind Junge Mädchen",
+    "adult": "Mann Frau Mann Frau Lehrer Lehrerin",
+    "worker": "Mann Frau Lehrer Lehrerin",
+    "anyone": "Mann Frau Mann Frau Lehrer Lehrerin Junge Mädchen Kind",
+}
 Weights: TypeAlias = tuple[tuple[float, str | Pronoun], ...]
 # How often someone speaks of whose family, and of whom by a pronoun; of a child no one says `I`.
 OWNERS: Weights = ((9, Pronoun.ME), (3, Pronoun.WE), (2, Pronoun.HE), (2, Pronoun.SHE))
 PET_OWNERS: Weights = ((6, "der"), (3, Pronoun.ME), (1, Pronoun.WE), (1, "ein"))
-ARTICLES: Weights = ((12, "der"), (1, "ein"), (1, "dies"))
+ARTICLES: Weights = ((14, "der"), (1, "ein"), (0.5, "dies"))
 PRONOUNS = ((4, Pronoun.ME), (2, Pronoun.WE), (3, Pronoun.HE), (3, Pronoun.SHE), (2, Pronoun.THEY))
 SECONDS: tuple[Name | Pronoun, ...] = (*NAMES, *(Pronoun.ME,) * 3)
 KNOWN = ((30, "pronoun"), (30, "name"), (6, "names"), (40, "family"))
@@ -78,7 +84,7 @@ def strangers(activity: Activity) -> tuple[Noun, ...]:
     """Who does this and is told of by an article: a man, a teacher, a dog."""
     said = [who for who in activity.who if who not in PRIVATE]
     for group in PRIVATE.intersection(activity.who):
-        said += STRANGERS.get(group, "Mann Frau").split()
+        said += STRANGERS[group].split()
     return tuple(map(noun, said))
 
 
@@ -127,7 +133,7 @@ class Scenes:
         chance = self.chance
         group = next((who for who in activity.who if who in PRIVATE), None)
         need(group or not private)
-        if group and not chance.happens(0.14 if private else 0.4):
+        if group and not chance.happens(0.14 if private else 0.35):
             return self.known_person(group, rich)
         one = chance.choose(strangers(activity))
         need("trade" not in one.kinds or not private)

@@ -19,7 +19,7 @@ from nmt.grammar.meaning import (
 )
 from nmt.grammar.questions import Questioner
 from nmt.grammar.scenes import OTHERS, NoScene, having, need
-from nmt.grammar.statements import different, resumed
+from nmt.grammar.statements import different, is_known, resumed
 from nmt.grammar.tables import OPINIONS, STATES, TIMES, Activity, Fixed
 
 TO = Fixed("zu", "to")
@@ -159,7 +159,7 @@ class Author(Joiner):
             replace(self.clause(each, tense, first.subject, rich=rich * 0.7), how=None) for each in order[1:]
         ]
         last = rest.pop()
-        if chance.happens(0.5):
+        if not rest or chance.happens(0.5):
             last = replace(last, time=chance.choose(TIMES["any", "then"]))
         if order[-1].why and chance.happens(0.5):
             last = replace(last, subs=(Sub(BECAUSE, self.state_of(order[-1].why[0], who, "past")),))
@@ -178,17 +178,18 @@ class Author(Joiner):
     def two_people(self) -> Sentence:
         """What one person and another one did at the same time, and perhaps why."""
         tense = self.chance.weigh(TOLD)
-        first, second = self.two(tense, 0.6 + 0.4 * self.richness(), "placed trifle grand regular")
+        first, second = self.two(tense, 0.6 + 0.4 * self.richness(), "placed trifle grand regular", True)
         first = replace(first, front="time", subject=self.with_relative(first.subject, 0.5))
         return Sentence(first, (Link(AND, replace(second, time=None)),))
 
     def left_behind(self) -> Sentence:
         """Where one person went, and what kept another one at home."""
         tense = self.chance.weigh(TOLD)
-        first = self.going(None, tense, 1.0)
+        first = self.going(None, tense, 1.0, away=True)
         staying = next(each for each in having("placed", "cosy") if each.why)
         second = self.clause(staying, tense, private=True, rich=0.0)
         different(first, second)
+        need(is_known(first.subject) and is_known(second.subject))
         reason = self.chance.choose((*staying.why, "keine-Zeit"))
         sub = Sub(BECAUSE, self.state_of(reason, second.subject, tense))
         return Sentence(self.fronted(first, 0.7), (Link(BUT, replace(second, subs=(sub,), how=None)),))

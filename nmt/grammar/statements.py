@@ -51,7 +51,7 @@ class Teller(Scenes):
         """A clause in any tense, denied now and then, or with a modal verb."""
         chance, traits, known = self.chance, activity.traits, is_private(activity)
         if "state" in traits:
-            tense = chance.weigh(((4, "present"), (1, "past")))
+            tense = "past" if not report and chance.happens(0.2) else "present"
             return self.denied(self.clause(activity, tense, rich=rich), activity)
         # What people plan: not what they do each day anyway.
         rare = not {"week", "year"}.isdisjoint(activity.when) or not traits.isdisjoint(("when", "how"))
@@ -92,6 +92,7 @@ class Teller(Scenes):
     def with_modal(self, activity: Activity, rich: float, report: bool = False) -> Clause:
         """A clause with a modal verb, or `gern`."""
         chance, modal = self.chance, self.chance.choose(activity.may)
+        need(not report or modal != "sollen")
         likable = modal == "wollen" and "habit" in activity.traits and activity.order not in MEALS
         if likable and not report and chance.happens(0.3):
             clause = self.clause(activity, "present", private=True, habit=True, rich=rich * 0.4)
@@ -136,6 +137,11 @@ class Teller(Scenes):
             time = TIMES["day", "past" if clause.tense == "past" else "now"][0]
             clause = self.fronted(replace(clause, time=time), 0.5 if clause.tense == "past" else 0.0)
         return Sentence(self.denied(clause, state))
+
+
+def is_known(subject: Phrase) -> bool:
+    """Whether a subject is someone whom one knows: by name, by a pronoun, of a family."""
+    return not isinstance(subject, NounPhrase) or isinstance(subject.determiner, Pronoun)
 
 
 def resumed(subject: Phrase) -> Pronoun:

@@ -272,5 +272,7 @@ TIMES = {(row[0], row[1]): fixed_list(row[2]) for row in rows("times")}
 ACTIVITIES, RELATIVES, OPINIONS, CONDITIONS = (
     tuple(map(read_activity, rows(name))) for name in ("activities", "relatives", "opinions", "states")
 )
+# What is said most stands there three times, to be drawn the more often.
+ACTIVITIES += tuple(each for each in ACTIVITIES if "common" in each.traits) * 2
 WEATHER = tuple(each for each in CONDITIONS if each.key in ("inside", "outside"))
 STATES = tuple(each for each in CONDITIONS if each not in WEATHER)
