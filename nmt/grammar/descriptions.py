@@ -7,6 +7,7 @@ from nmt.grammar.tables import ACTIVITIES, ADJECTIVES, NAMES, NOUNS, Fixed, fixe
 BE = read_verb("sein (ist, war, ist gewesen)", "be (was, been)")
 EXIST = read_verb("geben (gibt, gab, gegeben)", "be")
 COMPARED, THERE_IS = ([row[1:] for row in rows("facts") if row[0] == kind] for kind in ("than", "there"))
+OFTEN_TOO = ["groß", "klein", "lang", "kurz", "teuer", "schwer", "leicht", "alt"]
 VERY, TOO = Fixed("sehr", "very"), Fixed("zu", "too")
 JOBS = tuple(noun for noun in NOUNS if "job" in noun.kinds)
 SHOWN = tuple(noun for noun in NOUNS if noun.adjectives and noun.plural and noun.kinds <= {"shared"})
@@ -50,11 +51,12 @@ class Describer:
         subject: Phrase = NounPhrase(noun, owner)
         if not person:
             subject = self.scenes.with_history(subject, subject, 0.6) or subject
-        clause = Clause(
-            subject, BE, chance.weigh(((4, "present"), (1, "past"))), predicate=chance.choose(adjectives)
-        )
+        quality = chance.choose(adjectives)
+        clause = Clause(subject, BE, chance.weigh(((4, "present"), (1, "past"))), predicate=quality)
         return (
-            replace(clause, how=VERY if person else chance.choose((VERY, TOO)))
+            replace(
+                clause, how=VERY if person or quality.german not in OFTEN_TOO else chance.choose((VERY, TOO))
+            )
             if chance.happens(0.35)
             else clause
         )

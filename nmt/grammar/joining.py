@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 from nmt.grammar.meaning import Clause, Link, NounPhrase, Phrase, Pronoun, Sentence, Sub, replace, taken_up
-from nmt.grammar.scenes import NoScene, having, need, noun
-from nmt.grammar.statements import Teller, different, is_known, resumed
+from nmt.grammar.scenes import NoScene, having, need, noun, suits
+from nmt.grammar.statements import Teller, acquainted, different, resumed
 from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, WEATHER, Activity, Fixed
 
 BECAUSE, ALTHOUGH, IF = Fixed("weil", "because"), Fixed("obwohl", "although"), Fixed("wenn", "when")
@@ -96,6 +96,7 @@ class Joiner(Teller):
         activity, other = (later, earlier) if after else (earlier, later)
         main = self.clause(activity, tense, subject, private=True, rich=rich * 0.6)
         again = resumed(main.subject)
+        need(not isinstance(main.subject, NounPhrase) or suits(main.subject.noun, other))
         inner = self.clause(other, "pluperfect" if after else "past", again, rich=rich * 0.4)
         main = self.with_time(main, activity, 0.3 * rich) if first else main
         return self.joined(main, Sub(AFTER if after else BEFORE, replace(inner, how=None)), first)
@@ -116,7 +117,7 @@ class Joiner(Teller):
         """What two people do at the same time."""
         tense, rich = self.chance.choose(("present", "past")), self.richness() * 0.6
         main, inner = (
-            replace(each, ongoing=True, how=None, time=None) for each in self.two(tense, rich, "placed")
+            replace(each, ongoing=True, how=None, time=None) for each in self.two(tense, rich, "placed grand")
         )
         if tense == "present" and self.chance.happens(0.3):
             return Sentence(main, (Link(AND, inner),))
@@ -131,15 +132,18 @@ class Joiner(Teller):
         need(shared)
         clauses = [self.clause(each, tense, private=True, rich=rich) for each in (first, second)]
         different(*clauses)
-        need(not close or all(is_known(each.subject) for each in clauses))
+        need(acquainted(*(each.subject for each in clauses)))
         times = TIMES[shared[0], "telling" if tense == "past" else "past"]
         return replace(clauses[0], time=self.chance.choose(times)), clauses[1]
 
     def interrupted(self) -> Sentence:
         """What was going on when something happened."""
-        main = self.clause(self.pick("lasts"), "past", private=True, rich=self.richness() * 0.6)
+        main = self.clause(
+            self.pick("lasts", lacking="grand"), "past", private=True, rich=self.richness() * 0.6
+        )
         inner = self.clause(self.pick("sudden", trades=True), "past", rich=0.0)
         different(main, inner)
+        need(acquainted(main.subject, inner.subject))
         return Sentence(
             self.joined(replace(main, ongoing=True, how=None), Sub(WHEN, replace(inner, how=None)))
         )
@@ -167,6 +171,7 @@ class Joiner(Teller):
         """What someone wanted to do, but could not."""
         activity = self.pick(lacking="state")
         need("möchten" in activity.may or (activity.company and "wollen" in activity.may))
+        need("durstig" not in activity.why)
         need("year" not in activity.when and "Haus" not in activity.verb.tail)
         clause = self.clause(activity, "past", private=True, rich=self.richness() * 0.7)
         clause = self.with_time(replace(clause, modal="wollen"), activity, 0.6, 0.5)

@@ -83,8 +83,9 @@ def people(group: str) -> tuple[Noun, ...]:
 def strangers(activity: Activity) -> tuple[Noun, ...]:
     """Who does this and is told of by an article: a man, a teacher, a dog."""
     said = [who for who in activity.who if who not in PRIVATE]
+    at_home = "duty" in activity.traits or any("home" in place.kinds for place in activity.where)
     for group in PRIVATE.intersection(activity.who):
-        said += STRANGERS[group].split()
+        said += [word for word in STRANGERS[group].split() if not (at_home and word.startswith("Lehrer"))]
     return tuple(map(noun, said))
 
 
@@ -137,7 +138,8 @@ class Scenes:
             return self.known_person(group, rich)
         one = chance.choose(strangers(activity))
         need("trade" not in one.kinds or not private)
-        owner = chance.weigh(PET_OWNERS if "pet" in one.kinds else ARTICLES) if one.kinds else "der"
+        weights = PET_OWNERS if "pet" in one.kinds else ARTICLES[: 2 if private else 3]
+        owner = chance.weigh(weights) if one.kinds else "der"
         share = max((PLURAL_SHARES.get(kind, 0.0) for kind in one.kinds), default=0.0)
         return self.dressed(one, owner, owner != "ein" and chance.happens(share), 0.3 + 0.7 * rich)
 
@@ -217,6 +219,8 @@ class Scenes:
             owner = "dies" if chance.happens(share) else "der"
         if "plain" in activity.traits:
             return NounPhrase(thing.noun, owner, thing.plural)
+        if definite:
+            rich = max(rich, 0.8)
         return self.dressed(thing.noun, owner, thing.plural, rich / 3 if person else rich)
 
     def person(self, thing: Thing, activity: Activity, subject: Phrase, rich: float) -> Phrase:
@@ -295,6 +299,7 @@ class Scenes:
         for part in (clause.company, clause.place):
             text = part.german if part is not None else ""
             owned = "~" in text or "^" in text
+            need("Familie" not in text or not any("family" in each.kinds for each in mentioned))
             need(not owned or taken_up(clause.subject) not in (None, Pronoun.IT, Pronoun.WHO))
             need("^" not in text or "Familie" in text or not getattr(clause.subject, "plural", False))
             need(not any(each.german in text or (each.plural or "-") in text for each in mentioned))
@@ -313,7 +318,7 @@ class Scenes:
             times = self.times(activity, "habit")
         else:
             lasts = "lasts" in activity.traits
-            times = [*self.times(activity, "now"), *(TIMES["any", "now"] if lasts else ())]
+            times = list(TIMES["any", "now"]) if lasts else self.times(activity, "now")
         return self.fronted(replace(clause, time=self.chance.choose(times)), front) if times else clause
 
     def fronted(self, clause: Clause, share: float) -> Clause:

@@ -19,7 +19,7 @@ from nmt.grammar.meaning import (
 )
 from nmt.grammar.questions import Questioner
 from nmt.grammar.scenes import OTHERS, NoScene, having, need
-from nmt.grammar.statements import different, is_known, resumed
+from nmt.grammar.statements import acquainted, different, resumed
 from nmt.grammar.tables import OPINIONS, STATES, TIMES, Activity, Fixed
 
 TO = Fixed("zu", "to")
@@ -60,7 +60,7 @@ class Author(Joiner):
             (3, self.infinitive),
             (3, self.obstacle),
             (14, self.day),
-            (6, self.two_people),
+            (4, self.two_people),
             (3, self.left_behind),
         )
 
@@ -84,6 +84,8 @@ class Author(Joiner):
             spoken_to = self.pronoun_object(matrix.subject)
             matrix = replace(matrix, **{"object" if asking else "recipient": spoken_to})
         inner = replace(self.content(key), front="subject")
+        need(key == "dass" or {inner.object, inner.recipient}.isdisjoint((Pronoun.ME, Pronoun.WE)))
+        need(key != "hoffen" or not starts(inner.how, "spät"))
         self.unlike(matrix, inner, about_oneself=key == "hoffen" or asking)
         if done:
             need(inner.modal not in ("sollen", "möchten") and inner.tense != "future")
@@ -136,6 +138,7 @@ class Author(Joiner):
             opinion, "perfect" if "done" in opinion.traits else "present", private=True, rich=0.2
         )
         inner = self.clause(self.pick(DONE[opinion.key]), "present", matrix.subject, rich=0.3)
+        need(opinion.key != "planen" or inner.object or inner.to or inner.place)
         return Sentence(replace(matrix, subs=(Sub(TO, replace(inner, how=None)),)))
 
     def elaborate(self, subject: Phrase | None, tense: str, rich: float) -> Clause:
@@ -179,7 +182,8 @@ class Author(Joiner):
         """What one person and another one did at the same time, and perhaps why."""
         tense = self.chance.weigh(TOLD)
         first, second = self.two(tense, 0.6 + 0.4 * self.richness(), "placed trifle grand regular", True)
-        first = replace(first, front="time", subject=self.with_relative(first.subject, 0.5))
+        need({second.object, second.recipient}.isdisjoint((Pronoun.ME, Pronoun.WE)))
+        first = replace(first, front="time", subject=self.with_relative(first.subject, 0.3))
         return Sentence(first, (Link(AND, replace(second, time=None)),))
 
     def left_behind(self) -> Sentence:
@@ -189,7 +193,7 @@ class Author(Joiner):
         staying = next(each for each in having("placed", "cosy") if each.why)
         second = self.clause(staying, tense, private=True, rich=0.0)
         different(first, second)
-        need(is_known(first.subject) and is_known(second.subject))
+        need(acquainted(first.subject, second.subject))
         reason = self.chance.choose((*staying.why, "keine-Zeit"))
         sub = Sub(BECAUSE, self.state_of(reason, second.subject, tense))
         return Sentence(self.fronted(first, 0.7), (Link(BUT, replace(second, subs=(sub,), how=None)),))

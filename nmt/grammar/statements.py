@@ -2,7 +2,7 @@
 
 from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, Together, replace, taken_up
 from nmt.grammar.scenes import OTHERS, NoScene, Scenes, is_private, need
-from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, Activity, Fixed
+from nmt.grammar.tables import ACTIVITIES, PERSONS, STATES, TIMES, Activity, Fixed
 
 GLADLY = Fixed("gern", "")
 # Places in the day of what nobody says that one likes to do.
@@ -101,7 +101,11 @@ class Teller(Scenes):
         clause = self.clause(activity, "past" if past else "present", rich=rich * 0.6)
         clause = replace(clause, modal=modal, ongoing=False)
         if modal != "können":
-            clause = self.with_time(clause, activity, 0.2 + 0.4 * rich, 0.45)
+            clause = self.with_time(
+                clause, activity, (0.2 + 0.4 * rich) * ("trifle" not in activity.traits), 0.45
+            )
+        else:
+            clause = replace(clause, company=None)
         return clause if past else self.denied(clause, activity)
 
     def denied(self, clause: Clause, activity: Activity) -> Clause:
@@ -112,8 +116,11 @@ class Teller(Scenes):
         determiner = thing.determiner if isinstance(thing, NounPhrase) else None
         dressed = isinstance(thing, NounPhrase) and determiner in ("", "ein") and thing.adjectives
         mute = clause.time or clause.modal or "state" in activity.traits
+        owned = (isinstance(determiner, Pronoun) and "state" in activity.traits) or clause.time in TIMES[
+            "any", "now"
+        ]
         idle = thing is None and clause.tense == "present" and not mute
-        if any(around) or nominal or dressed or idle or EXPECTED.isdisjoint(activity.traits):
+        if any(around) or nominal or dressed or idle or owned or EXPECTED.isdisjoint(activity.traits):
             return clause
         return replace(clause, negated=self.chance.happens(0.3 if determiner == "der" else 0.14))
 
@@ -142,6 +149,14 @@ class Teller(Scenes):
 def is_known(subject: Phrase) -> bool:
     """Whether a subject is someone whom one knows: by name, by a pronoun, of a family."""
     return not isinstance(subject, NounPhrase) or isinstance(subject.determiner, Pronoun)
+
+
+def acquainted(*subjects: Phrase) -> bool:
+    """Whether people who are told of together may know each other: no stranger is among them."""
+    return all(
+        not isinstance(each, NounPhrase) or is_known(each) or not PERSONS & each.noun.kinds
+        for each in subjects
+    )
 
 
 def resumed(subject: Phrase) -> Pronoun:
