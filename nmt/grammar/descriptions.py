@@ -1,13 +1,13 @@
 """Random statements of what someone or something is, and of what there is."""
 
-from nmt.grammar.meaning import Clause, Comparison, NounPhrase, Phrase, Pronoun, Sentence, replace
-from nmt.grammar.scenes import OWNERS, NoScene, Scenes, people
+from nmt.grammar.meaning import Clause, Comparison, NounPhrase, Phrase, Pronoun, Sentence
+from nmt.grammar.scenes import OWNERS, NoScene, Scenes, need, people
 from nmt.grammar.tables import ACTIVITIES, ADJECTIVES, NAMES, NOUNS, Fixed, fixed, read_thing, read_verb, rows
 
 BE = read_verb("sein (ist, war, ist gewesen)", "be (was, been)")
 EXIST = read_verb("geben (gibt, gab, gegeben)", "be")
 COMPARED, THERE_IS = ([row[1:] for row in rows("facts") if row[0] == kind] for kind in ("than", "there"))
-OFTEN_TOO = ["groß", "klein", "lang", "kurz", "teuer", "schwer", "leicht", "alt"]
+OFTEN_TOO = ("groß", "klein", "lang", "kurz", "teuer", "schwer", "leicht")
 VERY, TOO = Fixed("sehr", "very"), Fixed("zu", "too")
 JOBS = tuple(noun for noun in NOUNS if "job" in noun.kinds)
 SHOWN = tuple(noun for noun in NOUNS if noun.adjectives and noun.plural and noun.kinds <= {"shared"})
@@ -35,31 +35,27 @@ class Describer:
 
     def quality(self) -> Clause:
         """`Das Haus ist schön.`"""
-        chance = self.chance
-        person = chance.happens(0.25)
-        noun = chance.choose(PEOPLE if person else SHOWN)
-        adjectives = [
-            each for each in noun.adjectives if each.rank < 4 and each.english not in ("good", "little")
+        chance, person = self.chance, self.chance.happens(0.25)
+        one = chance.choose(PEOPLE if person else SHOWN)
+        fitting = [
+            each for each in one.adjectives if each.rank < 4 and each.english not in ("good", "little")
         ]
-        if not adjectives:
-            raise NoScene
-        owner = (
-            chance.weigh(OWNERS)
-            if person or (noun in OWNED and chance.happens(0.6))
-            else chance.weigh(((6, "der"), (1, "dies")))
-        )
-        subject: Phrase = NounPhrase(noun, owner)
+        need(fitting)
+        quality = chance.choose(fitting)
+        need(not person or quality.english != "big")
+        if person or (one in OWNED and chance.happens(0.6)):
+            owner = chance.weigh(OWNERS)
+            need(person or owner != Pronoun.WE or "shared" in one.kinds)
+        else:
+            owner = chance.weigh(((6, "der"), (1, "dies")))
+        subject: Phrase = NounPhrase(one, owner)
         if not person:
             subject = self.scenes.with_history(subject, subject, 0.6) or subject
-        quality = chance.choose(adjectives)
-        clause = Clause(subject, BE, chance.weigh(((4, "present"), (1, "past"))), predicate=quality)
-        return (
-            replace(
-                clause, how=VERY if person or quality.german not in OFTEN_TOO else chance.choose((VERY, TOO))
-            )
-            if chance.happens(0.35)
-            else clause
-        )
+        new = quality.german == "neu"
+        degrees = (VERY, TOO) if quality.german in OFTEN_TOO and not person else (VERY,)
+        degree = chance.choose(degrees) if not new and chance.happens(0.35) else None
+        tense = "past" if not new and chance.happens(0.2) else "present"
+        return Clause(subject, BE, tense, predicate=quality, how=degree)
 
     def comparison(self) -> Clause:
         """`Der Zug ist schneller als der Bus.`"""

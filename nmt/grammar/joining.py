@@ -48,13 +48,15 @@ class Joiner(Teller):
         clause = self.clause(activity, tense, subject, private=True, rich=rich)
         others = (clause.object, clause.recipient)
         need(all(each is None or taken_up(each) != taken_up(clause.subject) for each in others))
+        late = clause.how is not None and clause.how.english == "late"
+        clause = replace(clause, how=None) if late else clause
         return replace(clause, subs=(Sub(conjunction, self.state_of(key, clause.subject, tense)),))
 
     def because(self) -> Sentence:
         """A reason, in one sentence or in two that are joined."""
         tense = self.chance.weigh(ANY_TENSE)
         clause = self.caused(None, tense, self.richness() * 0.6, trifles=True)
-        clause = replace(clause, subject=self.with_relative(clause.subject, 0.15))
+        clause = replace(clause, subject=self.with_relative(clause.subject, 0.1))
         sub = clause.subs[0]
         if sub.conjunction is ALTHOUGH or self.chance.happens(0.65):
             return Sentence(self.joined(replace(clause, subs=()), sub))
@@ -128,6 +130,7 @@ class Joiner(Teller):
         first, second = (self.pick("lasts", lacking=lacking) for _ in range(2))
         need(first.verb.english != second.verb.english)
         need(not close or (first.order and second.order and abs(first.order - second.order) <= 2))
+        need(not {*first.why} & {*second.why})
         shared = [when for when in first.when if when in second.when]
         need(shared)
         clauses = [self.clause(each, tense, private=True, rich=rich) for each in (first, second)]
@@ -137,16 +140,17 @@ class Joiner(Teller):
         return replace(clauses[0], time=self.chance.choose(times)), clauses[1]
 
     def interrupted(self) -> Sentence:
-        """What was going on when something happened."""
-        main = self.clause(
-            self.pick("lasts", lacking="grand"), "past", private=True, rich=self.richness() * 0.6
-        )
+        """What was going on at home when something happened."""
+        activity = self.pick("lasts", lacking="grand placed")
+        rooms = [place for place in activity.where if "home" in place.kinds]
+        need(rooms)
+        room = self.chance.choose(rooms) if self.chance.happens(0.5) else None
+        main = self.clause(activity, "past", private=True, rich=0.0, place=room)
         inner = self.clause(self.pick("sudden", trades=True), "past", rich=0.0)
         different(main, inner)
         need(acquainted(main.subject, inner.subject))
-        return Sentence(
-            self.joined(replace(main, ongoing=True, how=None), Sub(WHEN, replace(inner, how=None)))
-        )
+        main = replace(main, ongoing=True, how=None)
+        return Sentence(self.joined(main, Sub(WHEN, replace(inner, how=None))))
 
     def purpose(self) -> Sentence:
         """`..., um Brot zu kaufen.`"""
@@ -171,7 +175,7 @@ class Joiner(Teller):
         """What someone wanted to do, but could not."""
         activity = self.pick(lacking="state")
         need("möchten" in activity.may or (activity.company and "wollen" in activity.may))
-        need("durstig" not in activity.why)
+        need({"hungrig", "durstig", "müde"}.isdisjoint(activity.why))
         need("year" not in activity.when and "Haus" not in activity.verb.tail)
         clause = self.clause(activity, "past", private=True, rich=self.richness() * 0.7)
         clause = self.with_time(replace(clause, modal="wollen"), activity, 0.6, 0.5)

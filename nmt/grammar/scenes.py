@@ -1,6 +1,6 @@
 """One clause by chance: an activity from the tables, with some of what goes with it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeAlias
 
@@ -38,13 +38,7 @@ from nmt.grammar.tables import (
 PRIVATE = frozenset(("anyone", "adult", "child", "family", "worker"))
 GROUPS = {"anyone": {"adult", "child"}}
 # Who else does what these do, told of by an article.
-STRANGERS = {
-    "family": "Mann Frau",
-    "child": "Kind Junge Mädchen",
-    "adult": "Mann Frau Mann Frau Lehrer Lehrerin",
-    "worker": "Mann Frau Lehrer Lehrerin",
-    "anyone": "Mann Frau Mann Frau Lehrer Lehrerin Junge Mädchen Kind",
-}
+STRANGERS = {"child": "Kind Junge Mädchen", "anyone": "Mann Frau Mann Frau Junge Mädchen Kind"}
 Weights: TypeAlias = tuple[tuple[float, str | Pronoun], ...]
 # How often someone speaks of whose family, and of whom by a pronoun; of a child no one says `I`.
 OWNERS: Weights = ((9, Pronoun.ME), (3, Pronoun.WE), (2, Pronoun.HE), (2, Pronoun.SHE))
@@ -54,6 +48,13 @@ PRONOUNS = ((4, Pronoun.ME), (2, Pronoun.WE), (3, Pronoun.HE), (3, Pronoun.SHE),
 SECONDS: tuple[Name | Pronoun, ...] = (*NAMES, *(Pronoun.ME,) * 3)
 KNOWN = ((30, "pronoun"), (30, "name"), (6, "names"), (40, "family"))
 PLURAL_SHARES = {"trade": 0.12, "young": 0.1, "pet": 0.05, "flower": 0.7}
+BELONGING = {
+    "Eltern": {"Mutter", "Vater"},
+    "Großeltern": {"Großmutter", "Großvater"},
+    "Kinder": {"Sohn", "Tochter"},
+    "Freunde": {"Freund", "Freundin"},
+    "Nachbarn": {"Nachbar", "Nachbarin"},
+}
 OTHERS = (Pronoun.HE, Pronoun.SHE, Pronoun.THEY)
 
 
@@ -83,9 +84,8 @@ def people(group: str) -> tuple[Noun, ...]:
 def strangers(activity: Activity) -> tuple[Noun, ...]:
     """Who does this and is told of by an article: a man, a teacher, a dog."""
     said = [who for who in activity.who if who not in PRIVATE]
-    at_home = "duty" in activity.traits or any("home" in place.kinds for place in activity.where)
     for group in PRIVATE.intersection(activity.who):
-        said += [word for word in STRANGERS[group].split() if not (at_home and word.startswith("Lehrer"))]
+        said += STRANGERS.get(group, "Mann Frau").split()
     return tuple(map(noun, said))
 
 
@@ -115,6 +115,12 @@ def histories(thing: Noun) -> tuple[Activity, ...]:
 def suits(one: Noun, activity: Activity) -> bool:
     """Whether someone who is told of by a noun does this."""
     return one in strangers(activity) or any(one in people(group) for group in PRIVATE & {*activity.who})
+
+
+def overlap(named: Sequence[Noun]) -> bool:
+    """Whether some people of a family are named twice: the grandmother and the grandparents."""
+    words = {each.german for each in named}
+    return any(group in words and not words.isdisjoint(members) for group, members in BELONGING.items())
 
 
 class Scenes:
@@ -171,7 +177,7 @@ class Scenes:
                 adjectives = (*adjectives, second)
         return NounPhrase(one, determiner, plural, adjectives)
 
-    def with_relative(self, subject: Phrase, share: float) -> Phrase:
+    def with_relative(self, subject: Phrase, share: float, doing: Activity | None = None) -> Phrase:
         """A subject, perhaps with a relative clause that says who is meant."""
         if not isinstance(subject, NounPhrase) or subject.plural or not self.chance.happens(share):
             return subject
@@ -181,6 +187,7 @@ class Scenes:
         if not fitting or (subject.adjectives if owned else subject.determiner != "der"):
             return subject
         activity = self.chance.choose(fitting)
+        need(doing is None or doing.verb.infinitive != activity.verb.infinitive)
         told = Clause(
             NounPhrase(subject.noun), activity.verb, "present", how=self.chance.choose(activity.how)
         )
@@ -295,7 +302,7 @@ class Scenes:
         need(found is None or self.accepts(found))
         phrases = (clause.subject, clause.object, clause.recipient)
         mentioned = [each.noun for each in phrases if isinstance(each, NounPhrase)]
-        need(len({each.english for each in mentioned}) == len(mentioned))
+        need(len({each.english for each in mentioned}) == len(mentioned) and not overlap(mentioned))
         for part in (clause.company, clause.place):
             text = part.german if part is not None else ""
             owned = "~" in text or "^" in text

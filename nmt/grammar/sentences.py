@@ -139,7 +139,14 @@ class Author(Joiner):
         )
         inner = self.clause(self.pick(DONE[opinion.key]), "present", matrix.subject, rich=0.3)
         need(opinion.key != "planen" or inner.object or inner.to or inner.place)
-        return Sentence(replace(matrix, subs=(Sub(TO, replace(inner, how=None)),)))
+        return Sentence(
+            replace(
+                matrix,
+                subs=(
+                    Sub(TO, replace(inner, how=None, place=inner.place if opinion.key == "planen" else None)),
+                ),
+            )
+        )
 
     def elaborate(self, subject: Phrase | None, tense: str, rich: float) -> Clause:
         """What someone does or did, and why, or before or after what, or where to."""

@@ -1,8 +1,8 @@
 """Random statements of one clause: what someone does, did, will, wants to do, and what is a habit."""
 
 from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, Together, replace, taken_up
-from nmt.grammar.scenes import OTHERS, NoScene, Scenes, is_private, need
-from nmt.grammar.tables import ACTIVITIES, PERSONS, STATES, TIMES, Activity, Fixed
+from nmt.grammar.scenes import OTHERS, NoScene, Scenes, is_private, need, overlap
+from nmt.grammar.tables import ACTIVITIES, PERSONS, STATES, TIMES, Activity, Fixed, Noun
 
 GLADLY = Fixed("gern", "")
 # Places in the day of what nobody says that one likes to do.
@@ -24,7 +24,7 @@ class Teller(Scenes):
         """What someone does, did or will do."""
         rich, activity = self.richness(), self.chance.choose(ACTIVITIES)
         clause = self.told(activity, rich)
-        clause = replace(clause, subject=self.with_relative(clause.subject, 0.1 + 0.25 * rich))
+        clause = replace(clause, subject=self.with_relative(clause.subject, 0.1 + 0.25 * rich, activity))
         return Sentence(self.about_a_thing(clause, activity))
 
     def animal(self) -> Sentence:
@@ -175,8 +175,11 @@ def different(first: Clause, second: Clause) -> None:
     need(all(getattr(each, "determiner", None) not in (Pronoun.HE, Pronoun.SHE) for each in (mine, yours)))
     need(not {taken_up(mine), taken_up(yours)} <= {Pronoun.ME, Pronoun.WE})
     named: list[object] = []
+    nouns: list[Noun] = []
     for phrase in (mine, yours, first.object, second.object, first.recipient, second.recipient):
         heads = phrase.members if isinstance(phrase, Together) else (phrase,) if phrase is not None else ()
+        nouns += [each.noun for each in heads if isinstance(each, NounPhrase)]
         named += [each.noun.english if isinstance(each, NounPhrase) else each for each in heads]
     others = [each for each in named if isinstance(each, Pronoun) and each not in (Pronoun.ME, Pronoun.WE)]
-    need(len(set(named)) == len(named) and (not others or isinstance(mine, Pronoun)))
+    need(len(set(named)) == len(named) and not overlap(nouns))
+    need(not others or isinstance(mine, Pronoun))
