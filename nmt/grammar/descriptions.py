@@ -7,6 +7,8 @@ from nmt.grammar.tables import ACTIVITIES, ADJECTIVES, NAMES, NOUNS, Fixed, fixe
 BE = read_verb("sein (ist, war, ist gewesen)", "be (was, been)")
 EXIST = read_verb("geben (gibt, gab, gegeben)", "be")
 COMPARED, THERE_IS = ([row[1:] for row in rows("facts") if row[0] == kind] for kind in ("than", "there"))
+# What one says of films, books and meals that are over.
+OVER = ("spannend", "langweilig", "interessant", "lustig", "lecker")
 OFTEN_TOO = ("groß", "klein", "lang", "kurz", "teuer", "schwer", "leicht")
 VERY, TOO = Fixed("sehr", "very"), Fixed("zu", "too")
 JOBS = tuple(noun for noun in NOUNS if "job" in noun.kinds)
@@ -54,7 +56,7 @@ class Describer:
         new = quality.german == "neu"
         degrees = (VERY, TOO) if quality.german in OFTEN_TOO and not person else (VERY,)
         degree = chance.choose(degrees) if not new and chance.happens(0.35) else None
-        tense = "past" if not new and chance.happens(0.2) else "present"
+        tense = "past" if quality.german in OVER and chance.happens(0.3) else "present"
         return Clause(subject, BE, tense, predicate=quality, how=degree)
 
     def comparison(self) -> Clause:

@@ -139,7 +139,7 @@ def rest_of_clause(clause: Clause, skip: str = "") -> list[Token]:
     said = phrase(thing, 1) if thing is not None and skip != "object" else []
     recipient = phrase(who, 1) if who is not None else []
     if isinstance(thing, Pronoun) and not preposition:
-        spoken = [*said, *tail]
+        spoken = [*said, *tail, *recipient]
     elif not preposition:
         spoken = [*recipient, *tail, *said]
     else:

@@ -117,6 +117,11 @@ def suits(one: Noun, activity: Activity) -> bool:
     return one in strangers(activity) or any(one in people(group) for group in PRIVATE & {*activity.who})
 
 
+def is_known(subject: Phrase) -> bool:
+    """Whether a subject is someone whom one knows: by name, by a pronoun, of a family."""
+    return not isinstance(subject, NounPhrase) or isinstance(subject.determiner, Pronoun)
+
+
 def overlap(named: Sequence[Noun]) -> bool:
     """Whether some people of a family are named twice: the grandmother and the grandparents."""
     words = {each.german for each in named}
@@ -232,7 +237,7 @@ class Scenes:
 
     def person(self, thing: Thing, activity: Activity, subject: Phrase, rich: float) -> Phrase:
         """Someone whom it is done to, at times by a pronoun."""
-        if is_private(activity) and self.chance.happens(0.3):
+        if is_private(activity) and is_known(subject) and self.chance.happens(0.3):
             return self.pronoun_object(subject)
         return self.thing(thing, activity, subject, rich, False)
 

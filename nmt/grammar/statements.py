@@ -1,7 +1,7 @@
 """Random statements of one clause: what someone does, did, will, wants to do, and what is a habit."""
 
 from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, Together, replace, taken_up
-from nmt.grammar.scenes import OTHERS, NoScene, Scenes, is_private, need, overlap
+from nmt.grammar.scenes import OTHERS, NoScene, Scenes, is_known, is_private, need, overlap
 from nmt.grammar.tables import ACTIVITIES, PERSONS, STATES, TIMES, Activity, Fixed, Noun
 
 GLADLY = Fixed("gern", "")
@@ -77,7 +77,12 @@ class Teller(Scenes):
         )
         if kind == "recent":
             need(clause.object is not None or activity.order is not None)
-            return replace(clause, often=chance.choose(TIMES["any", "recent"]), place=None, company=None)
+            return replace(
+                clause,
+                often=chance.choose(TIMES["any", "recent"][1 if "unplanned" in traits else 0 :]),
+                place=None,
+                company=None,
+            )
         if kind == "coming":
             clause = self.coming(clause, activity)
         share = {"perfect": 0.4 + 0.5 * rich, "present": 0.1 + 0.3 * rich, "future": 1.0}.get(tense, 0.5)
@@ -144,11 +149,6 @@ class Teller(Scenes):
             time = TIMES["day", "past" if clause.tense == "past" else "now"][0]
             clause = self.fronted(replace(clause, time=time), 0.5 if clause.tense == "past" else 0.0)
         return Sentence(self.denied(clause, state))
-
-
-def is_known(subject: Phrase) -> bool:
-    """Whether a subject is someone whom one knows: by name, by a pronoun, of a family."""
-    return not isinstance(subject, NounPhrase) or isinstance(subject.determiner, Pronoun)
 
 
 def acquainted(*subjects: Phrase) -> bool:
