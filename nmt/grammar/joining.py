@@ -118,10 +118,10 @@ class Joiner(Teller):
     def meanwhile(self) -> Sentence:
         """What two people do at the same time."""
         tense, rich = self.chance.choose(("present", "past")), self.richness() * 0.6
-        main, inner = (
-            replace(each, ongoing=True, how=None, time=None) for each in self.two(tense, rich, "placed grand")
-        )
-        if tense == "present" and self.chance.happens(0.3):
+        together = tense == "present" and self.chance.happens(0.2)
+        both = self.two(tense, rich, "placed grand", together)
+        main, inner = (replace(each, ongoing=True, how=None, time=None) for each in both)
+        if together:
             return Sentence(main, (Link(AND, inner),))
         return Sentence(self.joined(main, Sub(WHILE, inner)))
 
@@ -173,7 +173,7 @@ class Joiner(Teller):
 
     def obstacle(self) -> Sentence:
         """What someone wanted to do, but could not."""
-        activity = self.pick(lacking="state")
+        activity = self.pick(lacking="state given")
         need("möchten" in activity.may or (activity.company and "wollen" in activity.may))
         need({"hungrig", "durstig", "müde"}.isdisjoint(activity.why))
         need("year" not in activity.when and "Haus" not in activity.verb.tail)

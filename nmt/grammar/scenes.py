@@ -198,7 +198,9 @@ class Scenes:
         )
         return replace(subject, relative=told)
 
-    def with_history(self, thing: Phrase | None, who: Phrase, share: float) -> Phrase | None:
+    def with_history(
+        self, thing: Phrase | None, who: Phrase, share: float, tense: str = "perfect"
+    ) -> Phrase | None:
         """A thing, perhaps with a relative clause that says who bought, wrote or made it; `who` speaks of it."""
         chance = self.chance
         if not isinstance(thing, NounPhrase) or thing.determiner not in ("der", "ein", ""):
@@ -208,10 +210,11 @@ class Scenes:
         maker, same = chance.choose(histories(thing.noun)), taken_up(who)
         subject = same if same not in (None, Pronoun.IT, Pronoun.WHO) and chance.happens(0.5) else None
         bare = NounPhrase(thing.noun, "der", thing.plural)
-        made = self.clause(maker, "perfect", subject, private=True, rich=0.0, thing=bare)
+        made = self.clause(maker, tense, subject, private=True, rich=0.0, thing=bare)
         need(getattr(made.subject, "determiner", Pronoun.ME) in (Pronoun.ME, Pronoun.WE))
         need(not isinstance(made.subject, Pronoun) or made.subject in (Pronoun.ME, Pronoun.WE, same))
-        made = replace(self.with_time(made, maker, 0.7), how=None, place=None, front="object")
+        made = self.with_time(made, maker, 0.7 if tense == "perfect" else 0.0)
+        made = replace(made, how=None, place=None, front="object")
         return replace(thing, determiner="der", relative=made)
 
     def thing(
@@ -233,7 +236,10 @@ class Scenes:
             return NounPhrase(thing.noun, owner, thing.plural)
         if definite:
             rich = max(rich, 0.8)
-        return self.dressed(thing.noun, owner, thing.plural, rich / 3 if person else rich)
+        made = self.dressed(thing.noun, owner, thing.plural, rich / 3 if person else rich)
+        if "old" in activity.traits:  # nobody repairs what is new
+            return replace(made, adjectives=tuple(each for each in made.adjectives if each.german == "alt"))
+        return made
 
     def person(self, thing: Thing, activity: Activity, subject: Phrase, rich: float) -> Phrase:
         """Someone whom it is done to, at times by a pronoun."""

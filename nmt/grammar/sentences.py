@@ -160,6 +160,7 @@ class Author(Joiner):
         chance, tense, rich = self.chance, self.chance.weigh(TOLD), 0.4 + 0.6 * self.richness()
         order = self.ordered(chance.weigh(((2, 2), (5, 3), (3, 4))))
         first = self.clause(order[0], tense, private=True, rich=rich)
+        first = replace(first, how=None) if starts(first.how, "spät") else first
         who = resumed(first.subject)
         if any("Haus" in each.verb.tail for each in order):
             first = replace(first, place=None)  # nobody goes home from home

@@ -41,7 +41,8 @@ class Teller(Scenes):
         after = (clause.how, clause.company, clause.place, clause.time if clause.front != "time" else None)
         if "given" not in activity.traits or any(after) or clause.negated:
             return clause
-        thing = self.with_history(clause.object, clause.subject, 0.5)
+        tense = "pluperfect" if clause.tense == "past" else "perfect"
+        thing = self.with_history(clause.object, clause.subject, 0.5, tense)
         told_of = thing.relative if isinstance(thing, NounPhrase) else None
         if told_of and told_of.subject not in (taken_up(clause.subject), Pronoun.ME, Pronoun.WE):
             different(clause, told_of)
@@ -51,7 +52,7 @@ class Teller(Scenes):
         """A clause in any tense, denied now and then, or with a modal verb."""
         chance, traits, known = self.chance, activity.traits, is_private(activity)
         if "state" in traits:
-            tense = "past" if not report and chance.happens(0.2) else "present"
+            tense = "past" if not report and "plain" not in traits and chance.happens(0.2) else "present"
             return self.denied(self.clause(activity, tense, rich=rich), activity)
         # What people plan: not what they do each day anyway.
         rare = not {"week", "year"}.isdisjoint(activity.when) or not traits.isdisjoint(("when", "how"))
@@ -79,7 +80,7 @@ class Teller(Scenes):
             need(clause.object is not None or activity.order is not None)
             return replace(
                 clause,
-                often=chance.choose(TIMES["any", "recent"][1 if "unplanned" in traits else 0 :]),
+                often=often,
                 place=None,
                 company=None,
             )
