@@ -78,12 +78,9 @@ class Teller(Scenes):
         )
         if kind == "recent":
             need(clause.object is not None or activity.order is not None)
-            return replace(
-                clause,
-                often=often,
-                place=None,
-                company=None,
-            )
+            already, just = TIMES["any", "recent"]
+            often = just if "unplanned" in traits else chance.choose((already, just))
+            return replace(clause, often=often, place=None, company=None)
         if kind == "coming":
             clause = self.coming(clause, activity)
         share = {"perfect": 0.4 + 0.5 * rich, "present": 0.1 + 0.3 * rich, "future": 1.0}.get(tense, 0.5)
