@@ -1,6 +1,6 @@
 """Draws that depend on nothing but a seed, alike on every version of Python."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import TypeVar
 
@@ -21,11 +21,11 @@ class Chance:
         """One of the options, all equally likely."""
         return options[int(self._random() * len(options))]
 
-    def weigh(self, options: Sequence[tuple[float, T]]) -> T:
+    def weigh(self, options: Mapping[T, float]) -> T:
         """One of the options, each as likely as its weight says."""
-        left = self._random() * sum(weight for weight, _ in options)
-        for weight, option in options:
+        left = self._random() * sum(options.values())
+        for option, weight in options.items():
             left -= weight
             if left < 0:
                 return option
-        return options[-1][1]
+        return option

@@ -17,7 +17,7 @@ MIN_WORDS, MAX_WORDS = 3, 40
 TRIES = 200
 # How German training sentences are typed; what is held out, and all English, is written with care.
 STOPLESS = 0.12
-TYPED: tuple[tuple[float, Callable[[str], str]], ...] = ((0.7, str), (0.15, str.lower), (0.15, str.upper))
+TYPED: dict[Callable[[str], str], float] = {str: 0.7, str.lower: 0.15, str.upper: 0.15}
 
 
 @dataclass(frozen=True)

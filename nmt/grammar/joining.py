@@ -3,22 +3,19 @@
 from itertools import pairwise
 
 from nmt.grammar.meaning import Clause, Link, NounPhrase, Phrase, Pronoun, Sentence, Sub, replace, taken_up
-from nmt.grammar.scenes import NoScene, having, need, noun, suits
-from nmt.grammar.statements import Teller, acquainted, different, resumed
+from nmt.grammar.people import acquainted, different, need, noun, resumed, suits
+from nmt.grammar.scenes import having
+from nmt.grammar.statements import Teller
 from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, WEATHER, Activity, Fixed
 
 BECAUSE, ALTHOUGH, IF = Fixed("weil", "because"), Fixed("obwohl", "although"), Fixed("wenn", "when")
 WHILE, WHEN = Fixed("während", "while"), Fixed("als", "when")
 AFTER, BEFORE, IN_ORDER_TO = Fixed("nachdem", "after"), Fixed("bevor", "before"), Fixed("um", "to")
-AND, BUT, FOR, SO = (
-    Fixed("und", "and"),
-    Fixed("aber", "but"),
-    Fixed("denn", "because"),
-    Fixed("deshalb", "so"),
-)
-TOLD = ((4, "perfect"), (1, "past"))
-ANY_TENSE = ((4, "present"), (4, "perfect"), (1, "past"))
-DAILY = tuple(activity for activity in ACTIVITIES if activity.order is not None)
+AND, BUT = Fixed("und", "and"), Fixed("aber", "but")
+FOR, SO = Fixed("denn", "because"), Fixed("deshalb", "so")
+TOLD = {"perfect": 4.0, "past": 1.0}
+ANY_TENSE = {"present": 4.0, "perfect": 4.0, "past": 1.0}
+DAILY = tuple(activity for activity in ACTIVITIES if activity.order >= 0)
 
 
 class Joiner(Teller):
@@ -45,22 +42,18 @@ class Joiner(Teller):
         need(reasons and (tense != "present" or "done" not in activity.traits))
         need(trifles or activity.when != ("year",))
         conjunction, key = self.chance.choose(reasons)
-        clause = self.clause(activity, tense, subject, private=True, rich=rich)
-        others = (clause.object, clause.recipient)
-        need(all(each is None or taken_up(each) != taken_up(clause.subject) for each in others))
-        late = clause.how is not None and clause.how.english == "late"
-        clause = replace(clause, how=None) if late else clause
-        return replace(clause, subs=(Sub(conjunction, self.state_of(key, clause.subject, tense)),))
+        clause = self.clause(activity, tense, subject, rich=rich)
+        who = taken_up(clause.subject)
+        need(all(each is None or taken_up(each) != who for each in (clause.object, clause.recipient)))
+        return replace(early(clause), subs=(Sub(conjunction, self.state_of(key, clause.subject, tense)),))
 
     def because(self) -> Sentence:
         """A reason, in one sentence or in two that are joined."""
-        tense = self.chance.weigh(ANY_TENSE)
-        clause = self.caused(None, tense, self.richness() * 0.6, trifles=True)
-        clause = replace(clause, subject=self.with_relative(clause.subject, 0.1))
+        clause = self.caused(None, self.chance.weigh(ANY_TENSE), self.richness() * 0.6, trifles=True)
         sub = clause.subs[0]
+        clause = replace(clause, subject=self.with_relative(clause.subject, 0.1), subs=())
         if sub.conjunction is ALTHOUGH or self.chance.happens(0.65):
-            return Sentence(self.joined(replace(clause, subs=()), sub))
-        clause = replace(clause, subs=())
+            return Sentence(self.joined(clause, sub))
         if self.chance.happens(0.5):
             return Sentence(clause, (Link(FOR, sub.clause),))
         first = replace(sub.clause, subject=clause.subject)
@@ -75,8 +68,7 @@ class Joiner(Teller):
         places = [place for place in activity.where if wanted in place.kinds]
         need(places)
         habit = tense == "present" and not against and "habit" in activity.traits
-        where = chance.choose(places)
-        clause = self.clause(activity, tense, private=True, habit=habit, rich=0.3, place=where)
+        clause = self.clause(activity, tense, habit=habit, rich=0.3, place=chance.choose(places))
         subject: Phrase = Pronoun.IT if state.who == ("es",) else NounPhrase(noun(state.who[0]))
         ongoing = not habit and "state" not in state.traits
         inner = Clause(subject, state.verb, "present" if tense == "present" else "past", ongoing)
@@ -91,25 +83,25 @@ class Joiner(Teller):
         """A clause with `nachdem` or `bevor`."""
         earlier, later = self.ordered(2, 3)
         need("Haus" not in earlier.verb.tail)
-        movement = earlier.traits.issuperset(("regular", "before"))
-        starting = "regular" in earlier.traits or (earlier.order or 0) < 2 or "before" not in later.traits
+        movement = earlier.traits >= {"regular", "before"}
+        starting = "regular" in earlier.traits or earlier.order < 2 or "before" not in later.traits
         need(not (starting and movement))
         after = starting or (self.chance.happens(0.4) and not movement)
         activity, other = (later, earlier) if after else (earlier, later)
-        main = self.clause(activity, tense, subject, private=True, rich=rich * 0.6)
+        main = self.clause(activity, tense, subject, rich=rich * 0.6)
         again = resumed(main.subject)
-        need(not isinstance(main.subject, NounPhrase) or suits(main.subject.noun, other))
+        need(suits(main.subject, other))
         inner = self.clause(other, "pluperfect" if after else "past", again, rich=rich * 0.4)
         main = self.with_time(main, activity, 0.3 * rich) if first else main
         return self.joined(main, Sub(AFTER if after else BEFORE, replace(inner, how=None)), first)
 
     def ordered(self, number: int, apart: int = 4) -> list[Activity]:
         """Activities of one day in their order, of the same people, with one meal at most."""
-        drawn = sorted((self.chance.choose(DAILY) for _ in range(number)), key=lambda each: each.order or 0)
+        drawn = sorted((self.chance.choose(DAILY) for _ in range(number)), key=lambda each: each.order)
         for first, second in pairwise(drawn):
-            home = "Haus" in second.verb.tail and (first.order or 0) < 5
-            same = first.verb.english == second.verb.english != "go"
-            need(2 <= (second.order or 0) - (first.order or 0) <= apart and not (home or same))
+            need(2 <= second.order - first.order <= apart)
+            need("Haus" not in second.verb.tail or first.order >= 5)
+            need(first.verb.english != second.verb.english or first.verb.english == "go")
         groups = {who for each in drawn for who in each.who}
         need("child" not in groups or not groups & {"adult", "worker"})
         need(sum(not {"hungrig", "durstig"}.isdisjoint(each.why) for each in drawn) <= 1)
@@ -126,18 +118,18 @@ class Joiner(Teller):
         return Sentence(self.joined(main, Sub(WHILE, inner)))
 
     def two(self, tense: str, rich: float, lacking: str, close: bool = False) -> tuple[Clause, Clause]:
-        """What two people do at one time, which the first of them may name."""
+        """What two people do at one time, which the first of them may name; `close` in the order of a day."""
         first, second = (self.pick("lasts", lacking=lacking) for _ in range(2))
-        need(first.verb.english != second.verb.english)
-        need(not close or (first.order and second.order and abs(first.order - second.order) <= 2))
-        need(not {*first.why} & {*second.why})
+        need(first.verb.english != second.verb.english and not {*first.why} & {*second.why})
+        low, high = sorted((first.order, second.order))
+        need(not close or (low >= 0 and high - low <= 2))
         shared = [when for when in first.when if when in second.when]
         need(shared)
-        clauses = [self.clause(each, tense, private=True, rich=rich) for each in (first, second)]
-        different(*clauses)
-        need(acquainted(*(each.subject for each in clauses)))
+        one, other = (self.clause(each, tense, rich=rich) for each in (first, second))
+        different(one, other)
+        acquainted(one, other)
         times = TIMES[shared[0], "telling" if tense == "past" else "past"]
-        return replace(clauses[0], time=self.chance.choose(times)), clauses[1]
+        return replace(one, time=self.chance.choose(times)), other
 
     def interrupted(self) -> Sentence:
         """What was going on at home when something happened."""
@@ -145,31 +137,43 @@ class Joiner(Teller):
         rooms = [place for place in activity.where if "home" in place.kinds]
         need(rooms)
         room = self.chance.choose(rooms) if self.chance.happens(0.5) else None
-        main = self.clause(activity, "past", private=True, rich=0.0, place=room)
-        inner = self.clause(self.pick("sudden", trades=True), "past", rich=0.0)
+        main = replace(self.clause(activity, "past", place=room), ongoing=True, how=None)
+        inner = replace(self.clause(self.pick("sudden", trades=True), "past", trades=True), how=None)
+        if isinstance(inner.subject, NounPhrase):
+            inner = replace(inner, subject=replace(inner.subject, adjectives=()))
         different(main, inner)
-        need(acquainted(main.subject, inner.subject))
-        main = replace(main, ongoing=True, how=None)
-        return Sentence(self.joined(main, Sub(WHEN, replace(inner, how=None))))
+        acquainted(main, inner)
+        return Sentence(self.joined(main, Sub(WHEN, inner)))
 
     def purpose(self) -> Sentence:
         """`..., um Brot zu kaufen.`"""
-        tense = self.chance.weigh((*ANY_TENSE, (1, "future")))
+        tense = self.chance.weigh({**ANY_TENSE, "future": 1})
         return Sentence(self.fronted(self.going(None, tense, self.richness()), 0.4))
 
     def going(self, subject: Phrase | None, tense: str, rich: float, away: bool = False) -> Clause:
-        """A clause of going somewhere to do something there."""
+        """A clause of going somewhere, `away` from home, to do something there."""
         activity = self.pick("there", lacking="unplanned")
-        place = self.chance.choose(activity.where) if activity.where else None
-        if place is None or place.whither is None or not place.going or (away and "home" in place.kinds):
-            raise NoScene
+        places = [each for each in activity.where if each.going and not (away and "home" in each.kinds)]
+        need(places)
+        place = self.chance.choose(places)
         verb = self.chance.choose(place.going)
         travel = next(each for each in having() if each.to and each.verb.infinitive == verb)
-        who = subject if subject is not None else self.subject(activity, True, rich)
-        main = self.clause(travel, tense, who, rich=0.0, place=place)
+        who = subject if subject is not None else self.subject(activity, rich=rich)
+        main = self.clause(travel, tense, who, place=place)
         main = main if tense == "present" else self.with_time(main, activity, 0.3 + 0.4 * rich)
         inner = self.clause(activity, "present", who, rich=0.2)
         return replace(main, subs=(Sub(IN_ORDER_TO, replace(inner, place=None, how=None)),))
+
+    def left_behind(self) -> Sentence:
+        """Where one person went, and what kept another one at home."""
+        tense = self.chance.weigh(TOLD)
+        first = self.fronted(self.going(None, tense, 1.0, away=True), 0.7)
+        staying = next(each for each in having("placed", "cosy") if each.why)
+        second = self.clause(staying, tense)
+        different(first, second)
+        acquainted(first, second)
+        reason = self.state_of(self.chance.choose((*staying.why, "keine-Zeit")), second.subject, tense)
+        return Sentence(first, (Link(BUT, replace(second, subs=(Sub(BECAUSE, reason),))),))
 
     def obstacle(self) -> Sentence:
         """What someone wanted to do, but could not."""
@@ -177,7 +181,12 @@ class Joiner(Teller):
         need("möchten" in activity.may or (activity.company and "wollen" in activity.may))
         need({"hungrig", "durstig", "müde"}.isdisjoint(activity.why))
         need("year" not in activity.when and "Haus" not in activity.verb.tail)
-        clause = self.clause(activity, "past", private=True, rich=self.richness() * 0.7)
+        clause = self.clause(activity, "past", rich=self.richness() * 0.7)
         clause = self.with_time(replace(clause, modal="wollen"), activity, 0.6, 0.5)
         key = self.chance.choose(("keine-Zeit", "krank", *(("müde",) if "evening" in activity.when else ())))
         return Sentence(clause, (Link(BUT, self.state_of(key, clause.subject, "past")),))
+
+
+def early(clause: Clause) -> Clause:
+    """The clause without `late`, which nobody says of this."""
+    return replace(clause, how=None) if clause.how is not None and clause.how.english == "late" else clause

@@ -1,6 +1,6 @@
 """One clause by chance: an activity from the tables, with some of what goes with it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
@@ -19,10 +19,20 @@ from nmt.grammar.meaning import (
     taken_up,
     triple,
 )
+from nmt.grammar.people import (
+    PRIVATE,
+    SPEAKERS,
+    is_known,
+    is_private,
+    need,
+    overlap,
+    people,
+    strangers,
+    suits,
+)
 from nmt.grammar.tables import (
     ACTIVITIES,
     NAMES,
-    NOUNS,
     PERSONS,
     RELATIVES,
     TIMES,
@@ -34,59 +44,17 @@ from nmt.grammar.tables import (
     Thing,
 )
 
-# Those whose private life one knows: people by name, pronouns and family.
-PRIVATE = frozenset(("anyone", "adult", "child", "family", "worker"))
-GROUPS = {"anyone": {"adult", "child"}}
-# Who else does what these do, told of by an article.
-STRANGERS = {"child": "Kind Junge Mädchen", "anyone": "Mann Frau Mann Frau Junge Mädchen Kind"}
-Weights: TypeAlias = tuple[tuple[float, str | Pronoun], ...]
+Owners: TypeAlias = dict[str | Pronoun, float]
 # How often someone speaks of whose family, and of whom by a pronoun; of a child no one says `I`.
-OWNERS: Weights = ((9, Pronoun.ME), (3, Pronoun.WE), (2, Pronoun.HE), (2, Pronoun.SHE))
-PET_OWNERS: Weights = ((6, "der"), (3, Pronoun.ME), (1, Pronoun.WE), (1, "ein"))
-ARTICLES: Weights = ((14, "der"), (1, "ein"), (0.5, "dies"))
-PRONOUNS = ((4, Pronoun.ME), (2, Pronoun.WE), (3, Pronoun.HE), (3, Pronoun.SHE), (2, Pronoun.THEY))
+OWNERS: Owners = {Pronoun.ME: 9, Pronoun.WE: 3, Pronoun.HE: 2, Pronoun.SHE: 2}
+PET_OWNERS: Owners = {"der": 6, Pronoun.ME: 3, Pronoun.WE: 1, "ein": 1}
+ARTICLES: Owners = {"der": 14, "ein": 1}
+ANY_ARTICLES: Owners = ARTICLES | {"dies": 0.5}
+CHILDREN = {Pronoun.HE: 3.0, Pronoun.SHE: 3.0, Pronoun.THEY: 2.0}
+PRONOUNS = {Pronoun.ME: 4.0, Pronoun.WE: 2.0} | CHILDREN
 SECONDS: tuple[Name | Pronoun, ...] = (*NAMES, *(Pronoun.ME,) * 3)
-KNOWN = ((30, "pronoun"), (30, "name"), (6, "names"), (40, "family"))
+KNOWN = {"pronoun": 30, "name": 30, "names": 6, "family": 40}
 PLURAL_SHARES = {"trade": 0.12, "young": 0.1, "pet": 0.05, "flower": 0.7}
-BELONGING = {
-    "Eltern": {"Mutter", "Vater"},
-    "Großeltern": {"Großmutter", "Großvater"},
-    "Kinder": {"Sohn", "Tochter"},
-    "Freunde": {"Freund", "Freundin"},
-    "Nachbarn": {"Nachbar", "Nachbarin"},
-}
-OTHERS = (Pronoun.HE, Pronoun.SHE, Pronoun.THEY)
-
-
-class NoScene(Exception):
-    """No clause could be made of what was asked for; the sentence is begun anew."""
-
-
-def need(condition: object) -> None:
-    """Raise NoScene unless a condition holds."""
-    if not condition:
-        raise NoScene
-
-
-@cache
-def noun(german: str) -> Noun:
-    """The noun of this lemma."""
-    return next(each for each in NOUNS if each.german == german)
-
-
-@cache
-def people(group: str) -> tuple[Noun, ...]:
-    """The family, neighbors and friends whom a line of the tables means by `adult`, `child` and the like."""
-    return tuple(each for each in NOUNS if each.kinds & GROUPS.get(group, {group}))
-
-
-@cache
-def strangers(activity: Activity) -> tuple[Noun, ...]:
-    """Who does this and is told of by an article: a man, a teacher, a dog."""
-    said = [who for who in activity.who if who not in PRIVATE]
-    for group in PRIVATE.intersection(activity.who):
-        said += STRANGERS.get(group, "Mann Frau").split()
-    return tuple(map(noun, said))
 
 
 @cache
@@ -100,32 +68,10 @@ def having(*traits: str, lacking: str = "", trades: bool = False) -> tuple[Activ
     )
 
 
-def is_private(activity: Activity) -> bool:
-    """Whether people one knows do this."""
-    return not PRIVATE.isdisjoint(activity.who)
-
-
 @cache
 def histories(thing: Noun) -> tuple[Activity, ...]:
     """The activities by which one comes to have a thing."""
     return tuple(each for each in having("told") if thing in (what.noun for what in each.what))
-
-
-@cache
-def suits(one: Noun, activity: Activity) -> bool:
-    """Whether someone who is told of by a noun does this."""
-    return one in strangers(activity) or any(one in people(group) for group in PRIVATE & {*activity.who})
-
-
-def is_known(subject: Phrase) -> bool:
-    """Whether a subject is someone whom one knows: by name, by a pronoun, of a family."""
-    return not isinstance(subject, NounPhrase) or isinstance(subject.determiner, Pronoun)
-
-
-def overlap(named: Sequence[Noun]) -> bool:
-    """Whether some people of a family are named twice: the grandmother and the grandparents."""
-    words = {each.german for each in named}
-    return any(group in words and not words.isdisjoint(members) for group, members in BELONGING.items())
 
 
 class Scenes:
@@ -140,17 +86,17 @@ class Scenes:
         """An activity with all of these traits."""
         return self.chance.choose(having(*traits, lacking=lacking, trades=trades))
 
-    def subject(self, activity: Activity, private: bool = False, rich: float = 0.0) -> Phrase:
-        """Someone who does this; a `private` subject is mostly known to who speaks, and never told of by his trade."""
+    def subject(self, activity: Activity, trades: bool = False, rich: float = 0.0) -> Phrase:
+        """Someone who does this: mostly one whom one knows, unless people of `trades` are meant, too."""
         chance = self.chance
         group = next((who for who in activity.who if who in PRIVATE), None)
-        need(group or not private)
-        if group and not chance.happens(0.14 if private else 0.35):
+        need(group or trades)
+        if group and not chance.happens(0.35 if trades else 0.14):
             return self.known_person(group, rich)
         one = chance.choose(strangers(activity))
-        need("trade" not in one.kinds or not private)
-        weights = PET_OWNERS if "pet" in one.kinds else ARTICLES[: 2 if private else 3]
-        owner = chance.weigh(weights) if one.kinds else "der"
+        need(trades or "trade" not in one.kinds)
+        owners = PET_OWNERS if "pet" in one.kinds else ANY_ARTICLES if trades else ARTICLES
+        owner = chance.weigh(owners) if one.kinds else "der"
         share = max((PLURAL_SHARES.get(kind, 0.0) for kind in one.kinds), default=0.0)
         return self.dressed(one, owner, owner != "ein" and chance.happens(share), 0.3 + 0.7 * rich)
 
@@ -159,7 +105,7 @@ class Scenes:
         chance = self.chance
         match chance.weigh(KNOWN):
             case "pronoun":
-                return chance.weigh(PRONOUNS if group != "child" else PRONOUNS[2:])
+                return chance.weigh(CHILDREN if group == "child" else PRONOUNS)
             case "name":
                 return chance.choose(NAMES)
             case "names":
@@ -210,9 +156,9 @@ class Scenes:
         maker, same = chance.choose(histories(thing.noun)), taken_up(who)
         subject = same if same not in (None, Pronoun.IT, Pronoun.WHO) and chance.happens(0.5) else None
         bare = NounPhrase(thing.noun, "der", thing.plural)
-        made = self.clause(maker, tense, subject, private=True, rich=0.0, thing=bare)
-        need(getattr(made.subject, "determiner", Pronoun.ME) in (Pronoun.ME, Pronoun.WE))
-        need(not isinstance(made.subject, Pronoun) or made.subject in (Pronoun.ME, Pronoun.WE, same))
+        made = self.clause(maker, tense, subject, thing=bare)
+        need(getattr(made.subject, "determiner", Pronoun.ME) in SPEAKERS)
+        need(not isinstance(made.subject, Pronoun) or made.subject in (*SPEAKERS, same))
         made = self.with_time(made, maker, 0.7 if tense == "perfect" else 0.0)
         made = replace(made, how=None, place=None, front="object")
         return replace(thing, determiner="der", relative=made)
@@ -249,7 +195,7 @@ class Scenes:
 
     def pronoun_object(self, subject: Phrase) -> Pronoun:
         """A pronoun for someone other than the subject."""
-        if taken_up(subject) in (Pronoun.ME, Pronoun.WE):
+        if taken_up(subject) in SPEAKERS:
             return Pronoun.HE
         return self.chance.choose((Pronoun.ME, Pronoun.ME, Pronoun.WE))
 
@@ -259,28 +205,27 @@ class Scenes:
         tense: str,
         subject: Phrase | None = None,
         *,
-        private: bool = False,
+        rich: float = 0.0,
+        trades: bool = False,
         definite: bool = False,
         habit: bool = False,
-        rich: float = 0.5,
         place: Place | None = None,
         thing: NounPhrase | None = None,
     ) -> Clause:
-        """A clause in a tense, with as many surroundings as it is `rich`; `definite` objects are known already."""
+        """A clause in a tense, with as many surroundings as it is `rich`; a `definite` object is known already."""
         chance, traits = self.chance, activity.traits
         need("state" not in traits or tense in ("present", "past"))
-        who = subject if subject is not None else self.subject(activity, private, rich)
-        need(suits(who.noun, activity) if isinstance(who, NounPhrase) else is_private(activity))
+        who = subject if subject is not None else self.subject(activity, trades, rich)
+        need(suits(who, activity))
         need("single" not in traits or not agreement(who)[1])
         parts: dict[str, object] = {}
         if activity.what:
             picked = chance.choose(self.allowed(activity, who))
             by_pronoun = PERSONS & picked.noun.kinds and ("plain" not in traits or activity.verb.preposition)
-            parts["object"] = (
-                self.person(picked, activity, who, rich)
-                if by_pronoun
-                else thing or self.thing(picked, activity, who, rich, definite)
-            )
+            if by_pronoun:
+                parts["object"] = self.person(picked, activity, who, rich)
+            else:
+                parts["object"] = thing or self.thing(picked, activity, who, rich, definite)
         if activity.whom:
             parts["recipient"] = self.person(chance.choose(activity.whom), activity, who, rich)
         if activity.to:

@@ -1,8 +1,9 @@
 """Random statements of one clause: what someone does, did, will, wants to do, and what is a habit."""
 
-from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, Together, replace, taken_up
-from nmt.grammar.scenes import OTHERS, NoScene, Scenes, is_known, is_private, need, overlap
-from nmt.grammar.tables import ACTIVITIES, PERSONS, STATES, TIMES, Activity, Fixed, Noun
+from nmt.grammar.meaning import Clause, NounPhrase, Pronoun, Sentence, replace, taken_up
+from nmt.grammar.people import different, is_private, need
+from nmt.grammar.scenes import Scenes
+from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, Activity, Fixed
 
 GLADLY = Fixed("gern", "")
 # Places in the day of what nobody says that one likes to do.
@@ -18,7 +19,7 @@ class Teller(Scenes):
 
     def richness(self) -> float:
         """How much a sentence tells besides what it must."""
-        return self.chance.weigh(((4, 0.0), (3, 0.5), (3, 1.0)))
+        return self.chance.weigh({0.0: 4, 0.5: 3, 1.0: 3})
 
     def statement(self) -> Sentence:
         """What someone does, did or will do."""
@@ -30,10 +31,8 @@ class Teller(Scenes):
     def animal(self) -> Sentence:
         """What a dog or a cat does, in few words: `Der kleine Hund schläft.`"""
         activity = self.chance.choose(ANIMALS)
-        tense = (
-            "perfect" if "done" in activity.traits else self.chance.weigh(((3, "present"), (2, "perfect")))
-        )
-        clause = self.clause(activity, tense, rich=self.chance.choose((0.0, 0.0, 0.7)))
+        tense = self.chance.weigh({"present": 0 if "done" in activity.traits else 3, "perfect": 2})
+        clause = self.clause(activity, tense, rich=self.chance.choose((0.0, 0.0, 0.7)), trades=True)
         return Sentence(self.with_time(clause, activity, 0.2, 0.5))
 
     def about_a_thing(self, clause: Clause, activity: Activity) -> Clause:
@@ -53,7 +52,7 @@ class Teller(Scenes):
         chance, traits, known = self.chance, activity.traits, is_private(activity)
         if "state" in traits:
             tense = "past" if not report and "plain" not in traits and chance.happens(0.2) else "present"
-            return self.denied(self.clause(activity, tense, rich=rich), activity)
+            return self.denied(self.clause(activity, tense, rich=rich, trades=True), activity)
         # What people plan: not what they do each day anyway.
         rare = not {"week", "year"}.isdisjoint(activity.when) or not traits.isdisjoint(("when", "how"))
         planned = rare and "unplanned" not in traits and (known or ("how" in traits and not activity.what))
@@ -67,17 +66,16 @@ class Teller(Scenes):
             "future": 0.8 * planned,
             "modal": 2.2 * bool(activity.may and (known or not report)),
         }
-        kind = chance.weigh([(share, kind) for kind, share in shares.items()])
+        kind = chance.weigh(shares)
         if kind == "modal":
             return self.with_modal(activity, rich, report)
         tense = {"recent": "perfect", "coming": "present"}.get(kind, kind)
         ahead = kind in ("coming", "future")
-        known_thing = not {"given", "told"}.isdisjoint(traits) and not ahead and chance.happens(0.4)
-        clause = self.clause(
-            activity, tense, rich=rich, private=ahead and bool(activity.what), definite=known_thing
-        )
+        definite = not ahead and ("given" in traits or traits >= {"told", "what"}) and chance.happens(0.4)
+        trades = not ahead or not activity.what
+        clause = self.clause(activity, tense, rich=rich, trades=trades, definite=definite)
         if kind == "recent":
-            need(clause.object is not None or activity.order is not None)
+            need(clause.object is not None or activity.order >= 0)
             already, just = TIMES["any", "recent"]
             often = just if "unplanned" in traits else chance.choose((already, just))
             return replace(clause, often=often, place=None, company=None)
@@ -98,39 +96,37 @@ class Teller(Scenes):
         need(not report or modal != "sollen")
         likable = modal == "wollen" and "habit" in activity.traits and activity.order not in MEALS
         if likable and not report and chance.happens(0.3):
-            clause = self.clause(activity, "present", private=True, habit=True, rich=rich * 0.4)
+            clause = self.clause(activity, "present", habit=True, rich=rich * 0.4)
             return replace(clause, modal="gern", often=GLADLY)
         past = modal in ("müssen", "wollen", "dürfen") and chance.happens(0.25)
-        clause = self.clause(activity, "past" if past else "present", rich=rich * 0.6)
+        clause = self.clause(activity, "past" if past else "present", rich=rich * 0.6, trades=True)
         clause = replace(clause, modal=modal, ongoing=False)
-        if modal != "können":
-            clause = self.with_time(
-                clause, activity, (0.2 + 0.4 * rich) * ("trifle" not in activity.traits), 0.45
-            )
-        else:
+        if modal == "können":
             clause = replace(clause, company=None)
+        elif "trifle" not in activity.traits:
+            clause = self.with_time(clause, activity, 0.2 + 0.4 * rich, 0.45)
         return clause if past else self.denied(clause, activity)
 
     def denied(self, clause: Clause, activity: Activity) -> Clause:
         """The clause, now and then with `nicht` or `kein`, if its parts are none that a denial would be about."""
-        thing, tail = clause.object, activity.verb.tail
-        around = (clause.recipient, clause.how, clause.place, clause.company)
-        nominal = tail[:1].isupper() or tail.startswith(("das ", "ein ", "kein", "viel"))
+        thing, tail, state = clause.object, activity.verb.tail, "state" in activity.traits
         determiner = thing.determiner if isinstance(thing, NounPhrase) else None
-        dressed = isinstance(thing, NounPhrase) and determiner in ("", "ein") and thing.adjectives
-        mute = clause.time or clause.modal or "state" in activity.traits
-        owned = (isinstance(determiner, Pronoun) and "state" in activity.traits) or clause.time in TIMES[
-            "any", "now"
-        ]
-        idle = thing is None and clause.tense == "present" and not mute
-        if any(around) or nominal or dressed or idle or owned or EXPECTED.isdisjoint(activity.traits):
+        unfit = (
+            clause.recipient or clause.how or clause.place or clause.company,
+            tail[:1].isupper() or tail.startswith(("das ", "ein ", "kein", "viel")),
+            isinstance(thing, NounPhrase) and determiner in ("", "ein") and thing.adjectives,
+            state and isinstance(determiner, Pronoun),
+            clause.time in TIMES["any", "now"],
+            clause.tense == "present" and not (thing or clause.time or clause.modal or state),
+        )
+        if any(unfit) or EXPECTED.isdisjoint(activity.traits):
             return clause
         return replace(clause, negated=self.chance.happens(0.3 if determiner == "der" else 0.14))
 
     def habit(self) -> Sentence:
         """What someone does again and again, and how often or when."""
         activity, rich = self.pick("habit"), self.richness() * 0.6
-        clause = self.clause(activity, "present", private=True, habit=True, rich=rich)
+        clause = self.clause(activity, "present", habit=True, rich=rich)
         if activity.how and clause.how is None:
             clause = replace(clause, how=self.chance.choose(activity.how))
         countable = getattr(clause.object, "determiner", "") == "ein"
@@ -141,43 +137,9 @@ class Teller(Scenes):
 
     def state(self) -> Sentence:
         """How someone is."""
-        state = self.chance.choose(STATES)
-        clause = self.clause(state, self.chance.weigh(((3, "present"), (1, "past"))), rich=0.3)
-        if state.when and (clause.tense == "past" or self.chance.happens(0.4)):
-            time = TIMES["day", "past" if clause.tense == "past" else "now"][0]
-            clause = self.fronted(replace(clause, time=time), 0.5 if clause.tense == "past" else 0.0)
+        state, past = self.chance.choose(STATES), self.chance.happens(0.25)
+        clause = self.clause(state, "past" if past else "present", rich=0.3, trades=True)
+        if state.when and (past or self.chance.happens(0.4)):
+            time = TIMES["day", "past" if past else "now"][0]
+            clause = self.fronted(replace(clause, time=time), 0.5 * past)
         return Sentence(self.denied(clause, state))
-
-
-def acquainted(*subjects: Phrase) -> bool:
-    """Whether people who are told of together may know each other: no stranger is among them."""
-    return all(
-        not isinstance(each, NounPhrase) or is_known(each) or not PERSONS & each.noun.kinds
-        for each in subjects
-    )
-
-
-def resumed(subject: Phrase) -> Pronoun:
-    """The pronoun for someone mentioned before."""
-    pronoun = taken_up(subject)
-    if pronoun in (None, Pronoun.IT) or getattr(subject, "determiner", "") == "ein":
-        raise NoScene
-    assert pronoun is not None
-    return pronoun
-
-
-def different(first: Clause, second: Clause) -> None:
-    """Raise NoScene unless two clauses are about different people, of whom none is taken for another."""
-    mine, yours = first.subject, second.subject
-    need(yours not in OTHERS and (mine not in OTHERS or taken_up(yours) != mine))
-    need(all(getattr(each, "determiner", None) not in (Pronoun.HE, Pronoun.SHE) for each in (mine, yours)))
-    need(not {taken_up(mine), taken_up(yours)} <= {Pronoun.ME, Pronoun.WE})
-    named: list[object] = []
-    nouns: list[Noun] = []
-    for phrase in (mine, yours, first.object, second.object, first.recipient, second.recipient):
-        heads = phrase.members if isinstance(phrase, Together) else (phrase,) if phrase is not None else ()
-        nouns += [each.noun for each in heads if isinstance(each, NounPhrase)]
-        named += [each.noun.english if isinstance(each, NounPhrase) else each for each in heads]
-    others = [each for each in named if isinstance(each, Pronoun) and each not in (Pronoun.ME, Pronoun.WE)]
-    need(len(set(named)) == len(named) and not overlap(nouns))
-    need(not others or isinstance(mine, Pronoun))

@@ -115,7 +115,7 @@ class Activity:
     spite: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     traits: frozenset[str] = field(default_factory=frozenset)
-    order: int | None = None
+    order: int = -1
 
 
 def rows(name: str) -> list[list[str]]:
@@ -250,7 +250,7 @@ def read_activity(columns: list[str]) -> Activity:
         company=fixed_list(said.get("with", "")),
         how=fixed_list(said.get("how", "")),
         traits=frozenset(traits),
-        order=next((int(trait[6:]) for trait in traits if trait.startswith("daily=")), None),
+        order=next((int(trait[6:]) for trait in traits if trait.startswith("daily=")), -1),
         **parts,
     )
 
