@@ -15,7 +15,10 @@ OFTEN_TOO = ("groß", "klein", "lang", "kurz", "teuer", "schwer", "leicht")
 VERY, TOO = Fixed("sehr", "very"), Fixed("zu", "too")
 JOBS = tuple(each for each in NOUNS if "job" in each.kinds)
 SHOWN = tuple(each for each in NOUNS if each.adjectives and each.plural and each.kinds <= {"shared"})
-OWNED = {each.noun for activity in ACTIVITIES for each in activity.what if each.determiner == "mein"}
+MINE = dict.fromkeys(
+    each.noun for activity in ACTIVITIES for each in activity.what if each.determiner == "mein"
+)
+OWNED = tuple(each for each in MINE if each in SHOWN)
 PEOPLE = tuple(each for each in people("anyone") if "plural" not in each.kinds)
 RELATIVES = tuple(each for each in PEOPLE if "family" in each.kinds)
 
@@ -84,6 +87,6 @@ class Describer(Scenes):
     def this(self) -> Clause:
         """`Das ist mein Bruder.`"""
         own = self.chance.happens(0.6)
-        one = self.chance.choose(PEOPLE if own and self.chance.happens(0.7) else SHOWN)
+        one = self.chance.choose(SHOWN if not own else PEOPLE if self.chance.happens(0.7) else OWNED)
         shown = self.dressed(one, self.chance.weigh(OWNERS) if own else "ein", False, 1.0)
         return Clause(Pronoun.THIS, BE, "present", predicate=shown)

@@ -25,7 +25,7 @@ class Joiner(Teller):
         """Both clauses in either order; whoever comes first is named, and taken up by a pronoun."""
         if not self.chance.happens(first):
             return replace(main, subs=(sub,))
-        inner = sub.clause
+        inner, main = sub.clause, replace(main, time=None)
         if inner.subject == taken_up(main.subject):
             main, inner = replace(main, subject=inner.subject), replace(inner, subject=main.subject)
         return replace(main, front="subject", subs=(replace(sub, clause=inner, first=True),))

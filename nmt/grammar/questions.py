@@ -108,4 +108,4 @@ class Questioner(Scenes):
         if is_private(activity):
             return replace(self.plain(activity, 1.0), asked=WHY, how=None)
         clause = self.clause(activity, "present", trades=True)
-        return replace(clause, asked=WHY, negated="state" in activity.traits)
+        return replace(clause, asked=WHY, how=None, negated="state" in activity.traits)

@@ -129,7 +129,9 @@ class Author(Joiner, Questioner, Describer):
         if chance.happens(0.8):
             first = self.fronted(replace(first, time=chance.choose(self.day_times(order, tense))), 0.7)
         rest = [self.clause(each, tense, first.subject, rich=rich * 0.7) for each in order[1:]]
-        rest = [replace(each, how=None, company=None if first.company else each.company) for each in rest]
+        rest = [replace(each, how=None) for each in rest]
+        friends = [each.company for each in (first, *rest) if each.company is not None]
+        need(len(friends) < 2)
         things = [each.object.noun for each in (first, *rest) if isinstance(each.object, NounPhrase)]
         need(len({*things}) == len(things))
         last = rest.pop()
