@@ -48,7 +48,7 @@ Owners: TypeAlias = dict[str | Pronoun, float]
 # How often someone speaks of whose family, and of whom by a pronoun; of a child no one says `I`.
 OWNERS: Owners = {Pronoun.ME: 9, Pronoun.WE: 3, Pronoun.HE: 2, Pronoun.SHE: 2}
 PET_OWNERS: Owners = {"der": 6, Pronoun.ME: 3, Pronoun.WE: 1, "ein": 1}
-ARTICLES: Owners = {"der": 14, "ein": 1}
+ARTICLES: Owners = {"der": 14, "ein": 0.7}
 ANY_ARTICLES: Owners = ARTICLES | {"dies": 0.5}
 CHILDREN = {Pronoun.HE: 3.0, Pronoun.SHE: 3.0, Pronoun.THEY: 2.0}
 PRONOUNS = {Pronoun.ME: 4.0, Pronoun.WE: 2.0} | CHILDREN

@@ -3,7 +3,7 @@
 from nmt.grammar.descriptions import Describer
 from nmt.grammar.joining import AND, BECAUSE, TOLD, Joiner, early
 from nmt.grammar.meaning import Clause, Link, NounPhrase, Phrase, Pronoun, Sentence, Sub, replace, taken_up
-from nmt.grammar.people import OTHERS, SPEAKERS, NoScene, different, need, resumed
+from nmt.grammar.people import OTHERS, SPEAKERS, NoScene, different, is_known, need, resumed
 from nmt.grammar.questions import Questioner
 from nmt.grammar.tables import OPINIONS, STATES, TIMES, Activity, Fixed
 
@@ -52,6 +52,8 @@ class Author(Joiner, Questioner, Describer):
             spoken_to = self.pronoun_object(matrix.subject)
             matrix = replace(matrix, **{"object" if asking else "recipient": spoken_to})
         inner = replace(self.content(key), front="subject")
+        need(asking or is_known(matrix.subject))
+        need(key != "ob" or inner.modal in ("", "können", "müssen"))
         need(key == "dass" or {inner.object, inner.recipient}.isdisjoint(SPEAKERS))
         self.unlike(matrix, inner, about_oneself=key == "hoffen" or asking)
         if done:
@@ -85,7 +87,8 @@ class Author(Joiner, Questioner, Describer):
             return self.denied(self.clause(state, "present", rich=0.5), state)
         if chance.happens(0.4):
             return self.elaborate(None, chance.choose(("perfect", "present")), rich)
-        return self.told(self.pick(trades=chance.happens(0.1)), rich, report=True)
+        unasked = "felt" if key == "ob" else ""
+        return self.told(self.pick(lacking=unasked, trades=chance.happens(0.1)), rich, report=True)
 
     def unlike(self, matrix: Clause, inner: Clause, about_oneself: bool) -> None:
         """Raise NoScene if one cannot tell who is meant, or nobody would say this of those."""
