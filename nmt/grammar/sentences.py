@@ -53,6 +53,7 @@ class Author(Joiner, Questioner, Describer):
             matrix = replace(matrix, **{"object" if asking else "recipient": spoken_to})
         inner = replace(self.content(key), front="subject")
         need(asking or is_known(matrix.subject))
+        need(inner.subject != Pronoun.ME or matrix.object != Pronoun.WE)
         need(key != "ob" or inner.modal in ("", "können", "müssen"))
         need(key == "dass" or {inner.object, inner.recipient}.isdisjoint(SPEAKERS))
         self.unlike(matrix, inner, about_oneself=key == "hoffen" or asking)
