@@ -98,7 +98,8 @@ class Scenes:
         owners = PET_OWNERS if "pet" in one.kinds else ANY_ARTICLES if trades else ARTICLES
         owner = chance.weigh(owners) if one.kinds else "der"
         share = max((PLURAL_SHARES.get(kind, 0.0) for kind in one.kinds), default=0.0)
-        return self.dressed(one, owner, owner != "ein" and chance.happens(share), 0.3 + 0.7 * rich)
+        rich = 1.0 if "pet" in one.kinds else 0.3 + 0.7 * rich
+        return self.dressed(one, owner, owner != "ein" and chance.happens(share), rich)
 
     def known_person(self, group: str, rich: float) -> Phrase:
         """Someone by name or pronoun, or of someone's family."""

@@ -2,13 +2,24 @@
 
 from nmt.grammar.descriptions import Describer
 from nmt.grammar.joining import AND, BECAUSE, TOLD, Joiner, early
-from nmt.grammar.meaning import Clause, Link, NounPhrase, Phrase, Pronoun, Sentence, Sub, replace, taken_up
+from nmt.grammar.meaning import (
+    Clause,
+    Link,
+    NounPhrase,
+    Phrase,
+    Pronoun,
+    Sentence,
+    Sub,
+    replace,
+    taken_up,
+    triples,
+)
 from nmt.grammar.people import OTHERS, SPEAKERS, NoScene, different, is_known, need, resumed
 from nmt.grammar.questions import Questioner
 from nmt.grammar.tables import OPINIONS, STATES, TIMES, Activity, Fixed
 
 KINDS = {
-    "statement": 36, "animal": 4, "habit": 7, "state": 3, "description": 5, "question": 12, "because": 6,
+    "statement": 36, "animal": 5, "habit": 7, "state": 3, "description": 5, "question": 12, "because": 6,
     "weather": 4, "sequence": 6, "meanwhile": 4, "interrupted": 4, "purpose": 4, "report": 16,
     "infinitive": 3, "obstacle": 3, "day": 14, "two_people": 4, "left_behind": 3,
 }  # fmt: skip
@@ -37,6 +48,7 @@ class Author(Joiner, Questioner, Describer):
         while True:
             try:
                 made: Sentence = getattr(self, kind)()
+                need(all(map(self.accepts, triples(made))))
             except NoScene:
                 continue
             return made

@@ -61,7 +61,7 @@ class Teller(Scenes):
             "perfect": 5.0,
             "past": 0.5 * (not report),
             "recent": 0.8 * (not (report or activity.how or searching or "regular" in traits)),
-            "present": 3.5 * ("done" not in traits),
+            "present": 5.0 * ("done" not in traits),
             "coming": 1.2 * planned,
             "future": 0.8 * planned,
             "modal": 2.2 * bool(activity.may and (known or not report)),
@@ -113,7 +113,7 @@ class Teller(Scenes):
         determiner = thing.determiner if isinstance(thing, NounPhrase) else None
         unfit = (
             clause.recipient or clause.how or clause.place or clause.company,
-            tail[:1].isupper() or tail.startswith(("das ", "ein ", "kein", "viel")),
+            tail[:1].isupper() or tail.startswith(("das ", "ein", "kein", "viel")),
             isinstance(thing, NounPhrase) and determiner in ("", "ein") and thing.adjectives,
             state and isinstance(determiner, Pronoun),
             clause.time in TIMES["any", "now"] or (clause.tense == "past" and not (state or clause.modal)),

@@ -18,7 +18,11 @@ def words(sentence):
 
 
 def test_sizes(corpus):
-    assert {split: len(pairs) for split, pairs in corpus.items()} == {"train": 20_000, "validation": 1_000, "test": 1_000}
+    assert {split: len(pairs) for split, pairs in corpus.items()} == {
+        "train": 20_000,
+        "validation": 1_000,
+        "test": 1_000,
+    }
 
 
 @pytest.mark.parametrize("sizes", [(0, 0, 0), (0, 3, 2), (7, 0, 1), (50, 5, 5)])
@@ -81,15 +85,53 @@ def test_a_german_sentence_has_one_translation(pairs, careful):
     assert shared > 10
 
 
+def test_a_german_word_is_translated_in_one_way(pairs, table):
+    """Against a table of words and the English forms that each can have."""
+    forms = {row["german"]: row["english"].split("|") for row in table("german_english.tsv")}
+    seen = Counter()
+    for pair in pairs:
+        target = f" {' '.join(words(pair.target)).lower()} "
+        for word in forms.keys() & set(words(pair.source)):
+            assert any(f" {form.lower()}" in target for form in forms[word]), (word, pair)
+            seen[word] += 1
+    assert set(seen) == set(forms)
+
+
+def test_sentences_are_written_as_they_should_be(pairs):
+    for pair in pairs:
+        for sentence in (pair.source, pair.target):
+            assert re.fullmatch(r"[A-ZÄÖÜ][^.?!]*[.?]", sentence), sentence
+            assert not re.search(r"  | ,|,,|,\w|,[.?]", sentence), sentence
+        assert pair.source[-1] == pair.target[-1]
+
+
 def test_lengths_are_bounded_and_spread(corpus):
-    """Long German sentences are as much to learn as short ones."""
+    """Short German sentences are as much to learn as long ones."""
     lengths = [len(pair.source.split()) for split in corpus.values() for pair in split]
-    share = Counter("short" if length <= 5 else "long" if length >= 18 else "" for length in lengths)
-    assert min(lengths) >= 3
-    assert max(lengths) <= 40
-    assert 10.5 < sum(lengths) / len(lengths) < 12.5
-    assert min(share["short"], share["long"]) > 0.12 * len(lengths)
-    assert sum(length >= 25 for length in lengths) > 0.03 * len(lengths)
+    assert 3 <= min(lengths) < max(lengths) <= 40
+    assert 9 <= sum(lengths) / len(lengths) <= 12.5
+    assert sum(length <= 5 for length in lengths) >= 0.1 * len(lengths)
+    assert sum(length >= 15 for length in lengths) >= 0.08 * len(lengths)
+    assert sum(length >= 25 for length in lengths) >= 20
+
+
+@pytest.mark.parametrize(
+    ("side", "pattern", "share"),
+    [
+        ("source", r"\bd(?:er|ie|as) kleine (?:Hund|Katze|Vogel|Kaninchen|Kind|Junge|Mädchen)\b", 0.003),
+        ("source", r"\bd(?:er|ie|as) (?:\w+ )?(?:Mann|Frau|Lehrer|Lehrerin|Kind|Junge|Mädchen)\b", 0.05),
+        ("source", r"^(?:vor)?gestern (?:hat|ist|haben|sind) d(?:er|ie|as) ", 0.003),
+        ("source", r"^ich (?:glaube|denke|weiß), dass ", 0.01),
+        ("source", r", dass [^,]* nicht ", 0.001),
+        ("source", r"\bd(?:as|en|ie) (?:\w+ )?\w+ nicht\b", 0.003),
+        ("source", r"^wo wohnt deine? ", 0.0002),
+        ("target", r"^the small dog is ", 0.00005),
+    ],
+)
+def test_what_one_tries_first_is_common(corpus, side, pattern, share):
+    """`Der kleine Hund schläft.`, `Gestern hat die Lehrerin ...`, `Ich glaube, dass der Mann das Auto nicht kauft.`"""
+    sentences = [getattr(pair, side).rstrip(".?") for pair in corpus["train"]]
+    assert sum(bool(re.search(pattern, each, re.I)) for each in sentences) >= share * len(sentences)
 
 
 def test_held_out_triples_occur_in_no_other_split(corpus):
@@ -120,24 +162,42 @@ def test_every_line_of_the_tables_is_used(corpus):
     """A line that no sentence is made of would be dead, or its words misspelled."""
     text = "\n".join(f"{pair.source.lower()} {pair.target.lower()}" for pair in corpus["train"])
     used = set(re.findall(r"[\w-]+", text))
-    assert [noun.german for noun in tables.NOUNS if not used & {f"{noun.german}".lower(), f"{noun.plural}".lower()} and " " not in noun.german] == []
+    assert [
+        noun.german
+        for noun in tables.NOUNS
+        if not used & {f"{noun.german}".lower(), f"{noun.plural}".lower()} and " " not in noun.german
+    ] == []
     assert [name.german for name in tables.NAMES if name.german.lower() not in used] == []
     endings = ("", "e", "en", "er", "es", "em")
-    assert [each.german for each in tables.ADJECTIVES.values() if not used & {each.stem + end for end in endings}] == []
+    assert [
+        each.german for each in tables.ADJECTIVES.values() if not used & {each.stem + end for end in endings}
+    ] == []
     fixed = [each for times in tables.TIMES.values() for each in times]
-    fixed += [each for place in tables.PLACES.values() for each in (place.where, place.whither) if each is not None]
+    fixed += [
+        each for place in tables.PLACES.values() for each in (place.where, place.whither) if each is not None
+    ]
     fixed += [each for activity in tables.ACTIVITIES for each in (*activity.company, *activity.how)]
     plain = [each for each in fixed if "~" not in each.german and "^" not in each.german]
-    assert [each.german for each in plain if each.german.lower() not in text or each.english.lower() not in text] == []
+    assert [
+        each.german for each in plain if each.german.lower() not in text or each.english.lower() not in text
+    ] == []
     for activity in (*tables.ACTIVITIES, *tables.CONDITIONS, *tables.OPINIONS, *tables.RELATIVES):
         verb = activity.verb
-        forms = {verb.participle, verb.third, verb.past, verb.prefix + verb.third, verb.prefix + verb.infinitive}
+        forms = {
+            verb.participle,
+            verb.third,
+            verb.past,
+            verb.prefix + verb.third,
+            verb.prefix + verb.infinitive,
+        }
         assert forms & used, verb.lemma
 
 
 def test_reasons_are_states_that_the_tables_have():
     keys = {state.key for state in tables.STATES}
-    assert [activity.verb.lemma for activity in tables.ACTIVITIES if not {*activity.why, *activity.spite} <= keys] == []
+    assert [
+        activity.verb.lemma for activity in tables.ACTIVITIES if not {*activity.why, *activity.spite} <= keys
+    ] == []
 
 
 def test_a_word_that_is_no_noun_of_the_tables_is_named():
