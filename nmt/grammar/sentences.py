@@ -100,8 +100,7 @@ class Author(Joiner, Questioner, Describer):
             return self.denied(self.clause(state, "present", rich=0.5), state)
         if chance.happens(0.4):
             return self.elaborate(None, chance.choose(("perfect", "present")), rich)
-        unasked = "felt" if key == "ob" else ""
-        return self.told(self.pick(lacking=unasked, trades=chance.happens(0.1)), rich, report=True)
+        return self.told(self.pick(lacking="felt", trades=chance.happens(0.1)), rich, report=True)
 
     def unlike(self, matrix: Clause, inner: Clause, about_oneself: bool) -> None:
         """Raise NoScene if one cannot tell who is meant, or nobody would say this of those."""
@@ -140,12 +139,12 @@ class Author(Joiner, Questioner, Describer):
         order = self.ordered(chance.weigh({2: 2, 3: 5, 4: 3}))
         first = early(self.clause(order[0], tense, rich=rich))
         who = resumed(first.subject)
-        if any("Haus" in each.verb.tail for each in order):
-            first = replace(first, place=None)  # nobody goes home from home
         if chance.happens(0.8):
             first = self.fronted(replace(first, time=chance.choose(self.day_times(order, tense))), 0.7)
         rest = [self.clause(each, tense, first.subject, rich=rich * 0.7) for each in order[1:]]
         rest = [replace(each, how=None) for each in rest]
+        if any("Haus" in each.verb.tail for each in order):  # nobody goes home from home, or out again
+            first, rest = replace(first, place=None), [replace(each, place=None) for each in rest]
         friends = [each.company for each in (first, *rest) if each.company is not None]
         need(len(friends) < 2)
         things = [each.object.noun for each in (first, *rest) if isinstance(each.object, NounPhrase)]

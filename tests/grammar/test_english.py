@@ -72,7 +72,7 @@ def test_the_perfect_of_a_past_time_is_the_simple_past(pairs):
         )
         if re.search(have, pair.target):
             assert re.search(r"\b(?:already|just)\b", pair.target), pair
-            assert not PAST.search(pair.target), pair
+            assert not PAST.search(pair.target.split(" that ")[0]), pair
     assert perfects > 0.1 * len(pairs)
 
 

@@ -9,7 +9,7 @@ EIN_WORDS = ("ein", "kein", "mein", "dein", "sein", "ihr", "unser")
 DER_WORDS = ("dies", "welch")
 ALONE_WORDS = ("viel",)
 CASES_OF_PREPOSITIONS = {"mit": {"dative"}, "aus": {"dative"}, "zu": {"dative"}, "durch": {"accusative"}}
-CASES_OF_PREPOSITIONS |= dict.fromkeys(("in", "an", "auf"), {"dative", "accusative"})
+CASES_OF_PREPOSITIONS |= {word: {"dative", "accusative"} for word in ("in", "an", "auf")}
 CONTRACTIONS = {"im": "dem", "am": "dem", "zum": "dem", "beim": "dem", "zur": "der", "ins": "das"}
 # What a subject begins with if it comes after the verb and could be nothing but a subject.
 SUBJECTS = {"ich", "du", "er", "wir", "der", "dieser", *EIN_WORDS}
