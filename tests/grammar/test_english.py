@@ -123,5 +123,5 @@ def test_two_people_of_a_clause_are_told_apart(pairs):
     person = r"(?:the|a|my|our|his|her) (student|teacher|doctor|neighbor|friend|coworker|cook)s?"
     both = re.compile(rf"^{person} (?:\w+ ){{1,3}}{person}\b", re.I)
     found = [match for pair in pairs if (match := both.match(pair.target))]
-    assert len(found) > 10
+    assert len(found) > 3
     assert [match[0] for match in found if match[1] == match[2]] == []
