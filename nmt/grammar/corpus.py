@@ -1,6 +1,6 @@
 """The built-in corpus: German and English sentence pairs, whose held-out triples are new to training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from zlib import crc32
 
@@ -9,7 +9,6 @@ from nmt.grammar.chance import Chance
 from nmt.grammar.meaning import Token, Triple, triples
 from nmt.grammar.sentences import Author
 
-SPLITS = ("train", "validation", "test")
 # Of a hundred triples, how many belong to training and how many to validation; the others belong to test.
 TRAIN_SHARE, VALIDATION_SHARE = 70, 15
 MIN_WORDS, MAX_WORDS = 3, 40
@@ -39,16 +38,16 @@ def generate(
     occurs in another split; its words all occur in training, as far as a small `num_train` allows.
     """
     seen: set[str] = set()
-    known: set[str] = set()
-    writers = {split: PairWriter(seed, split, seen) for split in SPLITS}
-    written = [writers["train"].pair() for _ in range(num_train)]
+    written = Writer(seed, "train", seen).pairs(num_train)
     chance = Chance(f"{seed} typing")
-    corpus = {"train": [replace(pair, source=typed(pair.source, chance)) for pair in written]}
-    for pair in corpus["train"]:
-        known.update(word_forms(pair))
-    for split, num_pairs in (("validation", num_validation), ("test", num_test)):
-        corpus[split] = [writers[split].pair_of_known_words(known) for _ in range(num_pairs)]
-    return corpus
+    train = [replace(pair, source=typed(pair.source, chance)) for pair in written]
+    known = {word for pair in train for word in word_forms(pair)}
+    validation = Writer(seed, "validation", seen).pairs(num_validation, known)
+    return {
+        "train": train,
+        "validation": validation,
+        "test": Writer(seed, "test", seen).pairs(num_test, known),
+    }
 
 
 def typed(sentence: str, chance: Chance) -> str:
@@ -58,15 +57,23 @@ def typed(sentence: str, chance: Chance) -> str:
     return chance.weigh(TYPED)(sentence)
 
 
-class PairWriter:
+class Writer:
     """Writes the pairs of one split; `seen` are the sentences written already, in all splits."""
 
     def __init__(self, seed: int, split: str, seen: set[str]) -> None:
+        self.author = Author(Chance(f"{seed} {split}"), belongs_to(seed, split))
         self.held_out = split != "train"
         self.seen = seen
-        self.author = Author(Chance(f"{seed} {split}"), belongs_to(seed, split))
 
-    def candidate(self) -> Pair:
+    def pairs(self, number: int, known: Collection[str] = ()) -> list[Pair]:
+        """The next pairs, whose words are all `known` if any are."""
+        written = []
+        for _ in range(number):
+            written.append(self.pair_of_known_words(known) if known else self.pair())
+            self.seen.update((written[-1].source, written[-1].target))
+        return written
+
+    def pair(self) -> Pair:
         """A pair that is long and short enough, and new."""
         while True:
             meaning = self.author.sentence()
@@ -77,26 +84,15 @@ class PairWriter:
             if self.seen.isdisjoint((pair.source, pair.target)) and fits(pair.source) and fits(pair.target):
                 return pair
 
-    def pair(self) -> Pair:
-        """The next pair."""
-        return self.keep(self.candidate())
-
-    def pair_of_known_words(self, known: set[str]) -> Pair:
-        """The next pair whose words are all known; after many tries, the one with the fewest unknown."""
-        best = self.candidate()
-        fewest = len(word_forms(best) - known)
+    def pair_of_known_words(self, known: Collection[str]) -> Pair:
+        """A pair whose words are all known; after many tries, the one with the fewest unknown."""
+        found = []
         for _ in range(TRIES):
-            if not fewest or not known:
+            pair = self.pair()
+            found.append((sum(word not in known for word in word_forms(pair)), pair))
+            if not found[-1][0]:
                 break
-            candidate = self.candidate()
-            if len(word_forms(candidate) - known) < fewest:
-                best, fewest = candidate, len(word_forms(candidate) - known)
-        return self.keep(best)
-
-    def keep(self, pair: Pair) -> Pair:
-        """Remember a pair, so that it is not written again."""
-        self.seen.update((pair.source, pair.target))
-        return pair
+        return min(found, key=lambda each: each[0])[1]
 
 
 def written(spoken: list[Token]) -> str:

@@ -41,19 +41,12 @@ def sentence(meaning: Sentence) -> list[Token]:
 
 def main_clause(clause: Clause, shared: bool = False) -> list[Token]:
     """A clause; a time stays in front, a German place in front does not."""
-    if (
-        clause.asked is not None
-        or clause.front == "verb"
-        or (clause.front == "object" and asks(clause.object))
-    ):
+    if clause.asked or clause.front == "verb" or (clause.front == "object" and asks(clause.object)):
         return question(clause)
-    lead, trail = [], []
-    for sub in clause.subs:
-        lead += [*subordinate(sub), COMMA] if sub.first else []
-        trail += [] if sub.first else subordinate(sub)
+    lead = [token for sub in clause.subs if sub.first for token in (*subordinate(sub), COMMA)]
+    trail = [token for sub in clause.subs if not sub.first for token in subordinate(sub)]
     fronted = clause.front == "time" or (clause.time is not None and clause.time.english in THEN)
-    if fronted:
-        lead += fixed(clause.time, clause)
+    lead += fixed(clause.time, clause) if fronted else []
     subject = [] if shared else phrase(clause.subject, 0)
     auxiliary, rest = verb_group(clause)
     return [*lead, *subject, *auxiliary, *rest, *rest_of_clause(clause, "time" if fronted else ""), *trail]
@@ -93,10 +86,8 @@ def verb_group(clause: Clause, inverted: bool = False) -> tuple[list[Token], lis
     Without an auxiliary the verb itself is finite, and the first list is empty, unless a negation or
     a question (`inverted`) calls for `do`.
     """
-    counted = (
-        clause.object if clause.subject == Pronoun.THERE and clause.object is not None else clause.subject
-    )
-    person, plural = agreement(counted, english=True)
+    counted = clause.object if clause.subject == Pronoun.THERE else None
+    person, plural = agreement(counted or clause.subject, english=True)
     verb, modal, tense = clause.verb, clause.modal, tense_of(clause)
     between: list[Token] = [("not", "not")] if clause.negated else []
     if clause.often is not None and clause.often.english:
@@ -107,28 +98,22 @@ def verb_group(clause: Clause, inverted: bool = False) -> tuple[list[Token], lis
         return [(word, modal)], [*between, *((each, modal) for each in more), base]
     if modal in WITH_BE:
         return [(forms.be(tense, person, plural), modal)], [*between, (WITH_BE[modal], modal), base]
-    if not modal:
-        if tense == "future":
-            return [("would" if clause.reported else "will", verb)], [*between, base]
-        if tense in ("perfect", "pluperfect"):
-            have = forms.simple_form(
-                "have", "had", "present" if tense == "perfect" else "past", person, plural
-            )
-            return [(have, verb)], [*between, (verb.english_participle, verb)]
-        if clause.ongoing:
-            return [(forms.be(tense, person, plural), verb)], [*between, (forms.add_ing(verb.english), verb)]
-        if verb.english == "be":
-            return [(forms.be(tense, person, plural), verb)], between
+    if tense == "future":
+        return [("would" if clause.reported else "will", verb)], [*between, base]
+    if tense in ("perfect", "pluperfect"):
+        now = "present" if tense == "perfect" else "past"
+        have = forms.simple_form("have", "had", now, person, plural)
+        return [(have, verb)], [*between, (verb.english_participle, verb)]
+    if not modal and (clause.ongoing or verb.english == "be"):
+        going_on: list[Token] = [(forms.add_ing(verb.english), verb)] if clause.ongoing else []
+        return [(forms.be(tense, person, plural), verb)], [*between, *going_on]
     said, said_past = WITH_VERB.get(modal, (verb.english, verb.english_past))
     infinitive: list[Token] = [("to", modal), base] if modal else []
     if inverted or clause.negated:
         do = forms.simple_form("do", "did", tense, person, plural)
         return [(do, modal or verb)], [*between, (said, modal or verb), *infinitive]
-    return [], [
-        *between,
-        (forms.simple_form(said, said_past, tense, person, plural), modal or verb),
-        *infinitive,
-    ]
+    finite = forms.simple_form(said, said_past, tense, person, plural)
+    return [], [*between, (finite, modal or verb), *infinitive]
 
 
 def rest_of_clause(clause: Clause, skip: str = "") -> list[Token]:
@@ -144,18 +129,9 @@ def rest_of_clause(clause: Clause, skip: str = "") -> list[Token]:
         spoken = [*recipient, *tail, *said]
     else:
         spoken = [*said, *tail, *preposition, *recipient] if recipient else [*tail, *preposition, *said]
-    if clause.predicate is None:
-        spoken += fixed(clause.to, clause)
-    for part in (
-        clause.how,
-        clause.predicate,
-        clause.company,
-        clause.place,
-        clause.time if skip != "time" else None,
-    ):
-        spoken += (
-            fixed(part, clause) if isinstance(part, Fixed) else predicate(clause) if part is not None else []
-        )
+    spoken += fixed(clause.to, clause) + fixed(clause.how, clause) + predicate(clause)
+    for part in (clause.company, clause.place, clause.time if skip != "time" else None):
+        spoken += fixed(part, clause)
     return spoken
 
 

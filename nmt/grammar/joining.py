@@ -129,6 +129,7 @@ class Joiner(Teller):
         different(one, other)
         acquainted(one, other)
         times = TIMES[shared[0], "telling" if tense == "past" else "past"]
+        other = replace(other, place=None) if other.place == one.place else other
         return replace(one, time=self.chance.choose(times)), other
 
     def interrupted(self) -> Sentence:

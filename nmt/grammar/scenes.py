@@ -219,6 +219,8 @@ class Scenes:
         who = subject if subject is not None else self.subject(activity, trades, rich)
         need(suits(who, activity))
         need("single" not in traits or not agreement(who)[1])
+        now = tense == "present" and not habit
+        need("unaware" not in traits or not now or taken_up(who) not in SPEAKERS)
         parts: dict[str, object] = {}
         if activity.what:
             picked = chance.choose(self.allowed(activity, who))
@@ -237,8 +239,7 @@ class Scenes:
             parts["company"] = chance.choose(activity.company)
         if activity.how and (chance.happens(0.5) or "how" in traits):
             parts["how"] = chance.choose(activity.how)
-        ongoing = tense == "present" and not habit and "state" not in traits
-        made = replace(Clause(who, activity.verb, tense, ongoing), **parts)
+        made = replace(Clause(who, activity.verb, tense, now and "state" not in traits), **parts)
         self.check(made)
         return made
 
