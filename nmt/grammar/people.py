@@ -75,6 +75,11 @@ def is_known(subject: Phrase) -> bool:
     return not isinstance(subject, NounPhrase) or isinstance(subject.determiner, Pronoun)
 
 
+def is_old(subject: Phrase) -> bool:
+    """Whether someone is called old, and so has no grandparents."""
+    return isinstance(subject, NounPhrase) and any(each.german == "alt" for each in subject.adjectives)
+
+
 def overlap(named: Iterable[Noun]) -> bool:
     """Whether some people of a family are named twice: the grandmother and the grandparents."""
     words = {each.german for each in named}

@@ -23,6 +23,7 @@ from nmt.grammar.people import (
     PRIVATE,
     SPEAKERS,
     is_known,
+    is_old,
     is_private,
     need,
     overlap,
@@ -261,6 +262,8 @@ class Scenes:
         phrases = (clause.subject, clause.object, clause.recipient)
         mentioned = [each.noun for each in phrases if isinstance(each, NounPhrase)]
         need(len({each.english for each in mentioned}) == len(mentioned) and not overlap(mentioned))
+        old = any("grand" in each.kinds for each in mentioned[:1]) or is_old(clause.subject)
+        need(not old or not any("grand" in each.kinds for each in mentioned[1:]))
         for part in (clause.company, clause.place):
             text = part.german if part is not None else ""
             owned = "~" in text or "^" in text
@@ -284,6 +287,8 @@ class Scenes:
         else:
             lasts = "lasts" in activity.traits
             times = list(TIMES["any", "now"]) if lasts else self.times(activity, "now")
+        if clause.how is not None:  # not `morgen früh früh`
+            times = [each for each in times if clause.how.german not in each.german]
         return self.fronted(replace(clause, time=self.chance.choose(times)), front) if times else clause
 
     def fronted(self, clause: Clause, share: float) -> Clause:

@@ -116,6 +116,7 @@ class Teller(Scenes):
             tail[:1].isupper() or tail.startswith(("das ", "ein", "kein", "viel")),
             isinstance(thing, NounPhrase) and determiner in ("", "ein") and thing.adjectives,
             state and isinstance(determiner, Pronoun),
+            clause.modal in ("möchten", "sollen"),
             activity.traits >= {"unplanned", "what"},
             clause.time in TIMES["any", "now"] or (clause.tense == "past" and not (state or clause.modal)),
             clause.tense == "present" and not (thing or clause.time or clause.modal or state),
