@@ -92,6 +92,12 @@ class Joiner(Teller):
         again = resumed(main.subject)
         need(suits(main.subject, other))
         inner = self.clause(other, "pluperfect" if after else "past", again, rich=rich * 0.4)
+        if (
+            isinstance(inner.object, NounPhrase)
+            and main.place
+            and inner.object.noun.german in main.place.german
+        ):
+            main = replace(main, place=None)
         main = self.with_time(main, activity, 0.3 * rich) if first else main
         return self.joined(main, Sub(AFTER if after else BEFORE, replace(inner, how=None)), first)
 
@@ -101,6 +107,7 @@ class Joiner(Teller):
         for first, second in pairwise(drawn):
             need(2 <= second.order - first.order <= apart)
             need("Haus" not in second.verb.tail or first.order >= 5)
+            need("Haus" not in first.verb.tail or "outdoors" not in second.traits)
             need(first.verb.english != second.verb.english or first.verb.english == "go")
         groups = {who for each in drawn for who in each.who}
         need("child" not in groups or not groups & {"adult", "worker"})
@@ -153,7 +160,7 @@ class Joiner(Teller):
 
     def going(self, subject: Phrase | None, tense: str, rich: float, away: bool = False) -> Clause:
         """A clause of going somewhere, `away` from home, to do something there."""
-        activity = self.pick("there", lacking="unplanned")
+        activity = self.pick("there", lacking="unplanned grand" if away else "unplanned")
         places = [each for each in activity.where if each.going and not (away and "home" in each.kinds)]
         need(places)
         place = self.chance.choose(places)

@@ -123,7 +123,7 @@ class Author(Joiner, Questioner, Describer):
         matrix = self.clause(opinion, tense, rich=0.2)
         inner = self.clause(self.pick(DONE[opinion.key]), "present", matrix.subject, rich=0.3)
         need(not planned or inner.object or inner.to or inner.place)
-        inner = replace(inner, how=None, place=inner.place if planned else None)
+        inner = replace(inner, how=None, company=None, place=inner.place if planned else None)
         return Sentence(replace(matrix, subs=(Sub(TO, inner),)))
 
     def elaborate(self, subject: Phrase | None, tense: str, rich: float) -> Clause:
