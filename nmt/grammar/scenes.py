@@ -49,8 +49,7 @@ Owners: TypeAlias = dict[str | Pronoun, float]
 # How often someone speaks of whose family, and of whom by a pronoun; of a child no one says `I`.
 OWNERS: Owners = {Pronoun.ME: 9, Pronoun.WE: 3, Pronoun.HE: 2, Pronoun.SHE: 2}
 PET_OWNERS: Owners = {"der": 6, Pronoun.ME: 3, Pronoun.WE: 1, "ein": 1}
-ARTICLES: Owners = {"der": 14, "ein": 0.7}
-ANY_ARTICLES: Owners = ARTICLES | {"dies": 0.5}
+ARTICLES: Owners = {"der": 14, "ein": 0.7, "dies": 0.5}
 CHILDREN = {Pronoun.HE: 3.0, Pronoun.SHE: 3.0, Pronoun.THEY: 2.0}
 PRONOUNS = {Pronoun.ME: 4.0, Pronoun.WE: 2.0} | CHILDREN
 SECONDS: tuple[Name | Pronoun, ...] = (*NAMES, *(Pronoun.ME,) * 3)
@@ -96,8 +95,9 @@ class Scenes:
             return self.known_person(group, rich)
         one = chance.choose(strangers(activity))
         need(trades or "trade" not in one.kinds)
-        owners = PET_OWNERS if "pet" in one.kinds else ANY_ARTICLES if trades else ARTICLES
-        owner = chance.weigh(owners) if one.kinds else "der"
+        owner: str | Pronoun = "der"
+        if "pet" in one.kinds or (trades and one.kinds):
+            owner = chance.weigh(PET_OWNERS if "pet" in one.kinds else ARTICLES)
         share = max((PLURAL_SHARES.get(kind, 0.0) for kind in one.kinds), default=0.0)
         rich = 1.0 if "pet" in one.kinds else 0.3 + 0.7 * rich
         return self.dressed(one, owner, owner != "ein" and chance.happens(share), rich)

@@ -164,26 +164,24 @@ def read_adjective(columns: list[str]) -> Adjective:
 
 
 def read_noun(columns: list[str]) -> list[Noun]:
-    """Read a row such as `der Hund, Hunde | dog | klein alt | pet`; a third form is the feminine."""
+    """Read a row such as `der Hund, Hunde | dog | klein alt | pet`; a third form is the feminine.
+
+    A noun of one form alone is a plural, and the plural `-` is none.
+    """
     article, _, forms = columns[0].partition(" ")
     lemma, *others = forms.split(", ")
     english, plurals = in_parentheses(columns[1])
     adjectives, kinds = ([*columns[2:], "", ""][index].split() for index in range(2))
-    suiting = tuple(ADJECTIVES[word] for word in adjectives)
-    bare = lemma.rstrip("*")
-    if not others:  # known in the plural alone
-        return [
-            Noun(
-                bare, GENDERS[article], bare, False, english, english, suiting, frozenset((*kinds, "plural"))
-            )
-        ]
+    suiting, bare = tuple(ADJECTIVES[word] for word in adjectives), lemma.rstrip("*")
+    if not others:
+        others, plurals, kinds = [bare], [english], [*kinds, "plural"]
+    told = (plurals[0] if plurals else add_s(english), suiting, frozenset(kinds))
     plural = None if others[0] == "-" else others[0]
-    forms_of_two = [(bare, GENDERS[article], plural, lemma != bare)]
-    for feminine in others[1:]:
-        word = feminine.replace("+", bare)
-        forms_of_two.append((word, "feminine", word + "nen", False))
-    said = (english, plurals[0] if plurals else add_s(english), suiting, frozenset(kinds))
-    return [Noun(*form, *said) for form in forms_of_two]
+    feminine = [word.replace("+", bare) for word in others[1:]]
+    return [
+        Noun(bare, GENDERS[article], plural, lemma != bare, english, *told),
+        *(Noun(word, "feminine", word + "nen", False, english, *told) for word in feminine),
+    ]
 
 
 def read_thing(text: str) -> Thing:
