@@ -185,8 +185,9 @@ class Scenes:
         if definite:
             rich = max(rich, 0.8)
         made = self.dressed(thing.noun, owner, thing.plural, rich / 3 if person else rich)
-        if "old" in activity.traits:  # nobody repairs what is new
-            return replace(made, adjectives=tuple(each for each in made.adjectives if each.german == "alt"))
+        if {"old", "made"} & activity.traits:  # nobody repairs what is new, or builds what is old
+            old = "old" in activity.traits
+            return replace(made, adjectives=tuple(a for a in made.adjectives if (a.german == "alt") == old))
         return made
 
     def person(self, thing: Thing, activity: Activity, subject: Phrase, rich: float) -> Phrase:

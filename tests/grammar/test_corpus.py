@@ -193,6 +193,20 @@ def test_every_line_of_the_tables_is_used(corpus):
         assert forms & used, verb.lemma
 
 
+def test_every_trait_and_kind_is_explained_in_its_table():
+    words = Path(tables.__file__).parent / "words"
+    comments = {
+        path.stem: " ".join(
+            line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#")
+        )
+        for path in words.glob("*.txt")
+    }
+    traits = {trait.partition("=")[0] for each in tables.ACTIVITIES for trait in each.traits}
+    kinds = {kind for noun in tables.NOUNS for kind in noun.kinds} - {"plural"}
+    assert {trait for trait in traits if not re.search(rf"\b{trait}\b", comments["activities"])} == set()
+    assert {kind for kind in kinds if not re.search(rf"\b{kind}\b", comments["nouns"])} == set()
+
+
 def test_reasons_are_states_that_the_tables_have():
     keys = {state.key for state in tables.STATES}
     assert [
