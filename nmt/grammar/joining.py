@@ -173,15 +173,26 @@ class Joiner(Teller):
         return replace(main, subs=(Sub(IN_ORDER_TO, replace(inner, place=None, how=None)),))
 
     def left_behind(self) -> Sentence:
-        """Where one person went, and what kept another one at home."""
-        tense = self.chance.weigh(TOLD)
+        """Where one person went, and what another one did at home, or why that one stayed there."""
+        chance, tense = self.chance, self.chance.weigh(TOLD)
         first = self.fronted(self.going(None, tense, 1.0, away=True), 0.7)
-        staying = next(each for each in having("placed", "cosy") if each.why)
-        second = self.clause(staying, tense)
+        kind = chance.weigh({"duty": 1, "cosy": 1, "placed": 1})
+        activity = self.pick(kind, "cosy") if kind == "placed" else self.pick(kind, lacking="placed")
+        rooms = [place for place in activity.where if "home" in place.kinds]
+        if kind == "duty":
+            need("müssen" in activity.may and not activity.where)
+            second = replace(self.clause(activity, "past"), modal="müssen")
+        else:
+            need(rooms)
+            second = self.clause(activity, tense, rich=0.3, place=chance.choose(rooms))
         different(first, second)
         acquainted(first, second)
-        reason = self.state_of(self.chance.choose((*staying.why, "keine-Zeit")), second.subject, tense)
-        return Sentence(first, (Link(BUT, replace(second, subs=(Sub(BECAUSE, reason),))),))
+        need(first.subs[0].clause.verb.english != activity.verb.english)
+        reasons = (*activity.why, "keine-Zeit") if kind == "placed" else activity.why
+        if kind != "duty" and reasons:
+            reason = self.state_of(chance.choose(reasons), second.subject, tense)
+            second = replace(second, subs=(Sub(BECAUSE, reason),))
+        return Sentence(first, (Link(BUT, replace(second, how=None)),))
 
     def obstacle(self) -> Sentence:
         """What someone wanted to do, but could not."""
