@@ -123,7 +123,7 @@ class Teller(Scenes):
         )
         if any(unfit) or EXPECTED.isdisjoint(activity.traits):
             return clause
-        return replace(clause, negated=self.chance.happens(0.3 if determiner == "der" else 0.14))
+        return replace(clause, negated=self.chance.happens(0.4 if determiner == "der" else 0.14))
 
     def habit(self) -> Sentence:
         """What someone does again and again, and how often or when."""
