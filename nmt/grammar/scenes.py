@@ -100,6 +100,8 @@ class Scenes:
             owner = chance.weigh(PET_OWNERS if "pet" in one.kinds else ARTICLES)
         share = max((PLURAL_SHARES.get(kind, 0.0) for kind in one.kinds), default=0.0)
         rich = 1.0 if "pet" in one.kinds else 0.3 + 0.7 * rich
+        if not one.kinds and "how" in activity.traits:
+            return NounPhrase(one)
         return self.dressed(one, owner, owner != "ein" and chance.happens(share), rich)
 
     def known_person(self, group: str, rich: float) -> Phrase:

@@ -149,6 +149,9 @@ class Author(Joiner, Questioner, Describer):
         need(len(friends) < 2)
         things = [each.object.noun for each in (first, *rest) if isinstance(each.object, NounPhrase)]
         need(len({*things}) == len(things))
+        need(not any(thing.german in friend.german for thing in things for friend in friends))
+        places = [each.place for each in (first, *rest) if each.place is not None]
+        need(len({*places}) == len(places))
         last = rest.pop()
         if not rest or chance.happens(0.5):
             last = replace(last, time=chance.choose(TIMES["any", "then"]))
