@@ -97,6 +97,7 @@ class Teller(Scenes):
         likable = modal == "wollen" and "habit" in activity.traits and activity.order not in MEALS
         if likable and not report and chance.happens(0.3):
             clause = self.clause(activity, "present", habit=True, rich=rich * 0.4)
+            need(getattr(clause.object, "determiner", "") != "ein")
             return replace(clause, modal="gern", often=GLADLY)
         past = modal in ("müssen", "wollen", "dürfen") and chance.happens(0.25)
         clause = self.clause(activity, "past" if past else "present", rich=rich * 0.6, trades=True)
