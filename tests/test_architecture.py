@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,14 @@ def test_every_key_has_a_comment(path):
             break
         if re.match(r"\s*[a-z_0-9]+: .", line) and not line.startswith("kind:"):
             assert " # " in line, f"{path.name}: {line}"
+
+
+def test_every_folder_is_in_the_wheel():
+    named = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
+        "packages"
+    ]
+    folders = {path.parent.relative_to(ROOT) for path in (ROOT / "nmt").rglob("*") if path.is_file()}
+    folders |= {Path("nmt") / path.parent.relative_to(ROOT) for path in (ROOT / "conf").rglob("*.yaml")}
+    assert sorted(named) == sorted(
+        ".".join(folder.parts) for folder in folders if "__pycache__" not in folder.parts
+    )

@@ -23,6 +23,9 @@ MAX_LINE_BYTES = 1 << 24
 # Seconds in which nothing comes from a sender that waits for an answer: more than a program needs between two lines,
 # less than a person notices.
 PATIENCE = 0.05
+# Seconds after which a wait for a sender looks whether a signal has come: one that comes just before a read blocks, or
+# to another thread, would be answered only after that read.
+MAX_WAIT = 1.0
 # What is read ahead, and held, at most: lines, and bytes or characters of them.
 LINES_AT_ONCE = 4096
 SIZE_AT_ONCE = 1 << 20
@@ -167,10 +170,14 @@ def _open(path: str | Path | int) -> gzip.GzipFile | BufferedReader:
 
 def _read_blocks(file: gzip.GzipFile | BufferedReader) -> Iterator[bytes]:
     """Yield what is there, and nothing (`b""`) where no more has come for a while; of a file, all is there."""
-    while block := file.read1(BLOCK_SIZE):
-        yield block
+    while True:
         if not select.select([file], [], [], PATIENCE)[0]:
             yield b""
+            while not select.select([file], [], [], MAX_WAIT)[0]:
+                pass
+        if not (block := file.read1(BLOCK_SIZE)):
+            return
+        yield block
 
 
 def _cut_into_lines(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes | None]]:

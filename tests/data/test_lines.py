@@ -1,7 +1,9 @@
 """Lines of files and of streams, and what is read together."""
 
 import os
+import signal
 import threading
+import time
 
 import pytest
 from hypothesis import assume, given
@@ -61,6 +63,31 @@ def test_a_sender_that_waits_makes_a_pause():
     threading.Thread(target=lambda: (os.write(writing, b"vier"), os.close(writing))).start()
     assert [line for line in lines if line is not None] == [b"vier"]
     os.close(reading)
+
+
+def test_a_signal_is_answered_while_a_sender_waits_even_if_it_does_not_break_off_the_read():
+    answered = []
+    previous = signal.signal(signal.SIGUSR1, lambda number, frame: answered.append(time.monotonic()))
+    reading, writing = os.pipe()
+    os.write(writing, b"eins\n")
+    lines = follow_lines(reading, "key")
+    assert [next(lines), next(lines)] == [b"eins", None]
+    sent = []
+
+    def send():
+        time.sleep(0.2)
+        sent.append(time.monotonic())
+        # To this thread: the read of the first one goes on, as it does where a signal comes just before it.
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+        time.sleep(2 * module.MAX_WAIT)
+        sent.append(time.monotonic())
+        os.close(writing)
+
+    threading.Thread(target=send).start()
+    assert list(lines) == []
+    signal.signal(signal.SIGUSR1, previous)
+    os.close(reading)
+    assert sent[0] < answered[0] < sent[1]
 
 
 @given(st.lists(st.none() | st.binary(max_size=20)))
