@@ -5,7 +5,7 @@ from nmt.grammar.people import need, people
 from nmt.grammar.scenes import OWNERS, Scenes
 from nmt.grammar.tables import ACTIVITIES, ADJECTIVES, NAMES, NOUNS, Fixed, fixed, read_thing, read_verb, rows
 
-KINDS = {"quality": 4, "comparison": 2, "profession": 2, "existence": 2, "this": 1}
+KINDS = {"quality": 6, "comparison": 2, "profession": 2, "existence": 2, "this": 1}
 BE = read_verb("sein (ist, war, ist gewesen)", "be (was, been)")
 EXIST = read_verb("geben (gibt, gab, gegeben)", "be")
 COMPARED, THERE_IS = ([row[1:] for row in rows("facts") if row[0] == kind] for kind in ("than", "there"))

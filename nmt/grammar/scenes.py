@@ -54,7 +54,7 @@ CHILDREN = {Pronoun.HE: 3.0, Pronoun.SHE: 3.0, Pronoun.THEY: 2.0}
 PRONOUNS = {Pronoun.ME: 4.0, Pronoun.WE: 2.0} | CHILDREN
 SECONDS: tuple[Name | Pronoun, ...] = (*NAMES, *(Pronoun.ME,) * 3)
 KNOWN = {"pronoun": 30, "name": 30, "names": 6, "family": 40}
-PLURAL_SHARES = {"trade": 0.12, "young": 0.1, "pet": 0.05, "flower": 0.7}
+PLURAL_SHARES = {"trade": 0.12, "stranger": 0.07, "young": 0.1, "pet": 0.05, "flower": 0.7}
 
 
 @cache

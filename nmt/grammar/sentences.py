@@ -19,7 +19,7 @@ from nmt.grammar.questions import Questioner
 from nmt.grammar.tables import OPINIONS, STATES, TIMES, Activity, Fixed
 
 KINDS = {
-    "statement": 36, "animal": 5, "habit": 7, "state": 3, "description": 5, "question": 12, "because": 6,
+    "statement": 36, "animal": 5, "habit": 7, "state": 3, "description": 7, "question": 12, "because": 6,
     "weather": 4, "sequence": 6, "meanwhile": 4, "interrupted": 4, "purpose": 4, "report": 16,
     "infinitive": 3, "obstacle": 3, "day": 15, "two_people": 4, "left_behind": 3,
 }  # fmt: skip

@@ -59,7 +59,7 @@ class Teller(Scenes):
         searching = activity.verb.english_preposition
         shares = {
             "perfect": 5.0,
-            "past": 0.5 * (not report),
+            "past": 0.9 * (not report),
             "recent": 0.8 * (not (report or activity.how or searching or "regular" in traits)),
             "present": 5.0 * ("done" not in traits),
             "coming": 1.2 * planned,
