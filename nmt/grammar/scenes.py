@@ -267,20 +267,18 @@ class Scenes:
         need(len({each.english for each in mentioned}) == len(mentioned) and not overlap(mentioned))
         old = any("grand" in each.kinds for each in mentioned[:1]) or is_old(clause.subject)
         need(not old or not any("grand" in each.kinds for each in mentioned[1:]))
-        for part in (clause.company, clause.place):
-            if part is None:
-                continue
+        words = {
+            word
+            for each in mentioned
+            for word in (each.german, each.plural, each.english, each.english_plural)
+        }
+        for part in filter(None, (clause.company, clause.place)):
             text = part.german
             owned = "~" in text or "^" in text
             need("Familie" not in text or not any("family" in each.kinds for each in mentioned))
             need(not owned or taken_up(clause.subject) not in (None, Pronoun.IT, Pronoun.WHO))
             need("^" not in text or "Familie" in text or not getattr(clause.subject, "plural", False))
-            need(not any(each.german in text or each.english in part.english.split() for each in mentioned))
-            need(
-                not any(
-                    (each.plural or "-") in text or each.english_plural in part.english for each in mentioned
-                )
-            )
+            need(not any(word in f"{text} {part.english}" for word in words if word))
 
     def with_time(self, clause: Clause, activity: Activity, share: float = 1.0, front: float = 0.0) -> Clause:
         """The clause with a time that its tense has, perhaps in front."""
