@@ -1,4 +1,4 @@
-"""What a user can act on: each error is one line, and the command ends with exit code 2, or 1 where said."""
+"""Errors that a user can act on: each is one line, and the command ends with exit code 2, or 1 where said."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence

@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from nmt.errors import UserError
 
-# What was reported of older ones, mostly that a file from a stranger crashes the reader or runs code.
+# Older versions have known faults: mostly, a file from a stranger crashes the reader or runs code.
 FLOORS = {
     "ctranslate2": "4.8.1",
     "datasets": "5.0.1",

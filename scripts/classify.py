@@ -31,8 +31,7 @@ from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Vocabulary, obtain_tokenizer
 from nmt.device import choose_device
 from nmt.errors import DataError, UserError
-from nmt.models.layer_options import LayerOptions
-from nmt.models.layers import Embedding
+from nmt.models.layers import Embedding, LayerOptions
 from nmt.models.recurrent import RecurrentEncoder
 from nmt.models.transformer import TransformerEncoder
 

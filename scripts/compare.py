@@ -36,7 +36,6 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
             "local-m": [FORCED + "span=local_m"],
             "local-p": [FORCED + "span=local_p"],
             "straight-through": [FORCED + "choice=straight_through"],
-            "score function": [FORCED + "choice=score_function"],
             "coverage": [FORCED + "coverage=true"],
         },
     ),

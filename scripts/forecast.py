@@ -26,7 +26,7 @@ from tqdm import tqdm
 
 from nmt.device import choose_device
 from nmt.errors import DataError, UserError
-from nmt.models.layer_options import LayerOptions
+from nmt.models.layers import LayerOptions
 from nmt.models.transformer import TransformerEncoder
 
 Array = npt.NDArray[np.float64]

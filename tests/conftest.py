@@ -6,25 +6,19 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from command_line import run_command
+from tiny_models import make_batch, make_model
 
 from nmt.cli import main as cli
 from nmt.data.batching import Batch
 from nmt.device import choose_precision
 from nmt.errors import DeviceError
-from nmt.models.attention import AttentionSeq2Seq
 from nmt.models.interface import Seq2Seq
-from nmt.models.layers import Embedding, output_layer
-from nmt.models.rnn import RNNSeq2Seq
-from nmt.models.transformer import Transformer
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
-PAD, UNK, BOS, EOS = range(4)
-VOCABULARY_SIZE = 11
 
 # Tests run side by side, and so do the processes that they start: each has one core.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -37,68 +31,6 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Nothing of the user's own cache is read or written."""
     os.environ["NMT_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     torch.set_num_threads(1)
-
-
-def make_model(kind: str, width: int = 8, tied: str = "none", seed: int = 0, **options: Any) -> Seq2Seq:
-    """Make a tiny model with random weights in float64, in evaluation."""
-    torch.manual_seed(seed)
-    target = Embedding(VOCABULARY_SIZE, width)
-    source = target if tied == "three_way" else Embedding(VOCABULARY_SIZE, width)
-    output = output_layer(VOCABULARY_SIZE, width, None if tied == "none" else target)
-    if kind == "transformer":
-        sizes = {
-            "num_encoder_layers": 2,
-            "num_decoder_layers": 2,
-            "d_model": width,
-            "d_ff": 12,
-            "num_heads": 2,
-            "num_key_value_heads": None,
-            "norm": "pre",
-            "normalization": "layer",
-            "positions": "sinusoidal",
-            "max_relative_distance": 16,
-            "activation": "relu",
-            "dropout": 0.1,
-            "attention_dropout": 0.0,
-            "activation_dropout": None,
-            "layer_dropout": 0.0,
-        }
-        model: Seq2Seq = Transformer(source, target, output, **{**sizes, "max_positions": 64, **options})
-    else:
-        classes = {"rnn": RNNSeq2Seq, "attention": AttentionSeq2Seq}
-        sizes = {"d_embedding": width, "d_hidden": 6, "dropout": 0.1}
-        if kind == "attention":
-            sizes["d_attention"] = 5
-        model = classes[kind](source, target, output, **{**sizes, **options})
-    for (
-        parameter
-    ) in model.parameters():  # zeros would hide what a bias does wrong, small values what is confused
-        torch.nn.init.normal_(parameter, std=0.5)
-    return model.double().eval()
-
-
-def make_batch(
-    seed: int = 1, source_lengths: tuple[int, ...] = (5, 3, 7), target_lengths: tuple[int, ...] = (4, 6, 2)
-) -> Batch:
-    """Make a batch of random sentences of these lengths, EOS included."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def sentence(length: int) -> torch.Tensor:
-        words = torch.randint(4, VOCABULARY_SIZE, (length - 1,), generator=generator)
-        return torch.cat([words, torch.tensor([EOS])])
-
-    source = [sentence(length) for length in source_lengths]
-    target = [sentence(length) for length in target_lengths]
-    target_in = [torch.cat([torch.tensor([BOS]), row[:-1]]) for row in target]
-    pad = torch.nn.utils.rnn.pad_sequence
-    return Batch(
-        pad(source, batch_first=True, padding_value=PAD),
-        torch.tensor(source_lengths),
-        pad(target_in, batch_first=True, padding_value=PAD),
-        pad(target, batch_first=True, padding_value=PAD),
-        torch.tensor(target_lengths),
-        (torch.tensor(source_lengths), torch.tensor(target_lengths)),
-    )
 
 
 @pytest.fixture(scope="session")

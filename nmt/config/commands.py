@@ -22,14 +22,13 @@ from nmt.config.kinds import (
     Settings,
     Shown,
 )
-from nmt.config.model import AttentionSettings, ModelSettings, TransformerSettings
+from nmt.config.model import ModelSettings, TransformerSettings
 from nmt.config.tracking import TrackingSettings
 from nmt.config.training import (
     ConsistencySettings,
     DecayingForcing,
     DecodingSettings,
     EvaluationSettings,
-    NoConsistency,
     OptimizerSettings,
     RDropSettings,
     ScheduleSettings,
@@ -119,12 +118,6 @@ class TrainSettings(Settings):
                     f"teacher_forcing.final_ratio: less than training.teacher_forcing_ratio={first} is needed; "
                     f"got {final}"
                 )
-        chooses = isinstance(model, AttentionSettings) and model.attention.choice == "score_function"
-        if chooses and not isinstance(self.consistency, NoConsistency):
-            raise ValueError(
-                "consistency: none is needed with model.attention.choice=score_function, which would not learn from "
-                f"the choices of the second pass; got {self.consistency.kind}"
-            )
         if isinstance(self.consistency, RDropSettings) and not model.draws:
             raise ValueError(
                 "consistency: none is needed with model.dropout=0, since both passes of r_drop would be the same; "

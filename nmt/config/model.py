@@ -42,7 +42,7 @@ class AttentionScoreSettings(Settings):
     join: Literal["input", "output", "output_only"]
     span: Literal["global", "local_m", "local_p"]
     window: Size
-    choice: Literal["soft", "straight_through", "score_function"]
+    choice: Literal["soft", "straight_through"]
     temperature: Weight
     coverage: bool
 

@@ -1,4 +1,4 @@
-"""What is made once from text and settings, kept on disk under a name that their content gives.
+"""A cache on disk: files made once from text and settings, under a name that their content gives.
 
 The manifest of an entry holds the size and the SHA-256 of each of its files. They are compared each time it is opened,
 at some 1.4 GB/s: a fifth of a second for a million pairs of sentences.
@@ -17,7 +17,7 @@ from pathlib import Path
 from nmt.errors import DataError, RunError
 from nmt.files.writing import differing_files, flush, write_manifest
 
-# Of what is in an entry: another number for another layout of any of them, so that none is taken for another.
+# Layout of the files of an entry: each change has a new number, so that no entry is taken for another.
 FORMAT = 2
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""What becomes of a corpus before it is learned from: filters, and a warning where it holds what it is tested with."""
+"""Cleaning of a corpus before it is learned from: filters, and a warning where it holds what it is tested with."""
 
 import logging
 from dataclasses import asdict, dataclass

@@ -26,7 +26,7 @@ PATIENCE = 0.05
 # Seconds after which a wait for a sender looks whether a signal has come: one that comes just before a read blocks, or
 # to another thread, would be answered only after that read.
 MAX_WAIT = 1.0
-# What is read ahead, and held, at most: lines, and bytes or characters of them.
+# At most so much is read ahead and held: lines, and bytes or characters of them.
 LINES_AT_ONCE = 4096
 SIZE_AT_ONCE = 1 << 20
 

@@ -18,7 +18,7 @@ GRAM = 4  # characters
 MIN_CHARACTERS = 16
 NUM_BANDS, ROWS_PER_BAND = 6, 4
 PAIRS_AT_ONCE = 5_000
-# What bounds the time where a corpus is made of a few patterns: 25 microseconds each.
+# Comparisons, of 25 microseconds each, are bounded: a corpus made of a few patterns would take for ever.
 MAX_COMPARISONS = 400_000
 
 Int64Array = npt.NDArray[np.int64]

@@ -62,7 +62,7 @@ def refuse_unsampled(tokenizer: Tokenizer) -> None:
 
 
 class _Side:
-    """What drawing needs of a vocabulary."""
+    """A vocabulary in the form that drawing needs."""
 
     def __init__(self, vocabulary: Vocabulary, alpha: float) -> None:
         self.pieces = vocabulary.pieces
@@ -175,13 +175,13 @@ def _draw_merges(
     is_start, sizes = np.ones((len(rows), n), np.bool_), np.ones((len(rows), n + 1), np.int64)
     if alpha >= 1:
         return is_start, sizes[:, :n]
-    # Of the piece of k letters that starts at a letter; neither n as a start nor more than K letters are a piece.
+    # Costs of the piece of k letters that starts at a letter; no piece starts at n or has more than K letters.
     costs_of_pieces = np.full((num_words, n + 1, longest + 2), np.inf)
     costs_of_pieces[:, :n, 1 : longest + 1] = costs_of[table]
     sizes[:, n] = longest + 1
     before = np.tile(np.arange(-1, n), (len(rows), 1))  # where the piece to the left starts
     before[:, 0] = n
-    # Of merging the piece that starts at a letter with the next one.
+    # Costs of merging the piece that starts at a letter with the next one.
     costs = np.full((len(rows), n + 1), np.inf)
     costs[:, : n - 1] = costs_of_pieces[rows, : n - 1, 2]
     going = np.arange(len(rows))

@@ -18,7 +18,7 @@ from nmt.versions import require
 require("sentencepiece")
 
 SENTENCEPIECE: str = sentencepiece.__version__  # another one may segment in another way
-# What marks the start of a word in pieces: U+2581.
+# Pieces mark the start of a word by U+2581.
 WORD_START = "▁"
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # TrainerSpec.ModelType of sentencepiece_model.proto
 NORMAL = 1  # SentencePiece.Type of sentencepiece_model.proto
@@ -36,7 +36,7 @@ class Vocabulary:
         try:
             self._processor.LoadFromSerializedProto(model)
             self.num_pieces: int = self._processor.get_piece_size()
-            # Of pieces that are no UTF-8, it would complain in the middle of a translation.
+            # Pieces that are no UTF-8 would raise in the middle of a translation.
             self._processor.id_to_piece(list(range(self.num_pieces)))
         except (RuntimeError, OSError, UnicodeDecodeError):
             raise _no_model() from None
@@ -173,7 +173,7 @@ def _train_sentencepiece(
             model_writer=model,
             model_type=settings.kind,
             vocab_size=settings.vocabulary_size,
-            # Of words and characters there are as many as there are; pieces can be made to any number.
+            # Pieces can be made to any number; words and characters are as many as the text has.
             hard_vocab_limit=settings.kind in ("unigram", "bpe"),
             character_coverage=settings.character_coverage,
             byte_fallback=settings.byte_fallback,

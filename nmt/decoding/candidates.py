@@ -11,7 +11,7 @@ INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 BLOCK_OF_CANDIDATES = 64
 # For a single word each block costs more than the words in it.
 BLOCK_OF_ONE = 256
-# So many integers are compared at a time, and the rest of a block one by one.
+# Integers that are compared at a time; the rest of a block is compared one by one.
 INTEGERS_AT_ONCE = 64
 
 

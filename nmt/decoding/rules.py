@@ -1,4 +1,4 @@
-"""What a translation may not be: rules that rule out tokens before the softmax."""
+"""Rules of what a translation may not be: they rule out tokens before the softmax."""
 
 import torch
 from torch import Tensor

@@ -21,7 +21,7 @@ POSITIONS_BETWEEN_QUESTIONS = {"cpu": 1, "cuda": 8, "mps": 8}
 
 
 class Decoder(Protocol):
-    """What a search needs: a model, or several that act as one."""
+    """A model as a search sees it, or several that act as one."""
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode one position."""
@@ -134,7 +134,7 @@ def beam_search(
         best, parents, words = best_candidates(scores, logits, 2 * beam_size)  # (B, 2K)
         is_end = (words == eos_id) & (best > -torch.inf)
 
-        # What is not among the best K is no result yet.
+        # An end that is not among the best K is no result yet.
         ending = is_end[:, :beam_size] & ~done.unsqueeze(1)
         normalised = (best[:, :beam_size] / length_penalty(position + 1)).masked_fill(~ending, -torch.inf)
         highest, place = normalised.max(1)

@@ -1,4 +1,4 @@
-"""What is wrong with single translations, by signs that need no judge: copies, repetitions, lost numbers."""
+"""Faults of single translations, by signs that need no judge: copies, repetitions, lost numbers."""
 
 import re
 from collections import Counter

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from nmt.errors import DataError
 
-# What stays where pieces were not put together again, and what no written language has there.
+# Marks of pieces that were not put together again; no written language has them there.
 MARKS = re.compile(
     r"(?P<sentencepiece>▁)|[^\s@](?P<subword_nmt>@@(?=\s|$))|(?P<end></s>)|(?P<joiner>￭)"
 )  # "@@ -1 @@" of a patch has a space before

@@ -39,7 +39,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What is known of a translation; loss is per target token in nats, where a model was there to tell it."""
+    """Scores of a translation; the loss is per target token in nats, and there only where a model was scored."""
 
     scores: list[Score]
     num_lines: int
@@ -99,7 +99,7 @@ def score_against(
 
 
 class Statistics:
-    """What sacreBLEU counts in each line, from which it scores any of them without counting again."""
+    """Counts of sacreBLEU's for each line, from which it scores any set of lines without counting again."""
 
     def __init__(
         self, hypotheses: Sequence[str], references: Sequence[Sequence[str]], settings: EvaluationSettings
@@ -124,7 +124,7 @@ class Statistics:
             interval = None
             metric.n_bootstrap = num_resamples
             if num_resamples is not None:
-                # What `corpus_score(n_bootstrap=…)` does, which cannot take the mean where some of the texts score 0.
+                # Same as `corpus_score(n_bootstrap=…)`, which cannot take the mean where some of the texts score 0.
                 metric.seed, drawn = _bootstrap_resample(chosen, metric, num_resamples)
                 mean, half_width = estimate_ci(np.array([one.score for one in drawn], np.float64))
                 interval = Interval(float(mean), float(half_width))

@@ -53,7 +53,7 @@ class Comparison:
 
     @property
     def demand(self) -> str:
-        """What is asked of the export."""
+        """The likeness that the export has to reach, in words."""
         if self.quantization == "float32":
             return f"at least {self.least_identical} are needed"
         return f"BLEU may be lower by {LARGEST_LOSS}"

@@ -20,7 +20,7 @@ MODEL = "model.bin"
 
 @dataclass(frozen=True)
 class TokenNames:
-    """What CTranslate2 calls the ids of both sides: it knows tokens by their text alone."""
+    """Names of the ids of both sides for CTranslate2, which knows tokens by their text alone."""
 
     source: list[str]
     target: list[str]

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import RunError, UserError
 from nmt.models.interface import Seq2Seq
-from nmt.models.layer_options import LayerOptions
+from nmt.models.layers import LayerOptions
 from nmt.models.positions import sinusoids
 from nmt.models.transformer import (
     CrossAttention,
@@ -87,7 +87,7 @@ def _options(specs: Any, options: LayerOptions) -> dict[str, Any]:
         "activation": specs.Activation[ACTIVATIONS[options.activation]],
         "ffn_glu": options.activation == "swiglu",
         "relative_position": options.positions == "relative",
-        # Of each head all dimensions turn, the first half against the second.
+        # All dimensions of a head turn, the first half against the second.
         "rotary_dim": 0 if options.positions == "rotary" else None,
         "rotary_interleave": False,
     }

@@ -23,7 +23,7 @@ MAX_LINE_BYTES = 1 << 20
 # Settings nest four deep, folders of a run three.
 MAX_JSON_DEPTH = 16
 MAX_FOLDER_DEPTH = 16
-# What no name or path can hold: NUL, and the halves of characters that are no text alone.
+# Characters that no name or path can hold: NUL, and halves of characters, which are no text alone.
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 

@@ -6,8 +6,8 @@ what the encoder makes of it, C being d_model, or d_hidden times the number of d
 words, measurements, or anything else.
 
 >>> import torch
+>>> from nmt.models.layers import LayerOptions
 >>> from nmt.models.recurrent import RecurrentEncoder
->>> from nmt.models.layer_options import LayerOptions
 >>> from nmt.models.transformer import TransformerEncoder
 >>> options = LayerOptions(d_model=16, d_ff=32, num_heads=2)
 >>> transformer = TransformerEncoder(num_layers=2, options=options, max_positions=100)

@@ -1,4 +1,4 @@
-"""What training and search know of a model.
+"""The interface of models: all that training and search know of them.
 
 Letters of shapes, here and everywhere: B sentences, K hypotheses per sentence, N = B·K rows (those of one
 sentence adjacent), S source length, T target length, D width of what the output layer reads, H heads,
@@ -16,25 +16,14 @@ from nmt.models.kernels import Packing, rooms_of
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What hard attention sampled, as the score-function estimator needs it (Xu et al. 2015); both differentiable."""
-
-    log_probs: Tensor  # (B, T), or (N): log-probability of the positions that were sampled
-    entropies: Tensor  # (B, T), or (N): entropy of the weights that they were sampled from, in nats
-
-
-@dataclass(frozen=True)
 class Decoded:
-    """What the decoder made of some target positions."""
+    """The decoder's results for some target positions."""
 
     outputs: Tensor  # (B, T, D), or (N, D) for one position
-    attention: Tensor | None = (
-        None  # (B, T, S), or (N, S): weights of the source positions, where a model has them
-    )
-    choices: Choices | None = None  # in training, where positions are sampled
-    rows: tuple[Tensor, Packing] | None = (
-        None  # the outputs as rows (N, D) and their layout, where a model has them
-    )
+    # Where a model has them: weights of the source positions, (B, T, S), or (N, S) for one position.
+    attention: Tensor | None = None
+    # Where a model has them: the outputs as rows (N, D), and their layout.
+    rows: tuple[Tensor, Packing] | None = None
 
     def packed(self, batch: Batch) -> tuple[Tensor, Packing]:
         """Return the outputs of all target positions of a batch as rows (N, D), and their layout."""
@@ -46,12 +35,12 @@ class Decoded:
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """Who looked at whom in one layer, for every sentence of a batch."""
+    """Attention weights of one layer, for every sentence of a batch."""
 
     kind: str  # encoder: source to source; decoder: target to target; cross: target to source
     layer: int  # from 1
     weights: (
-        Tensor  # (B, H, T, S), or with S or T twice; one H where the model gives only the mean over heads
+        Tensor  # (B, H, T, S), or with S or T twice; H is one where the model gives only the mean over heads
     )
     is_seen: Tensor | None = None  # (B, H, T, S): True in the window, where attention is local
 

@@ -1,8 +1,42 @@
 """Pieces that several models are built of."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+
+@dataclass(frozen=True)
+class LayerOptions:
+    """Options that all layers of a Transformer share; see conf/model/transformer.yaml.
+
+    The defaults serve encoders under other heads; a model is given them all.
+    """
+
+    d_model: int
+    d_ff: int
+    num_heads: int
+    num_key_value_heads: int | None = None
+    norm: str = "pre"
+    normalization: str = "layer"
+    positions: str = "sinusoidal"
+    max_relative_distance: int = 16
+    activation: str = "relu"
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation_dropout: float | None = None
+    layer_dropout: float = 0.0
+
+    @property
+    def d_head(self) -> int:
+        """Width of a head."""
+        return self.d_model // self.num_heads
+
+    @property
+    def num_shared_heads(self) -> int:
+        """Heads of keys and values."""
+        return self.num_key_value_heads or self.num_heads
 
 
 class Embedding(nn.Embedding):
@@ -26,15 +60,24 @@ class Embedding(nn.Embedding):
         return vectors
 
 
-def output_layer(vocabulary_size: int, width: int, tied_to: Embedding | None = None) -> nn.Linear:
-    """Make the layer from outputs (…, width) to logits (…, V), with an embedding's weights if one is given."""
-    output = nn.Linear(width, vocabulary_size)
-    if tied_to is None:
+# Embeddings of source and target, and the output layer.
+VocabularyLayers = tuple[Embedding, Embedding, nn.Linear]
+
+
+def vocabulary_layers(source_size: int, target_size: int, width: int, tied: str) -> VocabularyLayers:
+    """Make what depends on the vocabularies; the output layer is one from outputs (…, width) to logits (…, V).
+
+    `tied` says which of the three share weights: none, two_way (target embedding and output layer) or three_way.
+    """
+    target = Embedding(target_size, width)
+    source = target if tied == "three_way" else Embedding(source_size, width)
+    output = nn.Linear(width, target_size)
+    if tied == "none":
         nn.init.normal_(output.weight, std=width**-0.5)
     else:
-        output.weight = tied_to.weight
+        output.weight = target.weight
     nn.init.zeros_(output.bias)
-    return output
+    return source, target, output
 
 
 def xavier_linear(d_in: int, d_out: int, num_blocks: int = 1, bias: bool = True) -> nn.Linear:

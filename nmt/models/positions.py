@@ -1,4 +1,4 @@
-"""How a Transformer knows where a token is."""
+"""Positions of tokens, as a Transformer is told them."""
 
 import math
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class Positions(nn.Module):
-    """What tells the positions of one side.
+    """The positions of one side, in one of four ways.
 
     sinusoidal and learned: a vector that is added to the word's (Vaswani et al. 2017, section 3.5); rotary: queries and
     keys are turned by an angle that grows with the position, so that their product depends on the distance (Su et al.

@@ -1,21 +1,20 @@
-"""What the two recurrent models share: the encoder, the bridge to the decoder, and the way of decoding."""
+"""Parts that the two recurrent models share: the encoder, the bridge to the decoder, and the way of decoding."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from nmt.data.batching import Batch
-from nmt.models.interface import Choices, Decoded, DecoderState, Seq2Seq
+from nmt.models.interface import Decoded, DecoderState, Seq2Seq
 from nmt.models.kernels import Dropout
-from nmt.models.layers import Embedding, xavier_linear
+from nmt.models.layers import VocabularyLayers, xavier_linear
 
-LAYERS = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
-CELLS = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "tanh": nn.RNNCell}
-NUM_GATES = {"lstm": 4, "gru": 3, "tanh": 1}
+LAYERS: dict[str, type[nn.Module]] = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
+CELLS: dict[str, type[nn.Module]] = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "tanh": nn.RNNCell}
 
 Sequences = TypeVar("Sequences", Tensor, PackedSequence)
 
@@ -35,19 +34,10 @@ class RecurrentEncoder(nn.Module):
         self, cell: str, d_embedding: int, d_hidden: int, num_layers: int, bidirectional: bool, dropout: float
     ) -> None:
         super().__init__()
-        self.num_directions = 2 if bidirectional else 1
-        self.d_output = d_hidden * self.num_directions
-        self.layers = nn.ModuleList(
-            LAYERS[cell](
-                self.d_output if layer else d_embedding,
-                d_hidden,
-                batch_first=True,
-                bidirectional=bidirectional,
-            )
-            for layer in range(num_layers)
-        )
+        self.d_output = d_hidden * (2 if bidirectional else 1)
+        sizes = (d_embedding, self.d_output, d_hidden, num_layers)
+        self.layers = recurrent_layers(LAYERS[cell], *sizes, batch_first=True, bidirectional=bidirectional)
         self.dropout = Dropout(dropout)
-        initialise_recurrent(self, NUM_GATES[cell])
 
     def forward(self, embedded: Tensor, lengths: Tensor) -> Encoded:
         """Read `embedded` (B, S, E) of `lengths` (B, on the host). Longest first, no device is waited for."""
@@ -95,18 +85,19 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def __init__(
         self,
-        source_embedding: Embedding,
-        target_embedding: Embedding,
-        output: nn.Linear,
-        encoder: RecurrentEncoder,
+        layers: VocabularyLayers,
+        cell: str,
+        d_embedding: int,
+        d_hidden: int,
+        num_layers: int,
+        bidirectional: bool,
         dropout: float,
     ) -> None:
         super().__init__()
-        self.source_embedding = source_embedding
-        self.target_embedding = target_embedding
-        self.output = output
+        self.source_embedding, self.target_embedding, self.output = layers
+        self.cell, self.d_embedding, self.d_hidden, self.num_layers = cell, d_embedding, d_hidden, num_layers
         self.dropout = Dropout(dropout)
-        self.encoder = encoder
+        self.encoder = RecurrentEncoder(cell, d_embedding, d_hidden, num_layers, bidirectional, dropout)
 
     def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
         """Decode the positions after `embedded` (N, T, E) and advance the state; outputs are (N, T, D)."""
@@ -134,12 +125,33 @@ class RecurrentSeq2Seq(Seq2Seq):
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
         decoded = self.decode(self.target_embedding(tokens).unsqueeze(1), state)
-        attention, choices = decoded.attention, decoded.choices
-        return Decoded(
-            decoded.outputs.squeeze(1),
-            None if attention is None else attention.squeeze(1),
-            None if choices is None else Choices(choices.log_probs.squeeze(1), choices.entropies.squeeze(1)),
-        )
+        attention = decoded.attention
+        return Decoded(decoded.outputs.squeeze(1), None if attention is None else attention.squeeze(1))
+
+
+def recurrent_layers(
+    kind: type[nn.Module], d_input: int, d_between: int, d_hidden: int, num_layers: int, **options: Any
+) -> nn.ModuleList:
+    """Make recurrent layers, or cells, of a kind; all but the first read vectors of width `d_between`.
+
+    Each gate starts as if it stood alone: Xavier for what comes in, orthogonal for the state (Saxe et al. 2014), zero
+    for biases, but one for the forget gate of LSTMs (Jozefowicz et al. 2015).
+    """
+    layers = nn.ModuleList(
+        kind(d_between if layer else d_input, d_hidden, **options) for layer in range(num_layers)
+    )
+    for name, parameter in layers.named_parameters():
+        gates = parameter.chunk(len(parameter) // d_hidden)
+        for gate in gates:
+            if "weight_ih" in name:
+                nn.init.xavier_uniform_(gate)
+            elif "weight_hh" in name:
+                nn.init.orthogonal_(gate)
+            else:
+                nn.init.zeros_(gate)
+        if "bias_ih" in name and kind in (nn.LSTM, nn.LSTMCell):
+            nn.init.ones_(gates[1])
+    return layers
 
 
 def run_layer(
@@ -168,29 +180,4 @@ def concatenate(parts: list[Decoded], join: Callable[[list[Tensor]], Tensor]) ->
     if len(parts) == 1:
         return parts[0]
     attention = [part.attention for part in parts if part.attention is not None]
-    choices = [part.choices for part in parts if part.choices is not None]
-    joined = None
-    if choices:
-        log_probs = join([choice.log_probs for choice in choices])
-        joined = Choices(log_probs, join([choice.entropies for choice in choices]))
-    return Decoded(join([part.outputs for part in parts]), join(attention) if attention else None, joined)
-
-
-def initialise_recurrent(module: nn.Module, num_gates: int) -> None:
-    """Initialise the recurrent weights below `module`: each gate as if it stood alone.
-
-    Xavier for what comes in, orthogonal for the state (Saxe et al. 2014), zero for biases, but one for the
-    forget gate of LSTMs (Jozefowicz et al. 2015).
-    """
-    for name, parameter in module.named_parameters():
-        leaf = name.rsplit(".", 1)[-1]
-        if leaf.startswith("weight_ih"):
-            for gate in parameter.chunk(num_gates):
-                nn.init.xavier_uniform_(gate)
-        elif leaf.startswith("weight_hh"):
-            for gate in parameter.chunk(num_gates):
-                nn.init.orthogonal_(gate)
-        elif leaf.startswith("bias"):
-            nn.init.zeros_(parameter)
-            if num_gates == 4 and leaf.startswith("bias_ih"):
-                nn.init.ones_(parameter.chunk(4)[1])
+    return Decoded(join([part.outputs for part in parts]), join(attention) if attention else None)

@@ -1,259 +1,143 @@
-"""Attention of recurrent models: which source positions matter to a query.
+"""Recurrent sequence to sequence with attention (Bahdanau et al. 2015; Luong et al. 2015)."""
 
-The way from queries to contexts is the same for all: scores, the span of positions that count, softmax, perhaps the
-choice of one position, weighted mean. Classes differ in the score; the other parts are there only if asked for.
-"""
-
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
-from nmt.models.attention_choice import EXPECTED_SHARE, ScoreFunction, StraightThrough
-from nmt.models.attention_span import MonotonicSpan, PredictiveSpan
-from nmt.models.interface import Choices
-from nmt.models.layers import xavier_linear
+from nmt.data.batching import Batch
+from nmt.models.attention_scores import SCORES
+from nmt.models.interface import AttentionMap, Decoded, DecoderState, concatenate_rows, padding_mask
+from nmt.models.layers import VocabularyLayers, xavier_linear
+from nmt.models.recurrent import (
+    CELLS,
+    Bridge,
+    RecurrentSeq2Seq,
+    concatenate,
+    concatenate_positions,
+    recurrent_layers,
+)
 
 
-class Attended(NamedTuple):
-    """What some queries found, Q for each sentence."""
+class AttentionSeq2Seq(RecurrentSeq2Seq):
+    """The decoder looks at all source positions again at every step.
 
-    contexts: Tensor  # (B, Q, d_attention)
-    weights: Tensor  # (B, Q, S), the mean over heads
-    choices: Choices | None  # (B, Q), summed over heads
-
-
-class Coverage(nn.Module):
-    """How much of its attention each source position has had (Tu et al. 2016, the linguistic kind, with fertility).
-
-    The coverage of position j is the sum of the weights it had so far, over its fertility N · sigmoid(U h_j). It
-    enters the key of the position as k_j + C_j · u.
+    `join` says where the context goes. input: the query is the state before the step, and the context enters the
+    recurrent layers with the word vector (Bahdanau). output: the query is the state after the step, and context and
+    state make the output, which is fed into the next step (Luong, input feeding). output_only: the same without
+    feeding, so that all positions are attended at once in training. Coverage is part of the decoder's state, (N, S),
+    and goes from one position to the next, so that `join` must not be output_only then.
     """
 
-    MAX_FERTILITY = 2  # N of the paper, section 4.1.1
+    def __init__(self, layers: VocabularyLayers, attention: Mapping[str, Any], **sizes: Any) -> None:
+        super().__init__(layers, **sizes)
+        d_hidden, d_embedding, d_attention = self.d_hidden, self.d_embedding, attention["d_attention"]
+        self.join = attention["join"]
+        options = {key: value for key, value in attention.items() if key not in ("score", "join")}
+        self.attention = SCORES[attention["score"]](d_hidden, self.encoder.d_output, **options)
+        self.bridge = Bridge(self.cell, self.encoder.d_output, d_hidden)
+        d_input = d_embedding + {"input": d_attention, "output": d_embedding, "output_only": 0}[self.join]
+        self.cells = recurrent_layers(CELLS[self.cell], d_input, d_hidden, d_hidden, self.num_layers)
+        d_readout = d_hidden + d_attention + (d_embedding if self.join == "input" else 0)
+        self.readout = xavier_linear(d_readout, d_embedding)
 
-    def __init__(self, d_memory: int, d_attention: int) -> None:
-        super().__init__()
-        self.fertility = xavier_linear(d_memory, 1, bias=False)
-        self.direction = xavier_linear(1, d_attention, bias=False)  # u
+    def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
+        """Encode `source` (B, S), and project keys and values once for all steps."""
+        encoded = self.encode(source, source_lengths)
+        mask = padding_mask(source_lengths, source.shape[1], source.device)
+        group = self.attention.project_memory(self.dropout(encoded.outputs), mask)
+        hypotheses = self.bridge(encoded.hidden, encoded.cell)
+        if self.join == "output":
+            hypotheses["fed"] = encoded.outputs.new_zeros(len(source), self.readout.out_features)
+        if self.attention.coverage is not None:
+            hypotheses["coverage"] = torch.zeros_like(group["fertilities"])
+        return DecoderState([group], hypotheses)
 
-    def predict_fertilities(self, memory: Tensor) -> Tensor:
-        """Return how many target words each position of the encoded source (B, S, C) is worth, (B, S).
-
-        In 32 bits at least: coverage is a sum over the whole sentence.
-        """
-        logits = self.fertility(memory).squeeze(-1)
-        wide = torch.promote_types(logits.dtype, torch.float32)
-        return self.MAX_FERTILITY * torch.sigmoid(logits.to(wide))
-
-
-class Attention(nn.Module):
-    """Which source positions matter to a query: scores, softmax, weighted mean.
-
-    Queries, keys and values of width d_attention are split over `num_heads`, which attend independently
-    (Vaswani et al. 2017, section 3.2.2). `span` global sees the whole sentence, local_m and local_p a window of it;
-    `choice` soft is the weighted mean, straight_through and score_function choose one position. For these two the
-    Gaussian of local_p multiplies the probabilities before the choice: it is made from their renormalised product,
-    and the context is the value of that position, unscaled.
-    """
-
-    def __init__(
-        self,
-        d_query: int,
-        d_memory: int,
-        d_attention: int,
-        num_heads: int = 1,
-        span: str = "global",
-        window: int = 10,
-        choice: str = "soft",
-        temperature: float = 1.0,
-        coverage: bool = False,
-    ) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.d_head = d_attention // num_heads
-        self.value = xavier_linear(d_memory, d_attention)
-        self.span: MonotonicSpan | PredictiveSpan | None = None
-        if span == "local_m":
-            self.span = MonotonicSpan(window)
-        elif span == "local_p":
-            self.span = PredictiveSpan(window, d_query, d_attention, num_heads)
-        self.choice: StraightThrough | ScoreFunction | None = None
-        if choice == "straight_through":
-            self.choice = StraightThrough(temperature)
-        elif choice == "score_function":
-            self.choice = ScoreFunction(EXPECTED_SHARE)
-        self.coverage = Coverage(d_memory, d_attention) if coverage else None
-
-    def project_memory(self, memory: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """Return all that queries need of the encoded source (B, S, C), each (B, …).
-
-        `mask` (B, S) is True where there is a token.
-        """
-        projected = {"values": self.split_heads(self.value(memory)).contiguous(), "mask": mask}
-        if self.span is not None:
-            wide = torch.promote_types(
-                memory.dtype, torch.float32
-            )  # places in long sentences need the digits
-            projected["lengths"] = mask.sum(1).to(wide)
-        if self.coverage is not None:
-            projected["fertilities"] = self.coverage.predict_fertilities(memory)
-        return projected
-
-    def forward(
-        self,
-        query: Tensor,
-        memory: dict[str, Tensor],
-        places: Tensor | None = None,
-        covered: Tensor | None = None,
-    ) -> Attended:
-        """Attend with Q queries (B, Q, d_query) a sentence to what `project_memory` made.
-
-        `places` (Q) are the target positions of the queries, needed for spans; `covered` (B, Q, S) is the
-        coverage, needed where there is one.
-        """
-        scores = self.score(query, memory, covered)  # (B, H, Q, S)
-        is_seen, log_factors = memory["mask"][:, None, None], None
-        if self.span is not None:
-            is_inside, log_factors = self.span(query, memory["lengths"], places, scores.shape[-1])
-            is_seen = is_seen & is_inside
-        scores = scores.masked_fill(~is_seen, -torch.inf)
-        choices = None
-        if self.choice is not None:
-            weights, choices = self.choice(scores if log_factors is None else scores + log_factors)
-        else:
-            weights = scores.softmax(-1, dtype=scores.dtype)
-            if log_factors is not None:
-                weights = weights * log_factors.exp()
-        weights = weights.to(
-            memory["values"].dtype
-        )  # places, coverage and noise are never in less than 32 bits
-        contexts = (weights @ memory["values"]).transpose(1, 2).flatten(2)
-        return Attended(contexts, weights.mean(1) if self.num_heads > 1 else weights.squeeze(1), choices)
-
-    def score(self, query: Tensor, memory: dict[str, Tensor], covered: Tensor | None) -> Tensor:
-        """Return scores (B, H, Q, S), also of positions that are not to be seen; arguments as in `forward`."""
-        raise NotImplementedError
-
-    def split_heads(self, x: Tensor) -> Tensor:
-        """Return x (B, …, d_attention) as (B, H, …, d_head), where `…` is one dimension."""
-        return x.unflatten(-1, (self.num_heads, self.d_head)).transpose(1, 2)
-
-
-class AdditiveAttention(Attention):
-    """Score v · tanh(q + k) (Bahdanau et al. 2015); each head has its own v."""
-
-    def __init__(self, d_query: int, d_memory: int, d_attention: int, **options: Any) -> None:
-        super().__init__(d_query, d_memory, d_attention, **options)
-        self.query = xavier_linear(d_query, d_attention)
-        self.key = xavier_linear(d_memory, d_attention, bias=False)
-        self.additive = xavier_linear(self.d_head, self.num_heads, num_blocks=self.num_heads, bias=False)
-
-    def project_memory(self, memory: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """Add keys (B, S, d_attention)."""
-        return super().project_memory(memory, mask) | {"keys": self.key(memory)}
-
-    def score(self, query: Tensor, memory: dict[str, Tensor], covered: Tensor | None) -> Tensor:
-        """Return scores (B, H, Q, S)."""
-        summed = self.query(query).unsqueeze(2) + memory["keys"].unsqueeze(1)  # (B, Q, S, d_attention)
-        if self.coverage is not None and covered is not None:
-            summed = summed + self.coverage.direction(covered.unsqueeze(-1).to(summed.dtype))
-        weight = self.additive.weight
-        if self.num_heads > 1:
-            # One product with a matrix of zeros but for each head's v is faster than moving the heads apart.
-            weight = torch.block_diag(*weight.split(1))  # (H, d_attention)
-        return functional.linear(torch.tanh(summed), weight).permute(0, 3, 1, 2)
-
-
-class DotAttention(Attention):
-    """Score q · k (Luong et al. 2015), or with `is_scaled` q · k / √d_head (Vaswani et al. 2017)."""
-
-    def __init__(
-        self, d_query: int, d_memory: int, d_attention: int, is_scaled: bool = False, **options: Any
-    ) -> None:
-        super().__init__(d_query, d_memory, d_attention, **options)
-        self.query = xavier_linear(d_query, d_attention, bias=False)
-        self.key = xavier_linear(d_memory, d_attention, bias=False)
-        self.scale = self.d_head**-0.5 if is_scaled else 1.0
-
-    def project_memory(self, memory: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """Add keys (B, H, S, d_head)."""
-        keys = self.transform(self.split_heads(self.key(memory)))
-        return super().project_memory(memory, mask) | {"keys": keys.contiguous()}
-
-    def score(self, query: Tensor, memory: dict[str, Tensor], covered: Tensor | None) -> Tensor:
-        """Return scores (B, H, Q, S); the keys stay shared: q · (k + C u) is q · k + C (q · u)."""
-        queries = self.split_heads(self.query(query) * self.scale)  # (B, H, Q, d_head)
-        scores = queries @ memory["keys"].transpose(2, 3)
-        if self.coverage is not None and covered is not None:
-            direction = self.transform(self.split_heads(self.coverage.direction.weight.view(1, 1, -1)))
-            scores = scores + covered.unsqueeze(1) * (queries * direction).sum(-1, keepdim=True)
-        return scores
-
-    def transform(self, keys: Tensor) -> Tensor:
-        """Return keys (B, H, S, d_head) as queries are to meet them."""
-        return keys
-
-
-class GeneralAttention(DotAttention):
-    """Score q · W k (Luong et al. 2015); each head has its own W."""
-
-    def __init__(self, d_query: int, d_memory: int, d_attention: int, **options: Any) -> None:
-        super().__init__(d_query, d_memory, d_attention, **options)
-        self.general = xavier_linear(self.d_head, d_attention, num_blocks=self.num_heads, bias=False)
-
-    def transform(self, keys: Tensor) -> Tensor:
-        """Return W k of each head's keys (B, H, S, d_head)."""
-        blocks = self.general.weight.view(self.num_heads, self.d_head, self.d_head)
-        return torch.einsum("bhsi,hoi->bhso", keys, blocks)
-
-
-class LocationAttention(Attention):
-    """Score W q, one number for each source position (Luong et al. 2015, equation 8): keys play no part.
-
-    W has rows for the first `location_positions` source positions; the end of a longer sentence is not seen.
-    """
-
-    def __init__(
-        self, d_query: int, d_memory: int, d_attention: int, location_positions: int = 128, **options: Any
-    ) -> None:
-        super().__init__(d_query, d_memory, d_attention, **options)
-        self.location_positions = location_positions
-        self.location = xavier_linear(
-            d_query, self.num_heads * location_positions, num_blocks=self.num_heads, bias=False
+    def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
+        """Decode `embedded` (N, T, E) position by position; what needs no recurrence is done for all at once."""
+        embedded, steps = self.dropout(embedded), []
+        if self.join == "output_only":
+            states = torch.stack([self._recur(x, state) for x in embedded.unbind(1)], 1)  # (N, T, d_hidden)
+            found = self._attend(states, state)
+            return replace(found, outputs=self._read_out(states, found.outputs))
+        for x in embedded.unbind(1):  # (N, E)
+            if self.join == "input":
+                found = self._attend(state.hypotheses["hidden"][:, -1:], state)
+                hidden = self._recur(torch.cat([x, found.outputs.squeeze(1)], -1), state).unsqueeze(1)
+                outputs = torch.cat([hidden, found.outputs], -1)
+            else:
+                hidden = self._recur(torch.cat([x, state.hypotheses["fed"]], -1), state).unsqueeze(1)
+                found = self._attend(hidden, state)
+                outputs = self._read_out(hidden, found.outputs)
+                state.hypotheses["fed"] = outputs.squeeze(1)
+            steps.append(replace(found, outputs=outputs))
+        found = concatenate(steps, concatenate_positions)
+        return (
+            replace(found, outputs=self._read_out(found.outputs, embedded)) if self.join == "input" else found
         )
 
-    def project_memory(self, memory: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """Hide what has no row in W; spans stay within what is left, so they never are empty."""
-        is_known = torch.arange(mask.shape[1], device=mask.device) < self.location_positions
-        return super().project_memory(memory, mask & is_known)
+    @torch.no_grad()
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        """Return the weights of the source positions, the mean over heads, and what local attention could see."""
+        if self.attention.span is None:
+            return [AttentionMap("cross", 1, self(batch).attention.unsqueeze(1))]
+        seen: list[Tensor] = []  # of each step, (B or 1, 1, Q, S)
+        with self.attention.span.register_forward_hook(
+            lambda module, given, found: seen.append(found[0].any(1, keepdim=True))
+        ):
+            weights = self(batch).attention.unsqueeze(1)  # (B, 1, T, S)
+        mask = padding_mask(batch.source_lengths, weights.shape[3], weights.device)[:, None, None]
+        is_inside = torch.cat([part.expand(len(weights), -1, -1, -1) for part in seen], 2)
+        return [AttentionMap("cross", 1, weights, is_inside & mask)]
 
-    def score(self, query: Tensor, memory: dict[str, Tensor], covered: Tensor | None) -> Tensor:
-        """Return scores (B, H, Q, S)."""
-        longest = memory["mask"].shape[1]
-        num_known = min(longest, self.location_positions)
-        rows = self.location.weight.unflatten(0, (self.num_heads, -1))[:, :num_known]  # (H, …, d_query)
-        scores = functional.linear(query, rows.flatten(0, 1)).unflatten(-1, (self.num_heads, num_known))
-        return functional.pad(scores.transpose(1, 2), (0, longest - num_known))
+    def _recur(self, x: Tensor, state: DecoderState) -> Tensor:
+        """Advance all layers by one position x (N, …); return the state of the last one (N, d_hidden)."""
+        hidden, cells = [], []
+        for i, layer in enumerate(self.cells):
+            if i:
+                x = self.dropout(x)
+            before = state.hypotheses["hidden"][:, i]
+            if "cell" in state.hypotheses:
+                x, cell = layer(x, (before, state.hypotheses["cell"][:, i]))
+                cells.append(cell)
+            else:
+                x = layer(x, before)
+            hidden.append(x)
+        state.hypotheses["hidden"] = torch.stack(hidden, 1)
+        if cells:
+            state.hypotheses["cell"] = torch.stack(cells, 1)
+        return x
 
+    def _attend(self, queries: Tensor, state: DecoderState) -> Decoded:
+        """Ask with queries (N, T, d_hidden) of the next T positions, and advance the state past these.
 
-def make_attention(
-    score: str,
-    d_query: int,
-    d_memory: int,
-    d_attention: int,
-    location_positions: int = 128,
-    **options: Any,
-) -> Attention:
-    """Make the attention with this score; `options` are the rest of what `Attention` takes."""
-    sizes = (d_query, d_memory, d_attention)
-    match score:
-        case "additive":
-            return AdditiveAttention(*sizes, **options)
-        case "general":
-            return GeneralAttention(*sizes, **options)
-        case "location":
-            return LocationAttention(*sizes, location_positions=location_positions, **options)
-        case _:
-            return DotAttention(*sizes, is_scaled=score == "scaled_dot", **options)
+        Outputs are the contexts (N, T, d_attention). The hypotheses of a sentence ask the same keys side by side,
+        so these are never copied.
+        """
+        length, places, coverage = queries.shape[1], None, state.hypotheses.get("coverage")
+        if self.attention.span is not None:
+            places = torch.arange(state.length, state.length + length, device=queries.device)
+            places = places.repeat(state.beam_size)  # (K·T)
+        found, advanced, first = [], [], 0
+        for group in state.groups:
+            num_sentences, longest = group["mask"].shape
+            here = slice(first, first + num_sentences * state.beam_size)
+            covered = None if coverage is None else coverage[here, :longest].view(num_sentences, -1, longest)
+            query = queries[here].reshape(num_sentences, -1, queries.shape[2])  # (B, K·T, d_hidden)
+            contexts, weights = self.attention(query, group, places, covered)
+            if covered is not None:  # it goes from one position to the next, so T is 1
+                covered = covered + weights / group["fertilities"].unsqueeze(1)
+                advanced.append(covered.flatten(0, 1))
+            found.append(
+                Decoded(contexts.reshape(-1, length, contexts.shape[2]), weights.reshape(-1, length, longest))
+            )
+            first = here.stop
+        state.length += length
+        if advanced:
+            state.hypotheses["coverage"] = concatenate_rows(advanced)
+        return concatenate(found, concatenate_rows)
+
+    def _read_out(self, *parts: Tensor) -> Tensor:
+        return self.dropout(torch.tanh(self.readout(torch.cat(parts, -1))))

@@ -4,31 +4,32 @@ Positions of all sentences are rows (N, D); a layout says which sentence and pla
 is done on padding. How attention, dropout, layouts and the cache are made fast is told in nmt/models/kernels.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from nmt.data.batching import Batch
+from nmt.data.batching import Batch, send
 from nmt.models.interface import AttentionMap, Decoded, DecoderState, Seq2Seq
 from nmt.models.kernels import (
     ActivationDropout,
     Cache,
     Dropout,
     Grid,
-    LayerCache,
     Layout,
     Memory,
     Packing,
     attend,
     observing,
+    positions_mask,
+    room_for,
     rooms_of,
     scaled_linear,
     width_for,
+    with_room,
 )
-from nmt.models.layer_options import LayerOptions
-from nmt.models.layers import Embedding, normalisation, to_autocast_dtype, xavier_linear
+from nmt.models.layers import LayerOptions, VocabularyLayers, normalisation, to_autocast_dtype, xavier_linear
 from nmt.models.positions import Positions, RelativePositions, rotate_queries_and_keys
 
 
@@ -53,30 +54,24 @@ class SelfAttention(nn.Module):
         self.relative = RelativePositions(options.max_relative_distance, self.d_head) if is_relative else None
         self.dropout = options.attention_dropout
 
-    def project(self, x: Tensor) -> Tensor:
-        """Return queries, keys and values of rows x (N, D), side by side: (N, H·d + 2·H of the groups·d)."""
-        if self.is_grouped:
-            return torch.cat([self.query(x), self.key_value(x)], 1)
-        return cast(Tensor, self.query_key_value(x))
-
     def forward(
-        self,
-        x: Tensor,
-        layout: Layout,
-        rotation: Tensor | None,
-        mask: Tensor | None = None,
-        causal: bool = False,
-        cache: LayerCache | None = None,
+        self, x: Tensor, layout: Layout, rotation: Tensor | None, causal: bool, cache: Cache | None = None
     ) -> Tensor:
         """Return (N, D) for rows x (N, D); with a cache each is the next position of a hypothesis."""
-        rows = self.project(x)
+        # Queries, keys and values side by side: (N, H·d + 2·H of the groups·d).
+        rows = (
+            torch.cat([self.query(x), self.key_value(x)], 1) if self.is_grouped else self.query_key_value(x)
+        )
         if rotation is not None:
             rows = rotate_queries_and_keys(rows, rotation, self.num_heads, self.num_shared_heads)
-        if cache is None:
-            heads, memory = layout.self_heads(rows, self.num_heads, self.num_shared_heads)
-        else:
+        memory: Tensor | tuple[Tensor, Tensor] | None
+        if cache is not None:
             heads, memory = cache.append(rows, layout, self.num_heads)
-            mask = cache.mask
+            mask: Tensor | None = cache.mask
+        else:
+            heads, memory = cast(Packing, layout).self_heads(rows, self.num_heads, self.num_shared_heads)
+            # No token sees the empty cells where `causal` hides all that comes after it.
+            mask = None if causal else cast(Packing, layout).mask
         relative = None
         if self.relative is not None:
             num_keys = (heads if memory is None else memory[0]).shape[-2]
@@ -105,14 +100,12 @@ class CrossAttention(nn.Module):
         """Return (N, D) for rows x (N, D) of the sentences of the memories, one after the other."""
         heads = layout.to_heads(self.query(x), 1, self.num_heads)
         dropout = self.dropout if self.training else 0.0
+        parts = heads.split([len(mask) for _, mask in memories], 1)
         found = [
             attend(part, memory, mask, dropout=dropout)
-            for part, (memory, mask) in zip(
-                heads.split([len(mask) for _, mask in memories], 1), memories, strict=True
-            )
+            for part, (memory, mask) in zip(parts, memories, strict=True)
         ]
-        attended = found[0] if len(found) == 1 else torch.cat(found)
-        return self.output(layout.from_heads(attended))
+        return self.output(layout.from_heads(found[0] if len(found) == 1 else torch.cat(found)))
 
 
 class FeedForward(nn.Module):
@@ -158,8 +151,7 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, layout: Packing, rotation: Tensor | None, causal: bool = False) -> Tensor:
         """Return (N, D) for rows x (N, D)."""
-        mask = None if causal else layout.mask  # no token sees the empty cells, which come after it
-        x = self.residuals[0](x, lambda h: self.self_attention(h, layout, rotation, mask, causal))
+        x = self.residuals[0](x, lambda h: self.self_attention(h, layout, rotation, causal))
         return self.residuals[1](x, self.feed_forward)
 
 
@@ -179,16 +171,14 @@ class DecoderLayer(nn.Module):
         layouts: tuple[Layout, Layout],
         rotation: Tensor | None,
         memories: Sequence[Memory],
-        cache: LayerCache | None = None,
+        cache: Cache | None = None,
     ) -> Tensor:
         """Return (N, D) for rows x (N, D), laid out in one way as sequences, in another by sentences of the memories.
 
         The two ways differ where a sentence has several hypotheses.
         """
         own, shared = layouts
-        x = self.residuals[0](
-            x, lambda h: self.self_attention(h, own, rotation, causal=cache is None, cache=cache)
-        )
+        x = self.residuals[0](x, lambda h: self.self_attention(h, own, rotation, cache is None, cache))
         x = self.residuals[1](x, lambda h: self.cross_attention(h, shared, memories))
         return self.residuals[2](x, self.feed_forward)
 
@@ -205,16 +195,23 @@ class Stack(nn.Module):
         self.positions = Positions(options.positions, options.d_model, options.d_head, max_positions)
         self.dropout = Dropout(options.dropout)
         self.layers = nn.ModuleList(layers)
-        self.norm = options.final_norm()
+        self.norm: nn.Module = nn.Identity()
+        if options.norm == "pre":  # the last sum has not been normalised
+            self.norm = normalisation(options.normalization, options.d_model)
+
+    def lay_out(self, lengths: Tensor, device: torch.device, longest: int) -> Packing:
+        """Lay out sentences of `lengths` (B, on the host) on `device`, at least `longest` positions wide."""
+        room = room_for(lengths, longest)
+        return Packing(send(lengths, device), room, self.options.num_heads, self.options.num_shared_heads)
 
     def enter(self, vectors: Tensor, positions: Tensor, longest: int) -> Tensor:
         """Return what the first layer reads, (N, D), for vectors (N, D) at positions (N, or 1) below `longest`."""
         return self.dropout(to_autocast_dtype(self.positions.add_to(vectors, positions, longest)))
 
-    def is_left_out(self) -> bool:
-        """Draw whether a layer is left out. The host draws it, so that the layer costs nothing then."""
-        share = self.options.layer_dropout
-        return self.training and share > 0 and float(torch.rand(())) < share
+    def kept_layers(self) -> Iterator[Any]:
+        """Yield the layers, but for those left out. The host draws which, so that these cost nothing."""
+        share = self.options.layer_dropout if self.training else 0.0
+        return (layer for layer in self.layers if share == 0 or float(torch.rand(())) >= share)
 
 
 class TransformerEncoder(Stack):
@@ -227,9 +224,8 @@ class TransformerEncoder(Stack):
         """Return the encoded rows (N, D) of rows of word vectors (N, D)."""
         x = self.enter(vectors, layout.positions, layout.cells.shape[1])
         rotation = self.positions.rotation(layout.positions)
-        for layer in self.layers:
-            if not self.is_left_out():
-                x = layer(x, layout, rotation, causal)
+        for layer in self.kept_layers():
+            x = layer(x, layout, rotation, causal)
         return cast(Tensor, self.norm(x))
 
     def read(self, vectors: Tensor, lengths: Tensor, causal: bool = False) -> Tensor:
@@ -238,7 +234,7 @@ class TransformerEncoder(Stack):
         What is behind a sentence's end is neither read nor of any meaning in the result. With `causal`, a position
         sees itself and those before it.
         """
-        layout = self.options.lay_out(lengths, vectors.device, vectors.shape[1])
+        layout = self.lay_out(lengths, vectors.device, vectors.shape[1])
         return layout.unpack(self(layout.pack(vectors), layout, causal), vectors.shape[:2])
 
 
@@ -247,23 +243,19 @@ class Transformer(Seq2Seq):
 
     def __init__(
         self,
-        source_embedding: Embedding,
-        target_embedding: Embedding,
-        output: nn.Linear,
-        num_encoder_layers: int = 3,
-        num_decoder_layers: int = 3,
-        max_positions: int = 1024,
+        layers: VocabularyLayers,
+        num_encoder_layers: int,
+        num_decoder_layers: int,
+        max_positions: int,
         **options: Any,
     ) -> None:
         super().__init__()
-        self.source_embedding = source_embedding
-        self.target_embedding = target_embedding
-        self.output = output
+        self.source_embedding, self.target_embedding, self.output = layers
         self.max_positions = max_positions
         self.options = LayerOptions(**options)
         self.encoder = TransformerEncoder(num_encoder_layers, self.options, max_positions)
-        layers = (DecoderLayer(self.options) for _ in range(num_decoder_layers))
-        self.decoder = Stack(layers, self.options, max_positions)
+        decoder_layers = (DecoderLayer(self.options) for _ in range(num_decoder_layers))
+        self.decoder = Stack(decoder_layers, self.options, max_positions)
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once.
@@ -290,29 +282,32 @@ class Transformer(Seq2Seq):
     def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
         height, width = len(source), width_for(source_lengths, source.device)
-        layout = self.options.lay_out(source_lengths, source.device, width)
+        layout = self.encoder.lay_out(source_lengths, source.device, width)
         encoded = self.encoder(self.source_embedding(layout.pack(source)), layout)
         group: dict[str, Tensor] = {}
-        for i, layer in enumerate(self._decoder_layers()):
+        for i, layer in enumerate(cast(Iterable[DecoderLayer], self.decoder.layers)):
             memory = layer.cross_attention.project_memory(encoded, layout)
             # Most of the room around the sentences is left out, which each step would read.
             key, value = memory[:, :height, :, :width].contiguous()
             group |= {f"key_{i}": key, f"value_{i}": value}
         # A copy of the mask for each head, since each step needs it so.
         group["mask"] = layout.mask[:height, :, :, :width].to(key.dtype).repeat(1, key.shape[1], 1, 1)
-        return DecoderState([group], Cache.empty(len(self.decoder.layers), key))
+        names = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in ("key", "value")]
+        nothing = key.new_empty(height, key.shape[1], 0, key.shape[3])
+        return DecoderState([group], dict.fromkeys(names, nothing))
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
-        cache = Cache(state.hypotheses, state.length)
-        state.hypotheses = cache.kept
+        kept = {name: with_room(tensor, state.length) for name, tensor in state.hypotheses.items()}
+        state.hypotheses, mask = kept, positions_mask(kept["own_key_0"], state.length)
         position = torch.full((1,), state.length, device=tokens.device)
         x = self.decoder.enter(self.target_embedding(tokens), position, state.length + 1)
         rotation = self.decoder.positions.rotation(position)
         layouts = Grid(len(tokens)), Grid(state.num_sentences)
-        for i, layer in enumerate(self._decoder_layers()):
+        for i, layer in enumerate(self.decoder.layers):
             memories = [((group[f"key_{i}"], group[f"value_{i}"]), group["mask"]) for group in state.groups]
-            x = layer(x, layouts, rotation, memories, cache.layer(i))
+            cache = Cache(kept[f"own_key_{i}"], kept[f"own_value_{i}"], state.length, mask)
+            x = layer(x, layouts, rotation, memories, cache)
         state.length += 1
         return Decoded(self.decoder.norm(x))
 
@@ -335,11 +330,7 @@ class Transformer(Seq2Seq):
         embedded = self.target_embedding(target.pack(target_in))
         x = self.decoder.enter(embedded, target.positions, target.cells.shape[1])
         rotation = self.decoder.positions.rotation(target.positions)
-        for layer in self._decoder_layers():
-            if not self.decoder.is_left_out():
-                memory = layer.cross_attention.project_memory(encoded, source)
-                x = layer(x, (target, target), rotation, [(memory, source.mask)])
+        for layer in self.decoder.kept_layers():
+            memory = layer.cross_attention.project_memory(encoded, source)
+            x = layer(x, (target, target), rotation, [(memory, source.mask)])
         return cast(Tensor, self.decoder.norm(x))
-
-    def _decoder_layers(self) -> list[DecoderLayer]:
-        return [cast(DecoderLayer, layer) for layer in self.decoder.layers]

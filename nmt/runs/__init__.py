@@ -1,1 +1,1 @@
-"""What a run directory is."""
+"""The run directory: what it holds, how it is read, how old ones become new."""

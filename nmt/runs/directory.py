@@ -18,7 +18,7 @@ from nmt.files.reading import parse_json, read_json, read_plain, require_plain
 from nmt.files.writing import MANIFEST, difference, to_json, write_atomically
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
-from nmt.runs.migration import FORMAT, migrate
+from nmt.runs.migration import FORMAT, migrate, require_kept
 from nmt.runs.weights import average, count_parameters, read_tensors, set_parameters
 
 CONFIG = "config.json"
@@ -89,6 +89,7 @@ class RunDirectory:
 
     def read_model_settings(self) -> ModelFiles:
         """Return what translating needs of the settings. Raises RunError if it is not there, or wrong."""
+        require_kept(self.read_config(), self.config_path)
         return self._check(ModelFiles)
 
     def _check(self, settings_class: type[SettingsT]) -> SettingsT:

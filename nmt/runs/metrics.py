@@ -11,7 +11,7 @@ from nmt.files.reading import parse_json, read_whole_lines
 from nmt.files.writing import finite
 from nmt.runs.directory import RunDirectory
 
-# Of the lines that are held at once: a million updates make 20,000 lines of 300 bytes.
+# Bound of the lines held at once: a million updates make 20,000 lines of 300 bytes.
 MAX_BYTES = 1 << 26
 
 

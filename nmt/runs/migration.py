@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from nmt.errors import RunError
+
 FORMAT = 5
-# What came with formats 2 to 5, at the values that do what formats before did.
+# Keys that came with formats 2 to 5, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -79,6 +82,18 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(evaluation := config.get("evaluation"), dict):
         changed["evaluation"] = {"ter_case_sensitive": evaluation.get("lowercase") is False} | evaluation
     return ADDED | dict(config) | changed
+
+
+def require_kept(config: Mapping[str, Any], path: Path) -> None:
+    """Raise RunError for the settings of a run that were taken back, and cannot be migrated."""
+    model = config.get("model")
+    attention = model.get("attention") if isinstance(model, dict) else None
+    if isinstance(attention, dict) and attention.get("choice") == "score_function":
+        raise RunError(
+            "run: model.attention.choice of soft or straight_through is needed, since hard attention by the score "
+            f"function is no longer there; got score_function in {path}; a new run with "
+            "model.attention.choice=straight_through learns hard attention"
+        )
 
 
 def current_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What a run was made of, for those who come later: text, settings, program, machine, times and scores.
+"""Origin of a run, for those who come later: text, settings, program, machine, times and scores.
 
 `run.json` refers to what the folder holds already, by hash, and does not repeat it.
 """
@@ -66,7 +66,7 @@ class TextFacts(Recorded):
 
 
 class Machine(Recorded):
-    """What computed."""
+    """The machine that computed."""
 
     device: str  # cpu | cuda | mps
     name: str
@@ -121,7 +121,7 @@ class ValidationFacts(Recorded):
 
 
 class RunRecord(Recorded):
-    """What `run.json` holds."""
+    """Content of `run.json`."""
 
     format: Literal[1]
     settings: Hash  # of config.json

@@ -1,4 +1,4 @@
-"""What training asks of something that shows figures, and what such things have in common."""
+"""Trackers, which show figures while training runs: the interface, and what they have in common."""
 
 import logging
 import os
@@ -64,7 +64,7 @@ class Lenient:
 
 
 class Mark(pydantic.BaseModel):
-    """What is remembered of a tracker: the name of its run there and, where it cannot tell, what was sent."""
+    """Memory of a tracker: the name of its run there and, where it cannot tell, what was sent."""
 
     model_config = pydantic.ConfigDict(extra="forbid")
 

@@ -142,6 +142,7 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
     progress = _check_state(values, folder)
     refuse_other_origins(progress.origins, origins)
     require_shapes(shapes_of(dict(step.model.named_parameters())), shapes_of(weights), folder)
+    state.pop("objective/baseline", None)  # of an estimator that older versions had
     found = shapes_of(state)
     require_shapes(step.shapes_of_state(found), found, folder / TRAINING_TENSORS)
     step.load(weights, state)

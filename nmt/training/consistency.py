@@ -14,7 +14,7 @@ from nmt.training.cross_entropy import positions_at_once
 
 
 class Agreement(NamedTuple):
-    """How the two passes, of log-probabilities p and q, make one loss for each token.
+    """Weights by which two passes, of log-probabilities p and q, make one loss for each token.
 
     own_p · CE(p) + own_q · CE(q) + forth · KL(p ‖ q) + back · KL(q ‖ p). Both passes learn from both divergences.
     """
@@ -23,6 +23,7 @@ class Agreement(NamedTuple):
     own_q: float
     forth: float
     back: float
+    cutoff: float  # share of the word vectors that the second pass does without
 
 
 def agreement(settings: ConsistencySettings) -> Agreement | None:
@@ -34,16 +35,15 @@ def agreement(settings: ConsistencySettings) -> Agreement | None:
     """
     match settings:
         case RDropSettings(weight=weight):
-            return Agreement(0.5, 0.5, weight / 4, weight / 4)
-        case SimCutSettings(weight=weight):
-            return Agreement(1.0, 0.0, weight, 0.0)
+            return Agreement(0.5, 0.5, weight / 4, weight / 4, cutoff=0.0)
+        case SimCutSettings(weight=weight, cutoff=cutoff):
+            return Agreement(1.0, 0.0, weight, 0.0, cutoff)
     return None
 
 
 @contextmanager
-def cut_words(model: nn.Module, settings: ConsistencySettings) -> Iterator[None]:
-    """Leave out word vectors of both sides meanwhile, as the settings say (token cutoff, Shen et al. 2020)."""
-    share = settings.cutoff if isinstance(settings, SimCutSettings) else 0.0
+def cut_words(model: nn.Module, share: float) -> Iterator[None]:
+    """Leave out a share of the word vectors of both sides meanwhile (token cutoff, Shen et al. 2020)."""
     embeddings = [module for module in model.modules() if isinstance(module, Embedding)]
     for embedding in embeddings:
         embedding.cutoff = share
@@ -69,9 +69,9 @@ class ChunkedAgreement(torch.autograd.Function):
         smoothing: float,
         agreement: Agreement,
     ) -> tuple[Tensor, Tensor]:
-        """Return the loss of outputs (N, D), summed over what `is_token` (N) says, and each one's own, (N).
+        """Return the loss of outputs (N, D), summed over what `is_token` (N) says.
 
-        Its own is that of the first pass, without smoothing; it carries no gradient.
+        Also the negative log-likelihood of the first pass, which is without smoothing and carries no gradient.
         """
         device = first.device.type
         # Several rectangles of 32 bits exist at once, where a single pass needs two of 16.
@@ -100,8 +100,9 @@ class ChunkedAgreement(torch.autograd.Function):
             own = -log_probs[0].detach().gather(1, targets[here].unsqueeze(1)).squeeze(1)
             losses[here] = own.masked_fill(~is_token[here], 0)
         ctx.save_for_backward(*gradients)
-        ctx.mark_non_differentiable(losses)
-        return total, losses
+        nll = losses.sum()
+        ctx.mark_non_differentiable(nll)
+        return total, nll
 
     @staticmethod
     def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:

@@ -10,7 +10,7 @@ LOGITS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27, "mps": 1 << 25}
 
 
 def positions_at_once(vocabulary_size: int, device: str) -> int:
-    """Return the size of a chunk."""
+    """Return the number of positions of a chunk."""
     return 1 << max(0, (LOGITS_AT_ONCE[device] // vocabulary_size).bit_length() - 1)
 
 
@@ -32,9 +32,9 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         is_token: Tensor,
         smoothing: float,
     ) -> tuple[Tensor, Tensor]:
-        """Return the loss, summed over what `is_token` (N) says of outputs (N, D) and targets (N), and each one's own.
+        """Return the loss of outputs (N, D) and targets (N), summed over what `is_token` (N) says.
 
-        The loss (N) of each is without smoothing and carries no gradient.
+        Also the negative log-likelihood, which is without smoothing and carries no gradient.
         """
         device = outputs.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
@@ -78,8 +78,8 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                     torch.addmm(shift, gradient, w, out=grad_outputs[here])
                     grad_weight += gradient.t() @ chunk
                     grad_bias += counted[here].to(dtype) @ gradient
-            losses = (normalisers - true_logits) * counted
-            total = losses.sum()
+            nll = ((normalisers - true_logits) * counted).sum()
+            total = nll.clone()  # of what is returned, it alone carries a gradient
             if smoothing:
                 output_sum = x.sum(0, dtype=wide)
                 logit_sum = output_sum @ weight_sum + num_tokens * bias.sum(dtype=wide)
@@ -89,8 +89,8 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                     grad_bias -= share * num_tokens
         if needs_gradient:
             ctx.save_for_backward(grad_outputs.to(outputs.dtype), grad_weight, grad_bias, is_token)
-        ctx.mark_non_differentiable(losses)
-        return total, losses
+        ctx.mark_non_differentiable(nll)
+        return total, nll
 
     @staticmethod
     def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None, None]:

@@ -20,7 +20,7 @@ WORTH_A_PROCESS = 0.5
 
 
 class Epoch(NamedTuple):
-    """What training needs of an epoch: its text as it is segmented there, and its updates."""
+    """Text of an epoch, as it is segmented there, and its updates."""
 
     dataset: Dataset
     plan: Plan

@@ -1,4 +1,4 @@
-"""What a training would do and how long it would take, by really timing a few of its updates; nothing is kept."""
+"""Plan and duration of a training, measured by timing a few of its updates; nothing is kept."""
 
 import time
 
@@ -19,7 +19,7 @@ NUM_UNTIMED = 3
 MAX_UPDATES = 20
 MAX_SECONDS = 3.0  # no further update is begun then
 PARTS = 4  # of an update: one of them says whether there is time for a whole one
-# What is the same for small and large updates counts once for each part, so that a part makes an update look slower.
+# Fixed costs of an update count once for each part, so that timing parts makes an update look slower.
 MAX_SECONDS_OF_ONE = 8.0
 
 

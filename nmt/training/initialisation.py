@@ -11,7 +11,7 @@ from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.errors import RunError, SettingsError
 from nmt.models.layers import Embedding
 
-# What has a row for each piece, and of which side.
+# Parameters that have a row for each piece, and the side whose pieces these are.
 SIDE_OF_ROWS = {
     "source_embedding.weight": "source",
     "target_embedding.weight": "target",

@@ -11,7 +11,7 @@ from nmt.data.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-# Of a GPU's free memory: larger text stays on the host, and its batches are gathered there.
+# Text that takes a larger share of a GPU's free memory stays on the host; its batches are gathered there.
 LARGEST_SHARE_OF_MEMORY = 0.25
 
 

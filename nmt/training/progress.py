@@ -11,7 +11,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class UpdateFigures:
-    """What one update came to; sums are over its target tokens, in nats.
+    """Figures of one update; sums are over its target tokens, in nats.
 
     Tensors stay on the device: reading one waits for the update, so they are read when a line of the log is due.
     """
@@ -36,7 +36,7 @@ class AppliedUpdate(NamedTuple):
 
 @dataclass(frozen=True)
 class WindowState:
-    """What a window that goes on with another one is made of."""
+    """State of a window as a checkpoint holds it, so that a resumed run goes on with it."""
 
     applied: list[AppliedUpdate] = field(default_factory=list)
     num_skipped: int = 0  # since the last line

@@ -1,4 +1,4 @@
-"""What a training run is made of before anything of it is written: text, tokenizer, model, trainer."""
+"""Parts of a training run, made before anything of it is written: text, tokenizer, model, trainer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

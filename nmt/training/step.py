@@ -16,6 +16,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels import rooms_of
 from nmt.models.kernels.prepare import is_recordable
+from nmt.training.consistency import agreement
 from nmt.training.device.compilation import compile_layers
 from nmt.training.device.graphs import CudaGraphs, Record, Replay, is_out_of_memory
 from nmt.training.moving_average import MovingAverage
@@ -27,9 +28,9 @@ from nmt.training.schedule import learning_rate, teacher_forcing_ratio
 
 logger = logging.getLogger(__name__)
 
-# Names of what is saved: of the optimizer, of weights that an average stands before, of the objective.
+# Names of what is saved: of the optimizer, and of weights that an average stands before.
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-WEIGHT, BASELINE = "weight_in_training", "objective/baseline"
+WEIGHT = "weight_in_training"
 
 
 class TrainingStep:
@@ -50,7 +51,8 @@ class TrainingStep:
         self.settings, self.tokenizer, self.pairs = settings, tokenizer, pairs
         self.device, self.dtype = device, dtype
         self.model = model.to(device)
-        self.objective = Objective(self.model, settings.training.label_smoothing, settings.consistency)
+        smoothing, passes = settings.training.label_smoothing, agreement(settings.consistency)
+        self.objective = Objective(self.model, smoothing, passes)
         self.optimizer = build_optimizer(settings.optimizer, self.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
         self.replay: Replay | None = None
@@ -66,32 +68,23 @@ class TrainingStep:
         An update whose loss or gradient is not finite is not applied; the device decides that, too. Where memory runs
         out, the update begins again with micro-batches of half the size.
         """
-        limits = self.settings.training
-        rate = learning_rate(
-            self.settings.schedule, number, self.settings.optimizer.learning_rate, limits.max_updates
-        )
+        settings, limits = self.settings, self.settings.training
+        rate = learning_rate(settings.schedule, number, settings.optimizer.learning_rate, limits.max_updates)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.teacher_forcing_ratio.fill_(
-            teacher_forcing_ratio(self.settings.teacher_forcing, number, limits.teacher_forcing_ratio)
-        )
-        ran_out_of_memory, baseline = False, self.objective.baseline.clone()
+        ratio = teacher_forcing_ratio(settings.teacher_forcing, number, limits.teacher_forcing_ratio)
+        self.teacher_forcing_ratio.fill_(ratio)
+        parts = micro_batches
         while True:
             try:
-                total, nll, num_tokens, seconds_collating = self._accumulate(number, micro_batches)
+                total, nll, num_tokens, seconds_collating = self._accumulate(number, parts)
                 break
             except RuntimeError as error:
-                if not is_out_of_memory(error) or all(len(rows) == 1 for rows in micro_batches):
+                if not is_out_of_memory(error) or all(len(rows) == 1 for rows in parts):
                     raise
             self.forget_gradients()
-            self.objective.baseline.copy_(baseline)
-            ran_out_of_memory = True
-            micro_batches = [half for rows in micro_batches for half in np.array_split(rows, 2) if len(half)]
-            logger.warning(
-                "update %d ran out of memory and begins again in %d parts",
-                number,
-                len(micro_batches),
-            )
+            parts = [half for rows in parts for half in np.array_split(rows, 2) if len(half)]
+            logger.warning("update %d ran out of memory and begins again in %d parts", number, len(parts))
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limits.max_gradient_norm)
         if not self.scaler.is_enabled():  # else it looks at the gradients itself
@@ -101,13 +94,14 @@ class TrainingStep:
         self.optimizer.zero_grad(set_to_none=self.replay is None)
         if self.moving_average is not None:
             self.moving_average.update(number, norm.isfinite())
-        return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating, ran_out_of_memory)
+        return UpdateFigures(
+            total, nll, norm, num_tokens, rate, seconds_collating, parts is not micro_batches
+        )
 
     def fits(self, rows: Int64Array) -> bool:
         """Tell whether there is memory to learn from these pairs at once; nothing is learned."""
-        baseline = self.objective.baseline.clone()
         try:
-            # In place of the optimizer's moments, which come with the first update.
+            # They stand for the optimizer's moments, which come with the first update.
             parameters = [] if self.optimizer.state else self.model.parameters()
             moments = [(torch.empty_like(p), torch.empty_like(p)) for p in parameters]
             self._accumulate(0, [rows])
@@ -118,7 +112,6 @@ class TrainingStep:
             return False
         finally:
             self.forget_gradients()
-            self.objective.baseline.copy_(baseline)
         return True
 
     def averaged_weights(self) -> AbstractContextManager[None]:
@@ -139,14 +132,14 @@ class TrainingStep:
         }
         if self.moving_average is not None:
             state |= {f"{name}/{WEIGHT}": parameter for name, parameter in self.model.named_parameters()}
-        return state | {BASELINE: self.objective.baseline}
+        return state
 
     def shapes_of_state(self, names: Container[str]) -> dict[str, torch.Size]:
         """Return the shape that each part of `state` has, of what may be there what is in `names`.
 
         A parameter has all moments or, being frozen, none.
         """
-        shapes = {BASELINE: self.objective.baseline.shape} if BASELINE in names else {}
+        shapes = {}
         for name, parameter in self.model.named_parameters():
             if f"{name}/{WEIGHT}" in names:
                 shapes[f"{name}/{WEIGHT}"] = parameter.shape
@@ -160,17 +153,11 @@ class TrainingStep:
         with torch.no_grad():
             for name, parameter in self.model.named_parameters():
                 parameter.copy_(state.get(f"{name}/{WEIGHT}", weights[name]))
-                moments = {
-                    key: state[f"{name}/{key}"].to(parameter.device)
-                    for key in MOMENTS
-                    if f"{name}/{key}" in state
-                }
-                if moments:
+                if f"{name}/step" in state:  # a parameter has all moments or, being frozen, none
+                    moments = {key: state[f"{name}/{key}"].to(parameter.device) for key in MOMENTS}
                     self.optimizer.state[parameter] = moments
             if self.moving_average is not None:
                 self.moving_average.load(weights)
-            if BASELINE in state:  # runs of format 1 have none
-                self.objective.baseline.copy_(state[BASELINE])
 
     def compile(self, first_rows: Callable[[], Int64Array]) -> None:
         """Compile what `training.compile` says, with `on` CUDA graphs as well.

@@ -36,7 +36,7 @@ from nmt.training.step import TrainingStep
 
 logger = logging.getLogger(__name__)
 
-# There the system promises more memory than there is, so that a trial takes time and tells nothing.
+# A trial would tell nothing on a CPU: the system promises more memory than there is.
 MAX_TOKENS_ON_CPU = 16_384
 
 IsHopeless = Callable[[int, float], bool]
@@ -89,7 +89,7 @@ class Trainer:
 
     @property
     def max_tokens(self) -> int:
-        """What fits in memory at once, in padded tokens of the longer side."""
+        """Batch size that fits in memory at once, in padded tokens of the longer side."""
         return self.plan(self.progress.epoch).max_tokens
 
     def _find_max_tokens(self, plan: Plan) -> int:

@@ -79,7 +79,6 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["teacher_forcing=linear", "teacher_forcing.final_ratio=1"], r"^nmt: teacher_forcing.final_ratio: less than training.teacher_forcing_ratio=1.0 is needed; got 1.0"),
         (["teacher_forcing.num_updates=3"], r"^nmt: teacher_forcing.num_updates: no such key"),
         (["consistency=rdrop"], r"^nmt: consistency: one of none, r_drop, simcut is needed; got rdrop; did you mean r_drop\?"),
-        (["model=attention", "model.attention.choice=score_function", "consistency=r_drop"], r"^nmt: consistency: none is needed with model.attention.choice=score_function"),
         (["tokenizer=word", "training.subword_sampling=0.1"], r"^nmt: training.subword_sampling: null is needed with tokenizer=word"),
         (["training.from_run=nowhere", *FEW_PAIRS], r"^nmt: training.from_run: the folder of a run is needed; got nowhere: no such folder"),
         (["training.source_vectors=nowhere.vec", *FEW_PAIRS], r"^nmt: training.source_vectors: no such file: nowhere.vec"),

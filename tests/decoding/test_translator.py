@@ -11,8 +11,6 @@ from nmt.data import lines as module
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.decoding.translator import GROUPS, Translator, plan_evenly
-from nmt.models.layers import Embedding, output_layer
-from nmt.models.transformer import Transformer
 
 LIMITS = {
     "max_length_ratio": 1.0,
@@ -25,7 +23,7 @@ LINES = ["a", "b c d", "", "e f", "   ", "g h i j k l m n o p", "c"]
 
 
 @pytest.fixture(scope="module")
-def make():
+def make(tiny_model):
     """Return a function that makes a translator of a random model over characters."""
     text = ParallelText(["abc def", "ghi jkl mno"] * 3, ["pqr", "stu vwx yz"] * 3)
     values = {"character_coverage": 1.0, "byte_fallback": False, "normalization": "identity", "model": None}
@@ -34,10 +32,8 @@ def make():
     )
 
     def make_translator(search):
-        torch.manual_seed(0)
-        size = tokenizer.source.size
-        parts = [Embedding(size, 8), Embedding(size, 8), output_layer(size, 8)]
-        model = Transformer(*parts, d_model=8, d_ff=8, num_heads=2, max_positions=16)
+        sizes = (tokenizer.source.size, tokenizer.target.size)
+        model = tiny_model("transformer", sizes=sizes, is_random=False, max_positions=16)
         return Translator(model, tokenizer, search, torch.device("cpu"), torch.float64)
 
     return make_translator
@@ -125,11 +121,8 @@ def test_what_is_too_long_is_cut_and_named(make, caplog):
     assert caplog.messages == ["7 lines were cut to 15 tokens: lines 2, 5, 8, 11, 14 and 2 more"]
 
 
-def test_the_model_in_training_stays_as_it_is(make):
-    torch.manual_seed(0)
-    model = Transformer(
-        Embedding(30, 8), Embedding(30, 8), output_layer(30, 8), d_model=8, d_ff=8, num_heads=2
-    )
+def test_the_model_in_training_stays_as_it_is(make, tiny_model):
+    model = tiny_model("transformer", is_random=False)
     tokenizer = make(SEARCHES[0]).tokenizer
     model.train()
     Translator(model, tokenizer, SEARCHES[0], torch.device("cpu"), torch.bfloat16)

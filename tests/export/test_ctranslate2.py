@@ -13,8 +13,6 @@ from nmt.decoding.search import beam_search, greedy_search, power_penalty
 from nmt.errors import RunError, UserError
 from nmt.export import specification
 from nmt.export.folder import TokenNames, write_model
-from nmt.models.layers import Embedding, output_layer
-from nmt.models.transformer import Transformer
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -188,14 +186,9 @@ def test_the_last_position_is_there(positions, tiny_model, tiny_batch, tokenizer
     assert distance(exported(model), model, batch, tokenizer) < 1e-5
 
 
-def test_two_vocabularies(char_tokenizer, tiny_batch, exported):
+def test_two_vocabularies(char_tokenizer, tiny_model, tiny_batch, exported):
     tokenizer = char_tokenizer("abcdef", "uvwxyzabc")
-    torch.manual_seed(0)
-    width, sizes = 8, {"d_ff": 12, "num_heads": 2, "num_encoder_layers": 1, "num_decoder_layers": 1}
-    model = Transformer(
-        Embedding(tokenizer.source.size, width), Embedding(tokenizer.target.size, width),
-        output_layer(tokenizer.target.size, width), d_model=width, max_positions=64, **sizes,
-    ).double().eval()  # fmt: skip
+    model = tiny_model("transformer", sizes=(tokenizer.source.size, tokenizer.target.size))
     batch = tiny_batch(source_lengths=(5, 3), target_lengths=(4, 6))
     assert tokenizer.source.size == 11 < tokenizer.target.size
     translator = exported(model, of=tokenizer)

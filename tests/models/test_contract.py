@@ -20,22 +20,43 @@ from nmt.training.objective import Objective
 
 PAD, UNK, BOS, EOS = range(4)
 
-CELLS = ("lstm", "gru", "tanh")
-RNN_WAYS = itertools.product(
-    CELLS, ("last", "mean"), ("initial", "every_step", "both"), ("concatenate", "add")
-)
-ATTENTION_WAYS = itertools.product(
-    ("additive", "dot", "scaled_dot", "general", "location"), ("input", "output", "output_only")
-)
-ATTENTION_OPTIONS = {
-    "score": ("additive", "dot", "scaled_dot", "general", "location"),
-    "num_heads": (1, 2),
-    "span": ("global", "local_m", "local_p"),
-    "choice": ("soft", "straight_through", "score_function"),
-    "coverage": (False, True),
-    "join": ("output", "input", "output_only"),
-    "cell": CELLS,
+# The first value of each option is what a variant's name leaves out.
+RECURRENT = {
+    "cell": ("lstm", "gru", "tanh"),
     "num_layers": (1, 2),
+    "bidirectional": (True, False),
+    "tied": ("none", "two_way", "three_way"),
+}
+OPTIONS = {
+    "rnn": {
+        **RECURRENT,
+        "context": ("last", "mean"),
+        "context_use": ("both", "initial", "every_step"),
+        "context_join": ("concatenate", "add"),
+    },
+    "attention": {
+        "score": ("additive", "dot", "scaled_dot", "general", "location"),
+        "num_heads": (1, 2),
+        "span": ("global", "local_m", "local_p"),
+        "choice": ("soft", "straight_through"),
+        "coverage": (False, True),
+        "join": ("output", "input", "output_only"),
+        **RECURRENT,
+    },
+    "transformer": {
+        "norm": ("pre", "post"),
+        "normalization": ("layer", "rms"),
+        "positions": ("sinusoidal", "learned", "rotary", "relative"),
+        "activation": ("relu", "gelu", "swiglu"),
+        "num_key_value_heads": (None, 1, 2),
+        "num_heads": (4, 2),
+        "num_encoder_layers": (2, 1),
+        "num_decoder_layers": (2, 3),
+        "tied": ("none", "two_way", "three_way"),
+        "attention_dropout": (0.0, 0.2),
+        "activation_dropout": (None, 0.2),
+        "layer_dropout": (0.0, 0.2),
+    },
 }
 # Pairs of values that cannot meet, and why.
 REFUSED = {
@@ -43,53 +64,21 @@ REFUSED = {
     frozenset({("coverage", True), ("join", "output_only")}): "all positions at once",
 }
 # Small enough for the sentences here to reach beyond them.
-ATTENTION_SIZES = {"d_attention": 6, "window": 2, "location_positions": 4, "temperature": 0.7}
-
-
-ATTENTION_PAIRS = pairwise(ATTENTION_OPTIONS, REFUSED)
-TRANSFORMER_OPTIONS = {
-    "norm": ("pre", "post"),
-    "normalization": ("layer", "rms"),
-    "positions": ("sinusoidal", "learned", "rotary", "relative"),
-    "activation": ("relu", "gelu", "swiglu"),
-    "num_key_value_heads": (None, 1, 2),
-    "num_heads": (4, 2),
-    "num_encoder_layers": (2, 1),
-    "tied": ("none", "two_way", "three_way"),
-    "attention_dropout": (0.0, 0.2),
-    "activation_dropout": (None, 0.2),
-    "layer_dropout": (0.0, 0.2),
+SMALL = {
+    "rnn": {},
+    "attention": {"window": 2, "location_positions": 4, "temperature": 0.7},
+    "transformer": {"max_relative_distance": 2},
 }
-TRANSFORMER_PAIRS = pairwise(TRANSFORMER_OPTIONS)
 VARIANTS = [
-    *[
-        ("rnn", {"cell": cell, "context": context, "context_use": use, "context_join": join})
-        for cell, context, use, join in RNN_WAYS
-    ],
-    ("rnn", {"num_layers": 2, "bidirectional": False}),
-    ("rnn", {"num_layers": 2, "context": "mean", "tied": "three_way"}),
-    *[("attention", {"score": score, "join": join}) for score, join in ATTENTION_WAYS],
-    ("attention", {"cell": "gru", "num_layers": 2, "bidirectional": False, "tied": "two_way"}),
-    ("attention", {"cell": "tanh", "num_layers": 2, "join": "input", "tied": "three_way"}),
-    *[
-        ("attention", {name: value, **ATTENTION_SIZES})
-        for name in ("num_heads", "span", "choice", "coverage")
-        for value in ATTENTION_OPTIONS[name][1:]
-    ],
-    *[("attention", {**options, **ATTENTION_SIZES}) for options in ATTENTION_PAIRS],
-    *[
-        ("transformer", {name: value, "max_relative_distance": 2})
-        for name, values in TRANSFORMER_OPTIONS.items()
-        for value in values[1:]
-    ],
-    *[("transformer", {**options, "max_relative_distance": 2}) for options in TRANSFORMER_PAIRS],
-    ("transformer", {"num_encoder_layers": 1, "num_decoder_layers": 3}),
+    pytest.param(
+        kind,
+        {**options, **SMALL[kind]},
+        id=" ".join([kind, *(f"{key}={options[key]}" for key in table if options[key] != table[key][0])]),
+    )
+    for kind, table in OPTIONS.items()
+    for options in pairwise(table, REFUSED)
 ]
-every_model = pytest.mark.parametrize(
-    ("kind", "options"),
-    VARIANTS,
-    ids=[f"{kind}-{'-'.join(map(str, options.values()))}" for kind, options in VARIANTS],
-)
+every_model = pytest.mark.parametrize(("kind", "options"), VARIANTS)
 
 
 def start(model: Seq2Seq, batch, rows=slice(None), group_size=2):
@@ -218,31 +207,28 @@ def test_searching_as_on_a_gpu_finds_the_same(kind, options, beam_size, tiny_mod
 @every_model
 def test_wide_beam_equals_exhaustive_search(kind, options, tiny_model, tiny_batch):
     model, batch = tiny_model(kind, **options), tiny_batch(source_lengths=(2, 3))
-    max_length, words = 3, range(4, 11)
+    found = search(model, batch, beam_size=7**3 + 7**2, max_length=3)
     for row, limit in enumerate((2, 3)):
-        source, lengths = batch.source[row : row + 1, :limit], batch.source_lengths[row : row + 1]
         scored = []
-        for length in range(min(max_length, limit) + 1):
-            for candidate in itertools.product(words, repeat=length):
-                with torch.no_grad():
-                    score = score_of(model, source, lengths, list(candidate), is_full=length == limit)
-                scored.append((score, list(candidate)))
-        best = max(scored)[1]
-        assert search(model, batch, beam_size=7**3 + 7**2, max_length=3)[row] == best
+        for length in range(limit + 1):
+            candidates = [list(words) for words in itertools.product(range(4, 11), repeat=length)]
+            scores = scores_of(model, batch.source[row, :limit], candidates, is_full=length == limit)
+            scored += zip(scores, candidates, strict=True)
+        assert found[row] == max(scored)[1]
 
 
-def score_of(model, source, lengths, tokens, is_full):
-    """Score one hypothesis as the search defines it, by a full forward pass; the forced end is certain."""
-    target = torch.tensor([[*tokens, EOS]])
-    batch_in = torch.tensor([[BOS, *tokens]])
-    target_lengths = torch.tensor([len(tokens) + 1])
-    batch = Batch(source, lengths, batch_in, target, target_lengths, (lengths, target_lengths))
-    logits = model.project(model(batch).outputs)[0]
-    logits[:, [PAD, UNK, BOS]] = -torch.inf
-    log_probs = logits.log_softmax(-1).gather(1, target[0].unsqueeze(1)).squeeze(1)
-    if is_full:
-        log_probs = log_probs[:-1]
-    return float(log_probs.sum()) / (len(tokens) + 1)
+@torch.no_grad()
+def scores_of(model, source, candidates, is_full):
+    """Score hypotheses of one length as the search defines it, by a full forward pass; the forced end is certain."""
+    count, length = len(candidates), len(candidates[0]) + 1
+    target_in = torch.tensor([[BOS, *tokens] for tokens in candidates])
+    target_out = torch.tensor([[*tokens, EOS] for tokens in candidates])
+    lengths = torch.full((count,), len(source)), torch.full((count,), length)
+    batch = Batch(source.expand(count, -1), lengths[0], target_in, target_out, lengths[1], lengths)
+    logits = model.project(model(batch).outputs)
+    logits[..., [PAD, UNK, BOS]] = -torch.inf
+    log_probs = logits.log_softmax(-1).gather(2, target_out.unsqueeze(2)).squeeze(2)
+    return (log_probs[:, : length - is_full].sum(1) / length).tolist()
 
 
 @every_model
@@ -296,15 +282,15 @@ def test_sampling_nowhere_is_plain_training_and_everywhere_is_greedy(kind, optio
 
 def attention_settings(options):
     """Check settings of the model `attention`, with what `options` do not say as it is by default."""
-    defaults = {name: values[0] for name, values in ATTENTION_OPTIONS.items()} | ATTENTION_SIZES
-    model = {"kind": "attention", "d_embedding": 8, "d_hidden": 6, "dropout": 0.1, "bidirectional": True}
-    attention = {**defaults, **options}
-    own = {name: attention.pop(name) for name in ("cell", "num_layers")}
-    return check(AttentionSettings, {**model, **own, "tied_embeddings": "none", "attention": attention})
+    own = ("cell", "num_layers", "bidirectional", "tied")
+    given = {key: values[0] for key, values in OPTIONS["attention"].items()} | {"d_attention": 6} | options
+    model = {key: given.pop(key) for key in own}
+    model |= {"tied_embeddings": model.pop("tied"), "d_embedding": 8, "d_hidden": 6, "dropout": 0.1}
+    return check(AttentionSettings, {"kind": "attention", **model, "attention": given | SMALL["attention"]})
 
 
 def test_settings_refuse_the_pairs_that_cannot_meet_and_no_others():
-    for options in ATTENTION_PAIRS:
+    for options in pairwise(OPTIONS["attention"], REFUSED):
         attention_settings(options)
     for pair, reason in REFUSED.items():
         with pytest.raises(SettingsError, match=reason):

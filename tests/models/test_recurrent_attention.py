@@ -4,22 +4,27 @@ import math
 
 import pytest
 import torch
+from tiny_models import TINY_ATTENTION
 from torch.testing import assert_close
 
 from nmt.config import AttentionScoreSettings
 from nmt.config.check import check
 from nmt.errors import SettingsError
-from nmt.models.attention_choice import ScoreFunction, StraightThrough
-from nmt.models.recurrent_attention import make_attention
+from nmt.models.attention_scores import SCORES, choose
 
-SCORES = ("additive", "dot", "scaled_dot", "general", "location")
 D_QUERY, D_MEMORY, D_ATTENTION = 4, 3, 6
+PLAIN = {key: value for key, value in TINY_ATTENTION.items() if key not in ("score", "join", "d_attention")}
+
+
+def ask(attention, query, memory, mask, places=None):
+    """Return contexts and weights that queries find in an encoded source."""
+    return attention(query, attention.project_memory(memory, mask), places, None)
 
 
 def setup(score, lengths=(4,), longest=6, num_queries=2, **options):
     """Make attention, queries (B, Q, d_query) and an encoded source (B, S, C) with its mask, all random."""
     torch.manual_seed(0)
-    attention = make_attention(score, D_QUERY, D_MEMORY, D_ATTENTION, **options).double().eval()
+    attention = SCORES[score](D_QUERY, D_MEMORY, D_ATTENTION, **{**PLAIN, **options}).double().eval()
     for parameter in attention.parameters():
         torch.nn.init.normal_(parameter)
     query = torch.randn(len(lengths), num_queries, D_QUERY, dtype=torch.float64)
@@ -52,7 +57,7 @@ def softmax_by_hand(scores, longest):
 @pytest.mark.parametrize("score", SCORES)
 def test_scores_and_heads_by_hand(score, num_heads):
     attention, query, memory, mask = setup(score, lengths=(4, 6), num_heads=num_heads)
-    found = attention(query, attention.project_memory(memory, mask))
+    contexts, found = ask(attention, query, memory, mask)
     for row, length in enumerate((4, 6)):
         for i in range(2):
             mean, context = torch.zeros(6, dtype=torch.float64), []
@@ -64,20 +69,20 @@ def test_scores_and_heads_by_hand(score, num_heads):
                 weights = torch.tensor(softmax_by_hand(scores, 6), dtype=torch.float64)
                 mean += weights / num_heads
                 context.append((weights @ attention.value(memory[row])).chunk(num_heads)[head])
-            assert_close(found.weights[row, i], mean)
-            assert_close(found.contexts[row, i], torch.cat(context))
+            assert_close(found[row, i], mean)
+            assert_close(contexts[row, i], torch.cat(context))
 
 
 @pytest.mark.parametrize("num_positions", [1, 3, 6, 9])
 def test_location_sees_the_first_positions_only(num_positions):
     attention, query, memory, mask = setup("location", lengths=(4, 6), location_positions=num_positions)
-    weights = attention(query, attention.project_memory(memory, mask)).weights
+    _, weights = ask(attention, query, memory, mask)
     for row, length in enumerate((4, 6)):
         visible = min(length, num_positions)
         assert (weights[row, :, :visible] > 0).all()
         assert (weights[row, :, visible:] == 0).all()
     assert_close(weights.sum(-1), torch.ones(2, 2, dtype=torch.float64))
-    kept = attention(query, attention.project_memory(memory[:, :3], mask[:, :3])).weights
+    _, kept = ask(attention, query, memory[:, :3], mask[:, :3])
     if num_positions <= 3:  # what is behind does not matter, and may be missing
         assert_close(kept, weights[:, :, :3])
 
@@ -88,7 +93,7 @@ def test_local_m_by_hand(score, window):
     lengths, num_queries = (3, 9), 12
     attention, query, memory, mask = setup(score, lengths, 9, num_queries, span="local_m", window=window)
     places = torch.tensor([0, 1, 2, 3, 7, 20] * 2)  # of two hypotheses side by side
-    weights = attention(query, attention.project_memory(memory, mask), places).weights
+    _, weights = ask(attention, query, memory, mask, places)
     for row, length in enumerate(lengths):
         for i, place in enumerate(places.tolist()):
             centre = min(place, length - 1)
@@ -106,7 +111,7 @@ def test_local_p_by_hand(score, window, num_heads):
     lengths = (3, 9)
     options = {"span": "local_p", "window": window, "num_heads": num_heads}
     attention, query, memory, mask = setup(score, lengths, 9, 5, **options)
-    weights = attention(query, attention.project_memory(memory, mask)).weights
+    _, weights = ask(attention, query, memory, mask)
     span = attention.span
     for row, length in enumerate(lengths):
         for i in range(5):
@@ -127,7 +132,7 @@ def test_local_p_by_hand(score, window, num_heads):
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("choice", ["soft", "straight_through", "score_function"])
+@pytest.mark.parametrize("choice", ["soft", "straight_through"])
 @pytest.mark.parametrize("span", ["local_m", "local_p"])
 @pytest.mark.parametrize("score", SCORES)
 def test_a_window_is_never_empty(score, span, choice, precision):
@@ -139,8 +144,8 @@ def test_a_window_is_never_empty(score, span, choice, precision):
         with torch.no_grad():
             attention.span.place.weight.mul_(1e6)  # the sigmoid is zero or one
     attention = attention.to(precision).train()
-    given = attention.project_memory(memory.to(precision), mask)
-    weights = attention(query.to(precision), given, torch.tensor([0, 1, 2, 38, 39, 200])).weights
+    places = torch.tensor([0, 1, 2, 38, 39, 200])
+    _, weights = ask(attention, query.to(precision), memory.to(precision), mask, places)
     assert weights.isfinite().all()
     assert ((weights > 0).sum(-1) >= 1).all()
     assert ((weights > 0).sum(-1) <= 3).all()
@@ -149,7 +154,7 @@ def test_a_window_is_never_empty(score, span, choice, precision):
 
 def test_gradient_reaches_the_predicted_place_by_the_gaussian():
     attention, query, memory, mask = setup("dot", (6,), span="local_p", window=2)
-    attention(query, attention.project_memory(memory, mask)).contexts.sum().backward()
+    ask(attention, query, memory, mask)[0].sum().backward()
     assert attention.span.place.weight.grad.abs().max() > 1e-6
     assert attention.span.hidden.weight.grad.abs().max() > 1e-6
 
@@ -166,8 +171,7 @@ def test_straight_through_is_one_hot_with_the_gradient_of_a_softmax():
     through = logits.clone().requires_grad_()
     reward = torch.randn(logits.shape, dtype=torch.float64)
     torch.manual_seed(5)
-    weights, choices = StraightThrough(temperature=0.7).train()(through)
-    assert choices is None
+    weights = choose(through, temperature=0.7)
     assert set(weights.unique().tolist()) == {0.0, 1.0}
     assert (weights.sum(-1) == 1).all()
     (weights * reward).sum().backward()
@@ -181,19 +185,17 @@ def test_straight_through_is_one_hot_with_the_gradient_of_a_softmax():
     assert plain.grad.abs().max() > 0.01
 
 
-@pytest.mark.parametrize("choice", [StraightThrough(0.3), ScoreFunction(0.0)], ids=["straight", "score"])
-def test_choices_are_samples_in_training_and_the_best_in_evaluation(choice):
+def test_choices_are_samples_in_training_and_the_best_in_evaluation():
     logits, num_draws = one_logit_row(), 40_000
     rows = logits.expand(1, 1, num_draws, -1)
     torch.manual_seed(6)
-    sampled, _ = choice.train()(rows)
+    sampled = choose(rows, temperature=0.3)
     assert (sampled.sum(-1) == 1).all()
     frequencies, expected = sampled.mean((0, 1, 2)), logits.softmax(-1)
     errors = (expected * (1 - expected) / num_draws).sqrt()
     assert ((frequencies - expected).abs() <= 4 * errors).all()
     assert frequencies[-1] == 0
-    best, choices = choice.eval()(rows)
-    assert choices is None
+    best = choose(rows, temperature=None)
     assert (best.argmax(-1) == logits.argmax()).all()
     assert (best.sum(-1) == 1).all()
 
@@ -201,76 +203,30 @@ def test_choices_are_samples_in_training_and_the_best_in_evaluation(choice):
 def test_the_rarest_noise_is_finite(monkeypatch):
     monkeypatch.setattr(torch.Tensor, "exponential_", lambda self: self.zero_())
     logits = one_logit_row().float().requires_grad_()
-    weights, _ = StraightThrough(1.0).train()(logits)
+    weights = choose(logits, 1.0)
     weights[0].backward()
     assert weights.isfinite().all()
     assert logits.grad.isfinite().all()
 
 
-def test_what_the_score_function_needs_against_a_plain_computation():
-    torch.manual_seed(7)
-    logits = torch.randn(2, 3, 4, 5, dtype=torch.float64, requires_grad=True)  # (B, H, Q, S)
-    hidden = torch.arange(5) >= torch.tensor([3, 5]).view(2, 1, 1, 1)
-    weights, choices = ScoreFunction(0.0).train()(logits.masked_fill(hidden, -torch.inf))
-    assert not weights.requires_grad
-    log_probs, entropies = [[[0.0] * 4 for _ in range(2)] for _ in range(2)]
-    for row, length in enumerate((3, 5)):
-        for head in range(3):
-            for i in range(4):
-                plain = logits[row, head, i, :length].log_softmax(-1)
-                log_probs[row][i] = log_probs[row][i] + plain[weights[row, head, i].argmax()]
-                entropies[row][i] = entropies[row][i] - sum(p.exp() * p for p in plain)
-    expected = [torch.stack([torch.stack(row) for row in rows]) for rows in (log_probs, entropies)]
-    assert_close(choices.log_probs, expected[0])
-    assert_close(choices.entropies, expected[1])
-    for found, plain in zip((choices.log_probs, choices.entropies), expected, strict=True):
-        factors = torch.randn(2, 4, dtype=torch.float64)
-        gradients = [
-            torch.autograd.grad((part * factors).sum(), logits, retain_graph=True)[0]
-            for part in (found, plain)
-        ]
-        assert_close(*gradients)
-        assert gradients[0].abs().max() > 0.01
-
-
-def test_a_share_of_the_queries_gets_the_expected_value_and_chooses_nothing():
-    torch.manual_seed(3)
-    logits = torch.randn(2, 3, 2000, 5, dtype=torch.float64, requires_grad=True)
-    weights, choices = ScoreFunction(0.3).train()(logits)
-    is_expected = choices.log_probs == 0  # (B, Q)
-    assert is_expected.double().mean().item() == pytest.approx(0.3, abs=0.03)
-    by_query = weights.transpose(1, 2)  # (B, Q, H, S)
-    assert_close(by_query[is_expected], logits.softmax(-1).transpose(1, 2)[is_expected])
-    assert (by_query[~is_expected].amax(-1) == 1).all()
-    evaluated, _ = ScoreFunction(0.3).eval()(logits)
-    assert (evaluated.amax(-1) == 1).all()
-
-
-@pytest.mark.parametrize("choice", ["straight_through", "score_function"])
-def test_hard_choice_under_a_gaussian_follows_the_renormalised_product(choice):
-    options = {"span": "local_p", "window": 3, "choice": choice}
+def test_hard_choice_under_a_gaussian_follows_the_renormalised_product():
+    options = {"span": "local_p", "window": 3, "choice": "straight_through"}
     attention, query, memory, mask = setup("dot", (6,), **options)
     query = query[:, 1:]
     with torch.no_grad():
         attention.query.weight.mul_(0.3)  # so that several positions have a chance
-    given = attention.project_memory(memory, mask)
-    attention.choice = None
-    product = attention(query, given).weights[0, 0]
+    attention.choice = "soft"
+    product = ask(attention, query, memory, mask)[1][0, 0]
     expected = product / product.sum()
     assert expected.max() < 0.7
     assert product.sum() < 0.9
-    attention.choice = {"straight_through": StraightThrough(1.0), "score_function": ScoreFunction(0.0)}[
-        choice
-    ]
+    attention.choice = "straight_through"
     torch.manual_seed(8)
-    found = attention(query.expand(1, 20_000, -1), given)  # the new part is in training
-    assert_close(found.weights.mean((0, 1)), expected, atol=0.015, rtol=0)
+    contexts, weights = ask(attention.train(), query.expand(1, 20_000, -1), memory, mask)
+    assert_close(weights.mean((0, 1)), expected, atol=0.015, rtol=0)
     values = attention.value(memory[0])
-    assert_close(found.contexts[0], values[found.weights[0].argmax(-1)])  # not scaled by the Gaussian
-    attention.eval()
-    assert attention(query, given).weights[0, 0].argmax() == expected.argmax()
-    if choice == "score_function":
-        assert_close(found.choices.log_probs[0], expected.log()[found.weights[0].argmax(-1)])
+    assert_close(contexts[0], values[weights[0].argmax(-1)])  # not scaled by the Gaussian
+    assert ask(attention.eval(), query, memory, mask)[1][0, 0].argmax() == expected.argmax()
 
 
 @pytest.mark.parametrize("join", ["input", "output"])
@@ -334,29 +290,18 @@ def test_several_positions_of_several_hypotheses(join, tiny_model, tiny_batch):
 
 
 @pytest.mark.parametrize("join", ["input", "output", "output_only"])
-def test_choices_of_the_model(join, tiny_model, tiny_batch):
-    batch, options = tiny_batch(), {"choice": "score_function", "dropout": 0.0}
-    model = tiny_model("attention", join=join, **options)
-    assert model(batch).choices is None
-    model.train()
-    torch.manual_seed(9)
-    found = model(batch)
-    assert found.choices.log_probs.shape == found.choices.entropies.shape == batch.target_in.shape
-    assert (found.choices.log_probs <= 0).all()
-    assert (found.choices.log_probs < 0).any()
-    most = batch.source_lengths.log().double().unsqueeze(1) + 1e-9
-    assert (found.choices.entropies > 0).all()
-    assert (found.choices.entropies <= most).all()
-    torch.manual_seed(9)
-    stepped = model(batch, torch.zeros(batch.target_in.shape, dtype=torch.bool))
-    assert stepped.choices.entropies.shape == batch.target_in.shape
-    assert stepped.choices.entropies.requires_grad
+def test_a_model_in_training_samples_positions_and_learns_from_them(join, tiny_model, tiny_batch):
+    batch = tiny_batch()
+    model = tiny_model("attention", join=join, choice="straight_through", dropout=0.0).train()
+    nowhere = torch.zeros(batch.target_in.shape, dtype=torch.bool)
+    found = []
+    for seed, mask in ((9, None), (9, nowhere), (10, None)):
+        torch.manual_seed(seed)
+        found.append(model(batch, mask).attention)
+    assert set(found[0].unique().tolist()) == {0.0, 1.0}
+    assert not torch.equal(found[0], found[2])
     if join != "output_only":  # there the noise of all positions is drawn at once
-        assert_close(stepped.choices.log_probs, found.choices.log_probs)
-        assert_close(stepped.choices.entropies, found.choices.entropies)
-        assert_close(stepped.attention, found.attention)
-    state = model.start(batch.source, batch.source_lengths)
-    assert model.step(batch.target_in[:, 0], state).choices.log_probs.shape == (3,)
+        assert_close(found[1], found[0])
 
 
 def test_parts_that_are_off_add_no_parameters(tiny_model):

@@ -4,6 +4,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import fields
 
 import pytest
 import torch
@@ -11,12 +12,12 @@ from torch import nn
 from torch.nn import functional
 from torch.testing import assert_close
 
+from nmt.config import TransformerSettings
 from nmt.models.kernels import ActivationDropout
 from nmt.models.kernels import attention as scaled_attention
 from nmt.models.kernels.attention import attend
-from nmt.models.kernels.packing import Grid, Packing, room_for
-from nmt.models.layer_options import LayerOptions
-from nmt.models.layers import normalisation
+from nmt.models.kernels.packing import Packing, room_for
+from nmt.models.layers import LayerOptions, normalisation
 from nmt.models.positions import Positions, RelativePositions, rotate, rotate_queries_and_keys
 from nmt.models.transformer import FeedForward, SelfAttention, TransformerEncoder
 from nmt.training.objective import Objective
@@ -24,6 +25,10 @@ from nmt.training.objective import Objective
 
 def options(**changes):
     return LayerOptions(**{"d_model": 8, "d_ff": 12, "num_heads": 2, "dropout": 0.0, **changes})
+
+
+def test_no_model_leaves_an_option_of_its_layers_to_a_default():
+    assert {field.name for field in fields(LayerOptions)} <= TransformerSettings.model_fields.keys()
 
 
 def test_a_product_of_rotated_vectors_depends_on_their_distance_alone():
@@ -116,9 +121,14 @@ def test_as_many_shared_heads_as_heads_are_plain_attention():
         grouped.query.weight.copy_(query)
         grouped.key_value.weight.copy_(torch.cat([key, value]))
         grouped.output.load_state_dict(plain.output.state_dict())
-    rows = torch.randn(6, 8, dtype=torch.float64)
+    lengths = torch.tensor([4, 2])
+    layouts = [Packing(lengths, room_for(lengths), 4, num_shared) for num_shared in (1, 4)]
+    rows = torch.randn(len(layouts[0].rows), 8, dtype=torch.float64)
     for causal in (False, True):
-        assert_close(grouped(rows, Grid(2), None, causal=causal), plain(rows, Grid(2), None, causal=causal))
+        found = [
+            model(rows, each, None, causal) for model, each in zip((grouped, plain), layouts, strict=True)
+        ]
+        assert_close(found[0][:6], found[1][:6])
 
 
 @pytest.mark.parametrize("is_large", [False, True])
@@ -132,10 +142,14 @@ def test_attention_dropout_drops_weights_and_scales_the_others(is_large, monkeyp
     assert (weights == 0).float().mean().item() == pytest.approx(0.25, abs=0.003)
     assert_close(weights[weights != 0], torch.full_like(weights[weights != 0], 1 / 0.75))
     attention = SelfAttention(options(attention_dropout=0.5)).double()
-    rows = torch.randn(20, 8, dtype=torch.float64)
-    trained, evaluated = attention.train()(rows, Grid(4), None), attention.eval()(rows, Grid(4), None)
+    lengths = torch.tensor([5, 3])
+    layout = Packing(lengths, room_for(lengths), 2, 2)
+    rows = torch.randn(len(layout.rows), 8, dtype=torch.float64)
+    trained, evaluated, again = (
+        attention.train(on)(rows, layout, None, False) for on in (True, False, False)
+    )
     assert not torch.allclose(trained, evaluated)
-    assert_close(evaluated, attention(rows, Grid(4), None))
+    assert_close(evaluated, again)
 
 
 def test_swiglu_and_rms_normalisation_are_their_formulas():
@@ -175,7 +189,7 @@ def test_layers_are_left_out_in_training_only_and_as_often_as_asked(monkeypatch)
         encoder.read(vectors, lengths)
     assert len(ran) / 2000 == pytest.approx(0.7, abs=0.04)
     encoder = TransformerEncoder(2, options(layer_dropout=0.999), 64).double().train()
-    layout = encoder.options.lay_out(lengths, vectors.device)
+    layout = encoder.lay_out(lengths, vectors.device, 4)
     left = encoder.norm(encoder.enter(layout.pack(vectors), layout.positions, 4))
     assert_close(encoder.read(vectors, lengths), layout.unpack(left, (2, 4)))
 

@@ -91,7 +91,7 @@ def test_autocast_reaches_attention_and_cells_but_no_recurrent_layer(kind, dtype
 
 def test_a_deterministic_run_finds_all_it_needs(make, dataset):
     made = make(
-        "attention", "precision=float32", "model.attention.choice=score_function", "deterministic=true"
+        "attention", "precision=float32", "model.attention.choice=straight_through", "deterministic=true"
     )
     torch.use_deterministic_algorithms(True)
     try:

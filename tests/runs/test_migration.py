@@ -5,8 +5,9 @@ import json
 import pytest
 import safetensors.torch
 
+from nmt.cli.compose import compose
 from nmt.files.writing import MANIFEST, file_facts
-from nmt.runs.directory import MODEL_WEIGHTS, TRAINING_TENSORS
+from nmt.runs.directory import MODEL_WEIGHTS, TRAINING_TENSORS, RunDirectory
 from nmt.runs.migration import FORMAT, current_name, migrate
 
 # What format 1 did not know.
@@ -60,7 +61,6 @@ def make_old(run):
             weights = {old_name(name): tensor for name, tensor in weights.items()}
         safetensors.torch.save_file(weights, folder / MODEL_WEIGHTS)
         state = safetensors.torch.load_file(folder / TRAINING_TENSORS)
-        del state["objective/baseline"]
         if config["model"]["kind"] == "transformer":
             state = {old_name(name): tensor for name, tensor in state.items()}
         safetensors.torch.save_file(state, folder / TRAINING_TENSORS)
@@ -97,6 +97,28 @@ def test_an_older_attention_run_translates_as_before(nmt, tmp_path, tiny_trainin
     make_old(tmp_path / "run")
     assert nmt("translate", "run=run", stdin=b"Hund\n").stdout == before
     goes_on_and_averages(nmt, tmp_path / "run")
+
+
+@pytest.mark.parametrize("command", ["translate", "train"])
+def test_hard_attention_by_the_score_function_is_refused_with_what_to_do(
+    command, main, tmp_path, monkeypatch, tiny_training
+):
+    monkeypatch.chdir(tmp_path)
+    run = RunDirectory("run")
+    run.path.mkdir()
+    run.write_config(compose("train", [*tiny_training("attention")], None).settings())
+    config = json.loads(run.config_path.read_text())
+    config["model"]["attention"]["choice"] = "score_function"
+    run.config_path.write_text(json.dumps(config))
+    code, out, error = main(command, "run=run", *(["resume=true"] if command == "train" else []))
+    assert code == 2
+    assert error == (
+        "nmt: run: model.attention.choice of soft or straight_through is needed, since hard attention by the score "
+        "function is no longer there; got score_function in run/config.json; a new run with "
+        "model.attention.choice=straight_through learns hard attention\n"
+    )
+    assert [path.name for path in run.path.iterdir()] == ["config.json"]
+    assert out == ""
 
 
 @pytest.mark.parametrize("lowercase", [False, True])

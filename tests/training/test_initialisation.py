@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 import sentencepiece
+import tiny_models
 import torch
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.errors import RunError, SettingsError
-from nmt.models.layers import Embedding, output_layer
-from nmt.models.transformer import Transformer
+from nmt.models.layers import Embedding
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 
 ORIGIN = Path("outputs/other")
@@ -36,15 +36,9 @@ NO_PAD = make_vocabulary_model("one three three")  # <unk> <s> </s>, and <pad> a
 
 
 def make_model(tokenizer, tied="none", seed=0, width=8, **sizes):
-    torch.manual_seed(seed)
-    target = Embedding(tokenizer.target.size, width)
-    source = target if tied == "three_way" else Embedding(tokenizer.source.size, width)
-    output = output_layer(tokenizer.target.size, width, None if tied == "none" else target)
-    options = {"num_encoder_layers": 1, "num_decoder_layers": 1, "d_model": width, "d_ff": 12, "num_heads": 2}
-    model = Transformer(source, target, output, **{**options, **sizes})
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter)
-    return model
+    options = {"num_encoder_layers": 1, "num_decoder_layers": 1, **sizes}
+    vocabularies = (tokenizer.source.size, tokenizer.target.size)
+    return tiny_models.make_model("transformer", width, tied, seed, vocabularies, **options).float()
 
 
 def weights(model):

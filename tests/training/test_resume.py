@@ -105,7 +105,7 @@ def handle_terminate():
 
 @pytest.mark.slow
 def test_more_updates_go_on_from_the_end(nmt, tmp_path, tiny_training):
-    shared = [*tiny_training("attention"), "model.attention.choice=score_function", "device=cpu",
+    shared = [*tiny_training("attention"), "model.attention.choice=straight_through", "device=cpu",
               "training.update_tokens=900", "training.validate_every=5"]  # fmt: skip
     nmt("train", "run=whole", *shared, "training.max_updates=22")
     for last in (13, 22):

@@ -11,6 +11,7 @@ import torch
 from torch.testing import assert_close
 
 from nmt.data.batching import collate
+from nmt.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from nmt.training.objective import Objective
 
 
@@ -76,6 +77,20 @@ def test_each_update_is_adamw_at_the_rate_of_the_schedule_after_a_stop_as_well(
         assert_close(trained, weight, rtol=1e-5, atol=1e-7)
 
 
+def test_a_checkpoint_that_holds_the_baseline_of_older_versions_goes_on(make_trainer):
+    trainer = make_trainer(kind="attention")
+    trainer.step.run(1, [np.arange(9)])
+    old = trainer.step.state() | {"objective/baseline": torch.ones(2)}
+    save_checkpoint(trainer.run, trainer.step.weights(), old, Progress(update=1), keep=1)
+    again = make_trainer(kind="attention")
+    assert load_checkpoint(again.run, again.step, {}).update == 1
+    for each in (trainer, again):
+        each.step.run(2, [np.arange(9, 15)])
+    expected, found = ({**each.step.weights(), **each.step.state()} for each in (trainer, again))
+    assert "objective/baseline" not in found
+    assert [name for name in expected if not expected[name].equal(found[name])] == []
+
+
 def dying_at(number, run):
     """Return what runs updates up to one, at which it dies."""
 
@@ -137,7 +152,7 @@ def test_true_tokens_become_as_few_as_the_schedule_says_update_by_update(make_tr
     ("kind", "options"),
     [
         ("transformer", ("model.dropout=0.3", "training.teacher_forcing_ratio=0.5", "consistency=r_drop")),
-        ("attention", ("model.dropout=0.3", "model.attention.choice=score_function")),
+        ("attention", ("model.dropout=0.3", "model.attention.choice=straight_through")),
     ],
 )
 def test_an_update_that_ran_out_of_memory_leaves_what_one_that_did_not_leaves(

@@ -16,7 +16,7 @@ LARGEST_PLAIN_SCORES = 128 * 128
 LARGEST_SUMMED = 1 << 16
 
 KeysValues = Tensor | tuple[Tensor, Tensor]  # (2, B, H, S, d), or two of (B, H, S, d)
-# What the distance of a key from a query adds to key and to value, (T, S, d) each.
+# Vectors that the distance of a key from a query adds to key and to value, (T, S, d) each.
 Distances = tuple[Tensor, Tensor]
 # The keys and values of a group of sentences, and the mask of their positions.
 Memory = tuple[KeysValues, Tensor]
@@ -54,25 +54,15 @@ def attend(
     share of weights that are dropped, `relative` what distances add to keys and values.
     """
     query = heads[0]
-    if mask is not None and mask.dtype != query.dtype:
+    if mask is not None:
         mask = mask.to(query.dtype)
     longest = query.shape[2]
     num_shared, source_length = (heads if memory is None else memory[0]).shape[-3:-1]
-    if _observed and threading.get_ident() in _observed:
-        added = query.new_zeros(1, 1, 1, 1) if mask is None else mask[:, :1]
-        if causal:
-            added = added + query.new_full((longest, longest), -torch.inf).triu(1)
-        key, value = heads[1:] if memory is None else memory
-        weights = weigh(query, key, added, relative)
-        _observed[threading.get_ident()].append(weights)
-        return combine(weights, value, relative)
-    is_large = query.device.type != "cpu" or longest * source_length > LARGEST_PLAIN_SCORES
-    if relative is None and is_large:
-        key, value = heads[1:] if memory is None else memory
+    is_observed = bool(_observed) and threading.get_ident() in _observed
+    is_plain = not is_observed and relative is None
+    if is_plain and (query.device.type != "cpu" or longest * source_length > LARGEST_PLAIN_SCORES):
         return functional.scaled_dot_product_attention(
-            query,
-            key,
-            value,
+            *_parts(heads, memory),
             None if mask is None else mask[:, :1],
             dropout,
             causal,
@@ -80,16 +70,15 @@ def attend(
             enable_gqa=True if num_shared < query.shape[1] else False,  # noqa: SIM210
         )
     is_learning = torch.is_grad_enabled() and not isinstance(memory, tuple)
-    if not (is_learning or causal or dropout or relative is not None):
-        key, value = heads[1:] if memory is None else memory
-        return _find(query, key, value, mask)
+    if is_plain and not (is_learning or causal or dropout):
+        return _find(*_parts(heads, memory), mask)
     if causal:
         added = query.new_full((longest, longest), -torch.inf).triu(1)[None, None]
     else:
         added = query.new_zeros(1, 1, 1, 1) if mask is None else mask
     with torch.autocast(query.device.type, enabled=False):
-        if dropout or relative is not None:
-            return _attend_step_by_step(heads, memory, added, dropout, relative)
+        if dropout or not is_plain:
+            return _write_out(*_parts(heads, memory), added[:, :1], dropout, relative)
         # Heads that share keys and values stand side by side, as more positions of one.
         num_sharing = query.shape[1] // num_shared
         folded = heads.reshape(len(heads), len(query), num_shared, num_sharing * longest, -1)
@@ -114,50 +103,27 @@ def _find(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Ten
     if is_small and query.device.type == "cpu":
         weights = torch.add(added, (folded * key).sum(-1).unsqueeze(1), alpha=_scale(query)).softmax(-1)
         return (weights.mT * value).sum(1).view(query.shape)
-    weights = torch.baddbmm(added, folded, key.mT, alpha=_scale(query)).softmax(-1)
-    return torch.bmm(weights, value).view(query.shape)
+    return torch.bmm(_weigh(folded, key, added), value).view(query.shape)
 
 
-def _attend_step_by_step(
-    heads: Tensor,
-    memory: KeysValues | None,
-    added: Tensor,
-    dropout: float,
-    relative: Distances | None,
+def _write_out(
+    query: Tensor, key: Tensor, value: Tensor, added: Tensor, dropout: float, relative: Distances | None
 ) -> Tensor:
-    """Return what `attend` does, written out; `added` (B or 1, 1, T or 1, S) goes to the scores."""
-    key, value = heads[1:] if memory is None else memory
-    weights = weigh(heads[0], key, added, relative)
-    return combine(functional.dropout(weights, dropout), value, relative)
-
-
-def weigh(query: Tensor, key: Tensor, added: Tensor, relative: Distances | None) -> Tensor:
-    """Return the weights (B, H, T, S) that queries (B, H, T, d) give to keys (B, H or fewer, S, d).
-
-    `added` (B or 1, 1, T or 1, S) goes to the scores.
-    """
+    """Return what `attend` does, by its definition; `added` (B or 1, 1, T or 1, S) goes to the scores."""
+    num_sharing = query.shape[1] // key.shape[1]
+    key, value = key.repeat_interleave(num_sharing, 1), value.repeat_interleave(num_sharing, 1)
     query = query * _scale(query)
-    key = key.repeat_interleave(query.shape[1] // key.shape[1], 1)
     scores = query @ key.transpose(-1, -2) + added  # (B, H, T, S)
     if relative is not None:
         scores = scores + torch.einsum("bhtd,tsd->bhts", query, relative[0].to(query.dtype))
-    return scores.softmax(-1)
-
-
-def combine(weights: Tensor, value: Tensor, relative: Distances | None) -> Tensor:
-    """Return what weights (B, H, T, S) make of values (B, H or fewer, S, d): (B, H, T, d)."""
-    value = value.repeat_interleave(weights.shape[1] // value.shape[1], 1)
+    weights = scores.softmax(-1)
+    if _observed and threading.get_ident() in _observed:
+        _observed[threading.get_ident()].append(weights)
+    weights = functional.dropout(weights, dropout)
     attended = weights @ value
     if relative is not None:
         attended = attended + torch.einsum("bhts,tsd->bhtd", weights, relative[1].to(weights.dtype))
     return attended
-
-
-def _products(heads: Tensor, memory: KeysValues | None, added: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what the queries find (B, H, T, d), and its weights (B·H, T, S)."""
-    query, key, value = _parts(heads, memory)
-    weights = torch.baddbmm(added, query, key.transpose(1, 2), alpha=_scale(query)).softmax(-1)
-    return (weights @ value).view(heads.shape[1:]), weights
 
 
 class _PlainAttention(torch.autograd.Function):
@@ -165,17 +131,19 @@ class _PlainAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, heads: Tensor, memory: Tensor | None, added: Tensor) -> Tensor:
-        attended, weights = _products(heads, memory, added)
+        query, key, value = (part.flatten(0, 1) for part in _parts(heads, memory))
+        weights = _weigh(query, key, added)
         ctx.save_for_backward(heads, memory, weights)
-        return attended
+        return (weights @ value).view(heads.shape[1:])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor | None, None]:
         heads, memory, weights = ctx.saved_tensors
-        query, key, value = _parts(heads, memory)
+        query, key, value = (part.flatten(0, 1) for part in _parts(heads, memory))
         grad_heads = heads.new_empty(heads.shape)  # contiguous, so that its parts are views
         grad_memory = None if memory is None else memory.new_empty(memory.shape)
-        grad_query, grad_key, grad_value = _parts(grad_heads, grad_memory)
+        grad_parts = (part.flatten(0, 1) for part in _parts(grad_heads, grad_memory))
+        grad_query, grad_key, grad_value = grad_parts  # views
         gradient = gradients[0].flatten(0, 1)
         torch.bmm(weights.transpose(1, 2), gradient, out=grad_value)
         grad_weights = gradient @ value.transpose(1, 2)
@@ -186,10 +154,14 @@ class _PlainAttention(torch.autograd.Function):
 
 
 def _parts(heads: Tensor, memory: KeysValues | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Return queries, keys and values, (B·H, …, d) each: views, where heads and memory are contiguous."""
-    query = heads[0]
+    """Return queries (B, H, T, d), and keys and values (B, H, S, d)."""
     key, value = heads[1:] if memory is None else memory
-    return query.flatten(0, 1), key.flatten(0, 1), value.flatten(0, 1)
+    return heads[0], key, value
+
+
+def _weigh(query: Tensor, key: Tensor, added: Tensor) -> Tensor:
+    """Return the weights (B·H, T, S) that queries (B·H, T, d) give to keys (B·H, S, d)."""
+    return torch.baddbmm(added, query, key.mT, alpha=_scale(query)).softmax(-1)
 
 
 def _scale(query: Tensor) -> float:

@@ -7,15 +7,15 @@ from torch import Tensor
 
 from nmt.models.kernels.packing import Layout
 
-# Room grows by a multiple of so many positions, or by an eighth to a quarter of those that there are; the room for the
-# source is a multiple of them, too. Shapes stay the same between two growths: a GPU can record them, and the CPU makes
-# a kernel for each, but pays for positions that are not there.
+# Room grows by so many positions, or by an eighth to a quarter of those that are there; the room for the source is a
+# multiple of them, too. Shapes stay the same between two growths: a GPU can record them, and the CPU makes a kernel for
+# each, but pays for positions that are not there.
 POSITIONS_AT_ONCE = {"cpu": 4, "cuda": 32, "mps": 32}
 
 
 @dataclass(frozen=True)
-class LayerCache:
-    """What one layer keeps of each hypothesis, with room for P positions, and where it is to write."""
+class Cache:
+    """Keys and values that one layer keeps of each hypothesis, with room for P positions, and the next one's place."""
 
     key: Tensor  # (N, H, P, d)
     value: Tensor  # (N, H, P, d)
@@ -33,27 +33,6 @@ class LayerCache:
         self.key.select(2, self.position).copy_(key)
         self.value.select(2, self.position).copy_(value)
         return layout.to_heads(query, 1, num_heads), (self.key, self.value)
-
-
-class Cache:
-    """Keys and values (N, H, P, d) of all layers for one step, at `position`; `kept` are those of a decoder's state."""
-
-    def __init__(self, kept: dict[str, Tensor], position: int) -> None:
-        self.kept = {name: with_room(tensor, position) for name, tensor in kept.items()}
-        self.position = position
-        self.mask = positions_mask(self.kept["own_key_0"], position)
-
-    @staticmethod
-    def empty(num_layers: int, like: Tensor) -> dict[str, Tensor]:
-        """Return what a state keeps before the first step, for heads as those of `like` (B, H, …, d)."""
-        names = [f"own_{part}_{i}" for i in range(num_layers) for part in ("key", "value")]
-        return dict.fromkeys(names, like.new_empty(len(like), like.shape[1], 0, like.shape[3]))
-
-    def layer(self, index: int) -> LayerCache:
-        """Return what layer `index` reads and writes."""
-        return LayerCache(
-            self.kept[f"own_key_{index}"], self.kept[f"own_value_{index}"], self.position, self.mask
-        )
 
 
 def width_for(lengths: Tensor, device: torch.device) -> int:

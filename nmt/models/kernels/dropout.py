@@ -67,14 +67,13 @@ class ActivationDropout(Dropout):
 
     @property
     def next_scale(self) -> float:
-        """What the weights that meet the result are to be multiplied with."""
+        """The factor that weights which meet the result are to be multiplied with."""
         return self.scale if self.training else 1.0
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the activations of x (…) without those that are dropped; x itself may be overwritten."""
         if self.activation == "relu":
-            rectified: Tensor = _Rectify.apply(x, self._draw_kept(x) if self.next_scale != 1 else None)  # type: ignore[no-untyped-call]
-            return rectified
+            return _Rectify.apply(x, self._draw_kept(x) if self.next_scale != 1 else None)  # type: ignore[no-untyped-call]
         if self.activation == "swiglu":
             gate, value = x.chunk(2, -1)
             x = functional.silu(gate) * value

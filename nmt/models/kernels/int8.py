@@ -8,23 +8,15 @@ attention: what is found is a mean of them, with a weight of one in all, which l
 Embeddings and attention itself stay in floating point.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.models.layers import RMSNorm
-from nmt.models.transformer import (
-    CrossAttention,
-    DecoderLayer,
-    EncoderLayer,
-    FeedForward,
-    Residual,
-    SelfAttention,
-    Stack,
-)
+from nmt.models.transformer import DecoderLayer, FeedForward, Stack
 
 # Activations are cut at so many times their spread: those of normalised vectors, and what attention finds, and neurons.
 # After 900 updates on Multi30k the largest were at 5, 7 and 9; more than the root of the width is not possible.
@@ -58,7 +50,7 @@ class QuantizedNorm(nn.Module):
 
 
 class QuantizedLinear(nn.Module):
-    """What `nn.Linear` computes, by oneDNN from bytes that stand for (b - zero) · step.
+    """A linear layer by oneDNN, from bytes b that stand for (b - zero) · step.
 
     Each output has a scale for its weights. With `dtype` of bytes, outputs are rectified, and those above 1 are 1.
     """
@@ -120,61 +112,49 @@ def quantize(encoder: Stack, decoder: Stack, outputs: Sequence[tuple[nn.Module, 
 
     The model normalises before each sub-layer.
     """
-    for layer in cast(Iterable[EncoderLayer | DecoderLayer], [*encoder.layers, *decoder.layers]):
-        residuals = [cast(Residual, residual) for residual in layer.residuals]
-        _quantize_readers(residuals[0], _projections(layer.self_attention))
+    layer: Any
+    for layer in (*encoder.layers, *decoder.layers):
+        attention, feed_forward, last = layer.self_attention, layer.feed_forward, layer.residuals[-1]
+        names = ("query", "key_value") if attention.is_grouped else ("query_key_value",)
+        _quantize_readers(layer.residuals[0], [(attention, name) for name in names])
         if isinstance(layer, DecoderLayer):
-            _quantize_readers(residuals[1], [(layer.cross_attention, "query")])
-        if layer.feed_forward.activation.activation == "relu":
-            _quantize_feed_forward(residuals[-1], layer)
+            _quantize_readers(layer.residuals[1], [(layer.cross_attention, "query")])
+        if feed_forward.activation.activation == "relu":
+            layer.feed_forward = QuantizedFeedForward(feed_forward, last.norm)
+            last.norm = QuantizedNorm(last.norm)
         else:
-            _quantize_readers(residuals[-1], [(layer.feed_forward, "inner")])
-    readers = [(cast(DecoderLayer, layer).cross_attention, "key_value") for layer in decoder.layers]
-    _quantize_readers(encoder, readers)
+            _quantize_readers(last, [(feed_forward, "inner")])
+    _quantize_readers(encoder, [(layer.cross_attention, "key_value") for layer in decoder.layers])
     _quantize_readers(decoder, outputs)
 
 
-def _quantize_readers(owner: Residual | Stack, readers: Sequence[tuple[nn.Module, str]]) -> None:
+def _quantize_readers(owner: Any, readers: Sequence[tuple[Any, str]]) -> None:
     """Let the linear layers `readers`, each a module's attribute, read the owner's normalised vectors as bytes."""
     for module, name in readers:
         linear = getattr(module, name)
         weight, bias = _fold(linear, owner.norm)
-        if name.endswith("value"):
-            _quantize_output(cast(SelfAttention | CrossAttention, module), weight, bias)
+        # With relative positions, what distances add to values would have to be counted in steps, too.
+        if name.endswith("value") and getattr(module, "relative", None) is None:
+            _quantize_output(module, weight, bias)
         setattr(module, name, QuantizedLinear(weight, bias, STEP, ZERO, linear.weight.dtype))
-    owner.norm = QuantizedNorm(cast(nn.LayerNorm | RMSNorm, owner.norm))
+    owner.norm = QuantizedNorm(owner.norm)
 
 
-def _quantize_output(attention: SelfAttention | CrossAttention, weight: Tensor, bias: Tensor) -> None:
+def _quantize_output(attention: Any, weight: Tensor, bias: Tensor) -> None:
     """Let the output projection read bytes, and the last rows of `weight` and `bias` give values in its steps."""
-    if isinstance(attention, SelfAttention) and attention.relative is not None:
-        return  # what distances add to values would have to be counted in steps, too
-    output = attention.output
-    num_values = output.in_features // attention.num_heads * attention.num_shared_heads
+    output, num_shared = attention.output, attention.num_shared_heads
+    num_values = output.in_features // attention.num_heads * num_shared
     means, spreads = bias[-num_values:].clone(), weight[-num_values:].norm(dim=1).clamp(min=TINY)
     weight[-num_values:] /= (STEP * spreads).unsqueeze(1)
     bias[-num_values:] = 0
-    num_sharing = attention.num_heads // attention.num_shared_heads
     means, spreads = (
-        part.view(attention.num_shared_heads, -1).repeat_interleave(num_sharing, 0).flatten()
+        part.view(num_shared, -1).repeat_interleave(attention.num_heads // num_shared, 0).flatten()
         for part in (means, spreads)
     )
     full = output.weight.float()
-    linear = QuantizedLinear(
-        full * spreads, output.bias.float() + full @ means, STEP, ZERO, output.weight.dtype
-    )
-    attention.register_module("output", QuantizedAttentionOutput(linear))
-
-
-def _quantize_feed_forward(owner: Residual, layer: EncoderLayer | DecoderLayer) -> None:
-    """Let both layers of feed-forward, and ReLU between them, compute in bytes."""
-    layer.register_module("feed_forward", QuantizedFeedForward(layer.feed_forward, owner.norm))
-    owner.norm = QuantizedNorm(cast(nn.LayerNorm | RMSNorm, owner.norm))
-
-
-def _projections(attention: SelfAttention) -> list[tuple[nn.Module, str]]:
-    names = ("query", "key_value") if attention.is_grouped else ("query_key_value",)
-    return [(attention, name) for name in names]
+    folded_bias = output.bias.float() + full @ means
+    linear = QuantizedLinear(full * spreads, folded_bias, STEP, ZERO, output.weight.dtype)
+    attention.output = QuantizedAttentionOutput(linear)
 
 
 def _to_bytes(steps: Tensor) -> Tensor:

@@ -6,16 +6,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nmt.data.batching import Batch, send
+from nmt.data.batching import Batch
 
-# The heads of queries, and the keys and values that they ask where these are not among them.
-SelfHeads = tuple[Tensor, Tensor | tuple[Tensor, Tensor] | None]
 # Room for the longest sentence is a multiple of it: half a vector register of bfloat16.
 LANES = 16
 
 
 class Room(NamedTuple):
-    """How much room the sentences of one side are given: a few sizes for all batches.
+    """The room that the sentences of one side are given: a few sizes for all batches.
 
     Each size that a process meets costs a kernel that is compiled for it (oneDNN on the CPU, torch.compile), a graph
     (CUDA), and memory of its own.
@@ -84,17 +82,13 @@ class Packing:
         starts = ends - lengths
         columns, order = torch.arange(width, device=device), torch.arange(num_rows, device=device)
         inside = columns < lengths.unsqueeze(1)  # (B', L')
-        self.cells = torch.where(
-            inside, starts.unsqueeze(1) + columns, num_rows - 1
-        )  # (B', L'): row of each cell
+        # The row of each cell, (B', L').
+        self.cells = torch.where(inside, starts.unsqueeze(1) + columns, num_rows - 1)
         sentences = torch.searchsorted(ends, order, right=True).clamp_(max=height - 1)  # (N)
         self.is_token = order < ends[-1]  # (N)
-        self.positions = torch.where(
-            self.is_token, order - starts[sentences], 0
-        )  # (N): place in its sentence
-        self.rows = torch.where(
-            self.is_token, sentences * width + self.positions, height * width - 1
-        )  # (N): cell
+        # The place of each row in its sentence, and its cell, (N) each.
+        self.positions = torch.where(self.is_token, order - starts[sentences], 0)
+        self.rows = torch.where(self.is_token, sentences * width + self.positions, height * width - 1)
         # An empty sentence sees itself: there is no softmax of nothing.
         visible = inside | (lengths == 0).unsqueeze(1)
         hidden = torch.zeros(height, width, device=device).masked_fill_(~visible, -torch.inf)
@@ -121,7 +115,7 @@ class Packing:
         heads = self._gather_heads(rows, num_parts * (num_heads,))
         return heads.view(num_parts, height, num_heads, width, heads.shape[1])
 
-    def self_heads(self, rows: Tensor, num_heads: int, num_shared: int) -> SelfHeads:
+    def self_heads(self, rows: Tensor, num_heads: int, num_shared: int) -> tuple[Tensor, Tensor | None]:
         """Return queries, keys and values (3, B', H, L', d) of rows (N, H·d + 2·H of the groups·d), and None.
 
         Where groups of heads share keys and values: queries (1, B', H, L', d), and keys and values (2, …) apart.
@@ -156,9 +150,8 @@ class Packing:
         for count in counts:
             heads = torch.arange(count, device=rows.device)
             index.append((self.cells.unsqueeze(1) * sum(counts) + first + heads.view(-1, 1)).flatten())
-            inverse.append(
-                ((first * height + rows // width * count) + heads) * width + rows % width
-            )  # (N, H)
+            # (N, H)
+            inverse.append(((first * height + rows // width * count) + heads) * width + rows % width)
             first += count
         # `cat` copies even one part: for a view, a compiled layer would look at the shape of what it is a view of.
         return torch.cat(index), torch.cat(inverse, 1).flatten()
@@ -179,20 +172,5 @@ class Grid:
         """Return rows (B·L, H·d) of rectangles (B, H, L, d)."""
         return heads.transpose(1, 2).reshape(-1, heads.shape[1] * heads.shape[-1])
 
-    def self_heads(self, rows: Tensor, num_heads: int, num_shared: int) -> SelfHeads:
-        """Return queries, keys and values of rows (B·L, H·d + 2·H of the groups·d), as `Packing.self_heads` does."""
-        if num_shared == num_heads:
-            return self.to_heads(rows, 3, num_heads), None
-        d_head = rows.shape[1] // (num_heads + 2 * num_shared)
-        query, memory = rows.split([num_heads * d_head, 2 * num_shared * d_head], 1)
-        return self.to_heads(query, 1, num_heads), self.to_heads(memory, 2, num_shared)
-
 
 Layout = Packing | Grid
-
-
-def pack_sentences(
-    lengths: Tensor, device: torch.device, num_heads: int, num_shared_heads: int, longest: int = 0
-) -> Packing:
-    """Lay out sentences of `lengths` (B, on the host) on `device`, at least `longest` positions wide."""
-    return Packing(send(lengths, device), room_for(lengths, longest), num_heads, num_shared_heads)

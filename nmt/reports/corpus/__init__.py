@@ -1,1 +1,1 @@
-"""What a corpus is like: numbers, as text, as JSON and as a page."""
+"""The report on a corpus: numbers, as text, as JSON and as a page."""

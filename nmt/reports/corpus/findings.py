@@ -1,4 +1,4 @@
-"""What in a corpus asks for attention: a line each, with what can be done about it."""
+"""Findings in a corpus that ask for attention: a line each, with what can be done about it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from nmt.reports.corpus.measures import CorpusMeasures, NearDuplicatePairs, SplitMeasures
 from nmt.reports.corpus.sides import SideMeasures
 
-# Of all tokens; fewer unknown ones are hardly worth another vocabulary.
+# Share of all tokens: fewer unknown ones are hardly worth another vocabulary.
 LEAST_UNKNOWN = 0.001
-# Of all lines; a few are always guessed wrong.
+# Share of all lines: a few are always guessed wrong.
 LEAST_OF_OTHER_LANGUAGE = 0.01
 
 

@@ -18,7 +18,7 @@ NUM_EXAMPLES = 5
 
 @dataclass(frozen=True)
 class Languages:
-    """What lines are guessed to be in; those of which nothing certain could be said do not count."""
+    """Languages that lines are guessed to be in; uncertain ones do not count."""
 
     counts: dict[str, int]  # lines in each language, the most frequent one first
     num_others: int  # lines in any but the first

@@ -30,7 +30,7 @@ Texts = dict[str, ParallelText]
 
 @dataclass(frozen=True)
 class SplitMeasures:
-    """What is known of the text of one split."""
+    """Measures of the text of one split."""
 
     num_pairs: int
     num_empty: int  # pairs with a blank side
@@ -57,7 +57,7 @@ class NearDuplicatePairs:
 
 @dataclass(frozen=True)
 class CorpusMeasures:
-    """What is known of a corpus."""
+    """Measures of a corpus."""
 
     splits: dict[str, SplitMeasures]
     overlaps: dict[str, Overlap]  # of validation and test with training, before any filter

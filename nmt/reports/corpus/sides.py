@@ -65,7 +65,7 @@ class CharacterCount:
 
 @dataclass(frozen=True)
 class SideMeasures:
-    """What is known of one side of a text."""
+    """Measures of one side of a text."""
 
     num_words: int  # split at white space
     num_characters: int

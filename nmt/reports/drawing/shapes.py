@@ -1,4 +1,4 @@
-"""What all drawings share: shapes, axes, and numbers as one reads them."""
+"""Parts that all drawings share: shapes, axes, and numbers as one reads them."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence

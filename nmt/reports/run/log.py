@@ -1,4 +1,4 @@
-"""What a run says of itself while it trains and afterwards: nothing is loaded, nothing translated."""
+"""The log of a run as a page shows it, while it trains and afterwards: nothing is loaded or translated."""
 
 import math
 from collections.abc import Sequence

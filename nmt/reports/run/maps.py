@@ -28,7 +28,7 @@ FEW_SHADES = 20  # of maps that are many
 
 @dataclass(frozen=True)
 class DrawnSentence:
-    """What was looked at in one sentence, as it is shown."""
+    """Attention in one sentence, as it is shown."""
 
     title: str
     alignment: Drawing
@@ -39,7 +39,7 @@ class DrawnSentence:
 
 @dataclass(frozen=True)
 class DrawnModel:
-    """What a run looked at."""
+    """Attention of a run."""
 
     name: str
     settings: dict[str, Any]  # of the model

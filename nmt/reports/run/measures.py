@@ -1,4 +1,4 @@
-"""What a report says of a run, measured when it is written: nothing in it comes from anywhere else."""
+"""Measures of a run for its report, taken when it is written: nothing in it comes from anywhere else."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ MIN_LINES = 5  # of a bucket, below which its BLEU says nothing
 
 @dataclass(frozen=True)
 class Context:
-    """What two runs in one report share: the text, its kinds of sentences, and words that were there to learn."""
+    """Things that two runs in one report share: the text, its kinds of sentences, and words that could be learned."""
 
     text: ParallelText
     split: str
@@ -77,7 +77,7 @@ class Measures:
 
     @property
     def name(self) -> str:
-        """What the run is called in the page."""
+        """Name of the run in the page."""
         return self.log.name
 
     @property

@@ -49,7 +49,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Sentences:
-    """What a page shows of single sentences."""
+    """Single sentences, as a page shows them."""
 
     chosen: list[tuple[str, list[Sentence]]]
     listed: list[Sentence]

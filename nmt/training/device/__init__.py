@@ -1,1 +1,1 @@
-"""What makes training fast on a device: compiled layers, CUDA graphs, batches that fit."""
+"""Speed on a device: compiled layers, CUDA graphs, batches that fit."""

@@ -25,7 +25,7 @@ Record = Callable[[Callable[[], Loss]], tuple[Loss, Callable[[], None]]]
 
 @dataclass(frozen=True)
 class Recording:
-    """What was recorded, and the tensors that it reads and writes."""
+    """A recorded graph, and the tensors that it reads and writes."""
 
     batch: Batch
     num_tokens: Tensor

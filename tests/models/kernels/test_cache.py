@@ -4,7 +4,7 @@ import torch
 from torch.testing import assert_close
 
 from nmt.models.kernels import Grid
-from nmt.models.kernels.cache import POSITIONS_AT_ONCE, LayerCache, positions_mask, with_room
+from nmt.models.kernels.cache import POSITIONS_AT_ONCE, Cache, positions_mask, with_room
 
 NUM_HEADS, WIDTH = 2, 3
 
@@ -19,7 +19,7 @@ def test_each_hypothesis_reads_its_own_positions_after_any_reordering():
         new = torch.randn(len(key), 2, NUM_HEADS, WIDTH)
         query = torch.randn(len(key), NUM_HEADS, WIDTH)
         rows = torch.cat([query.flatten(1), new.flatten(1)], 1)
-        layer = LayerCache(key, value, position, mask)
+        layer = Cache(key, value, position, mask)
         heads, memory = layer.append(rows, Grid(len(key)), NUM_HEADS)
         assert torch.equal(heads[0, :, :, 0], query)
         found = torch.stack(memory)  # (2, N, H, P, d)

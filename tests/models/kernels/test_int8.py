@@ -4,33 +4,22 @@ import copy
 
 import pytest
 import torch
+from tiny_models import make_model
 from torch import nn
 from torch.testing import assert_close
 
 from nmt.device import choose_precision, floating_point
 from nmt.errors import DeviceError, SettingsError
-from nmt.models.attention import AttentionSeq2Seq
 from nmt.models.kernels.int8 import QuantizedLinear, QuantizedNorm, quantize
 from nmt.models.kernels.packing import Grid
 from nmt.models.kernels.prepare import prepare_for_translating
-from nmt.models.layers import Embedding, RMSNorm, normalisation, output_layer
-from nmt.models.rnn import RNNSeq2Seq
-from nmt.models.transformer import Transformer
-
-
-def parts(width=64, vocabulary_size=48):
-    return (
-        Embedding(vocabulary_size, width),
-        Embedding(vocabulary_size, width),
-        output_layer(vocabulary_size, width),
-    )
+from nmt.models.layers import RMSNorm, normalisation
 
 
 def transformer(**options):
     """Make a model whose normalisations have weights that tell when they are left out."""
-    torch.manual_seed(0)
-    sizes = {"num_encoder_layers": 2, "num_decoder_layers": 2, "d_model": 64, "d_ff": 96, "num_heads": 4}
-    model = Transformer(*parts(), max_positions=32, **sizes, **options).eval()
+    sizes = {"d_ff": 96, "num_heads": 4, "sizes": (48, 48)}
+    model = make_model("transformer", 64, is_random=False, **sizes, **options)
     for name, parameter in model.named_parameters():
         if "norm" in name:
             nn.init.uniform_(parameter, 0.5, 1.5) if name.endswith("weight") else nn.init.normal_(
@@ -152,17 +141,17 @@ def test_values_are_rounded_around_their_means(int8):
     assert (found_by(quantized) - exact).norm() < 0.1 * (exact - means).norm()
 
 
-def test_models_without_normalised_inputs_are_refused():
+def test_models_without_normalised_inputs_are_refused(tiny_model):
     with pytest.raises(
         SettingsError, match=r"^precision: float32 or bfloat16 is needed with model.norm=post; got int8$"
     ):
         prepare_for_translating(transformer(norm="post"), torch.int8)
-    for kind in (RNNSeq2Seq, AttentionSeq2Seq):
+    for kind in ("rnn", "attention"):
         with pytest.raises(
             SettingsError,
             match=r"^precision: float32 or bfloat16 is needed for this kind of model; got int8$",
         ):
-            prepare_for_translating(kind(*parts(), d_embedding=64, d_hidden=8), torch.int8)
+            prepare_for_translating(tiny_model(kind), torch.int8)
 
 
 @pytest.mark.parametrize(("device", "capability"), [("cpu", "DEFAULT"), ("cuda", "AVX2"), ("mps", "AVX512")])

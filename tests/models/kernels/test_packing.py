@@ -58,9 +58,6 @@ def test_heads_that_share_keys_and_values_are_those_of_each_part():
         for found, part in zip((query[0], *memory), parts, strict=True):
             assert torch.equal(found[sentence, :, :length], part[first : first + length].transpose(0, 1))
         first += length
-    in_grid, memory_in_grid = Grid(3).self_heads(rows[:6], 4, 2)
-    for found, part in zip((in_grid[0], *memory_in_grid), parts, strict=True):
-        assert torch.equal(found, part[:6].view(3, 2, -1, 3).transpose(1, 2))
 
 
 def test_the_mask_shows_the_tokens_of_a_sentence_and_an_empty_sentence_to_itself():
