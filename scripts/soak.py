@@ -21,7 +21,7 @@ from statistics import median
 from arguments import file_to_write
 from measuring import resident_memory
 
-from nmt.data import grammar
+from nmt import grammar
 
 OVERRIDES = (
     "model=transformer_tiny", "data.num_train=5000", "data.num_validation=50", "data.num_test=10",

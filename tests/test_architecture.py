@@ -20,6 +20,7 @@ LAYERS = [
     ["files"],
     ["config"],
     ["device"],
+    ["grammar"],
     ["data"],
     ["models"],
     ["runs"],
@@ -111,7 +112,7 @@ def test_only_export_imports_what_it_exports_to():
         ("nmt.cli.main", ["torch", "sacrebleu"]),
         (
             "nmt.commands.translate",
-            ["hydra", "sacrebleu", "datasets", "nmt.training", "nmt.export", "nmt.data.grammar"],
+            ["hydra", "sacrebleu", "datasets", "nmt.training", "nmt.export", "nmt.grammar"],
         ),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt.data import grammar
+from nmt import grammar
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -94,7 +94,7 @@ def load_corpus(settings: DataSettings) -> Corpus:
     """Load the text that the settings name. Raises DataError when it cannot be had."""
     match settings:
         case GrammarData():
-            from nmt.data import grammar  # its words take time, and few commands need them
+            from nmt import grammar  # its words take time, and few commands need them
 
             splits = grammar.generate(
                 settings.seed, settings.num_train, settings.num_validation, settings.num_test

@@ -10,7 +10,7 @@ import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest
 
-from nmt.data import grammar
+from nmt import grammar
 
 PAIRS = grammar.generate(num_train=1, num_validation=1, num_test=50)["test"]
 REFERENCES = [pair.target for pair in PAIRS]

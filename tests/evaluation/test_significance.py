@@ -8,8 +8,8 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
+from nmt import grammar
 from nmt.config import EvaluationSettings
-from nmt.data import grammar
 from nmt.errors import DataError
 from nmt.evaluation.significance import compare
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt.data import grammar
+from nmt import grammar
 from nmt.errors import RunError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.provenance import Recorder, git_state, read_record

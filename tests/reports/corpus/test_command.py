@@ -12,7 +12,7 @@ import sentencepiece
 from browser import find_chromium, look_at, schemes
 from markup import Page
 
-from nmt.data import grammar
+from nmt import grammar
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from markup import Page
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from nmt.data import grammar
+from nmt import grammar
 from nmt.reports.run.sections import show_p
 from nmt.tracking.page import Page as PageTracker
 

@@ -1,5 +1,0 @@
-"""A German-to-English parallel corpus, generated from a grammar by a seed."""
-
-from nmt.data.grammar.corpus import Pair, generate
-
-__all__ = ["Pair", "generate"]

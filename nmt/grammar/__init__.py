@@ -1,0 +1,5 @@
+"""A German-to-English parallel corpus, generated from a grammar by a seed."""
+
+from nmt.grammar.corpus import Pair, generate
+
+__all__ = ["Pair", "generate"]
