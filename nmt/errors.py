@@ -9,15 +9,20 @@ MAX_SHOWN = 2000  # characters of a message
 
 
 class UserError(Exception):
-    """Something that the user asked for cannot be done; the message says what and what to do instead."""
+    """Something that the user asked for cannot be done; each of `problems` is one line, with what to do instead."""
+
+    exit_code = 2
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return "\n".join(self.problems)
 
 
 class SettingsError(UserError):
-    """A setting is unknown, missing, of the wrong kind or out of range; `problems` holds one line for each."""
-
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = problems
+    """A setting is unknown, missing, of the wrong kind or out of range."""
 
 
 class DataError(UserError):
@@ -28,24 +33,26 @@ class RunError(UserError):
     """A run directory is missing, taken, or holds no model that fits."""
 
 
+class DeviceError(UserError):
+    """The device that was asked for is not there, or cannot compute so."""
+
+
 class ExportError(UserError):
-    """An exported model does not translate as the run does; the command ends with exit code 1."""
+    """An exported model does not translate as the run does."""
+
+    exit_code = 1
 
 
 class SweepError(UserError):
-    """Runs of a sweep have failed; the command ends with exit code 1."""
+    """Runs of a sweep have failed."""
+
+    exit_code = 1
 
 
 class VerificationError(UserError):
-    """A run is not what it recorded, `problems` says in what; the command ends with exit code 1."""
+    """A run is not what it recorded."""
 
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = problems
-
-
-class DeviceError(UserError):
-    """The device that was asked for is not there, or cannot compute so."""
+    exit_code = 1
 
 
 @contextmanager

@@ -162,7 +162,7 @@ def read_search(run: RunDirectory, overrides: list[str]) -> tuple[str, BeamSetti
     """Return the checkpoint, and the beam search of the run with what was typed. Raises UserError for what is wrong."""
     for override in overrides:
         if not override.startswith(("checkpoint=", "decoding.")):
-            raise SettingsError([f"checkpoint=NAME or decoding.KEY=VALUE is needed; got {override}"])
+            raise SettingsError(f"checkpoint=NAME or decoding.KEY=VALUE is needed; got {override}")
     own = run.read_model_settings().decoding
     base = ["decoding.beam_size=5"] if isinstance(own, BeamSettings) else ["decoding=beam"]
     values = compose("translate", [f"run={run.path}", *base, *overrides], None).values

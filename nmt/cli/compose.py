@@ -117,9 +117,7 @@ def _composed(
         except (HydraException, OmegaConfBaseException) as error:
             raise _explain(command, typed, path, error) from None
         except yaml.YAMLError as error:
-            raise SettingsError(
-                [f"--config-dir: YAML is needed; got {' '.join(str(error).split())}"]
-            ) from None
+            raise SettingsError(f"--config-dir: YAML is needed; got {' '.join(str(error).split())}") from None
 
 
 def _to_values(config: DictConfig) -> dict[str, Any]:
@@ -206,20 +204,16 @@ def _explain(command: str, typed: list[Override], path: list[str], error: Except
             options, value = loader.get_group_options(key), override.value()
             if value is not None and value not in options:
                 there = ", ".join(options)
-                return SettingsError(
-                    [f"{key}: one of {there} is needed; got {value}{nearest(value, options)}"]
-                )
+                return SettingsError(f"{key}: one of {there} is needed; got {value}{nearest(value, options)}")
             chosen.append(f"{key}={'null' if value is None else value}")
     try:
-        defaults = hydra_compose(command, [*path, *chosen], return_hydra_config=True)
-        known = [f"hydra.launcher.{key}" for key in defaults.hydra.launcher]
-        values = _to_values(defaults)
+        values = _to_values(hydra_compose(command, [*path, *chosen], return_hydra_config=True))
     except (HydraException, OmegaConfBaseException):
-        return SettingsError([first_line(error)])
-    known += [key for key, _ in flatten(values)] + list(values) + groups
+        return SettingsError(first_line(error))
+    known = [key for key, _ in flatten(values)] + list(values) + groups
     for override in typed:
         if override.key_or_group not in known:
             return SettingsError(
-                [f"{override.key_or_group}: no such key{nearest(override.key_or_group, known)}"]
+                f"{override.key_or_group}: no such key{nearest(override.key_or_group, known)}"
             )
-    return SettingsError([first_line(error)])
+    return SettingsError(first_line(error))

@@ -11,7 +11,7 @@ from typing import NoReturn
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS, Command
 from nmt.cli.options import Options
-from nmt.errors import ExportError, SettingsError, SweepError, UserError, VerificationError, nearest, one_line
+from nmt.errors import UserError, nearest, one_line
 from nmt.versions import require
 
 USAGE = """\
@@ -39,13 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             signal.signal(number, _terminate)
     try:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
-    except (SettingsError, VerificationError) as error:
+    except UserError as error:
         for problem in error.problems:
             print(f"nmt: {one_line(problem)}", file=sys.stderr)
-        return 1 if isinstance(error, VerificationError) else 2
-    except UserError as error:
-        print(f"nmt: {one_line(error)}", file=sys.stderr)
-        return 1 if isinstance(error, ExportError | SweepError) else 2
+        return error.exit_code
     except BrokenPipeError:  # whoever read the output has gone; nobody is left to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141

@@ -23,10 +23,10 @@ def parse(overrides: list[str], is_sweep: bool = False) -> list[Override]:
     try:
         typed = OverridesParser.create().parse_overrides([quoted(override) for override in overrides])
     except HydraException as error:
-        raise SettingsError([f"KEY=VALUE is needed; got {first_line(error)}"]) from None
+        raise SettingsError(f"KEY=VALUE is needed; got {first_line(error)}") from None
     for override in typed:
         if problem := _problem(override, is_sweep):
-            raise SettingsError([problem])
+            raise SettingsError(problem)
     return typed
 
 

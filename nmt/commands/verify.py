@@ -89,7 +89,7 @@ def main(settings: VerifySettings) -> None:
         verification.problems.append(str(error))  # what differs may be what it cannot be scored for
     print(layout([["", "recorded", "now", ""], *verification.rows]), flush=True)
     if verification.problems:
-        raise VerificationError([f"{run.path}: {problem}" for problem in verification.problems])
+        raise VerificationError(*(f"{run.path}: {problem}" for problem in verification.problems))
 
 
 def _compare_checkpoints(run: RunDirectory, verification: Verification) -> None:

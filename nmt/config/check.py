@@ -21,16 +21,16 @@ def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: st
     """
     if unset := [key for key, value in flatten(values) if value == "???"]:
         raise SettingsError(
-            [
+            *(
                 f"{prefix}{key}: a value is needed; got none; give it as {key}=VALUE"
                 for key in unset[:MAX_PROBLEMS]
-            ]
+            )
         )
     try:
         return settings_class.model_validate(values)
     except pydantic.ValidationError as error:
         found = error.errors(include_url=False)[:MAX_PROBLEMS]
-        raise SettingsError([prefix + line for line in _lines(found, values)]) from None
+        raise SettingsError(*(prefix + line for line in _lines(found, values))) from None
 
 
 def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:

@@ -96,6 +96,4 @@ def _require_known(settings: FilterSettings) -> None:
         for script in getattr(settings, key) or []:
             if script not in names:
                 close = nearest(script, names) or f"; there are {', '.join(names)}"
-                raise SettingsError(
-                    [f"data.filter.{key}: a script of Unicode is needed; got {script}{close}"]
-                )
+                raise SettingsError(f"data.filter.{key}: a script of Unicode is needed; got {script}{close}")

@@ -54,10 +54,8 @@ def refuse_unsampled(tokenizer: Tokenizer) -> None:
     for vocabulary in (tokenizer.source, tokenizer.target):
         if vocabulary.kind not in ("bpe", "unigram"):
             raise SettingsError(
-                [
-                    "training.subword_sampling: a tokenizer of kind bpe or unigram is needed, to segment in several "
-                    f"ways; got one of kind {vocabulary.kind}"
-                ]
+                "training.subword_sampling: a tokenizer of kind bpe or unigram is needed, to segment in several "
+                f"ways; got one of kind {vocabulary.kind}"
             )
 
 

@@ -153,7 +153,7 @@ def with_symbols(tokenizer: Tokenizer, symbols: Sequence[str], key: str) -> Toke
     """Return a tokenizer whose source vocabulary has these pieces. Raises SettingsError, of `key`, if it lacks one."""
     for symbol in symbols:
         if symbol not in tokenizer.source.pieces:
-            raise SettingsError([f"{key}: a vocabulary with the piece {symbol} is needed; got none"])
+            raise SettingsError(f"{key}: a vocabulary with the piece {symbol} is needed; got none")
     return tokenizer
 
 
@@ -187,7 +187,7 @@ def _train_sentencepiece(
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise SettingsError([_explain(str(error), settings.vocabulary_size)]) from None
+        raise SettingsError(_explain(str(error), settings.vocabulary_size)) from None
     return model.getvalue()
 
 

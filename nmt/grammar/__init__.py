@@ -1,5 +1,5 @@
 """A German-to-English parallel corpus, generated from a grammar by a seed."""
 
-from nmt.grammar.corpus import Pair, generate
+from nmt.grammar.generation import Pair, generate
 
 __all__ = ["Pair", "generate"]

@@ -3,7 +3,17 @@
 from nmt.grammar.meaning import Clause, Comparison, NounPhrase, Phrase, Pronoun, Sentence
 from nmt.grammar.people import need, people
 from nmt.grammar.scenes import OWNERS, Scenes
-from nmt.grammar.tables import ACTIVITIES, ADJECTIVES, NAMES, NOUNS, Fixed, fixed, read_thing, read_verb, rows
+from nmt.grammar.word_tables import (
+    ACTIVITIES,
+    ADJECTIVES,
+    NAMES,
+    NOUNS,
+    Fixed,
+    fixed,
+    read_thing,
+    read_verb,
+    rows,
+)
 
 KINDS = {"quality": 6, "comparison": 2, "profession": 2, "existence": 2, "this": 1}
 BE = read_verb("sein (ist, war, ist gewesen)", "be (was, been)")

@@ -17,7 +17,7 @@ from nmt.grammar.meaning import (
     filled,
     is_plural,
 )
-from nmt.grammar.tables import PERSONS, Adjective, Fixed, Name
+from nmt.grammar.word_tables import PERSONS, Adjective, Fixed, Name
 
 RECENT = ("already", "just")
 THEN = ("then", "afterwards")

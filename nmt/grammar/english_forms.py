@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from nmt.grammar.meaning import Pronoun, Token
-from nmt.grammar.tables import add_s
+from nmt.grammar.word_tables import add_s
 
 # Subject, object, possessive.
 PRONOUNS = {

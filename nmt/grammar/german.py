@@ -16,7 +16,7 @@ from nmt.grammar.meaning import (
     filled,
     taken_up,
 )
-from nmt.grammar.tables import Adjective, Fixed, Name
+from nmt.grammar.word_tables import Adjective, Fixed, Name
 
 # What takes the first place of a clause, and adverbs that stand after what is known.
 LEADING = ("deshalb",)

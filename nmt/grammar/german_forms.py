@@ -1,7 +1,7 @@
 """German morphology: how articles, adjectives, nouns, pronouns and verbs change their form."""
 
 from nmt.grammar.meaning import Pronoun
-from nmt.grammar.tables import Adjective, Noun, Verb
+from nmt.grammar.word_tables import Adjective, Noun, Verb
 
 CASES = ("nominative", "accusative", "dative", "genitive")
 KINDS = ("masculine", "feminine", "neuter", "plural")

@@ -6,7 +6,7 @@ from nmt.grammar.meaning import Clause, Link, NounPhrase, Phrase, Pronoun, Sente
 from nmt.grammar.people import acquainted, different, need, noun, resumed, suits
 from nmt.grammar.scenes import having
 from nmt.grammar.statements import Teller
-from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, WEATHER, Activity, Fixed
+from nmt.grammar.word_tables import ACTIVITIES, STATES, TIMES, WEATHER, Activity, Fixed
 
 BECAUSE, ALTHOUGH, IF = Fixed("weil", "because"), Fixed("obwohl", "although"), Fixed("wenn", "when")
 WHILE, WHEN = Fixed("während", "while"), Fixed("als", "when")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias, TypeVar
 
-from nmt.grammar.tables import Adjective, Fixed, Name, Noun, Verb
+from nmt.grammar.word_tables import Adjective, Fixed, Name, Noun, Verb
 
 T = TypeVar("T")
 Triple: TypeAlias = tuple[str, str, str]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Together, taken_up
-from nmt.grammar.tables import NOUNS, PERSONS, Activity, Noun
+from nmt.grammar.word_tables import NOUNS, PERSONS, Activity, Noun
 
 # Those whose private life one knows: people by name, pronouns and family.
 PRIVATE = frozenset(("anyone", "adult", "child", "family", "worker"))

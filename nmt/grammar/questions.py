@@ -3,7 +3,7 @@
 from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, replace
 from nmt.grammar.people import PRIVATE, is_private, need, people
 from nmt.grammar.scenes import Scenes, having
-from nmt.grammar.tables import NAMES, PERSONS, STATES, Activity, Fixed
+from nmt.grammar.word_tables import NAMES, PERSONS, STATES, Activity, Fixed
 
 KINDS = {"yes_or_no": 5, "polite": 3, "who": 3, "what": 5, "where": 3, "whither": 1, "when": 2, "why": 3}
 WHERE, WHITHER = Fixed("wo", "where"), Fixed("wohin", "where")

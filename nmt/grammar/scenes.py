@@ -31,7 +31,7 @@ from nmt.grammar.people import (
     strangers,
     suits,
 )
-from nmt.grammar.tables import (
+from nmt.grammar.word_tables import (
     ACTIVITIES,
     NAMES,
     PERSONS,

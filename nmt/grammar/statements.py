@@ -3,7 +3,7 @@
 from nmt.grammar.meaning import Clause, NounPhrase, Pronoun, Sentence, replace, taken_up
 from nmt.grammar.people import different, is_private, need
 from nmt.grammar.scenes import Scenes
-from nmt.grammar.tables import ACTIVITIES, STATES, TIMES, Activity, Fixed
+from nmt.grammar.word_tables import ACTIVITIES, STATES, TIMES, Activity, Fixed
 
 GLADLY = Fixed("gern", "")
 # Places in the day of what nobody says that one likes to do.

@@ -104,10 +104,8 @@ class JobRunner:
 
     def _run_in_process(self, job: Job) -> None:
         """Train one run of several at once, with its share of the cores; each line of the log says whose it is."""
-        for number in (
-            signal.SIGINT,
-            signal.SIGHUP,
-        ):  # a terminal sends these to all: the first process sees to it
+        # A terminal sends these to all processes; the first one sees to them.
+        for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         threading.Thread(target=_end_with_parent, daemon=True).start()
         import torch

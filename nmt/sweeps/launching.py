@@ -13,7 +13,7 @@ from nmt.config.check import check
 from nmt.errors import SettingsError, SweepError
 from nmt.sweeps.folder import SWEEPS, begin, choose_folder
 from nmt.sweeps.jobs import Job, JobRunner, require_submitit
-from nmt.sweeps.results import Result, print_results, read_record, read_result, write_results
+from nmt.sweeps.results import RunResult, print_results, read_record, read_result, write_results
 from nmt.sweeps.study import Search, ends
 from nmt.sweeps.values import distribution_of, values_of
 
@@ -74,18 +74,15 @@ class Sweep:
             tried = self.grid
         else:
             if not swept:
-                raise SettingsError(
-                    ["sweep: a key to search is needed, such as model.dropout=interval(0,0.4)"]
-                )
+                raise SettingsError("sweep: a key to search is needed, such as model.dropout=interval(0,0.4)")
             self.space = {override.get_key_element(): distribution_of(override) for override in swept}
             tried = list(ends(self.space))
         if typed_value(typed, "training.from_run") == "last":
             raise SettingsError(
-                ["training.from_run: a folder is needed in a sweep, whose runs become the last; got last"]
+                "training.from_run: a folder is needed in a sweep, whose runs become the last; got last"
             )
-        for (
-            row
-        ) in tried:  # what is wrong with the last one is said now, not when the others have been trained
+        # Tells what is wrong with the last run now, not when the others have been trained.
+        for row in tried:
             compose(TRAIN, self._job(0, row).overrides, config_directory).settings()
 
     def _job(self, number: int, values: Mapping[str, str]) -> Job:
@@ -109,7 +106,7 @@ class Sweep:
         else:
             self.runner.run_all(self.jobs())
 
-    def write(self) -> list[Result]:
+    def write(self) -> list[RunResult]:
         """Write what all runs have come to up to now, and return it."""
         results = [read_result(self.folder, job.number, job.setting) for job in self.jobs()]
         write_results(self.folder, results)

@@ -30,7 +30,7 @@ class JobRecord(pydantic.BaseModel):
 
 
 @dataclass(frozen=True)
-class Result:
+class RunResult:
     """One run of a sweep. Validation BLEU, the best of the run, is what runs are chosen by; the test is only told."""
 
     job: int
@@ -75,7 +75,7 @@ def write_record(sweep: Path, job: int, record: JobRecord) -> None:
     write_atomically(path, to_json(record.model_dump()))
 
 
-def read_result(sweep: Path, job: int, setting: str) -> Result:
+def read_result(sweep: Path, job: int, setting: str) -> RunResult:
     """Return what a job has come to up to now."""
     path, record = sweep / str(job), read_record(sweep, job)
     run = RunDirectory(path)
@@ -87,7 +87,7 @@ def read_result(sweep: Path, job: int, setting: str) -> Result:
     interval = intervals.get(name) if isinstance(intervals, dict) else None
     ends = dict(enumerate(interval)) if isinstance(interval, list) else {}
     seconds = _number_in(saved, "seconds")
-    return Result(
+    return RunResult(
         job,
         setting,
         record.state if record else "interrupted" if run.config_path.exists() else "waiting",
@@ -116,14 +116,14 @@ def _number_in(values: Mapping[Any, Any], key: object) -> Any:
     return value if type(value) in (int, float) else None
 
 
-def best_of(results: Sequence[Result]) -> Result | None:
+def best_of(results: Sequence[RunResult]) -> RunResult | None:
     """Return the finished run with the highest validation BLEU, the first among equals."""
     finished = [result for result in results if result.state == "finished"]
     scored = [result for result in finished if result.validation_bleu is not None]
     return max(scored, key=lambda result: result.validation_bleu or 0.0) if scored else None
 
 
-def table(results: Sequence[Result]) -> str:
+def table(results: Sequence[RunResult]) -> str:
     """Return the runs as lines of a table, the best one marked, for people."""
     best = best_of(results)
     rows = [("", "job", "setting", "validation BLEU", "test BLEU [95 % interval]", "minutes", "")]
@@ -147,7 +147,7 @@ def table(results: Sequence[Result]) -> str:
     return "\n".join(line.format(*row).rstrip() for row in rows)
 
 
-def print_results(results: Sequence[Result], folder: Path) -> None:
+def print_results(results: Sequence[RunResult], folder: Path) -> None:
     """Print the table, which run is the best one, what to do with it, and where all of this is as data."""
     print(table(results))
     best = best_of(results)
@@ -157,12 +157,12 @@ def print_results(results: Sequence[Result], folder: Path) -> None:
     print(f"the same as data: {folder / 'results.json'}, {folder / 'results.tsv'}", flush=True)
 
 
-def write_results(sweep: Path, results: Sequence[Result]) -> None:
+def write_results(sweep: Path, results: Sequence[RunResult]) -> None:
     """Write results.json and results.tsv into the folder of a sweep."""
     best = best_of(results)
     content = {"best": best and best.job, "runs": [asdict(result) for result in results]}
     write_atomically(sweep / "results.json", to_json(content))
-    lines = ["\t".join(field.name for field in fields(Result))]
+    lines = ["\t".join(field.name for field in fields(RunResult))]
     lines += ["\t".join(map(_cell, astuple(result))) for result in results]
     write_atomically(sweep / "results.tsv", ("\n".join(lines) + "\n").encode())
 

@@ -17,9 +17,7 @@ def values_of(override: Override) -> list[str]:
     except ValueError:  # a range whose step is 0
         found = []
     if not found:
-        raise SettingsError(
-            [f"{override.key_or_group}: a choice is needed; got none by {override.input_line}"]
-        )
+        raise SettingsError(f"{override.key_or_group}: a choice is needed; got none by {override.input_line}")
     return found
 
 
@@ -48,4 +46,4 @@ def distribution_of(override: Override) -> Any:
 
 def _needed(override: Override, wanted: str, where: str = "", remedy: str = "") -> SettingsError:
     needed = f"{wanted} is needed {where}".rstrip()
-    return SettingsError([f"{override.key_or_group}: {needed}; got {override.input_line}{remedy}"])
+    return SettingsError(f"{override.key_or_group}: {needed}; got {override.input_line}{remedy}")

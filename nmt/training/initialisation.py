@@ -116,11 +116,11 @@ def freeze(model: nn.Module, parts: Sequence[str]) -> int:
         chosen = [p for name, p in named.items() if name == part or name.startswith(f"{part}.")]
         if not chosen:
             possible = ", ".join(dict.fromkeys(name.partition(".")[0] for name in named))
-            raise SettingsError([f"training.freeze: {possible}, or a part of them, is needed; got {part}"])
+            raise SettingsError(f"training.freeze: {possible}, or a part of them, is needed; got {part}")
         frozen |= {id(parameter): parameter for parameter in chosen}
     if all(id(parameter) in frozen for parameter in named.values()):
         raise SettingsError(
-            [f"training.freeze: some parameter that learns is needed; got {', '.join(parts)}, which is all"]
+            f"training.freeze: some parameter that learns is needed; got {', '.join(parts)}, which is all"
         )
     for parameter in frozen.values():
         parameter.requires_grad_(False)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt.grammar import generate, tables
+from nmt.grammar import generate, word_tables
 
 HERE = Path(__file__).parent
 
@@ -144,7 +144,7 @@ def test_held_out_triples_occur_in_no_other_split(corpus):
 
 def test_triples_name_what_the_sentence_says(corpus, careful):
     """Every noun of a triple stands in the German sentence, in one of its forms, but for whom a pronoun stands for."""
-    nouns = {noun.german: {noun.german, noun.plural, f"{noun.plural}n"} for noun in tables.NOUNS}
+    nouns = {noun.german: {noun.german, noun.plural, f"{noun.plural}n"} for noun in word_tables.NOUNS}
     for pair in filter(careful, corpus["train"][:1_000]):
         for _, _, thing in pair.triples:
             assert any(form in pair.source for form in nouns[thing] if form), pair
@@ -164,24 +164,34 @@ def test_every_line_of_the_tables_is_used(corpus):
     used = set(re.findall(r"[\w-]+", text))
     assert [
         noun.german
-        for noun in tables.NOUNS
+        for noun in word_tables.NOUNS
         if not used & {f"{noun.german}".lower(), f"{noun.plural}".lower()} and " " not in noun.german
     ] == []
-    assert [name.german for name in tables.NAMES if name.german.lower() not in used] == []
+    assert [name.german for name in word_tables.NAMES if name.german.lower() not in used] == []
     endings = ("", "e", "en", "er", "es", "em")
     assert [
-        each.german for each in tables.ADJECTIVES.values() if not used & {each.stem + end for end in endings}
+        each.german
+        for each in word_tables.ADJECTIVES.values()
+        if not used & {each.stem + end for end in endings}
     ] == []
-    fixed = [each for times in tables.TIMES.values() for each in times]
+    fixed = [each for times in word_tables.TIMES.values() for each in times]
     fixed += [
-        each for place in tables.PLACES.values() for each in (place.where, place.whither) if each is not None
+        each
+        for place in word_tables.PLACES.values()
+        for each in (place.where, place.whither)
+        if each is not None
     ]
-    fixed += [each for activity in tables.ACTIVITIES for each in (*activity.company, *activity.how)]
+    fixed += [each for activity in word_tables.ACTIVITIES for each in (*activity.company, *activity.how)]
     plain = [each for each in fixed if "~" not in each.german and "^" not in each.german]
     assert [
         each.german for each in plain if each.german.lower() not in text or each.english.lower() not in text
     ] == []
-    for activity in (*tables.ACTIVITIES, *tables.CONDITIONS, *tables.OPINIONS, *tables.RELATIVES):
+    for activity in (
+        *word_tables.ACTIVITIES,
+        *word_tables.CONDITIONS,
+        *word_tables.OPINIONS,
+        *word_tables.RELATIVES,
+    ):
         verb = activity.verb
         forms = {
             verb.participle,
@@ -194,26 +204,28 @@ def test_every_line_of_the_tables_is_used(corpus):
 
 
 def test_every_trait_and_kind_is_explained_in_its_table():
-    words = Path(tables.__file__).parent / "words"
+    words = Path(word_tables.__file__).parent / "words"
     comments = {
         path.stem: " ".join(
             line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#")
         )
         for path in words.glob("*.txt")
     }
-    traits = {trait.partition("=")[0] for each in tables.ACTIVITIES for trait in each.traits}
-    kinds = {kind for noun in tables.NOUNS for kind in noun.kinds} - {"plural"}
+    traits = {trait.partition("=")[0] for each in word_tables.ACTIVITIES for trait in each.traits}
+    kinds = {kind for noun in word_tables.NOUNS for kind in noun.kinds} - {"plural"}
     assert {trait for trait in traits if not re.search(rf"\b{trait}\b", comments["activities"])} == set()
     assert {kind for kind in kinds if not re.search(rf"\b{kind}\b", comments["nouns"])} == set()
 
 
 def test_reasons_are_states_that_the_tables_have():
-    keys = {state.key for state in tables.STATES}
+    keys = {state.key for state in word_tables.STATES}
     assert [
-        activity.verb.lemma for activity in tables.ACTIVITIES if not {*activity.why, *activity.spite} <= keys
+        activity.verb.lemma
+        for activity in word_tables.ACTIVITIES
+        if not {*activity.why, *activity.spite} <= keys
     ] == []
 
 
 def test_a_word_that_is_no_noun_of_the_tables_is_named():
     with pytest.raises(ValueError, match="eine Gabel"):
-        tables.read_thing("eine Gabel")
+        word_tables.read_thing("eine Gabel")

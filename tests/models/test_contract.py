@@ -15,7 +15,7 @@ from nmt.decoding.rules import EndAtLimit, ForbidTokens
 from nmt.decoding.search import POSITIONS_BETWEEN_QUESTIONS, beam_search, greedy_search, power_penalty
 from nmt.errors import SettingsError
 from nmt.models.interface import Seq2Seq
-from nmt.models.kernels.cache import POSITIONS_AT_ONCE
+from nmt.models.kernels.attention_cache import POSITIONS_AT_ONCE
 from nmt.training.objective import Objective
 
 PAD, UNK, BOS, EOS = range(4)

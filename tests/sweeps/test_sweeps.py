@@ -16,7 +16,7 @@ from processes import children_of, is_running, wait_for_end
 from nmt.cli.compose import compose
 from nmt.errors import UserError
 from nmt.sweeps.launching import Sweep, run_sweep
-from nmt.sweeps.results import Result, best_of, read_result, table, write_results
+from nmt.sweeps.results import RunResult, best_of, read_result, table, write_results
 
 # Texts that can be learned by heart, so that scores differ from nought within seconds.
 SOURCE = ["a b c", "d e", "f g h i j", "k l m n", "a c e g i"] * 12
@@ -343,7 +343,7 @@ def test_a_damaged_file_of_one_run_leaves_the_others_in_the_table(tmp_path, file
     for name in ("config.json", "checkpoints/step-000002/manifest.json"):
         (tmp_path / "0" / name).write_text("{}")
     (tmp_path / "0" / file).write_text(content)
-    damaged, good = read_result(tmp_path, 0, "a=1"), Result(1, "a=2", "finished", 12.0)
+    damaged, good = read_result(tmp_path, 0, "a=1"), RunResult(1, "a=2", "finished", 12.0)
     assert (damaged.state, damaged.validation_bleu, damaged.test_bleu_low) == ("interrupted", None, None)
     assert damaged.test_bleu == (1.5 if "1.5" in content else None)
     assert len(table([damaged, good]).split("\n")) == 3
@@ -352,11 +352,11 @@ def test_a_damaged_file_of_one_run_leaves_the_others_in_the_table(tmp_path, file
 
 def test_runs_without_scores_and_ties_have_their_place_in_the_table(tmp_path):
     results = [
-        Result(0, "a=1", "failed", error="tab\tand\nline"),
-        Result(1, "a=2", "finished", 12.0, 11.0, 10.0, 12.5, 3.0),
-        Result(2, "a=3", "finished", 12.0, None, None, None, 3.0),
-        Result(3, "a=4", "pruned", 50.0, None, None, None, 3.0),
-        Result(4, "a=5", "finished", 11.0, 99.0, 98.0, 100.0, 3.0),
+        RunResult(0, "a=1", "failed", error="tab\tand\nline"),
+        RunResult(1, "a=2", "finished", 12.0, 11.0, 10.0, 12.5, 3.0),
+        RunResult(2, "a=3", "finished", 12.0, None, None, None, 3.0),
+        RunResult(3, "a=4", "pruned", 50.0, None, None, None, 3.0),
+        RunResult(4, "a=5", "finished", 11.0, 99.0, 98.0, 100.0, 3.0),
     ]
     assert best_of(results) is results[1]
     assert best_of(results[:1]) is None

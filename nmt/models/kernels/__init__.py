@@ -5,7 +5,7 @@ A model uses these names alone; each has its plain definition in its docstring o
 """
 
 from nmt.models.kernels.attention import Memory, attend, observing
-from nmt.models.kernels.cache import Cache, positions_mask, width_for, with_room
+from nmt.models.kernels.attention_cache import Cache, positions_mask, width_for, with_room
 from nmt.models.kernels.dropout import ActivationDropout, Dropout, scaled_linear
 from nmt.models.kernels.packing import Grid, Layout, Packing, room_for, rooms_of
 

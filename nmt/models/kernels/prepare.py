@@ -51,7 +51,7 @@ def prepare_for_translating(model: Seq2Seq, dtype: torch.dtype) -> None:
     """
     if dtype == torch.int8 and not (isinstance(model, Transformer) and model.options.norm == "pre"):
         where = "with model.norm=post" if isinstance(model, Transformer) else "for this kind of model"
-        raise SettingsError([f"precision: float32 or bfloat16 is needed {where}; got int8"])
+        raise SettingsError(f"precision: float32 or bfloat16 is needed {where}; got int8")
     if isinstance(model, Transformer):
         if dtype == torch.int8:
             quantize(model.encoder, model.decoder, [(model, "output")])

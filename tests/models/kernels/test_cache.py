@@ -4,7 +4,7 @@ import torch
 from torch.testing import assert_close
 
 from nmt.models.kernels import Grid
-from nmt.models.kernels.cache import POSITIONS_AT_ONCE, Cache, positions_mask, with_room
+from nmt.models.kernels.attention_cache import POSITIONS_AT_ONCE, Cache, positions_mask, with_room
 
 NUM_HEADS, WIDTH = 2, 3
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 import pydantic
 from pydantic import Field
 
-from nmt.config.data import DataSettings, TokenizerSettings
+from nmt.config.data_settings import DataSettings, TokenizerSettings
 from nmt.config.kinds import (
     CheckpointName,
     Count,
@@ -24,9 +24,9 @@ from nmt.config.kinds import (
     Settings,
     Shown,
 )
-from nmt.config.model import ModelSettings, TransformerSettings
-from nmt.config.tracking import TrackingSettings
-from nmt.config.training import (
+from nmt.config.model_settings import ModelSettings, TransformerSettings
+from nmt.config.tracking_settings import TrackingSettings
+from nmt.config.training_settings import (
     ConsistencySettings,
     DecayingForcing,
     DecodingSettings,

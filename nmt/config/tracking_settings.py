@@ -6,7 +6,7 @@ from pydantic import Field
 
 from nmt.config.kinds import Number, Settings
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
+ProjectName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
 
 
 class NoTracking(Settings):
@@ -32,14 +32,14 @@ class WandbTracking(Settings):
     """See conf/tracking/wandb.yaml."""
 
     kind: Literal["wandb"]
-    project: Name
+    project: ProjectName
 
 
 class MLflowTracking(Settings):
     """See conf/tracking/mlflow.yaml."""
 
     kind: Literal["mlflow"]
-    experiment: Name
+    experiment: ProjectName
 
 
 TrackingSettings = Annotated[

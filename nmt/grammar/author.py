@@ -16,7 +16,7 @@ from nmt.grammar.meaning import (
 )
 from nmt.grammar.people import OTHERS, SPEAKERS, NoScene, different, is_known, need, resumed
 from nmt.grammar.questions import Questioner
-from nmt.grammar.tables import OPINIONS, STATES, TIMES, Activity, Fixed
+from nmt.grammar.word_tables import OPINIONS, STATES, TIMES, Activity, Fixed
 
 KINDS = {
     "statement": 36, "animal": 5, "habit": 7, "state": 3, "description": 7, "question": 12, "because": 6,

@@ -77,7 +77,7 @@ def _is_name(value: Any) -> str:
     return "name" if isinstance(value, str) else "files"
 
 
-Name = Annotated[str, Tag("name")]
+TestSetName = Annotated[str, Tag("name")]
 """A test set of sacreBLEU with its language pair: `wmt14:de-en`."""
 
 
@@ -86,8 +86,8 @@ class FilesData(CorpusSettings):
 
     kind: Literal["files"]
     train: TextPair
-    validation: Annotated[Annotated[TextPair, Tag("files")] | Name, Discriminator(_is_name)]
-    test: Annotated[Annotated[OptionalTextPair, Tag("files")] | Name, Discriminator(_is_name)]
+    validation: Annotated[Annotated[TextPair, Tag("files")] | TestSetName, Discriminator(_is_name)]
+    test: Annotated[Annotated[OptionalTextPair, Tag("files")] | TestSetName, Discriminator(_is_name)]
     encoding: Encoding
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from zlib import crc32
 
 from nmt.grammar import english, german
+from nmt.grammar.author import Author
 from nmt.grammar.chance import Chance
 from nmt.grammar.meaning import Token, Triple, triples
-from nmt.grammar.sentences import Author
 
 # Of a hundred triples, how many belong to training and how many to validation; the others belong to test.
 TRAIN_SHARE, VALIDATION_SHARE = 70, 15
