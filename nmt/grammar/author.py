@@ -94,7 +94,8 @@ class Author(Joiner, Questioner, Describer):
                 activity = self.pick("wish")
                 if "unplanned" in activity.traits or chance.happens(0.4):
                     return early(self.clause(activity, "future", rich=rich * 0.5))
-                return early(self.coming(self.clause(activity, "present", rich=rich * 0.5), activity))
+                coming = self.coming(self.clause(activity, "present", rich=rich * 0.5), activity)
+                return early(replace(coming, ahead=True))
         if key == "dass" and chance.happens(0.25):
             state = chance.choose(STATES)
             return self.denied(self.clause(state, "present", rich=0.5), state)

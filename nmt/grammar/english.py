@@ -72,7 +72,9 @@ def subordinate(sub: Sub) -> list[Token]:
 
 
 def tense_of(clause: Clause) -> str:
-    """The English tense: a perfect is told in the past, and what is reported moves into the past."""
+    """The English tense: a perfect is told in the past, what is reported moves there, hopes are of the future."""
+    if clause.ahead:
+        return "future"
     if clause.often is not None and clause.often.english in RECENT:
         return "pluperfect" if clause.reported else "perfect"
     if clause.reported:

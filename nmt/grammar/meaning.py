@@ -69,7 +69,7 @@ class Sub:
 class Clause:
     """One verb in a tense (present, past, perfect, pluperfect, future), and its parts.
 
-    What is `ongoing` is a progressive in English, what is `reported` moves into its past.
+    What is `ongoing` is an English progressive, what is `reported` moves into its past, what is `ahead` is its future.
     `front` is the part that stands first in German: subject, time, object, place, or the verb of a question; that of a
     relative clause is its head. A question may begin with a word for what is `asked`.
     """
@@ -79,6 +79,7 @@ class Clause:
     tense: str
     ongoing: bool = False
     reported: bool = False
+    ahead: bool = False
     modal: str = ""
     negated: bool = False
     object: Phrase | None = None

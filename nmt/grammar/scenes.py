@@ -243,7 +243,9 @@ class Scenes:
             parts["company"] = chance.choose(activity.company)
         if activity.how and (chance.happens(0.5) or "how" in traits):
             parts["how"] = chance.choose(activity.how)
-        made = replace(Clause(who, activity.verb, tense, now and "state" not in traits), **parts)
+        made = replace(
+            Clause(who, activity.verb, tense, now and traits.isdisjoint(("state", "timetable"))), **parts
+        )
         self.check(made)
         return made
 
