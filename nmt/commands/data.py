@@ -25,11 +25,11 @@ def main(settings: DataReportSettings) -> None:
     groups = prepared.corpus.groups
     symbols = groups.symbols if groups else ()
     tokenizer = obtain_tokenizer(settings.tokenizer, prepared.corpus.train, symbols)
-    named = {"train": corpus.train, "validation": corpus.validation, "test": corpus.test}
-    texts = {split: text for split, text in named.items() if text is not None}
-    measures = measure_corpus(texts, prepared, tokenizer, settings, detector)
+    measures = measure_corpus(corpus.texts, prepared, tokenizer, settings, detector)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(measures.as_dict()))
     if settings.html is not None:
-        write_atomically(Path(settings.html), as_page(measures, texts, f"Corpus: {settings.data.kind}"))
+        write_atomically(
+            Path(settings.html), as_page(measures, corpus.texts, f"Corpus: {settings.data.kind}")
+        )
     print(as_text(measures), end="")

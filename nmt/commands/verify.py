@@ -28,7 +28,6 @@ from nmt.runs.provenance import (
     read_record,
     settings_hash,
     text_facts,
-    texts,
     tokenizer_hashes,
 )
 from nmt.runs.text import data_of_run
@@ -77,7 +76,7 @@ def main(settings: VerifySettings) -> None:
         for file, recorded in record.tokenizer.items():
             verification.compare_hash(file, recorded, found.get(file, "nothing"))
         for name, facts in record.data.items():
-            text = texts(corpus).get(name)
+            text = corpus.texts.get(name)
             now = "nothing" if text is None else text_facts(text).hash
             verification.compare_hash(f"{name} text", facts.hash, now)
     _compare_checkpoints(run, verification)

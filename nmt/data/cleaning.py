@@ -1,19 +1,26 @@
-"""Cleaning of a corpus before it is learned from: filters, and a warning where it holds what it is tested with."""
+"""What happens to a corpus before it is learned from: filters, and a warning where it holds what it is tested with.
+
+Training pairs are left out as data.filter says; each is counted under the first reason that holds.
+"""
 
 import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nmt.config import FilterSettings
-from nmt.data.corpus import Corpus
+from nmt.data.characters import OTHER, SCRIPTS, script_shares
+from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.dataset import LeftOut
-from nmt.data.filters import Counts, describe, filter_corpus
-from nmt.data.fingerprints import Fingerprints, Mask, Overlap, find_overlap
-from nmt.errors import LineNumbers
+from nmt.data.duplicates import BLANK, Fingerprints, Mask, Overlap, are_among, are_repeated, find_overlap
+from nmt.errors import DataError, LineNumbers, SettingsError, nearest
 
 logger = logging.getLogger(__name__)
+
+Counts = dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -68,12 +75,81 @@ class PreparedCorpus:
 def prepare_corpus(corpus: Corpus, settings: FilterSettings) -> PreparedCorpus:
     """Apply the filters to training text, compare what is left with validation and test text, and put tags before it.
 
-    Raises DataError if no training pair stays.
+    A pair with a blank side is nobody's business here: training leaves it out, and counts it, anyway. Raises
+    SettingsError for a script that is none, DataError if no training pair stays.
     """
-    texts = {"train": corpus.train, "validation": corpus.validation, "test": corpus.test}
-    prints = {split: Fingerprints.of(text) for split, text in texts.items() if text is not None}
-    filtered, train, counts, kept = filter_corpus(corpus, settings, prints)
-    overlaps = {
-        split: find_overlap(held_out, train) for split, held_out in prints.items() if split != "train"
-    }
-    return PreparedCorpus(filtered.tagged(), kept, counts, overlaps)
+    _require_known_scripts(settings)
+    prints = {split: Fingerprints.of(text) for split, text in corpus.texts.items()}
+    train = prints.pop("train")
+    kept, counts = np.ones(len(train), bool), Counts()
+    for name, rejected in _rejections(corpus.train, settings, train, list(prints.values()), kept):
+        rejected &= kept & train.has_text
+        counts[name] = int(rejected.sum())
+        kept &= ~rejected
+    if not kept.any():
+        raise DataError(f"data.filter: a training pair that passes is needed; got none: {describe(counts)}")
+    train = train.select(kept)
+    overlaps = {split: find_overlap(held_out, train) for split, held_out in prints.items()}
+    return PreparedCorpus(corpus.keep(kept).tagged(), kept, counts, overlaps)
+
+
+def describe(counts: Counts) -> str:
+    """Return the counts of all filters in words."""
+    return ", ".join(f"{number} by {name}" for name, number in counts.items())
+
+
+def _rejections(
+    text: ParallelText,
+    settings: FilterSettings,
+    train: Fingerprints,
+    held_out: Sequence[Fingerprints],
+    kept: Mask,
+) -> Iterator[tuple[str, Mask]]:
+    """Yield, for each filter that is on, its key and the pairs that do not pass.
+
+    `kept`, the pairs that passed the filters so far, grows smaller between them.
+    """
+    if settings.min_words is not None or settings.max_words is not None:
+        words = [_counts(map(str.split, side), len(side)) for side in (text.source, text.target)]
+        if settings.min_words is not None:
+            yield "min_words", np.minimum(*words) < settings.min_words
+        if settings.max_words is not None:
+            yield "max_words", np.maximum(*words) > settings.max_words
+    if settings.max_characters is not None or settings.max_ratio is not None:
+        characters = [_counts(map(str.strip, side), len(side)) for side in (text.source, text.target)]
+        longer, shorter = np.maximum(*characters), np.minimum(*characters)
+        if settings.max_characters is not None:
+            yield "max_characters", longer > settings.max_characters
+        if settings.max_ratio is not None:
+            yield "max_ratio", longer > settings.max_ratio * shorter
+    for side in ("source", "target"):
+        scripts: list[str] | None = getattr(settings, f"{side}_scripts")
+        if scripts is not None:
+            yield f"{side}_scripts", script_shares(getattr(text, side), scripts) < settings.script_share
+    if settings.identical:
+        yield "identical", train.source == train.target
+    if settings.overlap != "none":
+        kinds = ("source", "target") if settings.overlap == "either" else (settings.overlap,)
+        found = np.zeros(len(train), bool)
+        for kind in kinds:
+            known = np.concatenate([getattr(prints, kind) for prints in held_out])
+            found |= are_among(getattr(train, kind), known[known != BLANK])
+        yield "overlap", found
+    if settings.duplicates != "none":
+        candidates = kept & train.has_text  # of what is left out already, the next one is the first
+        repeated = np.zeros(len(train), bool)
+        repeated[candidates] = are_repeated(getattr(train, settings.duplicates)[candidates])
+        yield "duplicates", repeated
+
+
+def _counts(parts: Iterator[Sequence[str]] | Iterator[str], length: int) -> npt.NDArray[np.int64]:
+    return np.fromiter(map(len, parts), np.int64, length)
+
+
+def _require_known_scripts(settings: FilterSettings) -> None:
+    names = [script for script in SCRIPTS if script not in ("", OTHER)]
+    for key in ("source_scripts", "target_scripts"):
+        for script in getattr(settings, key) or []:
+            if script not in names:
+                close = nearest(script, names) or f"; there are {', '.join(names)}"
+                raise SettingsError(f"data.filter.{key}: a script of Unicode is needed; got {script}{close}")

@@ -1,7 +1,13 @@
 """Parallel text: lines of two sides, from files, tables, a data set, or the built-in grammar."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, compress
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from nmt.config import (
     DataSettings,
@@ -11,18 +17,16 @@ from nmt.config import (
     HubData,
     MixtureData,
     Multi30kData,
-    OptionalTextPair,
     TableData,
-    TextPair,
 )
-from nmt.data.hub import load_splits
+from nmt.data.downloads import is_test_set, load_splits, test_set_files
 from nmt.data.lines import read_lines
 from nmt.data.mixture import Groups, tag_of
 from nmt.data.table import Columns, read_table
-from nmt.data.test_sets import is_test_set, test_set_files
 from nmt.errors import DataError
 
-MULTI30K_NAMES = ("train", "val", "test_2016_flickr")
+SPLITS = ("train", "validation", "test")
+MULTI30K_NAMES = {"train": "train", "validation": "val", "test": "test_2016_flickr"}
 
 
 @dataclass(frozen=True)
@@ -42,17 +46,28 @@ class Corpus:
     test: ParallelText | None
     groups: Groups | None = None
 
+    @property
+    def texts(self) -> dict[str, ParallelText]:
+        """The texts that there are, by the names of their splits."""
+        named = {split: getattr(self, split) for split in SPLITS}
+        return {split: text for split, text in named.items() if text is not None}
+
     def tagged(self) -> "Corpus":
         """Return the corpus with the tags of a mixture, where it has any, before its source lines."""
-        groups = self.groups
-        if groups is None or groups.tags is None:
+        if self.groups is None or self.groups.tags is None:
             return self
-        train, validation = (
-            ParallelText(groups.tag(split, text.source), text.target)
-            for split, text in (("train", self.train), ("validation", self.validation))
-        )
-        test = self.test and ParallelText(groups.tag("test", self.test.source), self.test.target)
-        return Corpus(train, validation, test, groups)
+        tagged: dict[str, Any] = {
+            split: replace(text, source=self.groups.tag(split, text.source))
+            for split, text in self.texts.items()
+        }
+        return replace(self, **tagged)
+
+    def keep(self, kept: npt.NDArray[np.bool_]) -> "Corpus":
+        """Return the corpus with some of its training pairs left."""
+        if kept.all():
+            return self
+        train = ParallelText(*(list(compress(side, kept)) for side in (self.train.source, self.train.target)))
+        return replace(self, train=train, groups=self.groups and self.groups.keep(kept))
 
 
 def read_parallel_files(source: Files, target: Files, key: str, encoding: str | None = None) -> ParallelText:
@@ -74,16 +89,16 @@ def require_files(settings: DataSettings) -> None:
     """Raise DataError if what settings of a stranger name is no file: a pipe or a device need not end."""
     named: list[Files | None] = []
     match settings:
-        case FilesData():
-            for split in (settings.train, settings.validation, settings.test):
+        case FilesData(train=train, validation=validation, test=test):
+            for split in (train, validation, test):
                 named += [] if isinstance(split, str) else [split.source, split.target]
-        case TableData():
-            named = [settings.train, settings.validation, settings.test]
-        case HubData():
-            named = list((settings.data_files or {}).values())
+        case TableData(train=train, validation=validation, test=test):
+            named = [train, validation, test]
+        case HubData(data_files=patterns):
+            named = list((patterns or {}).values())
         case MixtureData(pairs=parts):
-            splits = [(part.train, part.validation, part.test) for part in parts]
-            named = [files for part in splits for sides in part for files in sides or ()]
+            for part in parts:
+                named += chain(part.train, part.validation or (), part.test or ())
     for files in named:
         for path in [files] if isinstance(files, str) else files or []:
             if Path(path).exists() and not Path(path).is_file():
@@ -92,84 +107,68 @@ def require_files(settings: DataSettings) -> None:
 
 def load_corpus(settings: DataSettings) -> Corpus:
     """Load the text that the settings name. Raises DataError when it cannot be had."""
+    texts: Mapping[str, ParallelText | None]
+    groups = None
     match settings:
         case GrammarData():
             from nmt import grammar  # its words take time, and few commands need them
 
-            splits = grammar.generate(
-                settings.seed, settings.num_train, settings.num_validation, settings.num_test
-            )
+            sizes = settings.num_train, settings.num_validation, settings.num_test
             texts = {
-                name: ParallelText([pair.source for pair in pairs], [pair.target for pair in pairs])
-                for name, pairs in splits.items()
+                split: ParallelText([pair.source for pair in pairs], [pair.target for pair in pairs])
+                for split, pairs in grammar.generate(settings.seed, *sizes).items()
             }
-            return Corpus(texts["train"], texts["validation"], texts["test"])
-        case FilesData(encoding=encoding):
-            train, held_out, test = (
-                _read_split(getattr(settings, split), f"data.{split}", encoding)
-                for split in ("train", "validation", "test")
-            )
-            assert train is not None
-            assert held_out is not None
-            return Corpus(train, held_out, test)
+        case FilesData():
+            texts = {split: _read_files(settings, split) for split in SPLITS}
         case TableData():
-            return _read_tables(settings)
+            texts = {split: _read_tables(settings, split) for split in SPLITS}
         case Multi30kData():
-            train, validation, test = (_read_multi30k(settings, name) for name in MULTI30K_NAMES)
-            return Corpus(train, validation, test)
+            texts = {split: _read_multi30k(settings, name) for split, name in MULTI30K_NAMES.items()}
         case HubData():
-            return _load_from_hub(settings)
+            texts = {split: sides and ParallelText(*sides) for split, sides in load_splits(settings).items()}
+            if settings.test is not None:
+                texts["test"] = _read_test_set(settings.test, "data.test")
         case MixtureData():
-            return _read_mixture(settings)
+            texts, groups = _read_mixture(settings)
+    train, validation = texts["train"], texts["validation"]
+    assert train is not None
+    assert validation is not None
+    return Corpus(train, validation, texts["test"], groups)
 
 
-def _read_split(files: TextPair | OptionalTextPair | str, key: str, encoding: str) -> ParallelText | None:
+def _read_files(settings: FilesData, split: str) -> ParallelText | None:
+    files, key = getattr(settings, split), f"data.{split}"
     if isinstance(files, str):
         return _read_test_set(files, key)
     if files.source is None or files.target is None:
         return None
-    return read_parallel_files(files.source, files.target, key, encoding)
+    return read_parallel_files(files.source, files.target, key, settings.encoding)
 
 
-def _read_tables(settings: TableData) -> Corpus:
-    """Read each split; a test set of sacreBLEU may stand for validation and test."""
-    texts: list[ParallelText | None] = []
-    for split in ("train", "validation", "test"):
-        files: Files | None = getattr(settings, split)
-        if files is None:
-            texts.append(None)
-        elif split != "train" and isinstance(files, str) and is_test_set(files):
-            texts.append(_read_test_set(files, f"data.{split}"))
-        else:
-            columns = Columns(
-                settings.source_column, settings.target_column, settings.header, settings.encoding
-            )
-            texts.append(ParallelText(*read_table(files, f"data.{split}", columns)))
-    train, validation, test = texts
-    assert train is not None
-    assert validation is not None
-    return Corpus(train, validation, test)
+def _read_tables(settings: TableData, split: str) -> ParallelText | None:
+    """Read a split; a test set of sacreBLEU may stand for validation and test."""
+    files, key = getattr(settings, split), f"data.{split}"
+    if files is None:
+        return None
+    if split != "train" and isinstance(files, str) and is_test_set(files):
+        return _read_test_set(files, key)
+    columns = Columns(settings.source_column, settings.target_column, settings.header, settings.encoding)
+    return ParallelText(*read_table(files, key, columns))
 
 
-def _read_mixture(settings: MixtureData) -> Corpus:
+def _read_mixture(settings: MixtureData) -> tuple[dict[str, ParallelText | None], Groups]:
     texts: dict[str, ParallelText | None] = {}
     sizes: dict[str, list[int]] = {}
-    for split in ("train", "validation", "test"):
-        parts = []
+    for split in SPLITS:
+        whole, sizes[split] = ParallelText([], []), []
         for number, part in enumerate(settings.pairs):
             files = getattr(part, split)
-            key = f"data.pairs.{number}.{split}"
-            parts.append(
-                ParallelText([], []) if files is None else read_parallel_files(files[0], files[1], key)
-            )
-        sizes[split] = [len(part.source) for part in parts]
-        source, target = (
-            [line for part in parts for line in getattr(part, side)] for side in ("source", "target")
-        )
-        texts[split] = ParallelText(source, target) if source else None
-    train, validation = texts["train"], texts["validation"]
-    assert train is not None
-    assert validation is not None
+            text = files and read_parallel_files(files[0], files[1], f"data.pairs.{number}.{split}")
+            if text:
+                whole.source.extend(text.source)
+                whole.target.extend(text.target)
+            sizes[split].append(len(text.source) if text else 0)
+        texts[split] = whole if whole.source else None
     groups = Groups(
         names=[f"{part.source}-{part.target}" for part in settings.pairs],
         tags=[tag_of(part.target) for part in settings.pairs] if settings.has_tags else None,
@@ -177,22 +176,12 @@ def _read_mixture(settings: MixtureData) -> Corpus:
         temperature=settings.temperature,
         sizes=sizes,
     )
-    return Corpus(train, validation, texts["test"], groups)
-
-
-def _load_from_hub(settings: HubData) -> Corpus:
-    train, validation, test = (ParallelText(*sides) if sides else None for sides in load_splits(settings))
-    assert train is not None
-    assert validation is not None
-    return Corpus(
-        train, validation, test if settings.test is None else _read_test_set(settings.test, "data.test")
-    )
+    return texts, groups
 
 
 def _read_test_set(name: str, key: str) -> ParallelText:
-    """Read a test set by its name."""
-    source, target = (str(path) for path in test_set_files(name, key))
-    return read_parallel_files(source, target, key)
+    source, target = test_set_files(name, key)
+    return read_parallel_files(str(source), str(target), key)
 
 
 def _read_multi30k(settings: Multi30kData, name: str) -> ParallelText:

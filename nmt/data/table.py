@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,19 @@ def read_table(files: Files, key: str, columns: Columns) -> tuple[list[str], lis
 
     Raises DataError, naming file and line, for what is no table, or has no text.
     """
-    source, target = [], []
-    for path in [files] if isinstance(files, str) else files:
-        for one, other in _reader(path, key)(path, key, columns):
-            source.append(one)
-            target.append(other)
+    paths = [files] if isinstance(files, str) else files
+    source, target = unzip(pair for path in paths for pair in _reader(path, key)(path, key, columns))
     if not any(line.strip() for line in source):
         raise DataError(f"{key}: text is needed; got none in {files}")
+    return source, target
+
+
+def unzip(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """Return the two sides of pairs."""
+    source, target = [], []
+    for one, other in pairs:
+        source.append(one)
+        target.append(other)
     return source, target
 
 
@@ -63,9 +70,7 @@ def as_line(value: Any, key: str, where: str) -> str:
     text = str(value)
     try:
         text.encode()
-    except (
-        UnicodeEncodeError
-    ) as error:  # JSON can name one half of a pair of surrogates alone, which is no text
+    except UnicodeEncodeError as error:  # JSON can name one half of a pair of surrogates, which is no text
         half = f"\\u{ord(text[error.start]):04x}"
         raise DataError(
             f"{key}: whole characters are needed; got {half}, which is half of one, in {where}; "
@@ -126,7 +131,7 @@ def _read_rows(rows: Iterator[tuple[int, list[str]]], path: str, key: str, colum
     columns.require(names, path)
     indices = names.index(columns.source), names.index(columns.target)
     if not columns.header:
-        rows = _chain((number, first), rows)
+        rows = chain([(number, first)], rows)
     for number, row in rows:
         if len(row) != len(names):
             raise DataError(
@@ -135,13 +140,6 @@ def _read_rows(rows: Iterator[tuple[int, list[str]]], path: str, key: str, colum
             )
         where = f"{path}, line {number}"
         yield as_line(row[indices[0]], key, where), as_line(row[indices[1]], key, where)
-
-
-def _chain(
-    first: tuple[int, list[str]], rest: Iterator[tuple[int, list[str]]]
-) -> Iterator[tuple[int, list[str]]]:
-    yield first
-    yield from rest
 
 
 def _read_jsonl(path: str, key: str, columns: Columns) -> Pairs:

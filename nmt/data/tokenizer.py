@@ -2,9 +2,10 @@
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import sentencepiece
 
@@ -22,6 +23,8 @@ SENTENCEPIECE: str = sentencepiece.__version__  # another one may segment in ano
 WORD_START = "▁"
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # TrainerSpec.ModelType of sentencepiece_model.proto
 NORMAL = 1  # SentencePiece.Type of sentencepiece_model.proto
+
+FieldT = TypeVar("FieldT", int, bytes)
 
 
 class Vocabulary:
@@ -58,15 +61,14 @@ class Vocabulary:
     @cached_property
     def kind(self) -> str:
         """How the model segments: `bpe`, `unigram`, `word` or `char`."""
-        trainer = b"".join(_messages(self.model, 2))  # protobuf adds up what comes twice
-        types = [value for number, value in _fields(trainer) if number == 3 and isinstance(value, int)]
-        known = [value for value in types if value in KINDS]
-        return KINDS[known[-1]] if known else "unigram"  # the default of what is left out, or unknown
+        trainer = b"".join(_fields(self.model, 2, bytes))  # protobuf adds up what comes twice
+        known = [KINDS[number] for number in _fields(trainer, 3, int) if number in KINDS]
+        return known[-1] if known else "unigram"  # the default of what is left out, or unknown
 
     @cached_property
     def normalization(self) -> str:
         """The name of what is done to text before it is segmented; `identity` for nothing."""
-        names = _messages(b"".join(_messages(self.model, 3)), 1)
+        names = _fields(b"".join(_fields(self.model, 3, bytes)), 1, bytes)
         return names[-1].decode("utf-8", "replace") if names else "identity"
 
     @cached_property
@@ -85,10 +87,8 @@ class Vocabulary:
     @cached_property
     def is_normal(self) -> list[bool]:
         """Whether each piece is learned from text, and so neither special, nor a byte, nor defined by a user."""
-        normal = [
-            all(value == NORMAL for number, value in _fields(message) if number == 3)
-            for message in _messages(self.model, 1)
-        ]
+        pieces = _fields(self.model, 1, bytes)
+        normal = [set(_fields(piece, 3, int)) <= {NORMAL} for piece in pieces]
         return normal + [False] * (self.size - self.num_pieces)
 
     def is_kept(self, line: str) -> bool:
@@ -158,83 +158,57 @@ def with_symbols(tokenizer: Tokenizer, symbols: Sequence[str], key: str) -> Toke
 
 
 def _train(settings: TokenizerSettings, sides: list[list[str]], symbols: Sequence[str] = ()) -> bytes:
+    def train() -> bytes:
+        model = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                # SentencePiece ends a text at NUL.
+                sentence_iterator=(
+                    line.replace("\0", " ") for side in sides for line in side if line.strip()
+                ),
+                model_writer=model,
+                model_type=settings.kind,
+                vocab_size=settings.vocabulary_size,
+                # Pieces can be made to any number; words and characters are as many as the text has.
+                hard_vocab_limit=settings.kind in ("unigram", "bpe"),
+                character_coverage=settings.character_coverage,
+                byte_fallback=settings.byte_fallback,
+                normalization_rule_name=settings.normalization,
+                max_sentence_length=MAX_LINE_BYTES,  # longer ones it would pass over without a word
+                pad_id=0,
+                unk_id=1,
+                bos_id=2,
+                eos_id=3,
+                user_defined_symbols=list(symbols),
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise SettingsError(_explain(str(error), settings.vocabulary_size)) from None
+        return model.getvalue()
+
     named = [",".join(symbols)] if symbols else []
     name = entry_name("tokenizer", SENTENCEPIECE, settings.model_dump_json(), *named, *sides)
-    return cached_file(name, lambda: _train_sentencepiece(settings, sides, symbols)).read_bytes()
-
-
-def _train_sentencepiece(
-    settings: TokenizerSettings, sides: list[list[str]], symbols: Sequence[str]
-) -> bytes:
-    model = io.BytesIO()
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=_lines_with_text(sides),
-            model_writer=model,
-            model_type=settings.kind,
-            vocab_size=settings.vocabulary_size,
-            # Pieces can be made to any number; words and characters are as many as the text has.
-            hard_vocab_limit=settings.kind in ("unigram", "bpe"),
-            character_coverage=settings.character_coverage,
-            byte_fallback=settings.byte_fallback,
-            normalization_rule_name=settings.normalization,
-            max_sentence_length=MAX_LINE_BYTES,  # longer ones it would pass over without a word
-            pad_id=0,
-            unk_id=1,
-            bos_id=2,
-            eos_id=3,
-            user_defined_symbols=list(symbols),
-            minloglevel=2,
-        )
-    except RuntimeError as error:
-        raise SettingsError(_explain(str(error), settings.vocabulary_size)) from None
-    return model.getvalue()
-
-
-def _lines_with_text(sides: list[list[str]]) -> Iterator[str]:
-    # SentencePiece ends a text at NUL.
-    return (line.replace("\0", " ") for side in sides for line in side if line.strip())
+    return cached_file(name, train).read_bytes()
 
 
 def _no_model(instead: str = "something else") -> DataError:
     return DataError(f"tokenizer.model: a SentencePiece model is needed; got {instead}")
 
 
-def _messages(message: bytes, number: int) -> list[bytes]:
-    """Return the messages, or texts, that a message holds under a number."""
-    return [value for field, value in _fields(message) if field == number and isinstance(value, bytes)]
+def _fields(message: bytes, number: int, kind: type[FieldT]) -> list[FieldT]:
+    """Return the values that a protobuf message holds under a number: numbers, or the bytes of texts and messages.
 
-
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the numbers and values of the fields of a protobuf message.
-
-    SentencePiece tells neither the kind of a model nor which pieces a user defined, and its own reader of
-    models needs the package protobuf.
+    SentencePiece itself tells neither the kind of a model nor which pieces a user defined, and the module that it has
+    for that works with few versions of protobuf.
     """
-    position = 0
+    from google.protobuf import empty_pb2, unknown_fields  # few commands need it
+    from google.protobuf.message import DecodeError
 
-    def number() -> int:
-        nonlocal position
-        value = shift = 0
-        while True:
-            byte = message[position]
-            position += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while position < len(message):
-        key = number()
-        wire_type = key & 7
-        if wire_type == 0:
-            yield key >> 3, number()
-        else:
-            if wire_type not in (1, 2, 5):
-                raise _no_model()
-            size = {1: 8, 5: 4}[wire_type] if wire_type != 2 else number()
-            position += size
-            yield key >> 3, message[position - size : position]
+    try:
+        fields = unknown_fields.UnknownFieldSet(empty_pb2.Empty.FromString(message))
+    except DecodeError:
+        raise _no_model() from None
+    return [field.data for field in fields if field.field_number == number and isinstance(field.data, kind)]
 
 
 def _explain(message: str, vocabulary_size: int) -> str:

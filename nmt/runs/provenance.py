@@ -185,7 +185,7 @@ class Recorder:
             "format": 1,
             "settings": settings_hash(self.run),
             "tokenizer": tokenizer_hashes(self.run, joint),
-            "data": {name: text_facts(text).model_dump() for name, text in texts(corpus).items()},
+            "data": {name: text_facts(text).model_dump() for name, text in corpus.texts.items()},
             "parameters": num_parameters,
             "sessions": [*sessions, session],
             "validation": self.values.get("validation"),
@@ -227,12 +227,6 @@ class Recorder:
 
     def _write(self) -> None:
         write_atomically(self.run.path / RECORD, to_json(self.values))
-
-
-def texts(corpus: Corpus) -> dict[str, ParallelText]:
-    """Return the texts that a corpus has, by their names."""
-    found = {"train": corpus.train, "validation": corpus.validation}
-    return found if corpus.test is None else found | {"test": corpus.test}
 
 
 def text_facts(text: ParallelText) -> TextFacts:

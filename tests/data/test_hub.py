@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from nmt.data import hub
+from nmt.data import downloads
 from nmt.data.corpus import load_corpus
 from nmt.errors import DataError, SettingsError
 
@@ -68,7 +68,7 @@ def test_what_was_streamed_once_is_not_read_again_unless_it_changed(tmp_path, da
     settings = data_settings("hub", *write(tmp_path, "jsonl"), "streaming=true")
     first = load_corpus(settings)
     opened = []
-    monkeypatch.setattr(hub, "_open", lambda settings: opened.append(settings))
+    monkeypatch.setattr(downloads, "_open", lambda settings: opened.append(settings))
     assert load_corpus(settings) == first
     assert opened == []
     monkeypatch.undo()

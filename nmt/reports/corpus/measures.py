@@ -10,12 +10,10 @@ import numpy.typing as npt
 
 from nmt.config import DataReportSettings
 from nmt.data.alignment import Alignment, find_alignment
-from nmt.data.cleaning import PreparedCorpus
+from nmt.data.cleaning import Counts, PreparedCorpus
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import load_dataset
-from nmt.data.filters import Counts
-from nmt.data.fingerprints import Fingerprints, Overlap, are_repeated, find_overlap
-from nmt.data.near_duplicates import find_near_duplicates
+from nmt.data.duplicates import Fingerprints, Overlap, are_repeated, find_near_duplicates, find_overlap
 from nmt.data.tokenizer import Tokenizer
 from nmt.reports.corpus.sides import Histogram, SideMeasures, measure_side
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nmt.data.filters import describe
+from nmt.data.cleaning import describe
 from nmt.reports.corpus.findings import find
 from nmt.reports.corpus.measures import CorpusMeasures, SplitMeasures, Texts
 from nmt.reports.corpus.sides import CharacterCount, Lengths, is_control

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from nmt.data.filters import describe
+from nmt.data.cleaning import describe
 from nmt.reports.corpus.findings import find
 from nmt.reports.corpus.languages import Languages
 from nmt.reports.corpus.measures import CorpusMeasures, SplitMeasures

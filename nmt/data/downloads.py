@@ -1,8 +1,11 @@
-"""Data sets that the library `datasets` can read: from the hub, or from local files."""
+"""Text by its name: data sets of the library `datasets`, from the hub or local files, and test sets of sacreBLEU."""
 
+import contextlib
 import glob
+import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -12,31 +15,38 @@ from typing import Any
 from nmt.config import HubData
 from nmt.data.cache import cached_folder, entry_name
 from nmt.data.lines import read_lines
-from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of
-from nmt.errors import DataError, UserError
+from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of, unzip
+from nmt.errors import DataError, UserError, nearest
 from nmt.versions import require
+
+# A test set and its pair of languages, such as wmt14:de-en.
+TEST_SET = re.compile(
+    r"(?P<name>[A-Za-z0-9_./-]+):(?P<pair>[a-z]{2,3}(?:_[A-Za-z]+)?-[a-z]{2,3}(?:_[A-Za-z]+)?)"
+)
 
 Sides = tuple[list[str], list[str]]
 
 
-def load_splits(settings: HubData) -> list[Sides | None]:
-    """Return the lines of both sides of training, validation and test text; None for test text that is not named.
+def load_splits(settings: HubData) -> dict[str, Sides | None]:
+    """Return the lines of both sides of `train`, `validation` and `test`; None for test text that is not named.
 
     With `streaming`, rows are read one by one and kept in the cache, from where the next run has them.
     Raises DataError when a split cannot be had.
     """
     opened = cache(partial(_open, settings))  # only if something is not in the cache, and only once
-    splits = (settings.train_split, settings.validation_split, settings.test_split)
-    return [
-        None if split is None else _load_split(settings, opened, role, split)
-        for role, split in zip(("train", "validation", "test"), splits, strict=True)
-    ]
+    splits = {
+        "train": settings.train_split, "validation": settings.validation_split, "test": settings.test_split,
+    }  # fmt: skip
+    return {
+        role: None if split is None else _load_split(settings, opened, role, split)
+        for role, split in splits.items()
+    }
 
 
 def _load_split(settings: HubData, opened: Callable[[], Any], role: str, split: str) -> Sides:
     limit = settings.num_train if role == "train" else None
     if not settings.streaming:
-        return _unzip(_pairs(settings, opened, role, split, limit))
+        return unzip(_pairs(settings, opened, role, split, limit))
 
     def make(folder: Path) -> None:
         with (
@@ -118,9 +128,45 @@ def _open(settings: HubData) -> Any:
     )
 
 
-def _unzip(pairs: Iterator[tuple[str, str]]) -> Sides:
-    source, target = [], []
-    for one, other in pairs:
-        source.append(one)
-        target.append(other)
-    return source, target
+def is_test_set(text: str) -> bool:
+    """Whether this is the name of a test set with a pair of languages, and no file."""
+    return TEST_SET.fullmatch(text) is not None and not Path(text).exists()
+
+
+def test_set_files(text: str, key: str) -> tuple[Path, Path]:
+    """Return the files of source and first reference of a test set, which are downloaded if they are not there.
+
+    sacreBLEU keeps them in $SACREBLEU, else ~/.sacrebleu. Raises DataError, beginning with `key`, when they cannot
+    be had.
+    """
+    from sacrebleu.dataset import DATASETS  # takes a while, and few runs need it
+    from sacrebleu.utils import SACREBLEU_DIR
+
+    found = TEST_SET.fullmatch(text)
+    if found is None:
+        pairs = sorted(DATASETS[text].langpairs) if text in DATASETS else []
+        offered = f", which has {', '.join(pairs)}" if pairs else nearest(text, sorted(DATASETS))
+        raise DataError(
+            f"{key}: a test set of sacreBLEU with a pair of languages is needed, such as wmt14:de-en; "
+            f"got {text}{offered}"
+        )
+    name, pair = found["name"], found["pair"]
+    if name not in DATASETS:
+        raise DataError(
+            f"{key}: a test set that sacreBLEU knows is needed; got {name}{nearest(name, sorted(DATASETS))}"
+        )
+    data_set = DATASETS[name]
+    if pair not in data_set.langpairs:
+        offered = ", ".join(sorted(data_set.langpairs))
+        raise DataError(f"{key}: one of {offered} is needed for {name}; got {pair}")
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            source, reference = data_set.get_source_file(pair), data_set.get_reference_files(pair)[0]
+    except (OSError, SystemExit, EOFError, ValueError) as error:
+        failed = isinstance(error, SystemExit)
+        reason = "a download that is not what sacreBLEU expects" if failed else _first_line(error)
+        raise DataError(
+            f"{key}: the network or an earlier download is needed for {text}; got {reason}; "
+            f"sacreBLEU keeps what it downloads in {SACREBLEU_DIR}"
+        ) from None
+    return Path(source), Path(reference)

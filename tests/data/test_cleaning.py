@@ -15,7 +15,7 @@ from nmt.data.characters import SCRIPT_OF_WORDS, SCRIPTS, codes_of, script_of, s
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.dataset import LeftOut
-from nmt.data.fingerprints import Fingerprints, find_overlap
+from nmt.data.duplicates import Fingerprints, find_overlap
 from nmt.errors import DataError, SettingsError
 
 

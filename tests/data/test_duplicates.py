@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from nmt.data import near_duplicates
-from nmt.data.near_duplicates import find_near_duplicates, normalized
+from nmt.data import duplicates
+from nmt.data.duplicates import find_near_duplicates, normalized
 
 WORDS = [
     "river",
@@ -66,7 +66,7 @@ def test_only_the_indices_that_are_asked_for_are_looked_at(texts):
 
 
 def test_comparisons_have_a_limit_that_is_told(texts, monkeypatch):
-    monkeypatch.setattr(near_duplicates, "MAX_COMPARISONS", 50)
+    monkeypatch.setattr(duplicates, "MAX_COMPARISONS", 50)
     found = find_near_duplicates(np.arange(len(texts)), texts.__getitem__)
     assert found.num_compared == 50 < found.num_candidates
     assert 0 < len(found.later) <= 50
