@@ -12,21 +12,12 @@ from nmt.errors import DeviceError
 # are taken outside the heap.
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
-DTYPES = {
-    "float32": torch.float32,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-    "int8": torch.int8,
-}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "int8": torch.int8}
 
 
 def choose_device(name: str) -> torch.device:
     """Return the device for `auto`, `cpu`, `cuda` or `mps`. Raises DeviceError where there is no such device."""
-    available = {
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-        "cpu": True,
-    }
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
         name = next(device for device, is_there in available.items() if is_there)
     elif not available[name]:

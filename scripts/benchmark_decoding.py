@@ -40,7 +40,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.errors import DataError, SettingsError, UserError
 from nmt.evaluation.model import validation_search
 from nmt.evaluation.scoring import corpus_bleu
-from nmt.export.folder import TokenNames, write_model
+from nmt.export.output import TokenNames, write_model
 from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import RunDirectory
 

@@ -42,12 +42,7 @@ def train(run: Path, overrides: list[str], log: Path) -> subprocess.Popen[bytes]
     """Begin a run, or go on there."""
     command = [sys.executable, "-m", "nmt", "train", f"run={run}", "resume=true", *OVERRIDES, *overrides]
     with open(log, "ab") as file:
-        return subprocess.Popen(
-            command,
-            stdout=file,
-            stderr=file,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-        )
+        return subprocess.Popen(command, stdout=file, stderr=file, env=os.environ | {"OMP_NUM_THREADS": "1"})
 
 
 def outcome(run: Path) -> dict[str, Any]:

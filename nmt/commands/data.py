@@ -7,10 +7,9 @@ from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import load_corpus
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.files.writing import to_json, write_atomically
-from nmt.reports.corpus.languages import load_detector
-from nmt.reports.corpus.measures import measure_corpus
-from nmt.reports.corpus.page import as_page
-from nmt.reports.corpus.text import as_text
+from nmt.reports.corpus.corpus_measures import measure_corpus
+from nmt.reports.corpus.corpus_page import as_page
+from nmt.reports.corpus.corpus_text import as_text
 from nmt.runs.directory import require_new_file
 
 
@@ -19,13 +18,12 @@ def main(settings: DataReportSettings) -> None:
     files = {"json": settings.json_file, "html": settings.html}
     for key, name in files.items():
         require_new_file(key, name, settings.overwrite)
-    detector = load_detector() if settings.languages else None
     corpus = load_corpus(settings.data)
     prepared = prepare_corpus(corpus, settings.data.filter)
     groups = prepared.corpus.groups
     symbols = groups.symbols if groups else ()
     tokenizer = obtain_tokenizer(settings.tokenizer, prepared.corpus.train, symbols)
-    measures = measure_corpus(corpus.texts, prepared, tokenizer, settings, detector)
+    measures = measure_corpus(corpus.texts, prepared, tokenizer, settings)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(measures.as_dict()))
     if settings.html is not None:

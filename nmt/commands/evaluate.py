@@ -72,11 +72,7 @@ def main(settings: EvaluateSettings) -> None:
 
 
 def _report(
-    this: System,
-    against: System | None,
-    text: TestText,
-    comet: Comet | None,
-    settings: EvaluateSettings,
+    this: System, against: System | None, text: TestText, comet: Comet | None, settings: EvaluateSettings
 ) -> dict[str, object]:
     """Print what is known of one translation or two; return the same for JSON."""
     systems = [this] if against is None else [this, against]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from nmt.config import ExportSettings
 from nmt.export.comparison import compare
-from nmt.export.folder import check_output, new_folder, write_model
+from nmt.export.output import check_output, new_folder, write_model
 from nmt.export.readme import readme
 from nmt.export.specification import load_ctranslate2
 from nmt.files.writing import write_atomically

@@ -245,7 +245,6 @@ class DataReportSettings(Settings):
     html: str | None
     overwrite: bool
     near_duplicates: bool
-    languages: bool
 
 
 class ExportSettings(Settings):

@@ -132,11 +132,7 @@ def _split(pairs: Int64Array, lengths: npt.NDArray[Any], num_parts: int, max_tok
     ]
 
 
-def plan_by_length(
-    lengths: Int64Array,
-    max_tokens: int,
-    rows: Int64Array | None = None,
-) -> list[Int64Array]:
+def plan_by_length(lengths: Int64Array, max_tokens: int, rows: Int64Array | None = None) -> list[Int64Array]:
     """Cut sentences, as `cut_by_length` does, into batches of at most `max_tokens` padded tokens."""
     return cut_by_length(lengths, lambda longest: max_tokens // max(1, longest), rows)
 

@@ -25,10 +25,8 @@ logger = logging.getLogger(__name__)
 
 def cache_folder() -> Path:
     """Return the folder of the cache: $NMT_CACHE, or `nmt` in the user's own cache folder."""
-    given = os.environ.get("NMT_CACHE")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nmt"
+    own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nmt"
+    return Path(os.environ.get("NMT_CACHE") or own)
 
 
 def entry_name(kind: str, *parts: str | bytes | Iterable[str]) -> str:
@@ -53,7 +51,7 @@ def content_key(*parts: str | bytes | Iterable[str]) -> str:
     return whole.hexdigest()[:24]
 
 
-def cached_folder(name: str, make: Callable[[Path], None]) -> Path:
+def cached_folder(name: str, make: Callable[[Path], object]) -> Path:
     """Return the folder `name` of the cache, filled by `make` if it is not there yet, or not as it was made.
 
     Several processes may ask at once: one fills it while the others wait. Where the file system knows no locks, each
@@ -108,7 +106,7 @@ def _alone(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _fill(final: Path, make: Callable[[Path], None]) -> None:
+def _fill(final: Path, make: Callable[[Path], object]) -> None:
     """Make an entry under a temporary name, flush it to the disk, and let it take the place of a damaged one."""
     temporary, old = (final.with_name(f".{final.name}-{secrets.token_hex(4)}") for _ in range(2))
     try:
@@ -132,8 +130,4 @@ def _fill(final: Path, make: Callable[[Path], None]) -> None:
 
 def cached_file(name: str, make: Callable[[], bytes]) -> Path:
     """Return the file `name` of the cache, with the content that `make` gives if it is not there yet."""
-    return cached_folder(name, lambda folder: _write(folder / "content", make())) / "content"
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
+    return cached_folder(name, lambda folder: (folder / "content").write_bytes(make())) / "content"

@@ -30,7 +30,7 @@ MAX_WAIT = 1.0
 LINES_AT_ONCE = 4096
 SIZE_AT_ONCE = 1 << 20
 
-Line = TypeVar("Line", str, bytes)
+AnyLine = TypeVar("AnyLine", str, bytes)
 
 
 def read_lines(files: Files, key: str, encoding: str | None = None) -> list[str]:
@@ -88,9 +88,9 @@ def follow_lines(path: str | Path | int, key: str, encoding: str | None = None) 
         raise DataError(f"{key}: a readable file is needed; got {name}: {error}") from None
 
 
-def in_chunks(lines: Iterable[Line | None]) -> Iterator[list[Line]]:
+def in_chunks(lines: Iterable[AnyLine | None]) -> Iterator[list[AnyLine]]:
     """Yield lines together: as many as are held at once, or those before a pause."""
-    chunk: list[Line] = []
+    chunk: list[AnyLine] = []
     size = 0
     for line in lines:
         if line is not None:
@@ -103,7 +103,7 @@ def in_chunks(lines: Iterable[Line | None]) -> Iterator[list[Line]]:
         yield chunk
 
 
-class Decoder:
+class TextDecoder:
     """Text from lines that `follow_lines` yields; what is broken is replaced by U+FFFD, and its lines are noted."""
 
     def __init__(self, key: str, encoding: str) -> None:

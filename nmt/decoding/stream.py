@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from io import FileIO
 
 from nmt.data.encoding import UTF_8
-from nmt.data.lines import BLOCK_SIZE, Decoder, follow_lines, in_chunks
+from nmt.data.lines import BLOCK_SIZE, TextDecoder, follow_lines, in_chunks
 from nmt.errors import DataError
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ def translate_stream(
     kept. Return how many were written. Raises DataError where `target` has more lines than `source`, and where that
     is of another encoding.
     """
-    decoder, num_before = Decoder("input", encoding), 0
+    decoder, num_before = TextDecoder("input", encoding), 0
     with open_output(target, resume) as output:
         num_there = num_kept = output.num_lines
         if num_there:

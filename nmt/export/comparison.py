@@ -8,12 +8,11 @@ import torch
 from nmt.config import DecodingSettings, EvaluationSettings, Quantization
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.batch_search import Sentences
-from nmt.decoding.translator import Translator
+from nmt.decoding.translator import Sentences, Translator
 from nmt.errors import DeviceError, ExportError
 from nmt.evaluation.model import validation_search
 from nmt.evaluation.scoring import corpus_bleu
-from nmt.export.folder import TokenNames
+from nmt.export.output import TokenNames
 from nmt.export.specification import load_ctranslate2
 from nmt.models.interface import Seq2Seq
 
@@ -26,7 +25,7 @@ TokenLists = list[list[int]]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ExportComparison:
     """Translations of the same lines by both sides, in greedy search."""
 
     quantization: Quantization
@@ -80,7 +79,7 @@ def compare(
     evaluation: EvaluationSettings,
     quantization: Quantization,
     device: str = "cpu",
-) -> Comparison:
+) -> ExportComparison:
     """Translate the first lines of a text with a model and with what was exported of it to `folder`.
 
     Blank lines do not count, and long ones are cut as in `nmt translate`. Raises DeviceError where the exported model
@@ -98,7 +97,7 @@ def compare(
         for side in (own, exported)
     ]
     num_identical = sum(ours == theirs for ours, theirs in zip(own, exported, strict=True))
-    return Comparison(quantization, compute_type, len(kept), num_identical, *bleus)
+    return ExportComparison(quantization, compute_type, len(kept), num_identical, *bleus)
 
 
 def _search_exported(

@@ -3,8 +3,8 @@
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
-from nmt.export.comparison import Comparison
-from nmt.export.folder import TokenNames
+from nmt.export.comparison import ExportComparison
+from nmt.export.output import TokenNames
 
 PAGE = """\
 # A translation model for CTranslate2
@@ -66,7 +66,7 @@ def readme(
     checkpoint: str,
     tokenizer: Tokenizer,
     decoding: DecodingSettings,
-    comparison: Comparison,
+    comparison: ExportComparison,
     max_positions: int,
 ) -> str:
     """Return the page, in Markdown, for a model that was found to translate as `comparison` says."""

@@ -1,6 +1,6 @@
 """Random statements of what someone or something is, and of what there is."""
 
-from nmt.grammar.meaning import Clause, Comparison, NounPhrase, Phrase, Pronoun, Sentence
+from nmt.grammar.meaning import Clause, Comparative, NounPhrase, Phrase, Pronoun, Sentence
 from nmt.grammar.people import need, people
 from nmt.grammar.scenes import OWNERS, Scenes
 from nmt.grammar.word_tables import (
@@ -72,7 +72,7 @@ class Describer(Scenes):
             sides = (chance.choose(side.split(",")).strip() for side in compared.split(">"))
             first, second = (NounPhrase(read_thing(each).noun) for each in sides)
         more = ADJECTIVES[chance.choose(adjectives.split())]
-        return Clause(first, BE, "present", predicate=Comparison(more, second))
+        return Clause(first, BE, "present", predicate=Comparative(more, second))
 
     def profession(self) -> Clause:
         """`Meine Schwester ist Ärztin.`"""

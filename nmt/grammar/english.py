@@ -4,7 +4,7 @@ from nmt.grammar import english_forms as forms
 from nmt.grammar.meaning import (
     COMMA,
     Clause,
-    Comparison,
+    Comparative,
     NounPhrase,
     Phrase,
     Pronoun,
@@ -142,7 +142,7 @@ def predicate(clause: Clause) -> list[Token]:
     match clause.predicate:
         case Adjective(english=english):
             return [(english, clause.predicate)]
-        case Comparison(Adjective(comparative=Fixed(english=english)) as adjective, standard):
+        case Comparative(Adjective(comparative=Fixed(english=english)) as adjective, standard):
             return [(english, adjective), ("than", clause.predicate), *phrase(standard, 1)]
         case NounPhrase():
             return phrase(clause.predicate, 1)

@@ -4,7 +4,7 @@ from nmt.grammar import german_forms as forms
 from nmt.grammar.meaning import (
     COMMA,
     Clause,
-    Comparison,
+    Comparative,
     NounPhrase,
     Phrase,
     Pronoun,
@@ -145,7 +145,7 @@ def predicate(clause: Clause) -> list[Token]:
     match clause.predicate:
         case Adjective(german=german):
             return [(german, clause.predicate)]
-        case Comparison(Adjective(comparative=Fixed(german=german)) as adjective, standard):
+        case Comparative(Adjective(comparative=Fixed(german=german)) as adjective, standard):
             return [(german, adjective), ("als", clause.predicate), *phrase(standard, "nominative")]
         case NounPhrase():
             return phrase(clause.predicate, "nominative")

@@ -49,7 +49,7 @@ Phrase: TypeAlias = NounPhrase | Name | Pronoun | Together
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparative:
     """`größer als das Haus`."""
 
     adjective: Adjective
@@ -84,7 +84,7 @@ class Clause:
     negated: bool = False
     object: Phrase | None = None
     recipient: Phrase | None = None
-    predicate: Adjective | Comparison | NounPhrase | None = None
+    predicate: Adjective | Comparative | NounPhrase | None = None
     time: Fixed | None = None
     often: Fixed | None = None
     how: Fixed | None = None

@@ -17,7 +17,7 @@ ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
         "attention_dropout": 0.0,
         "activation_dropout": None,
         "layer_dropout": 0.0,
-    },
+    }
 }
 ADDED_TO_ATTENTION: dict[str, Any] = {
     "num_heads": 1,
@@ -51,7 +51,7 @@ ADDED_TO_DATA: dict[str, Any] = {
         "source_scripts": None,
         "target_scripts": None,
         "script_share": 0.5,
-    },
+    }
 }
 ADDED_TO_KIND: dict[str, dict[str, Any]] = {
     "hub": {"revision": None, "test": None, "streaming": False, "num_train": None},

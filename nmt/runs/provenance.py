@@ -10,6 +10,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -43,7 +44,6 @@ LIBRARIES = (
     "pydantic",
     "datasets",
 )
-
 
 # Names that a stranger may have written, and that are shown.
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{24,64}$")]
@@ -90,11 +90,11 @@ class Session(Recorded):
 
     command: list[str]
     started: str
-    finished: str | None  # None: killed, or still going on
+    finished: str | None = None  # None: killed, or still going on
     first_update: NonNegativeInt
-    last_update: NonNegativeInt | None
-    training_seconds: NonNegativeFloat | None  # of the whole run so far
-    target_tokens: NonNegativeInt | None  # likewise
+    last_update: NonNegativeInt | None = None
+    training_seconds: NonNegativeFloat | None = None  # of the whole run so far
+    target_tokens: NonNegativeInt | None = None  # likewise
     versions: dict[str, str]
     git: GitState | None
     machine: Machine
@@ -149,12 +149,12 @@ class Recorder:
 
     def __init__(self, run: RunDirectory, machine: Machine) -> None:
         self.run, self.machine = run, machine
+        self.values: dict[str, Any] = {}
         try:
-            earlier = read_record(run)
+            if (earlier := read_record(run)) is not None:
+                self.values = earlier.model_dump(mode="json")
         except RunError as error:
             logger.warning("%s; the record begins anew", error)
-            earlier = None
-        self.values: dict[str, Any] = {} if earlier is None else earlier.model_dump(mode="json")
 
     @property
     def is_tested(self) -> bool:
@@ -168,26 +168,21 @@ class Recorder:
         Scores of an earlier session are dropped: the model that they are of is about to change.
         """
         (self.run.path / TEST).unlink(missing_ok=True)
-        sessions, state = self.values.get("sessions", []), git_state()
-        session = {
-            "command": ["nmt", *sys.argv[1:]],
-            "started": _now(),
-            "finished": None,
-            "first_update": update + 1,
-            "last_update": None,
-            "training_seconds": None,
-            "target_tokens": None,
-            "versions": versions(),
-            "git": None if state is None else state.model_dump(),
-            "machine": self.machine.model_dump(),
-        }
+        session = Session(
+            command=["nmt", *sys.argv[1:]],
+            started=_now(),
+            first_update=update + 1,
+            versions=versions(),
+            git=git_state(),
+            machine=self.machine,
+        )
         self.values = {
             "format": 1,
             "settings": settings_hash(self.run),
             "tokenizer": tokenizer_hashes(self.run, joint),
             "data": {name: text_facts(text).model_dump() for name, text in corpus.texts.items()},
             "parameters": num_parameters,
-            "sessions": [*sessions, session],
+            "sessions": [*self.values.get("sessions", []), session.model_dump()],
             "validation": self.values.get("validation"),
             "test": None,
         }
@@ -260,10 +255,8 @@ def versions() -> dict[str, str]:
     """Return the versions of Python, of nmt, and of the libraries that results can depend on."""
     found = {"nmt": nmt.__version__, "python": platform.python_version()}
     for library in LIBRARIES:
-        try:
+        with suppress(PackageNotFoundError):
             found[library] = version(library)
-        except PackageNotFoundError:
-            continue
     return found
 
 
@@ -293,12 +286,10 @@ def git_state() -> GitState | None:
 
 def _processor() -> str:
     """Return the name of the processor, as far as the system tells it."""
-    try:
+    with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n"):
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    except OSError:
-        pass
     return platform.processor() or platform.machine()
 
 

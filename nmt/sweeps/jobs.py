@@ -17,9 +17,9 @@ from nmt.cli.main import log_to_stderr
 from nmt.cli.overrides import as_string
 from nmt.config import GridSweep, OptunaSweep, TrainSettings
 from nmt.errors import SweepError, UserError, one_line
-from nmt.sweeps.folder import OF_SUBMITIT
 from nmt.sweeps.results import JobRecord, read_record, write_record
 from nmt.sweeps.study import Search
+from nmt.sweeps.sweep_folder import OF_SUBMITIT
 
 logger = logging.getLogger(__name__)
 

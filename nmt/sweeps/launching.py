@@ -11,10 +11,10 @@ from nmt.cli.overrides import LAUNCH, is_of, parse, typed_value
 from nmt.config import GridSweep, OptunaSweep, SweepSettings
 from nmt.config.check import check
 from nmt.errors import SettingsError, SweepError
-from nmt.sweeps.folder import SWEEPS, begin, choose_folder
 from nmt.sweeps.jobs import Job, JobRunner, require_submitit
 from nmt.sweeps.results import RunResult, print_results, read_record, read_result, write_results
 from nmt.sweeps.study import Search, ends
+from nmt.sweeps.sweep_folder import SWEEPS, begin, choose_folder
 from nmt.sweeps.values import distribution_of, values_of
 
 logger = logging.getLogger(__name__)

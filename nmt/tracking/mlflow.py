@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt.tracking.interface import importing
+from nmt.tracking.trackers import importing
 
 MAX_PARAMETERS_AT_ONCE = 100  # that MLflow takes
 MAX_CHARACTERS = 500  # of the value of one

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.errors import UserError
-from nmt.tracking.interface import importing
+from nmt.tracking.trackers import importing
 
 
 def require_login() -> None:

@@ -19,12 +19,7 @@ from torch import Tensor
 from nmt.errors import RunError
 from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
-from nmt.runs.directory import (
-    MODEL_WEIGHTS,
-    STATE,
-    TRAINING_TENSORS,
-    RunDirectory,
-)
+from nmt.runs.directory import MODEL_WEIGHTS, STATE, TRAINING_TENSORS, RunDirectory
 from nmt.runs.weights import find_not_finite, read_tensors, require_shapes, shapes_of
 from nmt.training.progress import WindowState
 from nmt.training.step import TrainingStep

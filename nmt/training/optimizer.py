@@ -38,10 +38,7 @@ def build_optimizer(settings: OptimizerSettings, model: nn.Module) -> torch.opti
     decaying = [p for p in parameters if p.dim() >= 2 and id(p) not in embeddings]
     others = [p for p in parameters if p.dim() < 2 or id(p) in embeddings]
     decay = settings.weight_decay if isinstance(settings, AdamWSettings) else 0.0
-    groups = [
-        {"params": decaying, "weight_decay": decay},
-        {"params": others, "weight_decay": 0.0},
-    ]
+    groups = [{"params": decaying, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
     return SkippingAdamW(
         [group for group in groups if group["params"]],
         lr=settings.learning_rate,

@@ -6,9 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nmt.config import (
-    TrainSettings,
-)
+from nmt.config import TrainSettings
 from nmt.config.check import flatten
 from nmt.data.corpus import Corpus
 from nmt.errors import RunError
@@ -18,8 +16,8 @@ from nmt.evaluation.scoring import Evaluation
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory
 from nmt.runs.provenance import TEST, Recorder, describe_machine
-from nmt.tracking.build import figures_of, open_tracker
-from nmt.tracking.interface import Tracker
+from nmt.tracking.opening import figures_of, open_tracker
+from nmt.tracking.trackers import Tracker
 from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint, saved_progress
 from nmt.training.log_file import log_file
 from nmt.training.setup import plan_lines, prepare

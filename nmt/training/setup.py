@@ -33,7 +33,7 @@ from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
-from nmt.tracking.build import require_tracker
+from nmt.tracking.opening import require_tracker
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.pairs import training_pairs
 from nmt.training.trainer import Trainer

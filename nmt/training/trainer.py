@@ -22,9 +22,9 @@ from nmt.evaluation.scoring import corpus_bleu
 from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import RunDirectory
 from nmt.runs.metrics import Metrics
-from nmt.tracking.build import figures_of
-from nmt.tracking.interface import NoTracker, Tracker
+from nmt.tracking.opening import figures_of
 from nmt.tracking.system import SystemFigures
+from nmt.tracking.trackers import NoTracker, Tracker
 from nmt.training.checkpoint import Progress, last_checkpoint, load_checkpoint, save_checkpoint
 from nmt.training.device.graphs import recordable_stream
 from nmt.training.device.max_tokens import find_max_tokens
@@ -229,12 +229,7 @@ class Trainer:
         progress = self.progress
         began = time.monotonic()
         loss = mean_loss(
-            self.model,
-            self.validation_dataset,
-            self.tokenizer,
-            self.max_tokens,
-            self.device,
-            self.dtype,
+            self.model, self.validation_dataset, self.tokenizer, self.max_tokens, self.device, self.dtype
         )
         search = validation_search(self.settings.decoding)
         translator = Translator(self.model, self.tokenizer, search, self.device, self.dtype)

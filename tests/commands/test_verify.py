@@ -57,11 +57,7 @@ def flip(path):
     path.write_bytes(content)
 
 
-DAMAGE = {
-    "flipped": flip,
-    "cut": lambda path: os.truncate(path, 9),
-    "gone": lambda path: path.unlink(),
-}
+DAMAGE = {"flipped": flip, "cut": lambda path: os.truncate(path, 9), "gone": lambda path: path.unlink()}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nmt.data import lines as module
 from nmt.data.encoding import find_wide
-from nmt.data.lines import Decoder, follow_lines, in_chunks, read_lines, read_raw_lines
+from nmt.data.lines import TextDecoder, follow_lines, in_chunks, read_lines, read_raw_lines
 from nmt.errors import DataError
 
 
@@ -107,7 +107,7 @@ def test_nothing_is_held_over_a_pause():
 
 
 def test_what_is_not_utf8_is_replaced_and_named(caplog):
-    decoder = Decoder("input", "utf-8")
+    decoder = TextDecoder("input", "utf-8")
     lone_surrogate = b"a\xed\xa0\x80b"
     lines = [decoder.decode(line, number) for number, line in enumerate((b"gut", lone_surrogate, b"\xff"), 1)]
     assert lines == ["gut", "a���b", "�"]

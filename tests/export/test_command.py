@@ -11,8 +11,8 @@ from nmt.data.corpus import ParallelText
 from nmt.decoding.translator import Translator
 from nmt.errors import ExportError, RunError
 from nmt.export import specification
-from nmt.export.comparison import Comparison, compare
-from nmt.export.folder import write_model
+from nmt.export.comparison import ExportComparison, compare
+from nmt.export.output import write_model
 from nmt.export.readme import readme
 from nmt.runs.directory import RunDirectory
 
@@ -79,7 +79,7 @@ def test_comparison_and_page_translate_as_nmt_does(kind, strange_model, tokenize
     ],
 )
 def test_what_passes(quantization, num_lines, num_identical, exported_bleu, passes):
-    comparison = Comparison(quantization, "float32", num_lines, num_identical, 30.0, exported_bleu)
+    comparison = ExportComparison(quantization, "float32", num_lines, num_identical, 30.0, exported_bleu)
     if passes:
         comparison.require()
     else:
@@ -96,7 +96,7 @@ def test_the_page_names_the_tags_that_lines_need(char_tokenizer):
         max_source_tokens=99,
         max_tokens=99,
     )
-    comparison = Comparison("float32", "float32", 20, 20, 30.0, 30.0)
+    comparison = ExportComparison("float32", "float32", 20, 20, 30.0, 30.0)
 
     def page_of(*symbols):
         return readme("mine", "best", char_tokenizer(symbols=symbols), decoding, comparison, 64)

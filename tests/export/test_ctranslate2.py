@@ -12,7 +12,7 @@ from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty
 from nmt.errors import RunError, UserError
 from nmt.export import specification
-from nmt.export.folder import TokenNames, write_model
+from nmt.export.output import TokenNames, write_model
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 

@@ -8,7 +8,7 @@ import pytest
 from browser import find_chromium, look_at, schemes
 from markup import Page
 
-from nmt.reports.drawing.alignment import alignment
+from nmt.reports.drawing.alignment_lines import alignment
 from nmt.reports.drawing.charts import Bar, Line, bar_chart, line_chart, ranking
 from nmt.reports.drawing.heat_map import heat_map
 from nmt.reports.page import Figure, Table, render, templates

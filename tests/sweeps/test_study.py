@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from nmt.sweeps.folder import begin
 from nmt.sweeps.results import JobRecord
+from nmt.sweeps.sweep_folder import begin
 
 
 def test_a_hopeless_run_is_ended(tmp_path):

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nmt.tracking.build import figures_of
-from nmt.tracking.interface import Lenient, Mark, OnlyNew, read_mark
 from nmt.tracking.mlflow import MLflow
+from nmt.tracking.opening import figures_of
+from nmt.tracking.trackers import Lenient, Mark, OnlyNew, read_mark
 
 OF_MACHINE = {"memory_mb", "processors_busy"}
 

@@ -3,7 +3,6 @@
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,6 @@ from nmt.data.characters import (
 )
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Vocabulary
-from nmt.reports.corpus.languages import Languages, guess_languages
 
 MAX_BARS = 40
 MAX_SHOWN = 30  # characters of a list
@@ -76,7 +74,6 @@ class SideMeasures:
     main_scripts: list[str]
     num_of_other_script: int  # lines fewer than half of whose letters are of these
     lines_of_other_script: list[int]  # numbers of the first ones, from 1
-    languages: Languages | None  # None where nobody asked
     num_distinct_characters: int
     frequent: list[CharacterCount]
     controls: list[CharacterCount]
@@ -90,12 +87,9 @@ class SideMeasures:
 
 
 def measure_side(
-    lines: Sequence[str], ids: Ids, vocabulary: Vocabulary, seen: Int64Array | None, detector: Any
+    lines: Sequence[str], ids: Ids, vocabulary: Vocabulary, seen: Int64Array | None
 ) -> tuple[SideMeasures, Int64Array]:
-    """Measure one side, and return how often each character occurs in it; `seen` is that of the training text.
-
-    `detector` tells languages, or is None.
-    """
+    """Measure one side, and return how often each character occurs in it; `seen` is that of the training text."""
     num_words = np.fromiter((len(line.split()) for line in lines), np.int64, len(lines))
     counts, lengths, letters, controls = _scan(lines)
     by_number = sorted(zip(SCRIPTS, letters.tolist(), strict=True), key=lambda item: -item[1])
@@ -116,7 +110,6 @@ def measure_side(
         main_scripts=main,
         num_of_other_script=len(other),
         lines_of_other_script=(other[:NUM_EXAMPLES] + 1).tolist(),
-        languages=None if detector is None else guess_languages(lines, detector),
         num_distinct_characters=int((counts > 0).sum()),
         frequent=_most(counts, np.flatnonzero(counts)),
         controls=_most(

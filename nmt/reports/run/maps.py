@@ -13,7 +13,7 @@ from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.models.interface import AttentionMap, Seq2Seq
 from nmt.models.transformer import EncoderLayer, Transformer
-from nmt.reports.drawing.alignment import alignment
+from nmt.reports.drawing.alignment_lines import alignment
 from nmt.reports.drawing.heat_map import heat_map
 from nmt.reports.drawing.shapes import Drawing
 from nmt.reports.page import Figure

@@ -11,9 +11,9 @@ from nmt.config import DecodingSettings, EvaluationSettings
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import Tokenizer
 from nmt.evaluation.buckets import Bucket, count_words, score_bucket, sort_into_buckets
-from nmt.evaluation.findings import Findings, count_tokens, find, rarest, word_recall
 from nmt.evaluation.model import evaluation_of, name_search, text_loss, translate_text
 from nmt.evaluation.scoring import Evaluation, Score, Statistics
+from nmt.evaluation.signs import Signs, count_tokens, find_signs, rarest, word_recall
 from nmt.models.interface import Seq2Seq
 from nmt.reports.run.log import RunLog
 from nmt.runs.directory import RunDirectory
@@ -70,7 +70,7 @@ class Measures:
     hypotheses: list[str]
     sentence_scores: list[float]  # chrF of each line
     evaluation: Evaluation
-    findings: Findings
+    signs: Signs
     by_length: list[list[Score]]
     by_rarity: list[list[Score]]
     recall: list[tuple[str, int, int]]
@@ -120,7 +120,7 @@ def measure(
             for line, reference in zip(hypotheses, text.target, strict=True)
         ],
         evaluation_of(scores, len(hypotheses), loss),
-        find(text.source, hypotheses, text.target),
+        find_signs(text.source, hypotheses, text.target),
         by(context.lengths),
         by(context.rarities),
         word_recall(hypotheses, text.target, context.target_frequencies, RARITIES),

@@ -138,14 +138,14 @@ def signs(runs: Sequence[Measures], context: Context) -> Signs:
     total = len(context.text.source)
     rows = []
     for sign, name in SIGNS.items():
-        counts = [len(getattr(one.findings, sign)) for one in runs]
+        counts = [len(getattr(one.signs, sign)) for one in runs]
         rows.append([name, *(f"{number} ({100 * number / total:.1f} %)" for number in counts)])
     head = ["lines with", *(one.name for one in runs)]
     examples = [
         (one.name, Table(["sign", "line", "what", "translation"], _examples(one), [2, 3])) for one in runs
     ]
     return Signs(
-        runs[0].findings.num_numbers,
+        runs[0].signs.num_numbers,
         _lengths(runs, context),
         Table(head, rows),
         [(name, found) for name, found in examples if found.rows],
@@ -171,7 +171,7 @@ def _lengths(runs: Sequence[Measures], context: Context) -> Figure:
 
 
 def _examples(one: Measures) -> list[list[str]]:
-    found = one.findings
+    found = one.signs
     rows = []
     for name, lines in (("copy", found.copies), ("repetition", found.repetitions)):
         rows += [[name, str(i + 1), "", one.hypotheses[i]] for i in lines[:MAX_EXAMPLES]]

@@ -22,7 +22,7 @@ Words = list[tuple[str, str]]  # each a class of the style, or "", and the words
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ShownSentence:
     """A line of the text with its translations, as they are shown."""
 
     line: int  # from 1
@@ -48,20 +48,20 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Sentences:
+class ShownSentences:
     """Single sentences, as a page shows them."""
 
-    chosen: list[tuple[str, list[Sentence]]]
-    listed: list[Sentence]
+    chosen: list[tuple[str, list[ShownSentence]]]
+    listed: list[ShownSentence]
     number: int  # of lines in the text
     signs: list[tuple[str, str]]
 
 
-def sentences(runs: Sequence[Measures], context: Context, number: int) -> Sentences:
+def sentences(runs: Sequence[Measures], context: Context, number: int) -> ShownSentences:
     """Return the sentences that teach most, `number` of each kind, and a list of all."""
     total = len(context.text.source)
     step = max(total / MAX_LISTED, 1.0)
-    return Sentences(
+    return ShownSentences(
         [
             (name, [_sentence(runs, context, i) for i in lines])
             for name, lines in choose(runs, context.text.target, number)
@@ -115,11 +115,11 @@ def word_diff(reference: str, hypothesis: str) -> tuple[Words, Words]:
     return sides
 
 
-def _sentence(runs: Sequence[Measures], context: Context, i: int) -> Sentence:
+def _sentence(runs: Sequence[Measures], context: Context, i: int) -> ShownSentence:
     source, reference = (cut(side[i], MAX_CHARACTERS) for side in (context.text.source, context.text.target))
     found = [word_diff(reference, cut(one.hypotheses[i], MAX_CHARACTERS)) for one in runs]
     names = ["translation"] if len(runs) == 1 else [one.name for one in runs]
-    return Sentence(
+    return ShownSentence(
         i + 1,
         source,
         found[0][0] if len(runs) == 1 else [("", reference)],
@@ -127,5 +127,5 @@ def _sentence(runs: Sequence[Measures], context: Context, i: int) -> Sentence:
             (name, one.sentence_scores[i], words)
             for name, one, (_, words) in zip(names, runs, found, strict=True)
         ],
-        [sign for sign in SIGNS if any(i in getattr(one.findings, sign) for one in runs)],
+        [sign for sign in SIGNS if any(i in getattr(one.signs, sign) for one in runs)],
     )

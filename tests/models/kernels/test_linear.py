@@ -24,10 +24,7 @@ def test_a_prepared_layer_computes_the_same(shape, dtype, bias):
     has_kernel = dtype == torch.float32 or torch.ops.mkldnn._is_mkldnn_bf16_supported()
     assert type(model[0]) is (PreparedLinear if has_kernel else nn.Linear)
     assert torch.allclose(
-        model(x).float(),
-        copy.deepcopy(linear).float()(x.float()),
-        rtol=2 * torch.finfo(dtype).eps,
-        atol=0.02,
+        model(x).float(), copy.deepcopy(linear).float()(x.float()), rtol=2 * torch.finfo(dtype).eps, atol=0.02
     )
 
 

@@ -207,43 +207,6 @@ def test_the_page_in_a_browser(report, tmp_path):
     assert schemes(look_at(tmp_path / "report.html", tmp_path / "browser")) == {"file"}
 
 
-FRENCH = ["Le petit chien dort devant la vieille maison.", "Hier, la maîtresse a écrit une longue lettre."]
-
-
-def test_languages_are_told(nmt, tmp_path, corpus):
-    """Every twentieth line is French, on one side; short lines are not asked for."""
-    files = []
-    for split, pairs in corpus.items():
-        for number, side in enumerate(("source", "target")):
-            lines = [pair[number] for pair in pairs if not blank(pair)]
-            lines = [line for line in lines if line.isprintable() and "Собака" not in line][:40]
-            if (split, side) == ("train", "target"):
-                lines[::20] = FRENCH
-            (tmp_path / f"{split}.{side}").write_text("".join(f"{line}\nJa.\n" for line in lines))
-            files.append(f"data.{split}.{side}={split}.{side}")
-    small = ["tokenizer=char", "near_duplicates=false", "languages=true"]
-    done = nmt("data", "data=files", *files, *small, "json=out.json", "html=out.html").stdout.decode()
-    train = json.loads((tmp_path / "out.json").read_text())["splits"]["train"]
-    assert next(iter(train["source"]["languages"]["counts"])) == "German"
-    found = train["target"]["languages"]
-    assert next(iter(found["counts"])) == "English"
-    assert found["counts"]["French"] == 2
-    assert {1, 41} <= set(found["lines_of_others"])
-    assert sum(found["counts"].values()) <= 40
-    assert re.search(r"^language +German.* +German.* +German", done, re.MULTILINE)
-    assert re.search(
-        r"  train +\d target lines of \d+ that are long enough to tell not in English: .*French \(2\)", done
-    )
-    assert "Languages, target" in (tmp_path / "out.html").read_text()
-
-
-def test_what_tells_languages_is_named_where_it_is_missing(nmt, tmp_path):
-    (tmp_path / "lingua.py").write_text("raise ImportError('it is not there')")
-    message = nmt("data", "languages=true", code=2, PYTHONPATH=str(tmp_path)).stderr.decode()
-    reason = "lingua is needed for languages=true; got it is not there; pip install 'nmt[languages]'"
-    assert message == f"nmt: languages: {reason}\n"
-
-
 def test_a_corpus_without_faults_is_called_so(nmt):
     done = nmt("data", "data.num_train=300", "data.num_validation=20", "data.num_test=20",
                "tokenizer.vocabulary_size=200", "data.max_length=500", "near_duplicates=false")  # fmt: skip

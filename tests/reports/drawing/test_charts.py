@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from nmt.reports.drawing.alignment import alignment
+from nmt.reports.drawing.alignment_lines import alignment
 from nmt.reports.drawing.charts import Bar, Bins, Line, bar_chart, histogram, line_chart, ranking
 from nmt.reports.drawing.heat_map import heat_map
 from nmt.reports.drawing.shapes import (

@@ -14,7 +14,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from nmt import grammar
 from nmt.reports.run.sections import show_p
-from nmt.tracking.page import Page as PageTracker
+from nmt.tracking.live_page import Page as PageTracker
 
 pytestmark = pytest.mark.timeout(900)  # for three trainings, on machines that do much else
 
@@ -213,7 +213,9 @@ def test_a_training_can_be_watched(nmt, tmp_path, tiny_training, monkeypatch):
     assert f"{rows[-1]['update']} updates" in page.text
     assert 'http-equiv="refresh"' not in page.content, "it has ended"
     written = []
-    monkeypatch.setattr("nmt.tracking.page.write_atomically", lambda path, content: written.append(content))
+    monkeypatch.setattr(
+        "nmt.tracking.live_page.write_atomically", lambda path, content: written.append(content)
+    )
     tracker = PageTracker(tmp_path / "run", 7)
     tracker.log({"training/loss": 1.0}, 1)
     assert written == []

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from nmt.evaluation.findings import count_tokens, find, numbers, rarest, repeats, word_recall
+from nmt.evaluation.signs import count_tokens, find_signs, numbers, rarest, repeats, word_recall
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_findings():
     source = ["Das Haus ist alt.", "Im Jahr 1984", "Der Hund", "Hallo Welt", "Berlin ist groß", "leer", ""]
     hypotheses = ["The Haus is old.", "In the year", "the the the dog", "Hallo Welt", "Berlin is big", "", ""]
     references = ["The house is old.", "In 1984", "The dog", "Hello world", "Berlin is large", "empty", ""]
-    found = find(source, hypotheses, references)
+    found = find_signs(source, hypotheses, references)
     assert found.empty == [5]
     assert found.copies == [3]
     assert found.repetitions == [2]
@@ -43,7 +43,7 @@ def test_findings():
 
 def test_what_the_reference_does_as_well_is_no_sign():
     line = "bye bye bye Berlin"
-    found = find([line], [line], [line])
+    found = find_signs([line], [line], [line])
     assert (found.copies, found.repetitions, found.untranslated) == ([], [], {})
 
 

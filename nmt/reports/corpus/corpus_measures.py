@@ -71,19 +71,16 @@ class CorpusMeasures:
 
 
 def measure_corpus(
-    texts: Texts, prepared: PreparedCorpus, tokenizer: Tokenizer, settings: DataReportSettings, detector: Any
+    texts: Texts, prepared: PreparedCorpus, tokenizer: Tokenizer, settings: DataReportSettings
 ) -> CorpusMeasures:
-    """Measure the splits of a corpus as it was read.
-
-    `prepared` is what filters made of it, `detector` tells languages, or is None.
-    """
+    """Measure the splits of a corpus as it was read; `prepared` is what filters made of it."""
     prints = {split: Fingerprints.of(text) for split, text in texts.items()}
     splits: dict[str, SplitMeasures] = {}
     seen: tuple[Any, Any] = (None, None)
     max_length = settings.data.max_length
     for split, text in texts.items():
         logger.info("%-12s %d pairs are measured", split, len(text.source))
-        splits[split], counts = _measure_split(text, prints[split], tokenizer, max_length, seen, detector)
+        splits[split], counts = _measure_split(text, prints[split], tokenizer, max_length, seen)
         seen = counts if split == "train" else seen
     near, num_candidates, num_compared = None, 0, 0
     if settings.near_duplicates:
@@ -103,16 +100,11 @@ def measure_corpus(
 
 
 def _measure_split(
-    text: ParallelText,
-    prints: Fingerprints,
-    tokenizer: Tokenizer,
-    max_length: int,
-    seen: tuple[Any, Any],
-    detector: Any,
+    text: ParallelText, prints: Fingerprints, tokenizer: Tokenizer, max_length: int, seen: tuple[Any, Any]
 ) -> tuple[SplitMeasures, tuple[Any, Any]]:
     dataset = load_dataset(text, tokenizer)
-    source, source_counts = measure_side(text.source, dataset.source, tokenizer.source, seen[0], detector)
-    target, target_counts = measure_side(text.target, dataset.target, tokenizer.target, seen[1], detector)
+    source, source_counts = measure_side(text.source, dataset.source, tokenizer.source, seen[0])
+    target, target_counts = measure_side(text.target, dataset.target, tokenizer.target, seen[1])
     lengths = [np.fromiter(map(len, side), np.int64, len(side)) for side in (text.source, text.target)]
     identical = np.flatnonzero(prints.has_text & (prints.source == prints.target))
     with_text = prints.select(prints.has_text)

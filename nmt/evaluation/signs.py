@@ -12,7 +12,7 @@ MAX_REPEATED = 6  # words of a phrase that may be repeated
 
 
 @dataclass(frozen=True)
-class Findings:
+class Signs:
     """Indices of lines with each sign; words and numbers come with the lines that they are in."""
 
     empty: list[int]  # nothing translates something
@@ -23,9 +23,9 @@ class Findings:
     num_numbers: int  # that source and reference share, so that a translation should have them
 
 
-def find(source: Sequence[str], hypotheses: Sequence[str], references: Sequence[str]) -> Findings:
+def find_signs(source: Sequence[str], hypotheses: Sequence[str], references: Sequence[str]) -> Signs:
     """Look at each line of a translation beside its source and its reference."""
-    found = Findings([], [], [], {}, {}, 0)
+    found = Signs([], [], [], {}, {}, 0)
     num_numbers = 0
     for i, (text, hypothesis, reference) in enumerate(zip(source, hypotheses, references, strict=True)):
         if text.strip() and not hypothesis.strip():
@@ -40,7 +40,7 @@ def find(source: Sequence[str], hypotheses: Sequence[str], references: Sequence[
         num_numbers += wanted.total()
         if lost := list((wanted - Counter(numbers(hypothesis))).elements()):
             found.numbers_lost[i] = lost
-    return Findings(
+    return Signs(
         found.empty, found.copies, found.repetitions, found.untranslated, found.numbers_lost, num_numbers
     )
 

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from nmt.data.cleaning import describe
-from nmt.reports.corpus.findings import find
-from nmt.reports.corpus.languages import Languages
-from nmt.reports.corpus.measures import CorpusMeasures, SplitMeasures
+from nmt.reports.corpus.corpus_findings import find
+from nmt.reports.corpus.corpus_measures import CorpusMeasures, SplitMeasures
 from nmt.reports.corpus.sides import CharacterCount, SideMeasures
 
 Row = tuple[str, Callable[[SplitMeasures], str]]
@@ -32,7 +31,6 @@ SIDE_ROWS: list[SideRow] = [
     ("distinct characters", lambda own: f"{own.num_distinct_characters}"),
     ("… not in training text", lambda own: f"{own.num_unseen}"),
     ("script", lambda own: ", ".join(own.main_scripts)),
-    ("language", lambda own: "" if own.languages is None else _main(own.languages)),
 ]
 NAME_WIDTH = 28
 
@@ -62,16 +60,7 @@ def as_text(measures: CorpusMeasures) -> str:
 def side_rows(measures: CorpusMeasures, side: str) -> list[list[str]]:
     """Return a row for each number that was measured of a side: what it is, and its value in each split."""
     sides = [getattr(own, side) for own in measures.splits.values()]
-    rows = [[name, *map(value, sides)] for name, value in SIDE_ROWS]
-    return [row for row in rows if any(row[1:])]
-
-
-def _main(languages: Languages) -> str:
-    """Return the most frequent language, with its share if there are others."""
-    if not languages.counts:
-        return "?"
-    name, count = next(iter(languages.counts.items()))
-    return f"{name} {100 * count / languages.num_told:.0f} %" if languages.num_others else name
+    return [[name, *map(value, sides)] for name, value in SIDE_ROWS]
 
 
 def _row(name: str, values: list[str]) -> str:

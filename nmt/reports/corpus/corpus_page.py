@@ -3,10 +3,10 @@
 import numpy as np
 
 from nmt.data.cleaning import describe
-from nmt.reports.corpus.findings import find
-from nmt.reports.corpus.measures import CorpusMeasures, SplitMeasures, Texts
+from nmt.reports.corpus.corpus_findings import find
+from nmt.reports.corpus.corpus_measures import CorpusMeasures, SplitMeasures, Texts
+from nmt.reports.corpus.corpus_text import PAIR_ROWS, side_rows
 from nmt.reports.corpus.sides import CharacterCount, Lengths, is_control
-from nmt.reports.corpus.text import PAIR_ROWS, side_rows
 from nmt.reports.drawing.charts import Bins, Line, histogram, line_chart, ranking
 from nmt.reports.drawing.shapes import Drawing, cut
 from nmt.reports.page import Figure, Table, render
@@ -76,11 +76,7 @@ def _charts(own: SplitMeasures) -> list[Figure]:
             "Lines beyond the 99th percentile are in the last bar.",
             _lengths(lengths[0], lengths[1], unit),
         ),
-        Figure(
-            "Length of the target to that of the source",
-            f"Of the whole text {own.ratio:.2f}.",
-            ratios,
-        ),
+        Figure("Length of the target to that of the source", f"Of the whole text {own.ratio:.2f}.", ratios),
         Figure(
             "Do the two sides go together?",
             f"Correlation of the lengths of both sides in windows of {alignment.window} lines"
@@ -119,8 +115,6 @@ def _writing(measures: CorpusMeasures) -> list[Figure]:
     for colour, side in enumerate(("source", "target")):
         own = getattr(train, side)
         charts.append((f"Scripts, {side}", list(own.scripts.items())[:MAX_BARS], colour))
-        if own.languages:
-            charts.append((f"Languages, {side}", list(own.languages.counts.items())[:MAX_BARS], colour))
         charts.append((f"Most frequent characters, {side}", _counts(own.frequent), colour))
         if own.controls:
             charts.append((f"Invisible and damaged characters, {side}", _counts(own.controls), colour))

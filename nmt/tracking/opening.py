@@ -16,19 +16,10 @@ from nmt.config import (
 )
 from nmt.config.check import flatten
 from nmt.errors import UserError
-from nmt.tracking.interface import (
-    Lenient,
-    Mark,
-    NoTracker,
-    OnlyNew,
-    Tracker,
-    importing,
-    read_mark,
-    write_mark,
-)
+from nmt.tracking.live_page import Page
 from nmt.tracking.mlflow import MLflow
-from nmt.tracking.page import Page
 from nmt.tracking.tensorboard import TensorBoard
+from nmt.tracking.trackers import Lenient, Mark, NoTracker, OnlyNew, Tracker, importing, read_mark, write_mark
 from nmt.tracking.wandb import Wandb, require_login
 
 

@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nmt.reports.corpus.measures import CorpusMeasures, NearDuplicatePairs, SplitMeasures
+from nmt.reports.corpus.corpus_measures import CorpusMeasures, NearDuplicatePairs, SplitMeasures
 from nmt.reports.corpus.sides import SideMeasures
 
 # Share of all tokens: fewer unknown ones are hardly worth another vocabulary.
 LEAST_UNKNOWN = 0.001
-# Share of all lines: a few are always guessed wrong.
-LEAST_OF_OTHER_LANGUAGE = 0.01
 
 
 @dataclass(frozen=True)
@@ -76,13 +74,6 @@ def _of_side(split: str, side: str, own: SideMeasures) -> Iterator[Finding]:
         yield Finding(
             split, f"{number} not mostly in {scripts} letters: {_lines(own.lines_of_other_script)}", option
         )
-    if own.languages and own.languages.num_others >= LEAST_OF_OTHER_LANGUAGE * own.languages.num_told > 0:
-        main, *others = own.languages.counts.items()
-        names = ", ".join(f"{name} ({count})" for name, count in others[:3])
-        number = _count(own.languages.num_others, f"{side} line")
-        of = f"of {own.languages.num_told} that are long enough to tell"
-        text = f"{number} {of} not in {main[0]}: {names}; {_lines(own.languages.lines_of_others)}"
-        yield Finding(split, text)
     if own.num_lines_with_controls:
         number = _count(own.num_lines_with_controls, f"{side} line")
         names = ", ".join(f"{control.name} ({control.count})" for control in own.controls[:3])

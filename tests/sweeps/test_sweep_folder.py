@@ -1,6 +1,6 @@
 """Which folder a sweep goes on in."""
 
-from nmt.sweeps.folder import choose_folder
+from nmt.sweeps.sweep_folder import choose_folder
 
 
 def test_a_damaged_sweep_does_not_hide_the_one_that_goes_on(tmp_path, monkeypatch):
