@@ -66,7 +66,7 @@ class Author(Joiner, Questioner, Describer):
         inner = replace(self.content(key), front="subject")
         need(asking or is_known(matrix.subject))
         need(inner.subject != Pronoun.ME or matrix.object != Pronoun.WE)
-        need(key != "ob" or inner.modal in ("", "können", "müssen"))
+        need(key != "ob" or (inner.modal in ("", "können", "müssen") and not inner.negated))
         need(key == "dass" or {inner.object, inner.recipient}.isdisjoint(SPEAKERS))
         self.unlike(matrix, inner, about_oneself=key == "hoffen" or asking)
         if done:

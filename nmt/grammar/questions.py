@@ -1,7 +1,7 @@
 """Random questions."""
 
 from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Sentence, replace
-from nmt.grammar.people import PRIVATE, is_private, need, people
+from nmt.grammar.people import PRIVATE, SPEAKERS, is_private, need, people
 from nmt.grammar.scenes import Scenes, having
 from nmt.grammar.word_tables import NAMES, PERSONS, STATES, Activity, Fixed
 
@@ -98,7 +98,10 @@ class Questioner(Scenes):
     def when(self) -> Clause:
         """`Wann kommst du nach Hause?`"""
         activity, tense = self.pick("when"), self.chance.choose(("present", "perfect"))
-        return replace(self.clause(activity, tense, self.asked_of(activity)), asked=WHEN, how=None)
+        clause = self.clause(activity, tense, self.asked_of(activity))
+        # One knows when one was visited oneself.
+        need(tense == "present" or {clause.object, clause.recipient}.isdisjoint(SPEAKERS))
+        return replace(clause, asked=WHEN, how=None)
 
     def why(self) -> Clause:
         """`Warum weinst du?`"""
