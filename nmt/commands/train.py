@@ -3,7 +3,8 @@
 from nmt.config import TrainSettings
 from nmt.evaluation.tables import evaluation_table
 from nmt.runs.directory import RunDirectory
-from nmt.training import estimate, session
+from nmt.training import session
+from nmt.training.plan import plan_and_time
 
 
 def main(settings: TrainSettings) -> None:
@@ -17,7 +18,7 @@ def main(settings: TrainSettings) -> None:
 
 def plan(settings: TrainSettings) -> None:
     """Print what a training would do and how long it would take; the run gets no folder."""
-    for line in estimate.plan(settings, _directory(settings)):
+    for line in plan_and_time(settings, _directory(settings)):
         print(line)
 
 

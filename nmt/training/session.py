@@ -20,7 +20,8 @@ from nmt.tracking.opening import figures_of, open_tracker
 from nmt.tracking.trackers import Tracker
 from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint, saved_progress
 from nmt.training.log_file import log_file
-from nmt.training.setup import plan_lines, prepare
+from nmt.training.plan import plan_lines
+from nmt.training.setup import prepare
 from nmt.training.trainer import IsHopeless, Trainer
 
 logger = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ def train(
     """
     prepared = prepare(settings, run)
     trainer, corpus, left_out = prepared.trainer, prepared.text.corpus, prepared.left_out
-    recorder = Recorder(run, describe_machine(trainer.device, trainer.dtype))
+    recorder = Recorder(run, describe_machine(trainer.step.device, trainer.step.dtype))
     with naming_last_checkpoint(run), log_file(run.path / "train.log"):
         if run.config_path.exists() != prepared.resuming:
             raise RunError(
@@ -102,8 +103,8 @@ def final_test(trainer: Trainer, corpus: Corpus, recorder: Recorder, tracker: Tr
         corpus.test,
         settings.decoding,
         settings.evaluation,
-        trainer.device,
-        trainer.dtype,
+        trainer.step.device,
+        trainer.step.dtype,
         NUM_RESAMPLES,
     )
     if mark := find_mark(corpus.test.target):

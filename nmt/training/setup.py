@@ -1,30 +1,15 @@
 """Parts of a training run, made before anything of it is written: text, tokenizer, model, trainer."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
-from nmt.config import (
-    DataSettings,
-    DecayingForcing,
-    Files,
-    FilesData,
-    GrammarData,
-    HubData,
-    MixtureData,
-    Multi30kData,
-    TableData,
-    TokenizerSettings,
-    TrainingSettings,
-    TrainSettings,
-)
-from nmt.data.batching import padding_share
+from nmt.config import TokenizerSettings, TrainingSettings, TrainSettings
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
 from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import Int64Array, LeftOut, load_dataset, select_pairs
-from nmt.data.tokenizer import Tokenizer, Vocabulary, obtain_tokenizer, with_symbols
+from nmt.data.tokenizer import Tokenizer, obtain_tokenizer, with_symbols
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_device, choose_precision, require_determinism, require_memory
 from nmt.errors import RunError, naming
@@ -36,6 +21,7 @@ from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shap
 from nmt.tracking.opening import require_tracker
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.pairs import training_pairs
+from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
 
 
@@ -93,16 +79,9 @@ def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
     # Also where a run goes on that stopped before its first checkpoint.
     start = [] if run.steps() else start_from(settings.training, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
-    trainer = Trainer(
-        settings,
-        run,
-        model,
-        tokenizer,
-        training_pairs(settings, dataset, selected, tokenizer, device),
-        (corpus.validation, load_dataset(corpus.validation, tokenizer)),
-        device,
-        dtype,
-    )
+    pairs = training_pairs(settings, dataset, selected, tokenizer, device)
+    step = TrainingStep(settings, model, tokenizer, pairs, device, dtype)
+    trainer = Trainer(step, run, (corpus.validation, load_dataset(corpus.validation, tokenizer)))
     trainer.progress.origins = origins(corpus, tokenizer)
     return Prepared(trainer, text, tokenizer, selected, left_out, start, resuming)
 
@@ -160,82 +139,3 @@ def start_from(
             set_word_vectors(embedding, ids, vectors)
             lines.append(f"start        {len(ids)} {side} pieces of {vocabulary.size} from {path}")
     return lines
-
-
-def plan_lines(prepared: Prepared) -> list[str]:
-    """Say what a run is going to do, a line for each part."""
-    trainer, corpus, tokenizer = prepared.trainer, prepared.text.corpus, prepared.tokenizer
-    parameters = list(trainer.model.parameters())
-    num_parameters = sum(parameter.numel() for parameter in parameters)
-    num_frozen = sum(parameter.numel() for parameter in parameters if not parameter.requires_grad)
-    frozen = f", {num_frozen} of them frozen" if num_frozen else ""
-    updates = trainer.plan(trainer.progress.epoch)  # the one that training begins with
-    pairs = trainer.pairs
-    padding = 100 * padding_share(updates, pairs.source_lengths, pairs.target_lengths)
-    mixture = [f"mixture      {corpus.groups.describe(prepared.selected)}"] if corpus.groups else []
-    return [
-        f"run          {trainer.run.path}",
-        f"text         {_origin(trainer.settings.data)}",
-        f"data         {len(pairs)} training pairs, {pairs.source_lengths.sum()} + {pairs.target_lengths.sum()} "
-        f"tokens; {len(corpus.validation.source)} validation pairs; "
-        f"{len(corpus.test.source) if corpus.test else 'no'} test pairs",
-        *mixture,
-        f"vocabulary   {tokenizer.source.size} source, {tokenizer.target.size} target pieces",
-        f"normalised   {_normalization(tokenizer.target, corpus.validation.target)}",
-        f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
-        *prepared.start,
-        f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens",
-        f"batches      up to {trainer.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
-        "sentences equally long",
-        f"device       {trainer.device}, {str(trainer.dtype).removeprefix('torch.')}",
-        *(f"note         {note}" for note in _notes(trainer.settings)),
-    ]
-
-
-def _notes(settings: TrainSettings) -> list[str]:
-    """Say what a try-out of few updates may mean to leave out, and a long training surely does not."""
-    last, schedule, forcing = settings.training.max_updates, settings.schedule, settings.teacher_forcing
-    notes = []
-    if schedule.warmup_updates > last:
-        notes.append(
-            f"schedule.warmup_updates={schedule.warmup_updates} lie beyond training.max_updates={last}: the learning "
-            "rate will rise to the end"
-        )
-    if isinstance(forcing, DecayingForcing) and forcing.num_updates > last:
-        notes.append(
-            f"teacher_forcing.num_updates={forcing.num_updates} lie beyond training.max_updates={last}: "
-            f"teacher_forcing.final_ratio={forcing.final_ratio:g} will not be reached"
-        )
-    return notes
-
-
-def _normalization(target: Vocabulary, lines: Sequence[str]) -> str:
-    """Say what is done to text before it is segmented, and which references no translation can be equal to."""
-    changed = [number for number, line in enumerate(lines, 1) if not target.is_kept(line)]
-    if not changed:
-        return f"by {target.normalization}"
-    return (
-        f"by {target.normalization}, and so are translations: {len(changed)} of {len(lines)} validation targets are "
-        f"written otherwise, such as line {changed[0]}; tokenizer.normalization=identity keeps them"
-    )
-
-
-def _origin(settings: DataSettings) -> str:
-    """Say where text comes from."""
-    match settings:
-        case GrammarData():
-            return "the built-in German and English; your own two files: data=files"
-        case FilesData(train=train):
-            return f"from {_names(train.source)} to {_names(train.target)}"
-        case TableData(train=train, source_column=source, target_column=target):
-            return f"from {source} to {target}, in {_names(train)}"
-        case MixtureData(pairs=pairs):
-            return f"a mixture of {len(pairs)} pairs of languages"
-        case Multi30kData(directory=directory):
-            return f"Multi30k, from {directory}"
-        case HubData(path=path):
-            return f"the data set {path}"
-
-
-def _names(files: Files) -> str:
-    return files if isinstance(files, str) else ", ".join(files)

@@ -10,16 +10,13 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from nmt.config import TrainSettings
 from nmt.data.batching import Plan, Update
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset
-from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.translator import Translator
 from nmt.errors import RunError, duration
 from nmt.evaluation.model import mean_loss, validation_search
 from nmt.evaluation.scoring import corpus_bleu
-from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import RunDirectory
 from nmt.runs.metrics import Metrics
 from nmt.tracking.opening import figures_of
@@ -30,7 +27,6 @@ from nmt.training.device.graphs import recordable_stream
 from nmt.training.device.max_tokens import find_max_tokens
 from nmt.training.epochs import Epochs
 from nmt.training.interruption import Interruption
-from nmt.training.pairs import TrainingPairs
 from nmt.training.progress import Window
 from nmt.training.step import TrainingStep
 
@@ -47,22 +43,11 @@ class Trainer:
     """Trains one model on one data set and writes one run directory."""
 
     def __init__(
-        self,
-        settings: TrainSettings,
-        run: RunDirectory,
-        model: Seq2Seq,
-        tokenizer: Tokenizer,
-        pairs: TrainingPairs,
-        validation: tuple[ParallelText, Dataset],
-        device: torch.device,
-        dtype: torch.dtype,
+        self, step: TrainingStep, run: RunDirectory, validation: tuple[ParallelText, Dataset]
     ) -> None:
-        self.settings, self.run, self.tokenizer = settings, run, tokenizer
-        self.device, self.dtype = device, dtype
-        self.pairs = pairs
-        self.epochs = Epochs(pairs, settings.seed, settings.training.update_tokens)
-        self.step = TrainingStep(settings, model, tokenizer, pairs, device, dtype)
-        self.model = self.step.model
+        self.step, self.run = step, run
+        self.settings, self.model, self.pairs = step.settings, step.model, step.pairs
+        self.epochs = Epochs(self.pairs, self.settings.seed, self.settings.training.update_tokens)
         self.validation_text, self.validation_dataset = validation
         self.progress = Progress()
         self.window, self.metrics = Window(), Metrics(run.path)
@@ -71,7 +56,7 @@ class Trainer:
 
     def show(self, tracker: Tracker) -> None:
         """Hand what goes into metrics.jsonl from now on, and figures of the machine, to something that draws them."""
-        self.tracker, self.system = tracker, SystemFigures(self.device)
+        self.tracker, self.system = tracker, SystemFigures(self.step.device)
 
     def resume(self) -> None:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
@@ -98,7 +83,7 @@ class Trainer:
         if given != "auto":
             return given
         if self.progress.max_tokens is None:
-            is_cpu = self.device.type == "cpu"
+            is_cpu = self.step.device.type == "cpu"
             fits = (lambda rows: True) if is_cpu else self.step.fits
             self.progress.max_tokens = find_max_tokens(plan, fits, MAX_TOKENS_ON_CPU if is_cpu else None)
         return self.progress.max_tokens
@@ -124,7 +109,7 @@ class Trainer:
         limits, progress = self.settings.training, self.progress
         started, seconds_before = time.monotonic(), progress.seconds
         bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=None)
-        with bar, recordable_stream(self.device), closing(self.epochs):
+        with bar, recordable_stream(self.step.device), closing(self.epochs):
             self.step.compile(lambda: self.plan(progress.epoch)[0][0])
             with Interruption() as interruption:
                 for update in self._updates():
@@ -228,11 +213,10 @@ class Trainer:
         """Validate by loss and by BLEU of greedy decoding; return whether this is the best so far."""
         progress = self.progress
         began = time.monotonic()
-        loss = mean_loss(
-            self.model, self.validation_dataset, self.tokenizer, self.max_tokens, self.device, self.dtype
-        )
+        tokenizer, device, dtype = self.step.tokenizer, self.step.device, self.step.dtype
+        loss = mean_loss(self.model, self.validation_dataset, tokenizer, self.max_tokens, device, dtype)
         search = validation_search(self.settings.decoding)
-        translator = Translator(self.model, self.tokenizer, search, self.device, self.dtype)
+        translator = Translator(self.model, tokenizer, search, device, dtype)
         hypotheses = list(translator.translate(self.validation_text.source))
         bleu = corpus_bleu(hypotheses, self.validation_text.target, self.settings.evaluation)
         self.last_bleu = bleu

@@ -13,6 +13,7 @@ from nmt.models.build import build_model
 from nmt.runs.directory import RunDirectory
 from nmt.training.pairs import training_pairs
 from nmt.training.session import train
+from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
 
 # Epochs of a few updates, updates of a few batches, and intervals that do not meet.
@@ -52,10 +53,8 @@ def make_trainer(tokenizer, tmp_path):
         model = build_model(settings.model, tokenizer).double()
         selected, _ = select_pairs(dataset, 100)
         pairs = training_pairs(settings, dataset, selected, tokenizer, torch.device("cpu"))
-        return Trainer(
-            settings, RunDirectory(tmp_path), model, tokenizer, pairs, (text, dataset),
-            torch.device("cpu"), torch.float32,
-        )  # fmt: skip
+        step = TrainingStep(settings, model, tokenizer, pairs, torch.device("cpu"), torch.float32)
+        return Trainer(step, RunDirectory(tmp_path), (text, dataset))
 
     return make
 

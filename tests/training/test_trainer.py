@@ -42,7 +42,7 @@ def test_an_update_is_adam_on_the_clipped_mean_gradient(make_trainer):
     update = trainer.plan(0)[0]
     figures = trainer.step.run(1, update)
     (rows,) = update
-    batch = collate(trainer.pairs.dataset, trainer.pairs.selected[rows], trainer.tokenizer)
+    batch = collate(trainer.pairs.dataset, trainer.pairs.selected[rows], trainer.step.tokenizer)
     (Objective(reference, 0.1).train()(batch).total / batch.num_tokens).backward()
     norm = torch.sqrt(sum((p.grad**2).sum() for p in reference.parameters()))
     assert figures.gradient_norm == pytest.approx(float(norm))
@@ -114,7 +114,7 @@ def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monke
     assert limited.max_tokens == whole
     assert not tried, "of the CPU's memory a trial would tell nothing"
     limited.progress.max_tokens = None
-    monkeypatch.setattr(limited, "device", torch.device("cuda"))
+    monkeypatch.setattr(limited.step, "device", torch.device("cuda"))
     assert limited.max_tokens < whole
     assert tried[0] > 20
     assert all(
@@ -123,7 +123,7 @@ def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monke
     found = limited.max_tokens
     save_checkpoint(limited.run, limited.step.weights(), limited.step.state(), limited.progress, 5)
     resumed = make_trainer("training.update_tokens=60")
-    monkeypatch.setattr(resumed, "device", torch.device("cuda"))
+    monkeypatch.setattr(resumed.step, "device", torch.device("cuda"))
     monkeypatch.setattr(resumed.step, "fits", lambda rows: pytest.fail("looked again"))
     resumed.resume()
     assert resumed.max_tokens == found

@@ -19,6 +19,7 @@ from nmt.runs.directory import RunDirectory
 from nmt.training.checkpoint import load_checkpoint, save_checkpoint
 from nmt.training.initialisation import freeze
 from nmt.training.pairs import training_pairs
+from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
 
 MODELS = {
@@ -70,7 +71,8 @@ def make_trainer(ways, folder):
     freeze(model, settings.training.freeze)
     pairs = training_pairs(settings, dataset, selected, tokenizer, device)
     validation = (corpus.validation, load_dataset(corpus.validation, tokenizer))
-    return Trainer(settings, RunDirectory(folder), model, tokenizer, pairs, validation, device, torch.float32)
+    step = TrainingStep(settings, model, tokenizer, pairs, device, torch.float32)
+    return Trainer(step, RunDirectory(folder), validation)
 
 
 def weights(trainer):
@@ -118,7 +120,7 @@ def test_what_only_watches_the_weights_does_not_change_them(tmp_path):
 
 def test_a_model_of_words_is_not_segmented_anew_even_if_its_file_is_given(tmp_path):
     words = make_trainer({name: values[0] for name, values in WAYS.items()} | {"tokenizer": "word"}, tmp_path)
-    (tmp_path / "word.model").write_bytes(words.tokenizer.source.model)
+    (tmp_path / "word.model").write_bytes(words.step.tokenizer.source.model)
     ways = {name: values[0] for name, values in WAYS.items()} | {
         "training.subword_sampling": "0.1",
         "tokenizer.model": str(tmp_path / "word.model"),

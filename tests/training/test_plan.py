@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from nmt.training import estimate
+from nmt.training import plan
 from nmt.training.device.graphs import Replay
 
 
@@ -29,7 +29,7 @@ def make_clocked(make_trainer, monkeypatch):
             clock.num_updates += 1
 
         monkeypatch.setattr(trainer.step, "run", run)
-        monkeypatch.setattr(estimate, "time", clock)
+        monkeypatch.setattr(plan, "time", clock)
         return trainer, clock
 
     return make
@@ -44,23 +44,23 @@ def test_quick_updates_are_timed_over_the_epoch_and_no_more_than_are_left(make_c
     trainer, clock = make_clocked(0.001)
     for num_left, measured in ((10, "7 of them"), (3, "2 of them"), (1, "1 of them"), (5000, "17 of them")):
         before = clock.num_updates
-        seconds, told = estimate._seconds_per_update(trainer, num_left)
+        seconds, told = plan._seconds_per_update(trainer, num_left)
         assert told == measured
-        assert clock.num_updates - before <= 2 + min(num_left, estimate.MAX_UPDATES)
+        assert clock.num_updates - before <= 2 + min(num_left, plan.MAX_UPDATES)
         assert seconds == pytest.approx(0.001 * mean_tokens(trainer), rel=0.5)
 
 
 def test_slow_updates_end_the_measurement(make_clocked):
     trainer, clock = make_clocked(1.0 / 30)
-    seconds, told = estimate._seconds_per_update(trainer, 5000)
-    assert clock.now < estimate.MAX_SECONDS + 3
+    seconds, told = plan._seconds_per_update(trainer, 5000)
+    assert clock.now < plan.MAX_SECONDS + 3
     assert told != "17 of them"
     assert seconds == pytest.approx(mean_tokens(trainer) / 30, rel=0.5)
 
 
 def test_of_an_update_that_takes_a_minute_only_a_part_is_run(make_clocked):
     trainer, clock = make_clocked(1.0, update_tokens=90)
-    seconds, told = estimate._seconds_per_update(trainer, 5000)
+    seconds, told = plan._seconds_per_update(trainer, 5000)
     assert told == "a part of one"
     assert clock.num_updates == 2
     whole = trainer.pairs.target_lengths[np.concatenate(trainer.plan(0)[0])].sum()
@@ -80,19 +80,19 @@ def test_updates_are_timed_on_the_stream_that_can_be_recorded_and_as_most_of_the
         streams.pop()
 
     def compile_layers(first_rows):
-        assert streams == [trainer.device]
+        assert streams == [trainer.step.device]
         first_rows()
         if records:
             trainer.step.record(lambda compute: pytest.fail("no GPU is here to record"))
 
     def run(number, update):
-        assert streams == [trainer.device]
+        assert streams == [trainer.step.device]
         runs.append([rows.tolist() for rows in update])
 
-    monkeypatch.setattr(estimate, "recordable_stream", stream)
+    monkeypatch.setattr(plan, "recordable_stream", stream)
     monkeypatch.setattr(trainer.step, "compile", compile_layers)
     monkeypatch.setattr(trainer.step, "run", run)
-    estimate._seconds_per_update(trainer, 4)
+    plan._seconds_per_update(trainer, 4)
     whole = runs[2:]  # two parts of an update come first
     if records:  # each shape has been met, and recorded, before it is timed
         assert isinstance(trainer.step.replay, Replay)

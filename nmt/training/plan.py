@@ -1,0 +1,196 @@
+"""The plan of a training in words, and its duration, measured by timing a few of its updates."""
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from nmt.config import (
+    DataSettings,
+    DecayingForcing,
+    Files,
+    FilesData,
+    GrammarData,
+    HubData,
+    MixtureData,
+    Multi30kData,
+    TableData,
+    TrainSettings,
+)
+from nmt.data.batching import Update, padding_share
+from nmt.data.tokenizer import Vocabulary
+from nmt.errors import duration
+from nmt.runs.directory import RunDirectory
+from nmt.training.checkpoint import saved_progress
+from nmt.training.device.graphs import recordable_stream
+from nmt.training.setup import Prepared, prepare
+from nmt.training.trainer import Trainer
+
+# Updates that come first count for nothing where others follow: memory, kernels and caches are new to them.
+NUM_UNTIMED = 3
+MAX_UPDATES = 20
+MAX_SECONDS = 3.0  # no further update is begun then
+PARTS = 4  # of an update: one of them says whether there is time for a whole one
+# Fixed costs of an update count once for each part, so that timing parts makes an update look slower.
+MAX_SECONDS_OF_ONE = 8.0
+
+
+def plan_and_time(settings: TrainSettings, run: RunDirectory) -> list[str]:
+    """Return the lines of the plan of a run, and of the time that it would take at most.
+
+    The run gets no folder; text that is tokenised for it stays in the cache, for the training to come.
+    Raises UserError for what training would refuse.
+    """
+    prepared = prepare(settings, run)
+    prepared.text.log()
+    return [*plan_lines(prepared), *_time_lines(prepared)]
+
+
+def plan_lines(prepared: Prepared) -> list[str]:
+    """Say what a run is going to do, a line for each part."""
+    trainer, corpus, tokenizer = prepared.trainer, prepared.text.corpus, prepared.tokenizer
+    parameters = list(trainer.model.parameters())
+    num_parameters = sum(parameter.numel() for parameter in parameters)
+    num_frozen = sum(parameter.numel() for parameter in parameters if not parameter.requires_grad)
+    frozen = f", {num_frozen} of them frozen" if num_frozen else ""
+    updates = trainer.plan(trainer.progress.epoch)  # the one that training begins with
+    pairs = trainer.pairs
+    padding = 100 * padding_share(updates, pairs.source_lengths, pairs.target_lengths)
+    mixture = [f"mixture      {corpus.groups.describe(prepared.selected)}"] if corpus.groups else []
+    return [
+        f"run          {trainer.run.path}",
+        f"text         {_origin(trainer.settings.data)}",
+        f"data         {len(pairs)} training pairs, {pairs.source_lengths.sum()} + {pairs.target_lengths.sum()} "
+        f"tokens; {len(corpus.validation.source)} validation pairs; "
+        f"{len(corpus.test.source) if corpus.test else 'no'} test pairs",
+        *mixture,
+        f"vocabulary   {tokenizer.source.size} source, {tokenizer.target.size} target pieces",
+        f"normalised   {_normalization(tokenizer.target, corpus.validation.target)}",
+        f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
+        *prepared.start,
+        f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens",
+        f"batches      up to {trainer.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
+        "sentences equally long",
+        f"device       {trainer.step.device}, {str(trainer.step.dtype).removeprefix('torch.')}",
+        *(f"note         {note}" for note in _notes(trainer.settings)),
+    ]
+
+
+def _notes(settings: TrainSettings) -> list[str]:
+    """Say what a try-out of few updates may mean to leave out, and a long training surely does not."""
+    last, schedule, forcing = settings.training.max_updates, settings.schedule, settings.teacher_forcing
+    notes = []
+    if schedule.warmup_updates > last:
+        notes.append(
+            f"schedule.warmup_updates={schedule.warmup_updates} lie beyond training.max_updates={last}: the learning "
+            "rate will rise to the end"
+        )
+    if isinstance(forcing, DecayingForcing) and forcing.num_updates > last:
+        notes.append(
+            f"teacher_forcing.num_updates={forcing.num_updates} lie beyond training.max_updates={last}: "
+            f"teacher_forcing.final_ratio={forcing.final_ratio:g} will not be reached"
+        )
+    return notes
+
+
+def _normalization(target: Vocabulary, lines: Sequence[str]) -> str:
+    """Say what is done to text before it is segmented, and which references no translation can be equal to."""
+    changed = [number for number, line in enumerate(lines, 1) if not target.is_kept(line)]
+    if not changed:
+        return f"by {target.normalization}"
+    return (
+        f"by {target.normalization}, and so are translations: {len(changed)} of {len(lines)} validation targets are "
+        f"written otherwise, such as line {changed[0]}; tokenizer.normalization=identity keeps them"
+    )
+
+
+def _origin(settings: DataSettings) -> str:
+    """Say where text comes from."""
+    match settings:
+        case GrammarData():
+            return "the built-in German and English; your own two files: data=files"
+        case FilesData(train=train):
+            return f"from {_names(train.source)} to {_names(train.target)}"
+        case TableData(train=train, source_column=source, target_column=target):
+            return f"from {source} to {target}, in {_names(train)}"
+        case MixtureData(pairs=pairs):
+            return f"a mixture of {len(pairs)} pairs of languages"
+        case Multi30kData(directory=directory):
+            return f"Multi30k, from {directory}"
+        case HubData(path=path):
+            return f"the data set {path}"
+
+
+def _names(files: Files) -> str:
+    return files if isinstance(files, str) else ", ".join(files)
+
+
+def _time_lines(prepared: Prepared) -> list[str]:
+    trainer, limits = prepared.trainer, prepared.trainer.settings.training
+    per_epoch = len(trainer.plan(0))
+    num_updates = limits.max_updates
+    if limits.max_epochs is not None:
+        num_updates = min(num_updates, limits.max_epochs * per_epoch)
+    num_left = max(0, num_updates - saved_progress(trainer.run).update)
+    num_validations = -(-num_left // limits.validate_every)
+    lines = [
+        f"updates      {num_left} at most, {num_left / per_epoch:.1f} epochs, {num_validations} validations"
+    ]
+    if not num_left:
+        return lines
+    seconds, measured = _seconds_per_update(trainer, num_left)
+    whole, capped = num_left * seconds, ""
+    if limits.max_seconds is not None and whole > limits.max_seconds:
+        whole, capped = limits.max_seconds, ", as training.max_seconds says"
+    return [
+        *lines,
+        f"time         about {duration(whole)} at most{capped}, and validations and the test on top: "
+        f"{seconds:.3g} s an update, measured just now over {measured} on this machine",
+    ]
+
+
+def _seconds_per_update(trainer: Trainer, num_left: int) -> tuple[float, str]:
+    """Return the mean time of an update, and over what it was measured; the model is of no further use.
+
+    No more updates are run than are left, and than the time allows.
+    """
+    updates, lengths = trainer.plan(0), trainer.pairs.target_lengths
+    with recordable_stream(trainer.step.device):
+        trainer.step.compile(lambda: updates[0][0])
+        first = np.concatenate(updates[0])
+        part = first[: -(-len(first) // PARTS)]
+        _seconds(trainer, [part])  # new to it, as said above
+        of_whole = _seconds(trainer, [part]) * float(lengths[first].sum() / lengths[part].sum())
+        if of_whole > MAX_SECONDS_OF_ONE:
+            return of_whole, "a part of one"
+        # From all over the epoch, so that no run of short or of long sentences is taken for all of them.
+        stride = max(1, len(updates) // MAX_UPDATES)
+        chosen = [updates[number * stride % len(updates)] for number in range(min(MAX_UPDATES, num_left))]
+        if trainer.step.replay is not None:  # a shape is recorded when it comes again; most updates replay it
+            for update in 2 * chosen:
+                trainer.step.run(1, update)
+        seconds: list[float] = []
+        for update in chosen:
+            seconds.append(_seconds(trainer, update))
+            if sum(seconds) > MAX_SECONDS:
+                break
+        timed = seconds[min(NUM_UNTIMED, len(seconds) // 2) :]
+        return sum(timed) / len(timed), f"{len(timed)} of them"
+
+
+def _seconds(trainer: Trainer, update: Update) -> float:
+    """Return how long an update takes."""
+    _wait(trainer.step.device)
+    began = time.monotonic()
+    trainer.step.run(1, update)
+    _wait(trainer.step.device)
+    return time.monotonic() - began
+
+
+def _wait(device: torch.device) -> None:
+    """Have the device finish what it was given, so that the clock tells of it."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
