@@ -15,8 +15,12 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "int8": torch.int8}
 
 
-def choose_device(name: str) -> torch.device:
-    """Return the device for `auto`, `cpu`, `cuda` or `mps`. Raises DeviceError where there is no such device."""
+def prepare_device(name: str) -> torch.device:
+    """Return the device for `auto`, `cpu`, `cuda` or `mps`, and set this process up for it.
+
+    On a CPU freed memory is kept, on a GPU float32 is TF32 and attention leaves out cuDNN's kernels; both hold for the
+    whole process. Raises DeviceError where there is no such device.
+    """
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
         name = next(device for device, is_there in available.items() if is_there)

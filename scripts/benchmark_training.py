@@ -26,7 +26,7 @@ from nmt.config.check import check
 from nmt.data.batching import Update, padding_share, plan_epoch
 from nmt.data.dataset import Dataset, Ids, select_pairs
 from nmt.data.tokenizer import Tokenizer
-from nmt.device import choose_device, choose_precision
+from nmt.device import choose_precision, prepare_device
 from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
 from nmt.training.device.graphs import recordable_stream
@@ -119,7 +119,7 @@ def measure(
 ) -> dict[str, Any]:
     """Train on fixed work and return the figures."""
     settings = check(TrainSettings, compose("train", [*BASE, *overrides], None).values)
-    device = choose_device(settings.device)
+    device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     size = settings.tokenizer.vocabulary_size
     if ids is None:

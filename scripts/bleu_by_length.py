@@ -11,7 +11,7 @@ from nmt.config import EvaluationSettings
 from nmt.config.check import check
 from nmt.data.corpus import ParallelText
 from nmt.decoding.translator import Translator
-from nmt.device import choose_device, choose_precision
+from nmt.device import choose_precision, prepare_device
 from nmt.evaluation.buckets import count_words, sort_into_buckets
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.runs.directory import RunDirectory
@@ -31,7 +31,7 @@ def translate_test(name: str, checkpoint: str = "best") -> tuple[ParallelText, l
     """Return the test text of a run's own data, and its translation by the run's own search."""
     run = RunDirectory.existing(name)
     text = text_of_run("test", run)
-    device = choose_device("auto")
+    device = prepare_device("auto")
     model, tokenizer = run.load_model(checkpoint)
     search = run.read_model_settings().decoding
     translator = Translator(model, tokenizer, search, device, choose_precision("auto", device))

@@ -29,7 +29,7 @@ from nmt.data.batching import pad_with_end, plan_by_length, plan_epoch
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Vocabulary, obtain_tokenizer
-from nmt.device import choose_device
+from nmt.device import prepare_device
 from nmt.errors import DataError, UserError
 from nmt.models.layers import Embedding, LayerOptions
 from nmt.models.recurrent import RecurrentEncoder
@@ -141,7 +141,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
         print(f"{name}: {num:,} sentences, {cut:,} of them cut to {arguments.max_length} tokens")
 
     torch.manual_seed(arguments.seed)
-    device = choose_device("auto")
+    device = prepare_device("auto")
     model = Classifier(arguments.encoder, vocabulary.size, len(classes), arguments.max_length + 1).to(device)
     targets, test_targets = (
         torch.tensor([classes[label] for label in each], device=device) for each in (labels, test_labels)

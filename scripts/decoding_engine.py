@@ -44,11 +44,11 @@ class Own:
         import torch
 
         from nmt.decoding.translator import Translator
-        from nmt.device import choose_device, choose_precision
+        from nmt.device import choose_precision, prepare_device
         from nmt.runs.directory import RunDirectory
 
         torch.set_num_threads(task.threads)
-        device = choose_device("cpu")
+        device = prepare_device("cpu")
         dtype = choose_precision(task.precision, device)
         model, tokenizer = RunDirectory.existing(task.run).load_model(task.checkpoint)
         self.computes_in = str(dtype).removeprefix("torch.")

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import tqdm
 
-from nmt.device import choose_device
+from nmt.device import prepare_device
 from nmt.errors import DataError, UserError
 from nmt.models.layers import LayerOptions
 from nmt.models.transformer import TransformerEncoder
@@ -167,7 +167,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     if spread == 0:
         raise DataError(f"--column: a column that changes is needed; got {arguments.column}")
     torch.manual_seed(arguments.seed)
-    device = choose_device("auto")
+    device = prepare_device("auto")
     series = torch.tensor((returns - mean) / spread, dtype=torch.float32, device=device)
     model = Forecaster(arguments.window).to(device)
     train(model, series[:num_training], arguments)

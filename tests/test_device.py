@@ -2,14 +2,14 @@
 
 import torch
 
-from nmt.device import choose_device
+from nmt.device import prepare_device
 
 
 def test_attention_on_cuda_is_not_left_to_cudnn(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     precision = torch.get_float32_matmul_precision()
     try:
-        assert choose_device("cuda").type == "cuda"
+        assert prepare_device("cuda").type == "cuda"
         chosen = torch.backends.cuda
         assert not chosen.cudnn_sdp_enabled()
         assert chosen.flash_sdp_enabled()

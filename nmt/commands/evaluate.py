@@ -9,7 +9,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.lines import read_lines
 from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
-from nmt.device import choose_device, choose_precision
+from nmt.device import choose_precision, prepare_device
 from nmt.errors import DataError, LineNumbers, naming
 from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.comet import Comet
@@ -156,7 +156,7 @@ def _finished(key: str, path: str | None, text: TestText, encoding: str) -> Syst
 def _translate(
     run: RunDirectory, decoding: DecodingSettings, text: TestText, settings: EvaluateSettings
 ) -> System:
-    device = choose_device(settings.device)
+    device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     model, tokenizer = run.load_model(settings.checkpoint)
     assert text.source is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 from nmt.config import ReportSettings
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
-from nmt.device import choose_device, choose_precision
+from nmt.device import choose_precision, prepare_device
 from nmt.errors import naming
 from nmt.evaluation.significance import compare
 from nmt.files.writing import write_atomically
@@ -43,7 +43,7 @@ def main(settings: ReportSettings) -> None:
 
 def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: ReportSettings) -> bytes:
     """Translate a text with each run, and return the page about what they make of it."""
-    device = choose_device(settings.device)
+    device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     corpus = corpus_of_run(runs[0])
     context = Context.of(

@@ -10,7 +10,7 @@ from nmt.data.mixture import TAG_END, TAG_START, known_tags, tag_of, tagged
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.stream import STANDARD_OUTPUT, is_file, is_same, translate_stream
 from nmt.decoding.translator import Translator
-from nmt.device import choose_device, choose_precision
+from nmt.device import choose_precision, prepare_device
 from nmt.errors import DataError
 from nmt.runs.directory import RunDirectory
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 def main(settings: TranslateSettings) -> None:
     """Translate a file or standard input, line by line, to a file or standard output."""
-    device = choose_device(settings.device)
+    device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     run = RunDirectory.existing(settings.run)
     source = choose_input(settings)

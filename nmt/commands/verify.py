@@ -10,7 +10,7 @@ from nmt.config.check import check
 from nmt.data.cache import content_key
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, load_corpus
-from nmt.device import choose_device, choose_precision
+from nmt.device import choose_precision, prepare_device
 from nmt.errors import DeviceError, RunError, SettingsError, VerificationError, one_line
 from nmt.evaluation.model import evaluate_model, translate_text, validation_search
 from nmt.evaluation.scoring import corpus_bleu
@@ -173,7 +173,7 @@ def _validation_facts(run: RunDirectory, record: RunRecord) -> ValidationFacts |
 
 def _choose(settings: VerifySettings, machine: Machine | None) -> tuple[torch.device, torch.dtype]:
     """Return device and type of numbers: those of the record, where nothing else was typed and they are there."""
-    device = choose_device(settings.device)
+    device = prepare_device(settings.device)
     if settings.precision == "auto" and machine is not None and machine.device == device.type:
         try:
             dtype = choose_precision(machine.precision, device)

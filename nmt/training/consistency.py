@@ -43,7 +43,7 @@ def agreement(settings: ConsistencySettings) -> Agreement | None:
 
 @contextmanager
 def cut_words(model: nn.Module, share: float) -> Iterator[None]:
-    """Leave out a share of the word vectors of both sides meanwhile (token cutoff, Shen et al. 2020)."""
+    """Within the block, leave out a share of the word vectors of both sides (token cutoff, Shen et al. 2020)."""
     embeddings = [module for module in model.modules() if isinstance(module, Embedding)]
     for embedding in embeddings:
         embedding.cutoff = share

@@ -54,7 +54,7 @@ class Epochs:
         return self._plan
 
     def begin_next(self) -> None:
-        """Have the next epoch laid out meanwhile, if that takes long and has not begun yet."""
+        """Have another process lay out the next epoch, if that takes long and has not begun yet."""
         is_worth_it = self._seconds > WORTH_A_PROCESS and can_fork()
         if is_worth_it and self._ahead is None and self._number is not None:
             with suppress(OSError):  # without another process it is laid out when its turn comes

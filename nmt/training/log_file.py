@@ -22,7 +22,7 @@ class LogFile(logging.StreamHandler[IO[str]]):
 
 @contextmanager
 def log_file(path: Path) -> Iterator[None]:
-    """Write what is logged meanwhile to a file as well, which nobody else can do at the same time.
+    """Within the block, write what is logged to a file as well, which nobody else can do at the same time.
 
     The kernel takes the lock back however the process ends. Raises RunError if another process has it.
     """

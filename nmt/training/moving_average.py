@@ -28,7 +28,7 @@ class MovingAverage:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Have the model compute with the averages meanwhile."""
+        """Within the block, have the model compute with the averages."""
         self._swap()
         try:
             yield

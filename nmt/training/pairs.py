@@ -1,6 +1,8 @@
 """The pairs that are learned from, as they are segmented in an epoch."""
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -18,8 +20,15 @@ LARGEST_SHARE_OF_MEMORY = 0.25
 class TrainingPairs:
     """Those pairs of a data set that are trained on; lengths count EOS."""
 
-    def __init__(self, dataset: Dataset, selected: Int64Array, device: torch.device) -> None:
-        self.selected, self.device = selected, device
+    def __init__(
+        self,
+        dataset: Dataset,
+        selected: Int64Array,
+        device: torch.device,
+        resample: Callable[[int], Dataset] | None = None,
+    ) -> None:
+        """Take the `selected` pairs of a data set; `resample` draws its text anew for an epoch."""
+        self.selected, self.device, self.resample = selected, device, resample
         if device.type == "cuda":
             num_bytes = dataset.source.tokens.nbytes + dataset.target.tokens.nbytes
             free, _ = torch.cuda.mem_get_info(device)
@@ -34,7 +43,7 @@ class TrainingPairs:
 
     def segment(self, epoch: int) -> Dataset:
         """Return the text as it is segmented in an epoch, on the host; nothing else decides but the epoch."""
-        return self.plain
+        return self.plain if self.resample is None else self.resample(epoch)
 
     def enter(self, dataset: Dataset) -> None:
         """Become the pairs of an epoch, of the text that `segment` returned."""
@@ -50,28 +59,6 @@ class TrainingPairs:
         self.source_lengths, self.target_lengths = self.lengths_of(dataset)
 
 
-class SampledPairs(TrainingPairs):
-    """The same, segmented anew in each epoch (Kudo 2018; Provilkov et al. 2020)."""
-
-    def __init__(
-        self,
-        dataset: Dataset,
-        selected: Int64Array,
-        device: torch.device,
-        tokenizer: Tokenizer,
-        alpha: float,
-        seed: int,
-        max_length: int,
-    ) -> None:
-        refuse_unsampled(tokenizer)
-        super().__init__(dataset, selected, device)
-        self.tokenizer, self.alpha, self.seed, self.max_length = tokenizer, alpha, seed, max_length
-
-    def segment(self, epoch: int) -> Dataset:
-        """Draw the segmentation of an epoch; what is drawn depends on seed and epoch alone."""
-        return sample_dataset(self.plain, self.tokenizer, self.alpha, self.seed, epoch, self.max_length)
-
-
 def training_pairs(
     settings: TrainSettings,
     dataset: Dataset,
@@ -79,8 +66,14 @@ def training_pairs(
     tokenizer: Tokenizer,
     device: torch.device,
 ) -> TrainingPairs:
-    """Return the `selected` pairs of a data set, segmented once or anew in each epoch, as the settings say."""
+    """Return the `selected` pairs of a data set, segmented once or anew in each epoch, as the settings say.
+
+    Segmentations are drawn as Kudo (2018) and Provilkov et al. (2020) do; seed and epoch alone decide on them.
+    """
     alpha = settings.training.subword_sampling
     if alpha is None:
         return TrainingPairs(dataset, selected, device)
-    return SampledPairs(dataset, selected, device, tokenizer, alpha, settings.seed, settings.data.max_length)
+    refuse_unsampled(tokenizer)
+    longest = settings.data.max_length
+    resample = partial(sample_dataset, dataset, tokenizer, alpha, settings.seed, max_length=longest)
+    return TrainingPairs(dataset, selected, device, resample)

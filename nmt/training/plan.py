@@ -160,7 +160,7 @@ def _seconds_per_update(trainer: Trainer, num_left: int) -> tuple[float, str]:
         trainer.step.compile(lambda: updates[0][0])
         first = np.concatenate(updates[0])
         part = first[: -(-len(first) // PARTS)]
-        _seconds(trainer, [part])  # new to it, as said above
+        _seconds(trainer, [part])  # pays for memory, kernels and caches
         of_whole = _seconds(trainer, [part]) * float(lengths[first].sum() / lengths[part].sum())
         if of_whole > MAX_SECONDS_OF_ONE:
             return of_whole, "a part of one"

@@ -70,7 +70,7 @@ class Window:
         self.seconds_collating += figures.seconds_collating
 
     def leave_out(self, seconds: float) -> None:
-        """Do not count so many seconds, in which something else than training was done."""
+        """Leave out of the speed `seconds` in which something else than training was done."""
         self.started += seconds
 
     def seconds_per_update(self) -> float:

@@ -11,7 +11,7 @@ from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import Int64Array, LeftOut, load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer, with_symbols
 from nmt.data.word_vectors import read_word_vectors
-from nmt.device import choose_device, choose_precision, require_determinism, require_memory
+from nmt.device import choose_precision, prepare_device, require_determinism, require_memory
 from nmt.errors import RunError, naming
 from nmt.files.reading import require_plain
 from nmt.models.build import build_model, parameter_shapes
@@ -43,7 +43,7 @@ def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
     run.require_readable(settings)
     require_determinism(settings.deterministic)
     require_tracker(settings.tracking)
-    device = choose_device(settings.device)
+    device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     resuming = run.config_path.exists()
     if resuming and not settings.resume:

@@ -115,7 +115,7 @@ class TrainingStep:
         return True
 
     def averaged_weights(self) -> AbstractContextManager[None]:
-        """Have the model compute with the weights that are saved for translating meanwhile."""
+        """Within the block, have the model compute with the weights that are saved for translating."""
         return nullcontext() if self.moving_average is None else self.moving_average.in_place()
 
     def weights(self) -> dict[str, Tensor]:
@@ -209,7 +209,7 @@ class TrainingStep:
             sample_mask = drawn >= self.teacher_forcing_ratio
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
             loss = self.objective(batch, sample_mask)
-        # One where the loss is finite; else not a number, and then the gradients are none either.
+        # Is 1 where the loss is finite; else not a number, so that the gradients are not finite either.
         is_finite = 1 + 0 * loss.total.detach()
         self.scaler.scale(loss.total * (is_finite / num_tokens)).backward()
         return Loss(loss.total.detach(), loss.negative_log_likelihood)

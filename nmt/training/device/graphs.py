@@ -96,7 +96,7 @@ class CudaGraphs:
 
 @contextmanager
 def recordable_stream(device: torch.device) -> Iterator[None]:
-    """Run what is started meanwhile on a stream that can be recorded; the device's own one cannot be."""
+    """Within the block, run kernels on a stream that can be recorded; the device's own one cannot be."""
     if device.type != "cuda":
         yield
         return
