@@ -99,9 +99,19 @@ class Author(Joiner, Questioner, Describer):
         if key == "dass" and chance.happens(0.25):
             state = chance.choose(STATES)
             return self.denied(self.clause(state, "present", rich=0.5), state)
+        if key == "dass" and chance.happens(0.2):
+            return self.not_done()
         if chance.happens(0.4):
             return self.elaborate(None, chance.choose(("perfect", "present")), rich)
         return self.told(self.pick(lacking="felt", trades=chance.happens(0.1)), rich, report=True)
+
+    def not_done(self) -> Clause:
+        """What someone does not do, or did not do, with a thing that one knows of."""
+        activity = self.pick("what", lacking="felt unplanned plain state placed how made")
+        clause = self.clause(activity, self.chance.choose(("present", "perfect")), rich=1.0, definite=True)
+        need(isinstance(clause.object, NounPhrase) and clause.object.determiner == "der")
+        need(clause.recipient is None)
+        return replace(clause, how=None, company=None, place=None, negated=True)
 
     def unlike(self, matrix: Clause, inner: Clause, about_oneself: bool) -> None:
         """Raise NoScene if one cannot tell who is meant, or nobody would say this of those."""
