@@ -11,8 +11,8 @@ from nmt.config import ModelSettings, TransformerSettings
 from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
 from nmt.models.layers import vocabulary_layers
-from nmt.models.recurrent_attention import AttentionSeq2Seq
 from nmt.models.rnn import RNNSeq2Seq
+from nmt.models.rnn_attention import AttentionSeq2Seq
 from nmt.models.transformer import Transformer
 
 MODELS: dict[str, Callable[..., Seq2Seq]] = {

@@ -178,8 +178,3 @@ def concatenate_rows(tensors: list[Tensor]) -> Tensor:
     """Return rows (N, …, S) of all groups, with zeros behind the source positions that a group has."""
     longest = max(tensor.shape[-1] for tensor in tensors)
     return torch.cat([functional.pad(tensor, [0, longest - tensor.shape[-1]]) for tensor in tensors])
-
-
-def padding_mask(lengths: Tensor, longest: int, device: torch.device) -> Tensor:
-    """Return (B, longest), True where there is a token, for `lengths` (B) on the host."""
-    return send(torch.arange(longest) < lengths.unsqueeze(1), device)

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from nmt.data.batching import send
+
 
 @dataclass(frozen=True)
 class LayerOptions:
@@ -116,3 +118,8 @@ class RMSNorm(nn.RMSNorm):
     def forward(self, x: Tensor) -> Tensor:
         """Return x (…, width), each vector scaled to a mean square of one, times the weights."""
         return functional.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
+
+
+def padding_mask(lengths: Tensor, longest: int, device: torch.device) -> Tensor:
+    """Return (B, longest), True where there is a token, for `lengths` (B) on the host."""
+    return send(torch.arange(longest) < lengths.unsqueeze(1), device)

@@ -1,143 +1,276 @@
-"""Recurrent sequence to sequence with attention (Bahdanau et al. 2015; Luong et al. 2015)."""
+"""Attention of recurrent models: which source positions matter to a query (Bahdanau et al. 2015; Luong et al. 2015).
 
-from collections.abc import Mapping
-from dataclasses import replace
+A query q is a state of the decoder, h_s what the encoder made of source position s. All attention goes one way:
+weights = softmax(score(q, h_s)) over the positions s of a span, context = Σ weights_s · V h_s. Classes of attention
+differ in the score; span, hard choice and coverage are there only if asked for.
+"""
+
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
-from nmt.data.batching import Batch
-from nmt.models.attention_scores import SCORES
-from nmt.models.interface import AttentionMap, Decoded, DecoderState, concatenate_rows, padding_mask
-from nmt.models.layers import VocabularyLayers, xavier_linear
-from nmt.models.recurrent import (
-    CELLS,
-    Bridge,
-    RecurrentSeq2Seq,
-    concatenate,
-    concatenate_positions,
-    recurrent_layers,
-)
+from nmt.models.layers import xavier_linear
 
 
-class AttentionSeq2Seq(RecurrentSeq2Seq):
-    """The decoder looks at all source positions again at every step.
+class Span(nn.Module):
+    """Positions s with |s - p| ≤ window around a place p of the source are seen (Luong et al. 2015, section 3.2).
 
-    `join` says where the context goes. input: the query is the state before the step, and the context enters the
-    recurrent layers with the word vector (Bahdanau). output: the query is the state after the step, and context and
-    state make the output, which is fed into the next step (Luong, input feeding). output_only: the same without
-    feeding, so that all positions are attended at once in training. Coverage is part of the decoder's state, (N, S),
-    and goes from one position to the next, so that `join` must not be output_only then.
+    local_m: p = t, the target's own position, as if both sides went in parallel, or the last one of a shorter source.
+    local_p: p = S · sigmoid(v · tanh(W q)), each head with its own v. Weights are multiplied with
+    exp(-(s - p)² / 2σ²), σ = window / 2: by it alone the gradient reaches v and W. p is less than one beyond the last
+    position, so that a window of at least one is never empty.
     """
 
-    def __init__(self, layers: VocabularyLayers, attention: Mapping[str, Any], **sizes: Any) -> None:
-        super().__init__(layers, **sizes)
-        d_hidden, d_embedding, d_attention = self.d_hidden, self.d_embedding, attention["d_attention"]
-        self.join = attention["join"]
-        options = {key: value for key, value in attention.items() if key not in ("score", "join")}
-        self.attention = SCORES[attention["score"]](d_hidden, self.encoder.d_output, **options)
-        self.bridge = Bridge(self.cell, self.encoder.d_output, d_hidden)
-        d_input = d_embedding + {"input": d_attention, "output": d_embedding, "output_only": 0}[self.join]
-        self.cells = recurrent_layers(CELLS[self.cell], d_input, d_hidden, d_hidden, self.num_layers)
-        d_readout = d_hidden + d_attention + (d_embedding if self.join == "input" else 0)
-        self.readout = xavier_linear(d_readout, d_embedding)
+    def __init__(self, kind: str, window: int, d_query: int, d_attention: int, num_heads: int) -> None:
+        super().__init__()
+        self.window, self.is_predicted = window, kind == "local_p"
+        if self.is_predicted:
+            self.hidden = xavier_linear(d_query, d_attention, bias=False)  # W
+            self.place = xavier_linear(d_attention, num_heads, num_blocks=num_heads, bias=False)  # v
 
-    def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
-        """Encode `source` (B, S), and project keys and values once for all steps."""
-        encoded = self.encode(source, source_lengths)
-        mask = padding_mask(source_lengths, source.shape[1], source.device)
-        group = self.attention.project_memory(self.dropout(encoded.outputs), mask)
-        hypotheses = self.bridge(encoded.hidden, encoded.cell)
-        if self.join == "output":
-            hypotheses["fed"] = encoded.outputs.new_zeros(len(source), self.readout.out_features)
-        if self.attention.coverage is not None:
-            hypotheses["coverage"] = torch.zeros_like(group["fertilities"])
-        return DecoderState([group], hypotheses)
+    def forward(
+        self, query: Tensor, lengths: Tensor, places: Tensor, longest: int
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return what queries (B, Q, d_query) at the target positions `places` (Q) see, (B, H or 1, Q, S).
 
-    def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
-        """Decode `embedded` (N, T, E) position by position; what needs no recurrence is done for all at once."""
-        embedded, steps = self.dropout(embedded), []
-        if self.join == "output_only":
-            states = torch.stack([self._recur(x, state) for x in embedded.unbind(1)], 1)  # (N, T, d_hidden)
-            found = self._attend(states, state)
-            return replace(found, outputs=self._read_out(states, found.outputs))
-        for x in embedded.unbind(1):  # (N, E)
-            if self.join == "input":
-                found = self._attend(state.hypotheses["hidden"][:, -1:], state)
-                hidden = self._recur(torch.cat([x, found.outputs.squeeze(1)], -1), state).unsqueeze(1)
-                outputs = torch.cat([hidden, found.outputs], -1)
-            else:
-                hidden = self._recur(torch.cat([x, state.hypotheses["fed"]], -1), state).unsqueeze(1)
-                found = self._attend(hidden, state)
-                outputs = self._read_out(hidden, found.outputs)
-                state.hypotheses["fed"] = outputs.squeeze(1)
-            steps.append(replace(found, outputs=outputs))
-        found = concatenate(steps, concatenate_positions)
-        return (
-            replace(found, outputs=self._read_out(found.outputs, embedded)) if self.join == "input" else found
-        )
-
-    @torch.no_grad()
-    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
-        """Return the weights of the source positions, the mean over heads, and what local attention could see."""
-        if self.attention.span is None:
-            return [AttentionMap("cross", 1, self(batch).attention.unsqueeze(1))]
-        seen: list[Tensor] = []  # of each step, (B or 1, 1, Q, S)
-        with self.attention.span.register_forward_hook(
-            lambda module, given, found: seen.append(found[0].any(1, keepdim=True))
-        ):
-            weights = self(batch).attention.unsqueeze(1)  # (B, 1, T, S)
-        mask = padding_mask(batch.source_lengths, weights.shape[3], weights.device)[:, None, None]
-        is_inside = torch.cat([part.expand(len(weights), -1, -1, -1) for part in seen], 2)
-        return [AttentionMap("cross", 1, weights, is_inside & mask)]
-
-    def _recur(self, x: Tensor, state: DecoderState) -> Tensor:
-        """Advance all layers by one position x (N, …); return the state of the last one (N, d_hidden)."""
-        hidden, cells = [], []
-        for i, layer in enumerate(self.cells):
-            if i:
-                x = self.dropout(x)
-            before = state.hypotheses["hidden"][:, i]
-            if "cell" in state.hypotheses:
-                x, cell = layer(x, (before, state.hypotheses["cell"][:, i]))
-                cells.append(cell)
-            else:
-                x = layer(x, before)
-            hidden.append(x)
-        state.hypotheses["hidden"] = torch.stack(hidden, 1)
-        if cells:
-            state.hypotheses["cell"] = torch.stack(cells, 1)
-        return x
-
-    def _attend(self, queries: Tensor, state: DecoderState) -> Decoded:
-        """Ask with queries (N, T, d_hidden) of the next T positions, and advance the state past these.
-
-        Outputs are the contexts (N, T, d_attention). The hypotheses of a sentence ask the same keys side by side,
-        so these are never copied.
+        Also the logarithm of what weights are multiplied with, if they are. `lengths` (B) of the sources that can be
+        seen are floating-point numbers, `longest` is S.
         """
-        length, places, coverage = queries.shape[1], None, state.hypotheses.get("coverage")
-        if self.attention.span is not None:
-            places = torch.arange(state.length, state.length + length, device=queries.device)
-            places = places.repeat(state.beam_size)  # (K·T)
-        found, advanced, first = [], [], 0
-        for group in state.groups:
-            num_sentences, longest = group["mask"].shape
-            here = slice(first, first + num_sentences * state.beam_size)
-            covered = None if coverage is None else coverage[here, :longest].view(num_sentences, -1, longest)
-            query = queries[here].reshape(num_sentences, -1, queries.shape[2])  # (B, K·T, d_hidden)
-            contexts, weights = self.attention(query, group, places, covered)
-            if covered is not None:  # it goes from one position to the next, so T is 1
-                covered = covered + weights / group["fertilities"].unsqueeze(1)
-                advanced.append(covered.flatten(0, 1))
-            found.append(
-                Decoded(contexts.reshape(-1, length, contexts.shape[2]), weights.reshape(-1, length, longest))
-            )
-            first = here.stop
-        state.length += length
-        if advanced:
-            state.hypotheses["coverage"] = concatenate_rows(advanced)
-        return concatenate(found, concatenate_rows)
+        if self.is_predicted:
+            logits = self.place(torch.tanh(self.hidden(query))).transpose(1, 2)  # (B, H, Q)
+            centres = lengths.view(-1, 1, 1) * torch.sigmoid(logits.to(lengths.dtype))
+        else:
+            centres = torch.minimum(places.to(lengths.dtype), lengths.unsqueeze(1) - 1).unsqueeze(1)
+        positions = torch.arange(longest, dtype=centres.dtype, device=centres.device)
+        distances = positions - centres.unsqueeze(-1)  # (B, H or 1, Q, S)
+        log_factors = -distances.square() / (2 * (self.window / 2) ** 2) if self.is_predicted else None
+        return distances.abs() <= self.window, log_factors
 
-    def _read_out(self, *parts: Tensor) -> Tensor:
-        return self.dropout(torch.tanh(self.readout(torch.cat(parts, -1))))
+
+def choose(logits: Tensor, temperature: float | None) -> Tensor:
+    """Return weights (…, S) that are one at one position, for logits (…, S), -inf where nothing is to be seen.
+
+    In training, with a `temperature`, the position is a sample by Gumbel noise g, and the gradient is that of
+    softmax((logits + g) / temperature): straight-through (Jang et al. 2017). Without, it is the most probable one.
+    """
+    if temperature is None:
+        return _one_hot(logits)
+    # Fewer bits than 32 have too few numbers near zero for the rare large noise.
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    exponential = torch.empty_like(logits, dtype=wide, requires_grad=False).exponential_()
+    noisy = logits - exponential.clamp_min_(torch.finfo(wide).tiny).log_()  # zero would make infinite noise
+    soft = (noisy / temperature).softmax(-1, dtype=noisy.dtype)
+    # In this order the difference is exactly zero, so the weights are exactly one-hot.
+    return _one_hot(noisy) + (soft - soft.detach())
+
+
+def _one_hot(logits: Tensor) -> Tensor:
+    best = logits.detach().argmax(-1, keepdim=True)
+    return torch.zeros_like(logits, requires_grad=False).scatter_(-1, best, 1)
+
+
+class Coverage(nn.Module):
+    """C_s = Σ weights_s so far / (2 · sigmoid(U h_s)): the attention that position s has had, over its fertility.
+
+    It enters the key of the position as k_s + C_s · u (Tu et al. 2016, the linguistic kind; 2 is their N).
+    """
+
+    def __init__(self, d_memory: int, d_attention: int) -> None:
+        super().__init__()
+        self.fertility = xavier_linear(d_memory, 1, bias=False)  # U
+        self.direction = xavier_linear(1, d_attention, bias=False)  # u
+
+    def predict_fertilities(self, memory: Tensor) -> Tensor:
+        """Return how many target words each position of the encoded source (B, S, C) is worth, (B, S).
+
+        In 32 bits at least: coverage is a sum over the whole sentence.
+        """
+        logits = self.fertility(memory).squeeze(-1)
+        return 2 * torch.sigmoid(logits.to(torch.promote_types(logits.dtype, torch.float32)))
+
+
+class Attention(nn.Module):
+    """The way from queries to contexts; subclasses say what the score is.
+
+    Queries, keys and values of width d_attention are split over `num_heads`, which attend independently
+    (Vaswani et al. 2017, section 3.2.2). `span` global sees the whole sentence, local_m and local_p a window of it.
+    `choice` soft is the weighted mean, straight_through one position: the Gaussian of local_p multiplies probabilities
+    before that choice, and the context is the value of the position, unscaled. `location_positions` concerns the
+    location score alone.
+    """
+
+    def __init__(
+        self,
+        d_query: int,
+        d_memory: int,
+        d_attention: int,
+        num_heads: int,
+        span: str,
+        window: int,
+        choice: str,
+        temperature: float,
+        coverage: bool,
+        location_positions: int,
+    ) -> None:
+        super().__init__()
+        self.num_heads, self.d_head = num_heads, d_attention // num_heads
+        self.choice, self.temperature = choice, temperature
+        self.location_positions = location_positions
+        self.value = xavier_linear(d_memory, d_attention)
+        self.span = None if span == "global" else Span(span, window, d_query, d_attention, num_heads)
+        self.coverage = Coverage(d_memory, d_attention) if coverage else None
+
+    def project_memory(self, memory: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        """Return all that queries need of the encoded source (B, S, C), each (B, …).
+
+        `mask` (B, S) is True where there is a token.
+        """
+        projected = {"values": self.split_heads(self.value(memory)).contiguous(), "mask": mask}
+        if self.span is not None:  # places in long sentences need the digits of 32 bits
+            projected["lengths"] = mask.sum(1).to(torch.promote_types(memory.dtype, torch.float32))
+        if self.coverage is not None:
+            projected["fertilities"] = self.coverage.predict_fertilities(memory)
+        return projected
+
+    def forward(
+        self, query: Tensor, memory: dict[str, Tensor], places: Tensor | None, covered: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return contexts (B, Q, d_attention) and weights (B, Q, S), the mean over heads, of queries (B, Q, d_query).
+
+        `memory` is what `project_memory` made; `places` (Q) are the target positions of the queries, needed for
+        spans; `covered` (B, Q, S) is the coverage, needed where there is one.
+        """
+        scores = self.score(query, memory, covered)  # (B, H, Q, S)
+        is_seen, log_factors = memory["mask"][:, None, None], None
+        if self.span is not None:
+            is_inside, log_factors = self.span(query, memory["lengths"], places, scores.shape[-1])
+            is_seen = is_seen & is_inside
+        scores = scores.masked_fill(~is_seen, -torch.inf)
+        if self.choice == "straight_through":
+            logits = scores if log_factors is None else scores + log_factors
+            weights = choose(logits, self.temperature if self.training else None)
+        else:
+            weights = scores.softmax(-1, dtype=scores.dtype)
+            if log_factors is not None:
+                weights = weights * log_factors.exp()
+        weights = weights.to(memory["values"].dtype)  # spans, coverage and noise have 32 bits at least
+        contexts = (weights @ memory["values"]).transpose(1, 2).flatten(2)
+        return contexts, weights.mean(1) if self.num_heads > 1 else weights.squeeze(1)
+
+    def score(self, query: Tensor, memory: dict[str, Tensor], covered: Tensor | None) -> Tensor:
+        """Return scores (B, H, Q, S), also of positions that are not to be seen; arguments as in `forward`."""
+        raise NotImplementedError
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """Return x (B, …, d_attention) as (B, H, …, d_head), where `…` is one dimension."""
+        return x.unflatten(-1, (self.num_heads, self.d_head)).transpose(1, 2)
+
+
+class AdditiveAttention(Attention):
+    """score = v · tanh(W q + U h_s) (Bahdanau et al. 2015); each head has its own v."""
+
+    def __init__(self, d_query: int, d_memory: int, d_attention: int, **options: Any) -> None:
+        super().__init__(d_query, d_memory, d_attention, **options)
+        self.query = xavier_linear(d_query, d_attention)
+        self.key = xavier_linear(d_memory, d_attention, bias=False)
+        self.additive = xavier_linear(self.d_head, self.num_heads, num_blocks=self.num_heads, bias=False)
+
+    def project_memory(self, memory: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        """Add keys (B, S, d_attention)."""
+        return super().project_memory(memory, mask) | {"keys": self.key(memory)}
+
+    def score(self, query: Tensor, memory: dict[str, Tensor], covered: Tensor | None) -> Tensor:
+        """Return scores (B, H, Q, S)."""
+        summed = self.query(query).unsqueeze(2) + memory["keys"].unsqueeze(1)  # (B, Q, S, d_attention)
+        if self.coverage is not None and covered is not None:
+            summed = summed + self.coverage.direction(covered.unsqueeze(-1).to(summed.dtype))
+        weight = self.additive.weight
+        if self.num_heads > 1:
+            # One product with a matrix of zeros but for each head's v is faster than moving the heads apart.
+            weight = torch.block_diag(*weight.split(1))  # (H, d_attention)
+        return functional.linear(torch.tanh(summed), weight).permute(0, 3, 1, 2)
+
+
+class DotAttention(Attention):
+    """score = q' · k_s, of projections q' = W q and k_s = U h_s (Luong et al. 2015)."""
+
+    is_scaled = False
+
+    def __init__(self, d_query: int, d_memory: int, d_attention: int, **options: Any) -> None:
+        super().__init__(d_query, d_memory, d_attention, **options)
+        self.query = xavier_linear(d_query, d_attention, bias=False)
+        self.key = xavier_linear(d_memory, d_attention, bias=False)
+        self.scale = self.d_head**-0.5 if self.is_scaled else 1.0
+
+    def project_memory(self, memory: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        """Add keys (B, H, S, d_head)."""
+        keys = self.transform(self.split_heads(self.key(memory)))
+        return super().project_memory(memory, mask) | {"keys": keys.contiguous()}
+
+    def score(self, query: Tensor, memory: dict[str, Tensor], covered: Tensor | None) -> Tensor:
+        """Return scores (B, H, Q, S); the keys stay shared: q · (k + C u) is q · k + C (q · u)."""
+        queries = self.split_heads(self.query(query) * self.scale)  # (B, H, Q, d_head)
+        scores = queries @ memory["keys"].transpose(2, 3)
+        if self.coverage is not None and covered is not None:
+            direction = self.transform(self.split_heads(self.coverage.direction.weight.view(1, 1, -1)))
+            scores = scores + covered.unsqueeze(1) * (queries * direction).sum(-1, keepdim=True)
+        return scores
+
+    def transform(self, keys: Tensor) -> Tensor:
+        """Return keys (B, H, S, d_head) as queries are to meet them."""
+        return keys
+
+
+class ScaledDotAttention(DotAttention):
+    """score = q' · k_s / √d_head (Vaswani et al. 2017)."""
+
+    is_scaled = True
+
+
+class GeneralAttention(DotAttention):
+    """score = q' · W k_s (Luong et al. 2015); each head has its own W."""
+
+    def __init__(self, d_query: int, d_memory: int, d_attention: int, **options: Any) -> None:
+        super().__init__(d_query, d_memory, d_attention, **options)
+        self.general = xavier_linear(self.d_head, d_attention, num_blocks=self.num_heads, bias=False)
+
+    def transform(self, keys: Tensor) -> Tensor:
+        """Return W k of each head's keys (B, H, S, d_head)."""
+        blocks = self.general.weight.view(self.num_heads, self.d_head, self.d_head)
+        return torch.einsum("bhsi,hoi->bhso", keys, blocks)
+
+
+class LocationAttention(Attention):
+    """score = (W q)_s, one row of W for each source position (Luong et al. 2015, equation 8): keys play no part.
+
+    W has rows for the first `location_positions` source positions; the end of a longer sentence is not seen.
+    """
+
+    def __init__(self, d_query: int, d_memory: int, d_attention: int, **options: Any) -> None:
+        super().__init__(d_query, d_memory, d_attention, **options)
+        num_rows = self.num_heads * self.location_positions
+        self.location = xavier_linear(d_query, num_rows, num_blocks=self.num_heads, bias=False)
+
+    def project_memory(self, memory: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        """Hide what has no row in W; spans stay within what is left, so they never are empty."""
+        is_known = torch.arange(mask.shape[1], device=mask.device) < self.location_positions
+        return super().project_memory(memory, mask & is_known)
+
+    def score(self, query: Tensor, memory: dict[str, Tensor], covered: Tensor | None) -> Tensor:
+        """Return scores (B, H, Q, S)."""
+        longest = memory["mask"].shape[1]
+        num_known = min(longest, self.location_positions)
+        rows = self.location.weight.unflatten(0, (self.num_heads, -1))[:, :num_known]  # (H, …, d_query)
+        scores = functional.linear(query, rows.flatten(0, 1)).unflatten(-1, (self.num_heads, num_known))
+        return functional.pad(scores.transpose(1, 2), (0, longest - num_known))
+
+
+SCORES: dict[str, type[Attention]] = {
+    "additive": AdditiveAttention,
+    "dot": DotAttention,
+    "scaled_dot": ScaledDotAttention,
+    "general": GeneralAttention,
+    "location": LocationAttention,
+}

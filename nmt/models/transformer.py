@@ -71,7 +71,7 @@ class SelfAttention(nn.Module):
         else:
             heads, memory = cast(Packing, layout).self_heads(rows, self.num_heads, self.num_shared_heads)
             # No token sees the empty cells where `causal` hides all that comes after it.
-            mask = None if causal else cast(Packing, layout).mask
+            mask = None if causal else cast(Packing, layout).padding_mask
         relative = None
         if self.relative is not None:
             num_keys = (heads if memory is None else memory[0]).shape[-2]
@@ -291,7 +291,7 @@ class Transformer(Seq2Seq):
             key, value = memory[:, :height, :, :width].contiguous()
             group |= {f"key_{i}": key, f"value_{i}": value}
         # A copy of the mask for each head, since each step needs it so.
-        group["mask"] = layout.mask[:height, :, :, :width].to(key.dtype).repeat(1, key.shape[1], 1, 1)
+        group["mask"] = layout.padding_mask[:height, :, :, :width].to(key.dtype).repeat(1, key.shape[1], 1, 1)
         names = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in ("key", "value")]
         nothing = key.new_empty(height, key.shape[1], 0, key.shape[3])
         return DecoderState([group], dict.fromkeys(names, nothing))
@@ -332,5 +332,5 @@ class Transformer(Seq2Seq):
         rotation = self.decoder.positions.rotation(target.positions)
         for layer in self.decoder.kept_layers():
             memory = layer.cross_attention.project_memory(encoded, source)
-            x = layer(x, (target, target), rotation, [(memory, source.mask)])
+            x = layer(x, (target, target), rotation, [(memory, source.padding_mask)])
         return cast(Tensor, self.decoder.norm(x))

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from nmt.config import AttentionScoreSettings
 from nmt.config.check import check
 from nmt.errors import SettingsError
-from nmt.models.attention_scores import SCORES, choose
+from nmt.models.recurrent_attention import SCORES, choose
 
 D_QUERY, D_MEMORY, D_ATTENTION = 4, 3, 6
 PLAIN = {key: value for key, value in TINY_ATTENTION.items() if key not in ("score", "join", "d_attention")}

@@ -92,7 +92,7 @@ class Packing:
         # An empty sentence sees itself: there is no softmax of nothing.
         visible = inside | (lengths == 0).unsqueeze(1)
         hidden = torch.zeros(height, width, device=device).masked_fill_(~visible, -torch.inf)
-        self.mask = hidden[:, None, None]  # (B', 1, 1, L'): added to scores; 0 or -inf
+        self.padding_mask = hidden[:, None, None]  # (B', 1, 1, L'): added to scores; 0 or -inf
         # The indices are made at once: a compiled layer would look whether one that comes later is there.
         heads = {(num_heads,), 2 * (num_shared_heads,), (num_heads, num_shared_heads, num_shared_heads)}
         self._head_indices = {counts: self._head_index(counts) for counts in heads if num_heads}

@@ -61,7 +61,7 @@ def test_heads_that_share_keys_and_values_are_those_of_each_part():
 
 
 def test_the_mask_shows_the_tokens_of_a_sentence_and_an_empty_sentence_to_itself():
-    visible = packing().mask[:, 0, 0] == 0
+    visible = packing().padding_mask[:, 0, 0] == 0
     assert visible[:3].sum(1).tolist() == list(LENGTHS)
     assert visible[3:].all()
     assert len(visible) > 3

@@ -1,0 +1,143 @@
+"""Recurrent sequence to sequence with attention (Bahdanau et al. 2015; Luong et al. 2015)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nmt.data.batching import Batch
+from nmt.models.interface import AttentionMap, Decoded, DecoderState, concatenate_rows
+from nmt.models.layers import VocabularyLayers, padding_mask, xavier_linear
+from nmt.models.recurrent import (
+    CELLS,
+    Bridge,
+    RecurrentSeq2Seq,
+    concatenate,
+    concatenate_positions,
+    recurrent_layers,
+)
+from nmt.models.recurrent_attention import SCORES
+
+
+class AttentionSeq2Seq(RecurrentSeq2Seq):
+    """The decoder looks at all source positions again at every step.
+
+    `join` says where the context goes. input: the query is the state before the step, and the context enters the
+    recurrent layers with the word vector (Bahdanau). output: the query is the state after the step, and context and
+    state make the output, which is fed into the next step (Luong, input feeding). output_only: the same without
+    feeding, so that all positions are attended at once in training. Coverage is part of the decoder's state, (N, S),
+    and goes from one position to the next, so that `join` must not be output_only then.
+    """
+
+    def __init__(self, layers: VocabularyLayers, attention: Mapping[str, Any], **sizes: Any) -> None:
+        super().__init__(layers, **sizes)
+        d_hidden, d_embedding, d_attention = self.d_hidden, self.d_embedding, attention["d_attention"]
+        self.join = attention["join"]
+        options = {key: value for key, value in attention.items() if key not in ("score", "join")}
+        self.attention = SCORES[attention["score"]](d_hidden, self.encoder.d_output, **options)
+        self.bridge = Bridge(self.cell, self.encoder.d_output, d_hidden)
+        d_input = d_embedding + {"input": d_attention, "output": d_embedding, "output_only": 0}[self.join]
+        self.cells = recurrent_layers(CELLS[self.cell], d_input, d_hidden, d_hidden, self.num_layers)
+        d_readout = d_hidden + d_attention + (d_embedding if self.join == "input" else 0)
+        self.readout = xavier_linear(d_readout, d_embedding)
+
+    def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
+        """Encode `source` (B, S), and project keys and values once for all steps."""
+        encoded = self.encode(source, source_lengths)
+        mask = padding_mask(source_lengths, source.shape[1], source.device)
+        group = self.attention.project_memory(self.dropout(encoded.outputs), mask)
+        hypotheses = self.bridge(encoded.hidden, encoded.cell)
+        if self.join == "output":
+            hypotheses["fed"] = encoded.outputs.new_zeros(len(source), self.readout.out_features)
+        if self.attention.coverage is not None:
+            hypotheses["coverage"] = torch.zeros_like(group["fertilities"])
+        return DecoderState([group], hypotheses)
+
+    def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
+        """Decode `embedded` (N, T, E) position by position; what needs no recurrence is done for all at once."""
+        embedded, steps = self.dropout(embedded), []
+        if self.join == "output_only":
+            states = torch.stack([self._recur(x, state) for x in embedded.unbind(1)], 1)  # (N, T, d_hidden)
+            found = self._attend(states, state)
+            return replace(found, outputs=self._read_out(states, found.outputs))
+        for x in embedded.unbind(1):  # (N, E)
+            if self.join == "input":
+                found = self._attend(state.hypotheses["hidden"][:, -1:], state)
+                hidden = self._recur(torch.cat([x, found.outputs.squeeze(1)], -1), state).unsqueeze(1)
+                outputs = torch.cat([hidden, found.outputs], -1)
+            else:
+                hidden = self._recur(torch.cat([x, state.hypotheses["fed"]], -1), state).unsqueeze(1)
+                found = self._attend(hidden, state)
+                outputs = self._read_out(hidden, found.outputs)
+                state.hypotheses["fed"] = outputs.squeeze(1)
+            steps.append(replace(found, outputs=outputs))
+        found = concatenate(steps, concatenate_positions)
+        return (
+            replace(found, outputs=self._read_out(found.outputs, embedded)) if self.join == "input" else found
+        )
+
+    @torch.no_grad()
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        """Return the weights of the source positions, the mean over heads, and what local attention could see."""
+        if self.attention.span is None:
+            return [AttentionMap("cross", 1, self(batch).attention.unsqueeze(1))]
+        seen: list[Tensor] = []  # of each step, (B or 1, 1, Q, S)
+        with self.attention.span.register_forward_hook(
+            lambda module, given, found: seen.append(found[0].any(1, keepdim=True))
+        ):
+            weights = self(batch).attention.unsqueeze(1)  # (B, 1, T, S)
+        mask = padding_mask(batch.source_lengths, weights.shape[3], weights.device)[:, None, None]
+        is_inside = torch.cat([part.expand(len(weights), -1, -1, -1) for part in seen], 2)
+        return [AttentionMap("cross", 1, weights, is_inside & mask)]
+
+    def _recur(self, x: Tensor, state: DecoderState) -> Tensor:
+        """Advance all layers by one position x (N, …); return the state of the last one (N, d_hidden)."""
+        hidden, cells = [], []
+        for i, layer in enumerate(self.cells):
+            if i:
+                x = self.dropout(x)
+            before = state.hypotheses["hidden"][:, i]
+            if "cell" in state.hypotheses:
+                x, cell = layer(x, (before, state.hypotheses["cell"][:, i]))
+                cells.append(cell)
+            else:
+                x = layer(x, before)
+            hidden.append(x)
+        state.hypotheses["hidden"] = torch.stack(hidden, 1)
+        if cells:
+            state.hypotheses["cell"] = torch.stack(cells, 1)
+        return x
+
+    def _attend(self, queries: Tensor, state: DecoderState) -> Decoded:
+        """Ask with queries (N, T, d_hidden) of the next T positions, and advance the state past these.
+
+        Outputs are the contexts (N, T, d_attention). The hypotheses of a sentence ask the same keys side by side,
+        so these are never copied.
+        """
+        length, places, coverage = queries.shape[1], None, state.hypotheses.get("coverage")
+        if self.attention.span is not None:
+            places = torch.arange(state.length, state.length + length, device=queries.device)
+            places = places.repeat(state.beam_size)  # (K·T)
+        found, advanced, first = [], [], 0
+        for group in state.groups:
+            num_sentences, longest = group["mask"].shape
+            here = slice(first, first + num_sentences * state.beam_size)
+            covered = None if coverage is None else coverage[here, :longest].view(num_sentences, -1, longest)
+            query = queries[here].reshape(num_sentences, -1, queries.shape[2])  # (B, K·T, d_hidden)
+            contexts, weights = self.attention(query, group, places, covered)
+            if covered is not None:  # it goes from one position to the next, so T is 1
+                covered = covered + weights / group["fertilities"].unsqueeze(1)
+                advanced.append(covered.flatten(0, 1))
+            found.append(
+                Decoded(contexts.reshape(-1, length, contexts.shape[2]), weights.reshape(-1, length, longest))
+            )
+            first = here.stop
+        state.length += length
+        if advanced:
+            state.hypotheses["coverage"] = concatenate_rows(advanced)
+        return concatenate(found, concatenate_rows)
+
+    def _read_out(self, *parts: Tensor) -> Tensor:
+        return self.dropout(torch.tanh(self.readout(torch.cat(parts, -1))))
