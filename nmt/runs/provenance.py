@@ -90,11 +90,11 @@ class Session(Recorded):
 
     command: list[str]
     started: str
-    finished: str | None = None  # None: killed, or still going on
+    finished: str | None  # None: killed, or still going on
     first_update: NonNegativeInt
-    last_update: NonNegativeInt | None = None
-    training_seconds: NonNegativeFloat | None = None  # of the whole run so far
-    target_tokens: NonNegativeInt | None = None  # likewise
+    last_update: NonNegativeInt | None
+    training_seconds: NonNegativeFloat | None  # of the whole run so far
+    target_tokens: NonNegativeInt | None  # likewise
     versions: dict[str, str]
     git: GitState | None
     machine: Machine
@@ -171,7 +171,11 @@ class Recorder:
         session = Session(
             command=["nmt", *sys.argv[1:]],
             started=_now(),
+            finished=None,
             first_update=update + 1,
+            last_update=None,
+            training_seconds=None,
+            target_tokens=None,
             versions=versions(),
             git=git_state(),
             machine=self.machine,
