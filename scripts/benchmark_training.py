@@ -31,6 +31,7 @@ from nmt.models.build import build_model
 from nmt.models.interface import Seq2Seq
 from nmt.training.device.graphs import recordable_stream
 from nmt.training.pairs import TrainingPairs
+from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 
 import torch  # isort: skip  after nmt, which sets how it takes memory
@@ -132,7 +133,9 @@ def measure(
     tokenizer = Tokenizer(vocabulary, vocabulary)
     torch.manual_seed(settings.seed)
     pairs = TrainingPairs(dataset, selected, device)
-    step = TrainingStep(settings, build_model(settings.model, tokenizer), tokenizer, pairs, device, dtype)
+    step = TrainingStep(
+        settings, build_model(settings.model, tokenizer), tokenizer, pairs, device, dtype, Ranks()
+    )
     source_lengths, target_lengths = pairs.source_lengths, pairs.target_lengths
 
     def plan(epoch: int) -> list[Update]:

@@ -5,23 +5,29 @@ from nmt.evaluation.tables import evaluation_table
 from nmt.runs.directory import RunDirectory
 from nmt.training import session
 from nmt.training.plan import plan_and_time
+from nmt.training.ranks import Place, Ranks, joined
 
 
 def main(settings: TrainSettings) -> None:
-    """Train, and print the scores of the test split and the command to translate with."""
-    directory = _directory(settings)
-    evaluation = session.train(settings, directory)
-    if evaluation is not None:
-        print(evaluation_table(evaluation), flush=True)
-    print(f"to translate: nmt translate run={directory.path} input=FILE output=FILE")
+    """Train, and print the scores of the test split and the command to translate with; of several ranks, the first."""
+    with joined(Place.of_process()) as ranks:
+        directory = _directory(settings, ranks)
+        evaluation = session.train(settings, directory, ranks)
+        if evaluation is not None:
+            print(evaluation_table(evaluation), flush=True)
+        if ranks.is_first:
+            print(f"to translate: nmt translate run={directory.path} input=FILE output=FILE")
 
 
 def plan(settings: TrainSettings) -> None:
     """Print what a training would do and how long it would take; the run gets no folder."""
-    for line in plan_and_time(settings, _directory(settings)):
-        print(line)
+    with joined(Place.of_process()) as ranks:
+        lines = plan_and_time(settings, _directory(settings, ranks), ranks)
+        if ranks.is_first:
+            print("\n".join(lines))
 
 
-def _directory(settings: TrainSettings) -> RunDirectory:
+def _directory(settings: TrainSettings, ranks: Ranks) -> RunDirectory:
+    """Return the run of all ranks: the command line names one after the time of day, which the first rank's is."""
     assert settings.run is not None, "the command line names a run of its own"
-    return RunDirectory(settings.run)
+    return RunDirectory(ranks.gather(settings.run)[0])

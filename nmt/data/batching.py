@@ -155,6 +155,19 @@ def cut_by_length(
     return pieces
 
 
+def deal(update: Update, lengths: Int64Array, rank: int, num_ranks: int) -> Update:
+    """Return the micro-batches of an update that a rank computes, of all that it has, longest first.
+
+    Where they can be dealt out evenly, they are. Else each rank gets every `num_ranks`-th pair, in micro-batches no
+    larger than those of the update: all ranks have about as much to do, however few micro-batches there are.
+    `lengths` are those of the longer side.
+    """
+    if len(update) % num_ranks == 0:
+        return update[rank::num_ranks]
+    largest = max(len(rows) * int(lengths[rows].max()) for rows in update)
+    return plan_by_length(lengths, largest, np.concatenate(update)[rank::num_ranks])
+
+
 def padding_share(updates: Iterable[Update], source_lengths: Int64Array, target_lengths: Int64Array) -> float:
     """Return the share of PAD among all positions of both sides."""
     tokens = cells = 0

@@ -24,15 +24,19 @@ ROWS_AT_ONCE = 1024  # whose logits exist at the same time
 
 
 @torch.no_grad()
-def mean_loss(
+def total_loss(
     model: Seq2Seq,
     dataset: Dataset,
     tokenizer: Tokenizer,
     max_tokens: int,
     device: torch.device,
     dtype: torch.dtype,
-) -> float:
-    """Return the negative log-likelihood per target token, in nats; pairs with an empty side do not count."""
+    share: slice = slice(None),
+) -> tuple[float, int]:
+    """Return the negative log-likelihood of the target tokens, in nats, and their number; or of a `share` of the pairs.
+
+    Pairs with an empty side do not count.
+    """
     model.eval()
     source, target = dataset.source.lengths, dataset.target.lengths
     limit = model.max_positions
@@ -43,13 +47,14 @@ def mean_loss(
     if len(pairs) < len(dataset):
         left_out = LineNumbers((np.flatnonzero(~counted) + 1).tolist())
         logger.warning("%s", left_out.tell("left out of the loss, being empty or too long"))
+    pairs = pairs[share]
     total, num_tokens = 0.0, 0
     for rows in plan_by_length(np.maximum(source, target) + 1, max_tokens, pairs):
         batch = collate(dataset, rows, tokenizer).to(device)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             total += negative_log_likelihood(model, batch)
         num_tokens += batch.num_tokens
-    return total / max(1, num_tokens)
+    return total, num_tokens
 
 
 def negative_log_likelihood(model: Seq2Seq, batch: Batch) -> float:
@@ -110,7 +115,8 @@ def text_loss(
 ) -> float:
     """Return the negative log-likelihood of a text per target token, in nats; it is computed in floating point."""
     dataset, dtype = load_dataset(text, tokenizer), floating_point(dtype, device)
-    return mean_loss(model.to(device), dataset, tokenizer, decoding.max_tokens, device, dtype)
+    total, num_tokens = total_loss(model.to(device), dataset, tokenizer, decoding.max_tokens, device, dtype)
+    return total / max(1, num_tokens)
 
 
 def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluation:

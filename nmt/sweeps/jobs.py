@@ -46,6 +46,7 @@ class JobRunner:
     def run(self, job: Job) -> None:
         """Train one run in its folder, or go on there, and note how it ended; what it fails of ends no other."""
         from nmt.runs.directory import RunDirectory
+        from nmt.training.ranks import Ranks
         from nmt.training.session import train
 
         done = read_record(self.folder, job.number)
@@ -62,7 +63,7 @@ class JobRunner:
             settings = compose(TRAIN, overrides, self.config_directory).settings()
             assert isinstance(settings, TrainSettings)
             if pruner is None or not pruner.has_pruned:
-                train(settings, RunDirectory(path), pruner)
+                train(settings, RunDirectory(path), Ranks(), pruner)
             if pruner is not None and pruner.has_pruned:
                 state = "pruned"
         except UserError as error:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 import torch
 
 from nmt.config import TrainSettings
@@ -57,6 +58,7 @@ class TrainingPairs:
     def _set(self, dataset: Dataset) -> None:
         self.current, self.dataset = dataset, dataset.to(self.device)
         self.source_lengths, self.target_lengths = self.lengths_of(dataset)
+        self.longer_lengths = np.maximum(self.source_lengths, self.target_lengths)
 
 
 def training_pairs(

@@ -24,6 +24,7 @@ from nmt.errors import duration
 from nmt.runs.directory import RunDirectory
 from nmt.training.checkpoint import saved_progress
 from nmt.training.device.graphs import recordable_stream
+from nmt.training.ranks import Ranks
 from nmt.training.setup import Prepared, prepare
 from nmt.training.trainer import Trainer
 
@@ -36,13 +37,14 @@ PARTS = 4  # of an update: one of them says whether there is time for a whole on
 MAX_SECONDS_OF_ONE = 8.0
 
 
-def plan_and_time(settings: TrainSettings, run: RunDirectory) -> list[str]:
+def plan_and_time(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> list[str]:
     """Return the lines of the plan of a run, and of the time that it would take at most.
 
     The run gets no folder; text that is tokenised for it stays in the cache, for the training to come.
     Raises UserError for what training would refuse.
     """
-    prepared = prepare(settings, run)
+    with ranks.together():
+        prepared = prepare(settings, run, ranks)
     prepared.text.log()
     return [*plan_lines(prepared), *_time_lines(prepared)]
 
@@ -72,9 +74,13 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens",
         f"batches      up to {trainer.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
         "sentences equally long",
-        f"device       {trainer.step.device}, {str(trainer.step.dtype).removeprefix('torch.')}",
+        f"device       {trainer.step.device}, {str(trainer.step.dtype).removeprefix('torch.')}{_of_ranks(trainer)}",
         *(f"note         {note}" for note in _notes(trainer.settings)),
     ]
+
+
+def _of_ranks(trainer: Trainer) -> str:
+    return f", on each of {trainer.ranks.size} ranks" if trainer.ranks.size > 1 else ""
 
 
 def _notes(settings: TrainSettings) -> list[str]:
@@ -180,12 +186,12 @@ def _seconds_per_update(trainer: Trainer, num_left: int) -> tuple[float, str]:
 
 
 def _seconds(trainer: Trainer, update: Update) -> float:
-    """Return how long an update takes."""
+    """Return how long an update takes, on the slowest rank."""
     _wait(trainer.step.device)
     began = time.monotonic()
     trainer.step.run(1, update)
     _wait(trainer.step.device)
-    return time.monotonic() - began
+    return trainer.ranks.largest(time.monotonic() - began)[0]
 
 
 def _wait(device: torch.device) -> None:

@@ -21,7 +21,8 @@ from nmt.tracking.trackers import Tracker
 from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint, saved_progress
 from nmt.training.log_file import log_file
 from nmt.training.plan import plan_lines
-from nmt.training.setup import prepare
+from nmt.training.ranks import Ranks
+from nmt.training.setup import Prepared, prepare
 from nmt.training.trainer import IsHopeless, Trainer
 
 logger = logging.getLogger(__name__)
@@ -31,15 +32,28 @@ NUM_RESAMPLES = 1000
 
 
 def train(
-    settings: TrainSettings, run: RunDirectory, is_hopeless: IsHopeless | None = None
+    settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_hopeless: IsHopeless | None = None
 ) -> Evaluation | None:
     """Train in `run`, or go on there, then translate and score the test split, if there is one.
 
-    `is_hopeless` is asked after each validation whether to end without a test.
-    Nothing is written before settings, device, data and tokenizer are known to be good.
+    The first rank does it all, the others help it to train. `is_hopeless` is asked after each validation whether to end
+    without a test. Nothing is written before settings, device, data and tokenizer are known to be good.
     Raises UserError for what the user can mend.
     """
-    prepared = prepare(settings, run)
+    with ranks.together():
+        prepared = prepare(settings, run, ranks)
+    if ranks.is_first:
+        return _train_and_test(settings, run, prepared, is_hopeless)
+    trainer = prepared.trainer
+    trainer.stand_together()
+    if not trainer.reason_to_stop():
+        trainer.train()
+    return None
+
+
+def _train_and_test(
+    settings: TrainSettings, run: RunDirectory, prepared: Prepared, is_hopeless: IsHopeless | None
+) -> Evaluation | None:
     trainer, corpus, left_out = prepared.trainer, prepared.text.corpus, prepared.left_out
     recorder = Recorder(run, describe_machine(trainer.step.device, trainer.step.dtype))
     with naming_last_checkpoint(run), log_file(run.path / "train.log"):
@@ -50,6 +64,8 @@ def train(
         clear_unfinished(run)
         if prepared.resuming:
             trainer.resume()
+        trainer.stand_together()
+        if prepared.resuming:
             if reason := trainer.reason_to_stop():
                 logger.info("%s is finished: %s", run.path, reason)
                 if corpus.test is None or recorder.is_tested:

@@ -21,6 +21,7 @@ from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shap
 from nmt.tracking.opening import require_tracker
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.pairs import training_pairs
+from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
 
@@ -38,8 +39,8 @@ class Prepared:
     resuming: bool
 
 
-def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
-    """Load text, tokenizer and model of a run. Raises UserError for what the user can mend."""
+def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepared:
+    """Load text, tokenizer and model of a run, on each rank. Raises UserError for what the user can mend."""
     run.require_readable(settings)
     require_determinism(settings.deterministic)
     require_tracker(settings.tracking)
@@ -73,16 +74,18 @@ def prepare(settings: TrainSettings, run: RunDirectory) -> Prepared:
         selected = corpus.groups.repeat(selected, settings.seed)
     shapes = parameter_shapes(settings.model, tokenizer)
     _require_weights(run, shapes)
-    require_memory(count_parameters(shapes), 4, device)  # weights, gradients, two moments
+    # Weights, gradients, two moments, and the gradients that are sent to other ranks.
+    require_memory(count_parameters(shapes), 4 + (ranks.size > 1), device)
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
     # Also where a run goes on that stopped before its first checkpoint.
     start = [] if run.steps() else start_from(settings.training, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
     pairs = training_pairs(settings, dataset, selected, tokenizer, device)
-    step = TrainingStep(settings, model, tokenizer, pairs, device, dtype)
+    step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     trainer = Trainer(step, run, (corpus.validation, load_dataset(corpus.validation, tokenizer)))
     trainer.progress.origins = origins(corpus, tokenizer)
+    ranks.require_same(trainer.progress.origins)
     return Prepared(trainer, text, tokenizer, selected, left_out, start, resuming)
 
 

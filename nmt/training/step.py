@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from nmt.config import ConstantForcing, TrainSettings
-from nmt.data.batching import Batch, Update, collate
+from nmt.data.batching import Batch, Update, collate, deal
 from nmt.data.dataset import Int64Array
 from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
@@ -24,6 +24,7 @@ from nmt.training.objective import Loss, Objective
 from nmt.training.optimizer import build_optimizer
 from nmt.training.pairs import TrainingPairs
 from nmt.training.progress import UpdateFigures
+from nmt.training.ranks import Ranks
 from nmt.training.schedule import learning_rate, teacher_forcing_ratio
 
 logger = logging.getLogger(__name__)
@@ -47,8 +48,9 @@ class TrainingStep:
         pairs: TrainingPairs,
         device: torch.device,
         dtype: torch.dtype,
+        ranks: Ranks,
     ) -> None:
-        self.settings, self.tokenizer, self.pairs = settings, tokenizer, pairs
+        self.settings, self.tokenizer, self.pairs, self.ranks = settings, tokenizer, pairs, ranks
         self.device, self.dtype = device, dtype
         self.model = model.to(device)
         smoothing, passes = settings.training.label_smoothing, agreement(settings.consistency)
@@ -65,8 +67,9 @@ class TrainingStep:
     def run(self, number: int, micro_batches: Update) -> UpdateFigures:
         """Run update `number`, counted from 1, on micro-batches of indices into the pairs.
 
-        An update whose loss or gradient is not finite is not applied; the device decides that, too. Where memory runs
-        out, the update begins again with micro-batches of half the size.
+        All ranks run the same update, each its share of it. An update whose loss or gradient is not finite is not
+        applied; the device decides that, too. Where memory runs out, a rank begins its share again with micro-batches
+        of half the size.
         """
         settings, limits = self.settings, self.settings.training
         rate = learning_rate(settings.schedule, number, settings.optimizer.learning_rate, limits.max_updates)
@@ -74,10 +77,12 @@ class TrainingStep:
             group["lr"] = rate
         ratio = teacher_forcing_ratio(settings.teacher_forcing, number, limits.teacher_forcing_ratio)
         self.teacher_forcing_ratio.fill_(ratio)
-        parts = micro_batches
+        num_tokens = sum(int(self.pairs.target_lengths[rows].sum()) for rows in micro_batches)
+        share = deal(micro_batches, self.pairs.longer_lengths, self.ranks.rank, self.ranks.size)
+        parts = share
         while True:
             try:
-                total, nll, num_tokens, seconds_collating = self._accumulate(number, parts)
+                total, nll, seconds_collating = self._accumulate(number, parts, num_tokens)
                 break
             except RuntimeError as error:
                 if not is_out_of_memory(error) or all(len(rows) == 1 for rows in parts):
@@ -85,6 +90,7 @@ class TrainingStep:
             self.forget_gradients()
             parts = [half for rows in parts for half in np.array_split(rows, 2) if len(half)]
             logger.warning("update %d ran out of memory and begins again in %d parts", number, len(parts))
+        self._add_up(total, nll)
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limits.max_gradient_norm)
         if not self.scaler.is_enabled():  # else it looks at the gradients itself
@@ -94,9 +100,7 @@ class TrainingStep:
         self.optimizer.zero_grad(set_to_none=self.replay is None)
         if self.moving_average is not None:
             self.moving_average.update(number, norm.isfinite())
-        return UpdateFigures(
-            total, nll, norm, num_tokens, rate, seconds_collating, parts is not micro_batches
-        )
+        return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating, parts is not share)
 
     def fits(self, rows: Int64Array) -> bool:
         """Tell whether there is memory to learn from these pairs at once; nothing is learned."""
@@ -104,7 +108,7 @@ class TrainingStep:
             # They stand for the optimizer's moments, which come with the first update.
             parameters = [] if self.optimizer.state else self.model.parameters()
             moments = [(torch.empty_like(p), torch.empty_like(p)) for p in parameters]
-            self._accumulate(0, [rows])
+            self._accumulate(0, [rows], num_tokens=1)
             del moments
         except RuntimeError as error:
             if not is_out_of_memory(error):
@@ -181,22 +185,36 @@ class TrainingStep:
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
-    def _accumulate(self, number: int, micro_batches: Update) -> tuple[Tensor, Tensor, int, float]:
-        """Add up the gradients of an update; return its two losses, its tokens and the seconds of collating."""
+    def _add_up(self, *losses: Tensor) -> None:
+        """Add to the gradients and losses of this rank those of all others."""
+        if self.ranks.size == 1:
+            return
+        learning = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        for parameter in learning:
+            if parameter.grad is None:  # this rank had no share in it
+                parameter.grad = torch.zeros_like(parameter)
+        self.ranks.add_up(
+            [*(parameter.grad for parameter in learning if parameter.grad is not None), *losses]
+        )
+
+    def _accumulate(
+        self, number: int, micro_batches: Update, num_tokens: int
+    ) -> tuple[Tensor, Tensor, float]:
+        """Add up this rank's gradients of an update of `num_tokens`; return its losses and the seconds of collating."""
         self.objective.train()
-        num_tokens = sum(int(self.pairs.target_lengths[rows].sum()) for rows in micro_batches)
         there = torch.full((), num_tokens, device=self.device)
-        total = nll = torch.zeros((), device=self.device)
+        total, nll = torch.zeros(2, device=self.device)
         seconds_collating = 0.0
         for index, rows in enumerate(micro_batches):
-            seed = np.random.SeedSequence([self.settings.seed, number, index, 0]).generate_state(1)
+            of_all = self.ranks.rank + index * self.ranks.size  # its number in the update
+            seed = np.random.SeedSequence([self.settings.seed, number, of_all, 0]).generate_state(1)
             torch.manual_seed(int(seed[0]))  # of dropout, and of which tokens are sampled
             began = time.perf_counter()
             batch = collate(self.pairs.dataset, self.pairs.selected[rows], self.tokenizer).to(self.device)
             seconds_collating += time.perf_counter() - began
             loss = (self.replay or self._learn)(batch, there)
             total, nll = total + loss.total, nll + loss.negative_log_likelihood
-        return total, nll, num_tokens, seconds_collating
+        return total, nll, seconds_collating
 
     def _learn(self, batch: Batch, num_tokens: Tensor) -> Loss:
         """Run a batch forward and backward; its gradients are those of the mean over `num_tokens`."""

@@ -5,6 +5,8 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import asdict
+from signal import Signals
 from typing import Any
 
 import torch
@@ -13,22 +15,20 @@ from tqdm import tqdm
 from nmt.data.batching import Plan, Update
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset
-from nmt.decoding.translator import Translator
 from nmt.errors import RunError, duration
-from nmt.evaluation.model import mean_loss, validation_search
-from nmt.evaluation.scoring import corpus_bleu
 from nmt.runs.directory import RunDirectory
 from nmt.runs.metrics import Metrics
 from nmt.tracking.opening import figures_of
 from nmt.tracking.system import SystemFigures
 from nmt.tracking.trackers import NoTracker, Tracker
-from nmt.training.checkpoint import Progress, last_checkpoint, load_checkpoint, save_checkpoint
+from nmt.training.checkpoint import PROGRESS, Progress, last_checkpoint, load_checkpoint, save_checkpoint
 from nmt.training.device.graphs import recordable_stream
 from nmt.training.device.max_tokens import find_max_tokens
 from nmt.training.epochs import Epochs
 from nmt.training.interruption import Interruption
 from nmt.training.progress import Window
 from nmt.training.step import TrainingStep
+from nmt.training.validation import validate
 
 logger = logging.getLogger(__name__)
 
@@ -40,13 +40,13 @@ IsHopeless = Callable[[int, float], bool]
 
 
 class Trainer:
-    """Trains one model on one data set and writes one run directory."""
+    """Trains one model on one data set and writes one run directory; of several ranks, the first one writes."""
 
     def __init__(
         self, step: TrainingStep, run: RunDirectory, validation: tuple[ParallelText, Dataset]
     ) -> None:
         self.step, self.run = step, run
-        self.settings, self.model, self.pairs = step.settings, step.model, step.pairs
+        self.settings, self.model, self.pairs, self.ranks = step.settings, step.model, step.pairs, step.ranks
         self.epochs = Epochs(self.pairs, self.settings.seed, self.settings.training.update_tokens)
         self.validation_text, self.validation_dataset = validation
         self.progress = Progress()
@@ -60,12 +60,29 @@ class Trainer:
 
     def resume(self) -> None:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
-        self.progress = load_checkpoint(self.run, self.step, self.progress.origins)
-        if self.progress.loss_scale:
-            self.step.scaler.load_state_dict(self.progress.loss_scale)
-        self.window = Window(self.progress.window)
+        self._stand_at(load_checkpoint(self.run, self.step, self.progress.origins))
         self.metrics.cut(self.progress.update)
         logger.info("resumed from update %d", self.progress.update)
+
+    def _stand_at(self, progress: Progress) -> None:
+        self.progress, self.window = progress, Window(progress.window)
+        if progress.loss_scale:
+            self.step.scaler.load_state_dict(progress.loss_scale)
+
+    def stand_together(self) -> None:
+        """Have all ranks stand where the first one does, with its weights and moments."""
+        if self.ranks.size == 1:
+            return
+        weights, state = self.step.weights(), self.step.state()
+        progress, names = self.ranks.gather((asdict(self.progress), list(state)))[0]
+        if not self.ranks.is_first:
+            shapes = self.step.shapes_of_state(names)
+            state = {name: torch.zeros(shapes[name], device=self.step.device) for name in names}
+        self.ranks.spread([*weights.values(), *(state[name] for name in names)])
+        if not self.ranks.is_first:
+            self.step.load(weights, state)
+            self._stand_at(PROGRESS.validate_python(progress))
+        _ = self.max_tokens  # is found by all ranks together
 
     def plan(self, epoch: int) -> Plan:
         """Return the updates of an epoch, and have the pairs be those of it."""
@@ -85,7 +102,8 @@ class Trainer:
         if self.progress.max_tokens is None:
             is_cpu = self.step.device.type == "cpu"
             fits = (lambda rows: True) if is_cpu else self.step.fits
-            self.progress.max_tokens = find_max_tokens(plan, fits, MAX_TOKENS_ON_CPU if is_cpu else None)
+            found = find_max_tokens(plan, fits, MAX_TOKENS_ON_CPU if is_cpu else None)
+            self.progress.max_tokens = -int(self.ranks.largest(-found)[0])
         return self.progress.max_tokens
 
     def reason_to_stop(self) -> str | None:
@@ -104,11 +122,13 @@ class Trainer:
     def train(self, is_hopeless: IsHopeless | None = None) -> None:
         """Run updates until there is a reason to stop; validate and save on the way and at the end.
 
-        At a SIGINT, SIGTERM or SIGHUP, the update at hand is finished and saved, and the signal is raised again.
+        At a SIGINT, SIGTERM or SIGHUP of any rank, the update at hand is finished and saved, and the signal is raised
+        again. Whatever ends an update otherwise on one rank than on another is agreed on by all.
         """
         limits, progress = self.settings.training, self.progress
-        started, seconds_before = time.monotonic(), progress.seconds
-        bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=None)
+        started = time.monotonic() - progress.seconds
+        is_hidden = None if self.ranks.is_first else True
+        bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=is_hidden)
         with bar, recordable_stream(self.step.device), closing(self.epochs):
             self.step.compile(lambda: self.plan(progress.epoch)[0][0])
             with Interruption() as interruption:
@@ -116,10 +136,12 @@ class Trainer:
                     progress.update += 1
                     figures = self.step.run(progress.update, update)
                     progress.num_tokens += figures.num_tokens
-                    if figures.ran_out_of_memory and progress.max_tokens is not None:
-                        progress.max_tokens = max(1, progress.max_tokens // 2)
                     self.window.add(figures)
-                    progress.seconds = seconds_before + time.monotonic() - started
+                    signal, ran_out_of_memory, progress.seconds = self.ranks.largest(
+                        interruption.received or 0, figures.ran_out_of_memory, time.monotonic() - started
+                    )
+                    if ran_out_of_memory and progress.max_tokens is not None:
+                        progress.max_tokens = max(1, progress.max_tokens // 2)
                     bar.update()
                     reason = self.reason_to_stop()
                     if progress.update % limits.log_every == 0 or reason:
@@ -129,24 +151,34 @@ class Trainer:
                         # Steps of decoding have too many shapes to compile.
                         with torch.compiler.set_stance("force_eager"), self.step.averaged_weights():
                             improved = self._validate()
-                        progress.seconds = seconds_before + time.monotonic() - started
+                        signal, progress.seconds = self.ranks.largest(
+                            interruption.received or 0, time.monotonic() - started
+                        )
                         reason = reason or self.reason_to_stop()
-                        if not reason and is_hopeless and is_hopeless(progress.update, self.last_bleu):
+                        if not reason and self._has_no_hope(is_hopeless):
                             self.is_hopeless, reason = True, "hopeless beside the other runs of the sweep"
                     is_due = progress.update % limits.checkpoint_every == 0 or improved or bool(reason)
-                    if is_due or interruption.received:
+                    if is_due or signal:
                         self.save(is_interim=not is_due)
-                    if interruption.received and not reason:
-                        reason = f"{interruption.received.name}; resume=true goes on"
+                    if signal:
+                        interruption.received = Signals(int(signal))
+                        reason = reason or f"{interruption.received.name}; resume=true goes on"
                     if reason:
                         logger.info("stopped at update %d: %s", progress.update, reason)
                         return
+
+    def _has_no_hope(self, is_hopeless: IsHopeless | None) -> bool:
+        """Ask on the first rank, which alone may have been given somebody to ask."""
+        own = is_hopeless is not None and is_hopeless(self.progress.update, self.last_bleu)
+        return any(self.ranks.gather(own))
 
     def save(self, is_interim: bool = False) -> None:
         """Write a checkpoint; `is_interim` where only an interruption asks for it."""
         self.progress.loss_scale = self.step.scaler.state_dict()
         self.progress.window = self.window.state()
         self._refuse_to_skip_more()
+        if not self.ranks.is_first:
+            return
         self.metrics.flush()
         save_checkpoint(
             self.run,
@@ -160,12 +192,13 @@ class Trainer:
     def _refuse_to_skip_more(self) -> None:
         """Raise RunError where no update could be applied for too long."""
         num_skipped = self.window.num_skipped_in_row
-        if num_skipped >= self.settings.training.max_updates_skipped:
-            raise RunError(
-                f"training.max_updates_skipped={self.settings.training.max_updates_skipped}: a finite loss and "
-                f"gradient is needed; got none in the last {num_skipped} updates up to {self.progress.update}; "
-                f"{last_checkpoint(self.run)}"
-            )
+        with self.ranks.together():
+            if num_skipped >= self.settings.training.max_updates_skipped:
+                raise RunError(
+                    f"training.max_updates_skipped={self.settings.training.max_updates_skipped}: a finite loss and "
+                    f"gradient is needed; got none in the last {num_skipped} updates up to {self.progress.update}; "
+                    f"{last_checkpoint(self.run)}"
+                )
 
     def _updates(self) -> Iterator[Update]:
         """Yield the updates from the present position in the plan on, and move the position."""
@@ -213,12 +246,10 @@ class Trainer:
         """Validate by loss and by BLEU of greedy decoding; return whether this is the best so far."""
         progress = self.progress
         began = time.monotonic()
-        tokenizer, device, dtype = self.step.tokenizer, self.step.device, self.step.dtype
-        loss = mean_loss(self.model, self.validation_dataset, tokenizer, self.max_tokens, device, dtype)
-        search = validation_search(self.settings.decoding)
-        translator = Translator(self.model, tokenizer, search, device, dtype)
-        hypotheses = list(translator.translate(self.validation_text.source))
-        bleu = corpus_bleu(hypotheses, self.validation_text.target, self.settings.evaluation)
+        found = validate(
+            self.step, self.settings, self.validation_text, self.validation_dataset, self.max_tokens
+        )
+        loss, bleu = found.loss, found.bleu
         self.last_bleu = bleu
         improved = progress.is_improved_by(bleu, loss)
         if improved:
@@ -227,12 +258,11 @@ class Trainer:
             progress.validations_without_gain = 0
         elif progress.update % self.settings.training.validate_every == 0:  # not where a run happens to stop
             progress.validations_without_gain += 1
-        perplexity = math.exp(min(loss, 700))
         logger.info(
             "update %d validation loss %.4f perplexity %.2f BLEU %.2f%s",
             progress.update,
             loss,
-            perplexity,
+            found.perplexity,
             bleu,
             " (best)" if improved else "",
         )
@@ -242,7 +272,7 @@ class Trainer:
             {
                 "kind": "validation",
                 "loss": loss,
-                "perplexity": perplexity,
+                "perplexity": found.perplexity,
                 "bleu": bleu,
                 "seconds_validating": seconds,
             }
@@ -253,6 +283,8 @@ class Trainer:
         progress = self.progress
         at = {"update": progress.update, "epoch": progress.epoch, "seconds": progress.seconds}
         row = at | dict(figures)
+        if not self.ranks.is_first:
+            return
         self.metrics.note(row)
         if not isinstance(self.tracker, NoTracker):
             of_system = self.system.read() if row["kind"] == "training" else {}

@@ -8,6 +8,7 @@ from torch.testing import assert_close
 
 from nmt.models.kernels import Dropout
 from nmt.training.pairs import TrainingPairs
+from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 
 UPDATE = [np.arange(16), np.arange(16, 24)]
@@ -47,7 +48,7 @@ def without_dropout(made):
 def steps_on(device, made, dataset, dtype):
     """Yield figures of three updates."""
     pairs = TrainingPairs(dataset, np.arange(len(dataset)), device)
-    step = TrainingStep(made.settings, made.model, made.tokenizer, pairs, device, dtype)
+    step = TrainingStep(made.settings, made.model, made.tokenizer, pairs, device, dtype, Ranks())
     for number in (1, 2, 3):
         yield step.run(number, UPDATE)
     step.weights()  # the average in their place, if there is one

@@ -12,6 +12,7 @@ from nmt.data.tokenizer import obtain_tokenizer
 from nmt.models.build import build_model
 from nmt.runs.directory import RunDirectory
 from nmt.training.pairs import training_pairs
+from nmt.training.ranks import Ranks
 from nmt.training.session import train
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
@@ -53,7 +54,7 @@ def make_trainer(tokenizer, tmp_path):
         model = build_model(settings.model, tokenizer).double()
         selected, _ = select_pairs(dataset, 100)
         pairs = training_pairs(settings, dataset, selected, tokenizer, torch.device("cpu"))
-        step = TrainingStep(settings, model, tokenizer, pairs, torch.device("cpu"), torch.float32)
+        step = TrainingStep(settings, model, tokenizer, pairs, torch.device("cpu"), torch.float32, Ranks())
         return Trainer(step, RunDirectory(tmp_path), (text, dataset))
 
     return make
@@ -71,7 +72,7 @@ def train_in(tmp_path, tiny_training, monkeypatch, caplog):
             small = [override for override in small if not override.startswith(("data.", "tokenizer."))]
         given = [f"run={name}", "resume=true", *small, *overrides]
         settings = compose("train", given, None).settings()
-        train(settings, RunDirectory(name))
+        train(settings, RunDirectory(name), Ranks())
         return tmp_path / name
 
     return train_run

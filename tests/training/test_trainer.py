@@ -20,6 +20,7 @@ from nmt.training import progress as figures_module
 from nmt.training import trainer as trainer_module
 from nmt.training.checkpoint import save_checkpoint
 from nmt.training.objective import Objective
+from nmt.training.validation import Validation
 
 
 def test_accumulated_micro_batches_equal_one_batch(make_trainer):
@@ -192,10 +193,9 @@ def test_of_equal_bleu_the_lower_loss_is_better_for_the_best_and_for_patience(
 
     def validate(*_):
         bleu, loss = next(following)
-        monkeypatch.setattr(trainer_module, "corpus_bleu", lambda *_: bleu)
-        return loss
+        return Validation(loss, bleu)
 
-    monkeypatch.setattr(trainer_module, "mean_loss", validate)
+    monkeypatch.setattr(trainer_module, "validate", validate)
     limits = ("training.validate_every=1", "training.checkpoint_every=1000", "training.patience=3",
               "training.keep_checkpoints=20")  # fmt: skip
     best_steps = []
@@ -283,7 +283,7 @@ def test_time_tokens_and_the_scale_of_the_loss_go_on_where_they_were(make_traine
 
 def test_a_validation_where_a_run_happens_to_stop_costs_no_patience(make_trainer, monkeypatch):
     bleu = iter([5.0, 4.0, 4.0])
-    monkeypatch.setattr(trainer_module, "corpus_bleu", lambda *_: next(bleu))
+    monkeypatch.setattr(trainer_module, "validate", lambda *_: Validation(1.0, next(bleu)))
     trainer = make_trainer("training.validate_every=2", "training.max_updates=5", "training.update_tokens=20")
     trainer.train()
     assert trainer.progress.validations_without_gain == 1
@@ -311,10 +311,10 @@ def test_tokens_per_second_are_those_of_training_alone(make_trainer, monkeypatch
 
     def validate_for_an_hour(*_):
         now[0] += 3600
-        return 5.0
+        return Validation(5.0, 1.0)
 
     monkeypatch.setattr(trainer.step, "run", run_for_two_seconds)
-    monkeypatch.setattr(trainer_module, "mean_loss", validate_for_an_hour)
+    monkeypatch.setattr(trainer_module, "validate", validate_for_an_hour)
     trainer.train()
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().split("\n")[:-1]]
     (line,) = (row for row in rows if row["kind"] == "training")

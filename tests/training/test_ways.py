@@ -19,6 +19,7 @@ from nmt.runs.directory import RunDirectory
 from nmt.training.checkpoint import load_checkpoint, save_checkpoint
 from nmt.training.initialisation import freeze
 from nmt.training.pairs import training_pairs
+from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
 
@@ -71,7 +72,7 @@ def make_trainer(ways, folder):
     freeze(model, settings.training.freeze)
     pairs = training_pairs(settings, dataset, selected, tokenizer, device)
     validation = (corpus.validation, load_dataset(corpus.validation, tokenizer))
-    step = TrainingStep(settings, model, tokenizer, pairs, device, torch.float32)
+    step = TrainingStep(settings, model, tokenizer, pairs, device, torch.float32, Ranks())
     return Trainer(step, RunDirectory(folder), validation)
 
 

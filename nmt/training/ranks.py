@@ -1,0 +1,229 @@
+"""The processes that train one model together, each a rank; a process on its own is one rank of one.
+
+Every rank holds the whole model and computes its share of each update. The gradients are added up, so that all ranks
+take the same step. What they compute is exchanged on their device; what the host has to know, such as that a signal
+came, goes from host to host, so that no device is waited for.
+"""
+
+import json
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, distributed
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
+
+from nmt.errors import RunError, UserError
+
+# What is said in a roll call, by which it is found who has ended.
+ROLL_CALL, ANSWER = "roll call", "here"
+SECONDS_BETWEEN_LOOKS, MAX_SECONDS_OF_ROLL_CALL = 1.0, 5.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a process stands among those that were started with it."""
+
+    rank: int
+    size: int
+    local_rank: int  # on its machine
+
+    @classmethod
+    def of_process(cls, environment: Mapping[str, str] = os.environ) -> "Place":
+        """Return the place that torchrun, or SLURM's srun, gave to this process; without them it stands alone."""
+        for rank, size, local_rank in (
+            ("RANK", "WORLD_SIZE", "LOCAL_RANK"),
+            ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"),
+        ):
+            if rank in environment and size in environment:
+                values = (int(environment[rank]), int(environment[size]), int(environment.get(local_rank, 0)))
+                return cls(*values)
+        return cls(0, 1, 0)
+
+
+class Ranks:
+    """All ranks of a training, as one of them sees them; each has to call the same methods in the same order.
+
+    Raises RunError, naming it, where another rank has ended.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1, store: Any = None) -> None:
+        self.rank, self.size, self.store = rank, size, store
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the rank that writes the run and tells of it."""
+        return self.rank == 0
+
+    def add_up(self, tensors: Sequence[Tensor]) -> None:
+        """Replace each tensor, in place, by the sum of those of all ranks; all are of one type, on one device."""
+        if self.size == 1:
+            return
+        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
+        with self._naming_the_lost():
+            distributed.all_reduce(flat)
+        for tensor, total in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
+            tensor.copy_(total.view_as(tensor))
+
+    def spread(self, tensors: Sequence[Tensor]) -> None:
+        """Replace each tensor, in place, by that of the first rank."""
+        if self.size == 1:
+            return
+        with self._naming_the_lost(), torch.no_grad():
+            for tensor in tensors:
+                distributed.broadcast(tensor.detach(), 0)
+
+    def gather(self, value: Any) -> list[Any]:
+        """Return the values of all ranks, in their order; each is what JSON can hold."""
+        if self.size == 1:
+            return [value]
+        own = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
+        lengths = [torch.zeros(1, dtype=torch.int64) for _ in range(self.size)]
+        with self._naming_the_lost():
+            distributed.all_gather(lengths, torch.tensor([len(own)]))
+            longest = max(int(length) for length in lengths)
+            texts = [torch.zeros(longest, dtype=torch.uint8) for _ in range(self.size)]
+            distributed.all_gather(texts, torch.nn.functional.pad(own, [0, longest - len(own)]))
+        pairs = zip(texts, lengths, strict=True)
+        return [json.loads(text[: int(length)].numpy().tobytes()) for text, length in pairs]
+
+    def largest(self, *numbers: float) -> list[float]:
+        """Return the largest of each number of all ranks."""
+        if self.size == 1:
+            return list(numbers)
+        values = torch.tensor(numbers, dtype=torch.float64)
+        with self._naming_the_lost():
+            distributed.all_reduce(values, distributed.ReduceOp.MAX)
+        found: list[float] = values.tolist()
+        return found
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Have all ranks get beyond this block, or none: where some raise a UserError, the first of these says it."""
+        own = None
+        try:
+            yield
+        except UserError as error:
+            if self.is_first:
+                own = error
+            else:
+                own = type(error)(*(f"rank {self.rank}: {problem}" for problem in error.problems))
+        exit_codes = self.gather(own.exit_code if own else 0)
+        failed = [rank for rank, exit_code in enumerate(exit_codes) if exit_code]
+        if own is not None and failed[0] == self.rank:
+            raise own
+        if failed:
+            raise SystemExit(exit_codes[failed[0]])
+
+    def require_same(self, values: Mapping[str, str]) -> None:
+        """Raise RunError where another rank has another value of a key."""
+        for rank, others in enumerate(self.gather(dict(values))):
+            for key, value in values.items():
+                if others.get(key) != value:
+                    raise RunError(
+                        f"{key}: the same on all ranks is needed; rank {self.rank} got {value}, rank {rank} "
+                        f"{others.get(key)}; all read the same files, from folders that they share"
+                    )
+
+    @contextmanager
+    def _naming_the_lost(self) -> Iterator[None]:
+        """Turn an error of the connection into one line that says which ranks have ended; one rank says it."""
+        try:
+            yield
+        except RuntimeError:
+            lost = self._lost()
+            if not lost:
+                raise
+            if self.rank > min(set(range(self.size)) - set(lost)):
+                raise SystemExit(RunError.exit_code) from None
+            who = f"rank {lost[0]} has" if len(lost) == 1 else f"ranks {', '.join(map(str, lost))} have"
+            raise RunError(
+                f"training: all {self.size} ranks are needed to go on; {who} ended, or cannot be reached; "
+                "resume=true goes on from the last checkpoint"
+            ) from None
+
+    def _lost(self) -> list[int]:
+        """Return the ranks that do not answer a roll call; the first one, where nobody keeps the roll any more."""
+        names = [f"{ANSWER}/{rank}" for rank in range(self.size)]
+        ends = time.monotonic() + MAX_SECONDS_OF_ROLL_CALL
+        try:
+            self.store.set(ROLL_CALL, "")
+            while (lost := [i for i, name in enumerate(names) if not self.store.check([name])]) and (
+                time.monotonic() < ends
+            ):
+                time.sleep(0.1)
+        except RuntimeError:
+            return [0]
+        return lost
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Within the block, answer a roll call, in a thread: a rank that waits for another one cannot do it itself."""
+        is_over = threading.Event()
+
+        def answer() -> None:
+            with suppress(RuntimeError):  # whoever kept the roll has ended
+                while not self.store.check([ROLL_CALL]):
+                    if is_over.wait(SECONDS_BETWEEN_LOOKS):
+                        return
+                self.store.set(f"{ANSWER}/{self.rank}", "")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
+
+@contextmanager
+def joined(place: Place) -> Iterator[Ranks]:
+    """Within the block, be one of the ranks that were started together.
+
+    NCCL carries what is on a GPU, Gloo what is on a CPU. Raises RunError where the others cannot be met.
+    """
+    if place.size == 1:
+        yield Ranks()
+        return
+    if torch.cuda.is_available():
+        torch.cuda.set_device(place.local_rank % torch.cuda.device_count())
+    _name_the_meeting_place()
+    try:
+        shared, _, _ = next(rendezvous("env://", place.rank, place.size))
+        # Where torchrun starts ranks once more, what those before have left is not theirs.
+        store = PrefixStore(f"nmt {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", shared)
+        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+        distributed.init_process_group(backend, store=store, rank=place.rank, world_size=place.size)
+    except (RuntimeError, ValueError) as error:
+        raise RunError(
+            f"training: {place.size} ranks that can reach each other are needed; got {str(error).splitlines()[0]}"
+        ) from None
+    if place.rank:  # what all would say, the first one says
+        for handler in logging.getLogger("nmt").handlers:
+            handler.setFormatter(logging.Formatter(f"rank {place.rank}: %(message)s"))
+            handler.setLevel(logging.WARNING)
+    ranks = Ranks(place.rank, place.size, store)
+    with ranks.answering():
+        yield ranks
+    distributed.destroy_process_group()
+
+
+def _name_the_meeting_place(environment: Any = os.environ) -> None:
+    """Say where the ranks of a step of SLURM meet, which torchrun says by itself: on the first of its machines."""
+    if "SLURM_STEP_NODELIST" in environment:
+        environment.setdefault("MASTER_ADDR", first_host(environment["SLURM_STEP_NODELIST"]))
+        environment.setdefault("MASTER_PORT", str(20_000 + int(environment.get("SLURM_JOB_ID", 0)) % 20_000))
+
+
+def first_host(nodes: str) -> str:
+    """Return the first machine of a list as SLURM writes it, such as `gpu[007-009,012],login1`."""
+    return re.sub(r"\[([^],-]*)[^]]*\]", r"\1", re.split(r",(?![^[]*\])", nodes)[0])

@@ -1,0 +1,43 @@
+"""Loss and BLEU of a model in training on the validation text, of which each rank does its share."""
+
+import math
+from dataclasses import dataclass
+
+from nmt.config import TrainSettings
+from nmt.data.corpus import ParallelText
+from nmt.data.dataset import Dataset
+from nmt.decoding.translator import Translator
+from nmt.evaluation.model import total_loss, validation_search
+from nmt.evaluation.scoring import corpus_bleu
+from nmt.training.step import TrainingStep
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What came of a validation."""
+
+    loss: float  # nats per target token
+    bleu: float
+
+    @property
+    def perplexity(self) -> float:
+        """What the loss stands for."""
+        return math.exp(min(self.loss, 700))
+
+
+def validate(
+    step: TrainingStep, settings: TrainSettings, text: ParallelText, dataset: Dataset, max_tokens: int
+) -> Validation:
+    """Return the loss of the validation text, and the BLEU of its translation by greedy search."""
+    ranks = step.ranks
+    share = slice(ranks.rank, None, ranks.size)
+    losses = total_loss(step.model, dataset, step.tokenizer, max_tokens, step.device, step.dtype, share)
+    search = validation_search(settings.decoding)
+    translator = Translator(step.model, step.tokenizer, search, step.device, step.dtype)
+    translated = list(translator.translate(text.source[share]))
+    hypotheses, total, num_tokens = [""] * len(text.source), 0.0, 0
+    for rank, ((part, tokens), lines) in enumerate(ranks.gather((losses, translated))):
+        hypotheses[rank :: ranks.size] = lines
+        total, num_tokens = total + part, num_tokens + tokens
+    bleu = corpus_bleu(hypotheses, text.target, settings.evaluation)
+    return Validation(total / max(1, num_tokens), bleu)
