@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt.cli.compose import TRAIN, compose
 from nmt.cli.main import log_to_stderr
@@ -20,6 +20,9 @@ from nmt.errors import SweepError, UserError, one_line
 from nmt.sweeps.results import JobRecord, read_record, write_record
 from nmt.sweeps.study import Search
 from nmt.sweeps.sweep_folder import OF_SUBMITIT
+
+if TYPE_CHECKING:
+    from nmt.training.ranks import Ranks
 
 logger = logging.getLogger(__name__)
 
@@ -43,12 +46,16 @@ class JobRunner:
     settings: GridSweep | OptunaSweep
     config_directory: str | None
 
-    def run(self, job: Job) -> None:
-        """Train one run in its folder, or go on there, and note how it ended; what it fails of ends no other."""
+    def run(self, job: Job, ranks: "Ranks | None" = None) -> None:
+        """Train one run in its folder, or go on there, and note how it ended; what it fails of ends no other.
+
+        Where several `ranks` train it, the first one notes it.
+        """
         from nmt.runs.directory import RunDirectory
         from nmt.training.ranks import Ranks
         from nmt.training.session import train
 
+        ranks = ranks or Ranks()
         done = read_record(self.folder, job.number)
         if done is not None and done.state != "failed":
             return
@@ -63,7 +70,7 @@ class JobRunner:
             settings = compose(TRAIN, overrides, self.config_directory).settings()
             assert isinstance(settings, TrainSettings)
             if pruner is None or not pruner.has_pruned:
-                train(settings, RunDirectory(path), Ranks(), pruner)
+                train(settings, RunDirectory(path), ranks, pruner)
             if pruner is not None and pruner.has_pruned:
                 state = "pruned"
         except UserError as error:
@@ -72,7 +79,8 @@ class JobRunner:
         except Exception as error:
             state, reason = "failed", one_line(f"{type(error).__name__}: {error}")
             logger.exception("job %d failed", job.number)
-        write_record(self.folder, job.number, JobRecord(setting=job.setting, state=state, error=reason))
+        if ranks.is_first:
+            write_record(self.folder, job.number, JobRecord(setting=job.setting, state=state, error=reason))
 
     def run_all(self, jobs: Sequence[Job]) -> None:
         """Train these runs, as many at once and where the settings of the sweep say."""
@@ -133,8 +141,17 @@ class JobRunner:
             one.wait()
 
     def _run_on_node(self, job: Job) -> None:
+        """Train one run as a job of a cluster; the tasks that submitit gives to a job are the ranks of its run."""
+        from submitit import JobEnvironment
+        from submitit.helpers import TorchDistributedEnvironment
+
+        from nmt.training.ranks import Place, joined
+
         log_to_stderr()
-        self.run(job)
+        if JobEnvironment().num_tasks > 1:
+            TorchDistributedEnvironment().export(overwrite=True)
+        with joined(Place.of_process()) as ranks:
+            self.run(job, ranks)
 
 
 def require_submitit() -> Any:

@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import os
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -28,6 +29,11 @@ def run_sweep(overrides: list[str], config_directory: str | None) -> None:
 
     Raises UserError for what is wrong before anything has begun, SweepError where runs have failed.
     """
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        raise SettingsError(
+            f"-m: a process of its own is needed; got {os.environ['WORLD_SIZE']} ranks; with sweep.cluster=... "
+            "and cluster_options={tasks_per_node: N} each run has N"
+        )
     sweep = Sweep(overrides, config_directory)
     log_to_stderr()
     try:

@@ -281,6 +281,23 @@ def test_submitit_trains_in_processes_of_its_own_and_leaves_no_folder_to_go_on_w
     assert b"sweep.cluster: what submitit can submit is needed; got" in message.stderr
 
 
+@pytest.mark.slow
+def test_the_tasks_of_a_job_train_one_run_together(nmt, tmp_path, learnable):
+    pytest.importorskip("submitit")
+    options = [*learnable, "training.max_updates=2", "run=sweep", "seed=1,2", "sweep.cluster=local"]
+    nmt("train", "-m", *options, "sweep.cluster_options={timeout_min: 5, tasks_per_node: 2}")
+    assert [run["state"] for run in results_of(tmp_path / "sweep")["runs"]] == ["finished", "finished"]
+    for job in range(2):
+        log = (tmp_path / "sweep" / str(job) / "train.log").read_text()
+        assert "on each of 2 ranks" in log
+        assert log.count("stopped at update 2") == 1
+
+
+def test_a_sweep_within_torchrun_is_refused(nmt, learnable):
+    refused = nmt("train", "-m", *learnable, "seed=1,2", code=2, WORLD_SIZE="2", RANK="0")
+    assert refused.stderr.startswith(b"nmt: -m: a process of its own is needed; got 2 ranks")
+
+
 def searched(run):
     return {key: value for key, value in run.items() if key in ("job", "setting", "state", "validation_bleu")}
 
