@@ -10,16 +10,15 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-WINDOW = (
-    100  # lines; the correlation of that many lengths that have nothing to do with each other is 0.0 ± 0.1
-)
+from nmt.data.arrays import FloatArray
+
+# Lines; the correlation of that many lengths that have nothing to do with each other is 0.0 ± 0.1.
+WINDOW = 100
 MAX_SHIFT = 10
 # Ten lengths that have nothing to do with each other correlate so well, or so much better, hardly ever.
 LEAST_CORRELATION, LEAST_GAIN = 0.5, 0.3
 # Where most of a file correlates so well, a stretch that does not at all is no chance.
 GOOD, BAD = 0.6, 0.25
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from nmt.data.dataset import Dataset, Ids, Int64Array
+from nmt.data.arrays import Int64Array
+from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import Tokenizer
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from nmt.data.arrays import FloatArray, Int64Array
+
 NUM_CODES = 0x110000
-LINES_AT_ONCE = 10_000
+LINES_CODED_AT_ONCE = 10_000
 NO_LETTER, OTHER = "", "Other"
 # The scripts of Unicode that people write in today, by the words that names of their letters begin with, where these
 # are not the name of the script. Longer ones come first.
@@ -36,7 +38,6 @@ INDEX_OF_SCRIPT = {script: index for index, script in enumerate(SCRIPTS)}
 NOT_ASKED = 255
 
 Codes = npt.NDArray[np.uint32]
-Int64Array = npt.NDArray[np.int64]
 
 
 def script_of(character: str) -> str:
@@ -78,14 +79,14 @@ class ScriptTable:
         return self._table[codes]
 
 
-def script_shares(lines: Sequence[str], scripts: Iterable[str]) -> npt.NDArray[np.float64]:
+def script_shares(lines: Sequence[str], scripts: Iterable[str]) -> FloatArray:
     """Return the share of the letters of each line that are of these scripts; 1 for a line without letters."""
     table = ScriptTable()
     wanted = np.zeros(NOT_ASKED + 1, bool)
     wanted[[INDEX_OF_SCRIPT[script] for script in scripts]] = True
     shares = [np.empty(0)]
-    for start in range(0, len(lines), LINES_AT_ONCE):
-        codes, offsets = codes_of(lines[start : start + LINES_AT_ONCE])
+    for start in range(0, len(lines), LINES_CODED_AT_ONCE):
+        codes, offsets = codes_of(lines[start : start + LINES_CODED_AT_ONCE])
         indices = table.indices(codes)
         letters = sum_by_line(indices != INDEX_OF_SCRIPT[NO_LETTER], offsets)
         of_these = sum_by_line(wanted[indices], offsets)

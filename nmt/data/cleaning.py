@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nmt.config import FilterSettings
+from nmt.data.arrays import BoolArray, Int64Array
 from nmt.data.characters import OTHER, SCRIPTS, script_shares
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.dataset import LeftOut
-from nmt.data.duplicates import BLANK, Fingerprints, Mask, Overlap, are_among, are_repeated, find_overlap
+from nmt.data.duplicates import BLANK, Fingerprints, Overlap, are_among, are_repeated, find_overlap
 from nmt.errors import DataError, LineNumbers, SettingsError, nearest
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class PreparedCorpus:
     """A corpus to learn from, and what is known of it."""
 
     corpus: Corpus
-    kept: Mask  # which of the training pairs that were read
+    kept: BoolArray  # which of the training pairs that were read
     filtered: Counts
     overlaps: dict[str, Overlap]  # with training, of validation and test text
 
@@ -103,8 +103,8 @@ def _rejections(
     settings: FilterSettings,
     train: Fingerprints,
     held_out: Sequence[Fingerprints],
-    kept: Mask,
-) -> Iterator[tuple[str, Mask]]:
+    kept: BoolArray,
+) -> Iterator[tuple[str, BoolArray]]:
     """Yield, for each filter that is on, its key and the pairs that do not pass.
 
     `kept`, the pairs that passed the filters so far, grows smaller between them.
@@ -142,7 +142,7 @@ def _rejections(
         yield "duplicates", repeated
 
 
-def _counts(parts: Iterator[Sequence[str]] | Iterator[str], length: int) -> npt.NDArray[np.int64]:
+def _counts(parts: Iterator[Sequence[str]] | Iterator[str], length: int) -> Int64Array:
     return np.fromiter(map(len, parts), np.int64, length)
 
 

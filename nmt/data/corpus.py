@@ -6,9 +6,6 @@ from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from nmt.config import (
     DataSettings,
     Files,
@@ -19,6 +16,7 @@ from nmt.config import (
     Multi30kData,
     TableData,
 )
+from nmt.data.arrays import BoolArray
 from nmt.data.downloads import is_test_set, load_splits, test_set_files
 from nmt.data.lines import read_lines
 from nmt.data.mixture import Groups, tag_of
@@ -62,7 +60,7 @@ class Corpus:
         }
         return replace(self, **tagged)
 
-    def keep(self, kept: npt.NDArray[np.bool_]) -> "Corpus":
+    def keep(self, kept: BoolArray) -> "Corpus":
         """Return the corpus with some of its training pairs left."""
         if kept.all():
             return self

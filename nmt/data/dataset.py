@@ -11,14 +11,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from nmt.data.arrays import Int64Array
 from nmt.data.cache import cached_folder, entry_name
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, Vocabulary
 from nmt.errors import DataError
 
-LINES_AT_ONCE = 10_000
-
-Int64Array = npt.NDArray[np.int64]
+LINES_ENCODED_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut
 
 def _save(path: Path, lines: list[str], vocabulary: Vocabulary) -> None:
     chunks, rest = [Ids.of([])], iter(lines)
-    while chunk := list(islice(rest, LINES_AT_ONCE)):
+    while chunk := list(islice(rest, LINES_ENCODED_AT_ONCE)):
         # Some white space, such as U+3000, would become pieces.
         chunks.append(Ids.of(vocabulary.encode([line if line.strip() else "" for line in chunk])))
     lengths = np.concatenate([chunk.lengths for chunk in chunks])

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from nmt.data.arrays import BoolArray, Int64Array, Uint64Array
 from nmt.data.characters import codes_of
 from nmt.data.corpus import ParallelText
 
@@ -29,10 +29,6 @@ NUM_BANDS, ROWS_PER_BAND = 6, 4
 PAIRS_AT_ONCE = 5_000
 # Comparisons, of 25 microseconds each, are bounded: a corpus made of a few patterns would take for ever.
 MAX_COMPARISONS = 400_000
-
-Int64Array = npt.NDArray[np.int64]
-Uint64Array = npt.NDArray[np.uint64]
-Mask = npt.NDArray[np.bool_]
 
 
 def fingerprint(lines: Sequence[str]) -> Int64Array:
@@ -61,11 +57,11 @@ class Fingerprints:
         return self.source * MULTIPLIER + self.target
 
     @cached_property
-    def has_text(self) -> Mask:
+    def has_text(self) -> BoolArray:
         """Whether no side of a pair is blank: what is blank is no translation, and the same as nothing."""
         return (self.source != BLANK) & (self.target != BLANK)
 
-    def select(self, kept: Mask) -> "Fingerprints":
+    def select(self, kept: BoolArray) -> "Fingerprints":
         """Return those of some pairs."""
         return Fingerprints(self.source[kept], self.target[kept])
 
@@ -104,7 +100,7 @@ def find_overlap(held_out: Fingerprints, train: Fingerprints) -> Overlap:
     return Overlap(len(held_out), **counts)
 
 
-def are_among(many: Int64Array, few: Int64Array) -> Mask:
+def are_among(many: Int64Array, few: Int64Array) -> BoolArray:
     """Return for each of `many` whether it is among `few`."""
     known = np.unique(few)
     if not len(known):
@@ -112,7 +108,7 @@ def are_among(many: Int64Array, few: Int64Array) -> Mask:
     return known[np.searchsorted(known[1:], many, "right")] == many  # the last one that is not larger
 
 
-def are_repeated(values: Int64Array) -> Mask:
+def are_repeated(values: Int64Array) -> BoolArray:
     """Return for each value whether it occurred before."""
     repeated = np.ones(len(values), bool)
     repeated[np.unique(values, return_index=True)[1]] = False

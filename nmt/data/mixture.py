@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from nmt.data.arrays import BoolArray, Int64Array
 from nmt.errors import DataError
 
-Int64Array = npt.NDArray[np.int64]
 TAG_START, TAG_END = "<2", ">"
 TAG = re.compile(f"{TAG_START}[A-Za-z0-9_-]{{1,20}}{TAG_END}")
 MAX_PAIRS = 100_000_000  # that an epoch repeats: a slip in a weight would fill the memory
@@ -52,7 +51,7 @@ class Groups:
         of_lines = [tag for tag, size in zip(self.tags, self.sizes[split], strict=True) for _ in range(size)]
         return [tagged(line, tag) for line, tag in zip(lines, of_lines, strict=True)]
 
-    def keep(self, kept: npt.NDArray[np.bool_]) -> "Groups":
+    def keep(self, kept: BoolArray) -> "Groups":
         """Return the same corpora with some of their training pairs left."""
         sizes = [int(part.sum()) for part in np.split(kept, np.cumsum(self.sizes["train"])[:-1])]
         return replace(self, sizes=self.sizes | {"train": sizes})

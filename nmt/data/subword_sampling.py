@@ -9,21 +9,18 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from nmt.data.dataset import Dataset, Ids, Int64Array
+from nmt.data.arrays import BoolArray, FloatArray, Int32Array, Int64Array
+from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import WORD_START, Tokenizer, Vocabulary
 from nmt.errors import SettingsError
 
 # Sentences that share a generator: another number would be another draw.
-LINES_AT_ONCE = 10_000
+SENTENCES_AT_ONCE = 10_000
 # Words whose pieces are remembered from chunk to chunk.
 WORDS_KEPT = 30_000
 
-Int32Array = npt.NDArray[np.int32]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 # Draws segmentations of words of n letters: from the pieces that W words could consist of (W, n, K) and which of them
 # occur (M), it returns where pieces start (M, n) and how many letters each has (M, n).
 Draw = Callable[[Int32Array, Int64Array, np.random.Generator], tuple[BoolArray, Int64Array]]
@@ -81,8 +78,8 @@ class _Side:
     def sample(self, ids: Ids, seeds: list[int], max_length: int) -> Ids:
         """Draw sentences, a chunk at a time."""
         tokens, lengths = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
-        for chunk, first in enumerate(range(0, len(ids.offsets) - 1, LINES_AT_ONCE)):
-            offsets = np.asarray(ids.offsets[first : first + LINES_AT_ONCE + 1])
+        for chunk, first in enumerate(range(0, len(ids.offsets) - 1, SENTENCES_AT_ONCE)):
+            offsets = np.asarray(ids.offsets[first : first + SENTENCES_AT_ONCE + 1])
             generator = np.random.Generator(np.random.PCG64([*seeds, chunk]))
             plain = ids.tokens[offsets[0] : offsets[-1]].cpu().numpy()
             drawn = self._sample_chunk(plain, offsets - offsets[0], generator, max_length)

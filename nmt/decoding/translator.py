@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from nmt.config import BeamSettings, DecodingSettings
+from nmt.data.arrays import Int64Array
 from nmt.data.batching import cut_by_length, pad_with_end, send
-from nmt.data.dataset import Ids, Int64Array
+from nmt.data.dataset import Ids
 from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength

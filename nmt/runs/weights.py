@@ -55,11 +55,8 @@ def _open(path: Path) -> Iterator[Any]:
             raise _damaged(path, f"a header of {num_bytes} bytes")
         with safetensors.safe_open(path, framework="pt") as opened:
             yield opened
-    except (
-        OSError,
-        MemoryError,
-        safetensors.SafetensorError,
-    ) as error:  # a file of no end takes all of the addresses
+    except (OSError, MemoryError, safetensors.SafetensorError) as error:
+        # A file of no end takes all of the addresses.
         raise _damaged(path, str(error)) from None
 
 

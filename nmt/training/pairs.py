@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from nmt.config import TrainSettings
-from nmt.data.dataset import Dataset, Int64Array
+from nmt.data.arrays import Int64Array
+from nmt.data.dataset import Dataset
 from nmt.data.subword_sampling import refuse_unsampled, sample_dataset
 from nmt.data.tokenizer import Tokenizer
 

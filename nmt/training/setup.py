@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import torch
 
 from nmt.config import TokenizerSettings, TrainingSettings, TrainSettings
+from nmt.data.arrays import Int64Array
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
 from nmt.data.corpus import Corpus, load_corpus, require_files
-from nmt.data.dataset import Int64Array, LeftOut, load_dataset, select_pairs
+from nmt.data.dataset import LeftOut, load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer, with_symbols
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_precision, prepare_device, require_determinism, require_memory

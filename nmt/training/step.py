@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from nmt.config import ConstantForcing, TrainSettings
+from nmt.data.arrays import Int64Array
 from nmt.data.batching import Batch, Update, collate, deal
-from nmt.data.dataset import Int64Array
 from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels import rooms_of

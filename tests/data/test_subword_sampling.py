@@ -94,7 +94,7 @@ def test_another_process_draws_the_same(tokenizer, tmp_path):
 
 
 def test_chunks_and_repeated_sentences_are_drawn_apart(tokenizer, monkeypatch):
-    monkeypatch.setattr(subword_sampling, "LINES_AT_ONCE", 6)
+    monkeypatch.setattr(subword_sampling, "SENTENCES_AT_ONCE", 6)
     source, target = draw(tokenizer)
     assert [tokenizer.source.decode(ids) for ids in source] == SOURCE
     assert [tokenizer.target.decode(ids) for ids in target] == TARGET

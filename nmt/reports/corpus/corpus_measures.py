@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nmt.config import DataReportSettings
 from nmt.data.alignment import Alignment, find_alignment
+from nmt.data.arrays import Int64Array
 from nmt.data.cleaning import Counts, PreparedCorpus
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import load_dataset
@@ -127,7 +127,7 @@ def _measure_split(
     return measures, (source_counts, target_counts)
 
 
-def _histogram_of_ratios(source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> Histogram:
+def _histogram_of_ratios(source: Int64Array, target: Int64Array) -> Histogram:
     """Count the ratios of lengths; those beyond the ends are in the first and the last bin."""
     ratios = np.clip(target / np.maximum(source, 1), RATIO_EDGES[0], RATIO_EDGES[-1] * 0.999)
     counts, _ = np.histogram(ratios, RATIO_EDGES)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from nmt.data.arrays import BoolArray, Int64Array
 from nmt.data.characters import (
-    LINES_AT_ONCE,
+    LINES_CODED_AT_ONCE,
     NO_LETTER,
     NUM_CODES,
     OTHER,
@@ -29,8 +29,6 @@ CONTROL_CATEGORIES = ("Cc", "Cf", "Co", "Cs", "Cn")
 CONTROL_NAMES = {"\t": "TAB", "\r": "CARRIAGE RETURN", "\x85": "NEXT LINE", "\x00": "NUL"}
 DAMAGE = "\ufffd"
 JAPANESE = ("Han", "Hiragana", "Katakana")
-
-Int64Array = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -160,13 +158,13 @@ def name_of(character: str) -> str:
     return f"U+{ord(character):04X} {name}"
 
 
-def _scan(lines: Sequence[str]) -> tuple[Int64Array, Int64Array, Int64Array, npt.NDArray[np.bool_]]:
+def _scan(lines: Sequence[str]) -> tuple[Int64Array, Int64Array, Int64Array, BoolArray]:
     """Return the counts of all characters, the length of each line, letters of each script, lines with controls."""
     counts, letters, table = np.zeros(NUM_CODES, np.int64), np.zeros(len(SCRIPTS), np.int64), ScriptTable()
     control_table = np.zeros(NUM_CODES, bool)
     lengths, controls = [np.empty(0, np.int64)], [np.empty(0, bool)]
-    for start in range(0, len(lines), LINES_AT_ONCE):
-        codes, offsets = codes_of(lines[start : start + LINES_AT_ONCE])
+    for start in range(0, len(lines), LINES_CODED_AT_ONCE):
+        codes, offsets = codes_of(lines[start : start + LINES_CODED_AT_ONCE])
         distinct, number = np.unique(codes, return_counts=True)
         new = [code for code in distinct[counts[distinct] == 0].tolist() if is_control(chr(code))]
         control_table[new] = True

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from nmt.data.arrays import Int64Array
 from nmt.data.batching import Plan, plan_by_length
-from nmt.data.dataset import Int64Array
 
 
 def find_max_tokens(plan: Plan, fits: Callable[[Int64Array], bool], at_most: int | None) -> int:
