@@ -57,6 +57,9 @@ TRANSLATE_EXAMPLES = (
     ("nmt translate run=last input=in.de output=out.en", "the newest run under outputs/, files"),
     ("nmt translate run=last decoding=greedy < in.de", "another search than the run's own"),
 )
+JOIN_EXAMPLES = (
+    ("nmt join input=in.de output=out.en shards=8", "after nmt translate ... shard=1/8 to shard=8/8"),
+)
 EVALUATE_EXAMPLES = (
     ("nmt evaluate run=outputs/mine", "translate the run's test text, and score it"),
     ("nmt evaluate run=last source=in.de reference=in.en", "other text"),
@@ -82,6 +85,7 @@ TABLE = (
     Command("data", "DataReportSettings", DATA_EXAMPLES),
     Command("train", "TrainSettings", TRAIN_EXAMPLES, TRAIN_OPTIONS, others=INSTEAD),
     Command("translate", "TranslateSettings", TRANSLATE_EXAMPLES),
+    Command("join", "JoinSettings", JOIN_EXAMPLES),
     Command("evaluate", "EvaluateSettings", EVALUATE_EXAMPLES),
     Command("report", "ReportSettings", REPORT_EXAMPLES),
     Command("compare", "CompareSettings", COMPARE_EXAMPLES, listed_key="runs"),

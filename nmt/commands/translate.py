@@ -7,6 +7,7 @@ import time
 from nmt.config import TranslateSettings
 from nmt.data.lines import STANDARD_INPUT
 from nmt.data.mixture import TAG_END, TAG_START, known_tags, tag_of, tagged
+from nmt.data.shards import Shard
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.stream import STANDARD_OUTPUT, is_file, is_same, translate_stream
 from nmt.decoding.translator import Translator
@@ -24,6 +25,9 @@ def main(settings: TranslateSettings) -> None:
     run = RunDirectory.existing(settings.run)
     source = choose_input(settings)
     target = choose_output(settings, source)
+    span = None
+    if settings.shard is not None:
+        span = Shard.parse(settings.shard).span(str(source), "input")
     model, tokenizer = run.load_model(settings.checkpoint)
     tag = choose_tag(settings.target_language, tokenizer)
     translator = Translator(model, tokenizer, settings.decoding, device, dtype)
@@ -33,7 +37,7 @@ def main(settings: TranslateSettings) -> None:
         return translator.translate_chunk(given, num_before)
 
     began = time.monotonic()
-    num_lines = translate_stream(translate, source, target, settings.resume, settings.encoding)
+    num_lines = translate_stream(translate, source, target, settings.resume, settings.encoding, span)
     translator.warn()
     if target != STANDARD_OUTPUT:
         seconds = time.monotonic() - began
@@ -72,6 +76,8 @@ def choose_input(settings: TranslateSettings) -> str | int:
 def choose_output(settings: TranslateSettings, source: str | int) -> str | int:
     """Return the file to write, or the descriptor of standard output. Raises DataError if it must not be written."""
     path = settings.output
+    if path is not None and settings.shard is not None:
+        path = Shard.parse(settings.shard).of_output(path)
     # It has other names: /dev/stdout, which may well be a file.
     is_standard = path is None or is_same(path, STANDARD_OUTPUT)
     target = STANDARD_OUTPUT if path is None or is_standard else path

@@ -1,5 +1,6 @@
 """Settings of the commands, and what of them a trained model needs."""
 
+import codecs
 import itertools
 from typing import Annotated, Literal, Self
 
@@ -22,6 +23,8 @@ from nmt.config.kinds import (
     SearchPrecision,
     Seed,
     Settings,
+    ShardName,
+    Shards,
     Shown,
 )
 from nmt.config.model_settings import ModelSettings, TransformerSettings
@@ -178,9 +181,20 @@ class TranslateSettings(Settings):
     output: str | None
     overwrite: bool
     resume: bool
+    shard: ShardName | None
     device: Device
     precision: SearchPrecision
     decoding: DecodingSettings
+
+    @pydantic.model_validator(mode="after")
+    def _check_shard(self) -> Self:
+        if self.shard is not None:
+            for key in ("input", "output"):
+                if getattr(self, key) is None:
+                    raise ValueError(f"{key}: a file is needed with shard={self.shard}; got null")
+            if codecs.lookup(self.encoding).name != "utf-8":
+                raise ValueError(f"encoding: utf-8 is needed with shard={self.shard}; got {self.encoding}")
+        return self
 
     @pydantic.model_validator(mode="after")
     def _check_output(self) -> Self:
@@ -194,6 +208,15 @@ class TranslateSettings(Settings):
         if self.resume and self.overwrite:
             raise ValueError("overwrite: false is needed with resume=true; got true")
         return self
+
+
+class JoinSettings(Settings):
+    """See conf/join.yaml."""
+
+    input: str
+    output: str
+    shards: Shards
+    overwrite: bool
 
 
 class EvaluateSettings(Settings):

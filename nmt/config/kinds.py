@@ -7,6 +7,8 @@ import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+MAX_SHARDS = 1_000_000
+
 
 def _require_text(name: str) -> str:
     """Return the name of an encoding. Raises PydanticCustomError for one that Python lacks or that gives no text."""
@@ -17,6 +19,14 @@ def _require_text(name: str) -> str:
         raise PydanticCustomError(
             "encoding", "utf-8, utf-16, latin-1 or another encoding of Python's"
         ) from None
+    return name
+
+
+def _require_shard(name: str) -> str:
+    """Return the name of a shard. Raises PydanticCustomError for one that is none, or none of so many."""
+    number, _, count = name.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) <= MAX_SHARDS):
+        raise PydanticCustomError("shard", "a part of a file, such as 3/8, the third of eight")
     return name
 
 
@@ -48,7 +58,9 @@ Rate = Annotated[float, Number, Field(gt=0, le=1_000)]
 RateOrZero = Annotated[float, Number, Field(ge=0, le=1_000)]
 Weight = Annotated[float, Number, Field(gt=0, le=1e12)]
 Ratio = Annotated[float, Number, Field(ge=1, le=1e12)]
+Shards = Annotated[int, Number, Field(gt=0, le=MAX_SHARDS)]
 Seconds = Annotated[float, Number, Field(gt=0, le=1e12)]
+ShardName = Annotated[str, AfterValidator(_require_shard)]
 Encoding = Annotated[str, AfterValidator(_require_text)]
 Files = str | list[str]
 CheckpointName = Literal["best", "last", "average"] | str  # or step-N

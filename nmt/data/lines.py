@@ -60,22 +60,25 @@ def read_raw_lines(path: str | Path, key: str, encoding: str | None = None) -> I
     return (line for line in follow_lines(path, key, encoding) if line is not None)
 
 
-def follow_lines(path: str | Path | int, key: str, encoding: str | None = None) -> Iterator[bytes | None]:
+def follow_lines(
+    path: str | Path | int, key: str, encoding: str | None = None, span: tuple[int, int] | None = None
+) -> Iterator[bytes | None]:
     """Yield the lines of a file, `.gz` or not, or of an open descriptor, and None wherever its sender waits.
 
     A line ends at `\\n` and nowhere else; one `\\r` before it and a byte order mark at the start are dropped. Lines of
-    another encoding come as UTF-8; what of them is broken in that encoding is broken in UTF-8, too.
+    another encoding come as UTF-8; what of them is broken in that encoding is broken in UTF-8, too. Of a `span` of a
+    file, from byte to byte, the lines are numbered from its own beginning.
     Raises DataError, beginning with `key`, when the file cannot be read, or is UTF-16 and should be UTF-8.
     """
     name = "standard input" if path == STANDARD_INPUT else str(path)
     try:
         with _open(path) as file:
-            blocks = _read_blocks(file)
+            blocks = _read_blocks(file) if span is None else _read_span(file, *span)
             if encoding is None or is_utf_8(encoding):
                 blocks = _refuse_wide(blocks, key, name, encoding)
             else:
                 blocks = as_utf_8(blocks, encoding)
-            for number, line in _cut_into_lines(blocks):
+            for number, line in _cut_into_lines(blocks, has_mark=span is None or span[0] == 0):
                 if line is not None and len(line) > MAX_LINE_BYTES:
                     raise DataError(
                         f"{key}: lines of at most {MAX_LINE_BYTES} bytes are needed; got more in {name}, "
@@ -180,9 +183,17 @@ def _read_blocks(file: gzip.GzipFile | BufferedReader) -> Iterator[bytes]:
         yield block
 
 
-def _cut_into_lines(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes | None]]:
+def _read_span(file: gzip.GzipFile | BufferedReader, start: int, end: int) -> Iterator[bytes]:
+    """Yield what stands between two positions of a file."""
+    file.seek(start)
+    while start < end and (block := file.read1(min(BLOCK_SIZE, end - start))):
+        start += len(block)
+        yield block
+
+
+def _cut_into_lines(blocks: Iterable[bytes], has_mark: bool) -> Iterator[tuple[int, bytes | None]]:
     """Yield lines with their numbers, from 1; of one that is too long only the beginning, and then no more."""
-    mark, number, size = BYTE_ORDER_MARK, 1, 0
+    mark, number, size = BYTE_ORDER_MARK if has_mark else b"", 1, 0
     unfinished: list[bytes] = []
     for block in blocks:
         if not block:

@@ -21,12 +21,13 @@ def translate_stream(
     target: str | int,
     resume: bool,
     encoding: str = UTF_8,
+    span: tuple[int, int] | None = None,
 ) -> int:
     """Translate what `choose_input` chose to what `choose_output` chose, by chunks of what is there.
 
     `translate` is given the lines of a chunk, and how many came before it. With `resume`, lines that `target` has are
-    kept. Return how many were written. Raises DataError where `target` has more lines than `source`, and where that
-    is of another encoding.
+    kept. Of a file, a `span` from byte to byte may be all that is translated. Return how many lines were written.
+    Raises DataError where `target` has more lines than `source`, and where that is of another encoding.
     """
     decoder, num_before = TextDecoder("input", encoding), 0
     with open_output(target, resume) as output:
@@ -35,7 +36,7 @@ def translate_stream(
             logger.info("going on after %d lines of %s", num_there, target)
         # A chunk of which some lines are there is translated again: what is translated together may make a
         # difference in the last digit, and the file is to be that of a translation without interruption.
-        for chunk in in_chunks(follow_lines(source, "input", encoding)):
+        for chunk in in_chunks(follow_lines(source, "input", encoding, span)):
             if not num_before:
                 decoder.require_text(chunk)
             if num_kept < len(chunk):

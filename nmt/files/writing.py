@@ -5,8 +5,9 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from nmt.files.reading import open_plain, read_json
 
@@ -29,11 +30,18 @@ def finite(value: Any) -> Any:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file under a temporary name, flush it to the disk, and give it its name, for good as well."""
+    with being_written(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def being_written(path: Path) -> Iterator[IO[bytes]]:
+    """Within the block, write what is to be a file; it is that, flushed to the disk, if the block ends well."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     try:
         with open(temporary, "xb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

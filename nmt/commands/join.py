@@ -1,0 +1,48 @@
+"""`nmt join`: put the translations of all shards together, if none lacks a line."""
+
+import logging
+import os
+import shutil
+from pathlib import Path
+
+from nmt.config import JoinSettings
+from nmt.data.lines import BLOCK_SIZE
+from nmt.data.shards import Shard
+from nmt.errors import DataError
+from nmt.files.writing import being_written
+from nmt.runs.directory import require_new_file
+
+logger = logging.getLogger(__name__)
+
+
+def main(settings: JoinSettings) -> None:
+    """Write what `nmt translate` has made of all shards of a file, in order, as one file with as many lines."""
+    require_new_file("output", settings.output, settings.overwrite)
+    shards = [Shard(number, settings.shards) for number in range(1, settings.shards + 1)]
+    parts = [shard.of_output(settings.output) for shard in shards]
+    num_lines, unfinished = 0, []
+    for shard, part in zip(shards, parts, strict=True):
+        expected = sum(count_lines(settings.input, *shard.span(settings.input, "input")))
+        found, torn = count_lines(part) if os.path.isfile(part) else (0, 0)
+        num_lines += expected
+        if torn or found != expected:
+            unfinished.append(f"shards: {expected} lines are needed of shard {shard}; got {found} in {part}; "
+                              f"nmt translate shard={shard} resume=true goes on with it")  # fmt: skip
+    if unfinished:
+        raise DataError(*unfinished)
+    with being_written(Path(settings.output)) as output:
+        for part in parts:
+            with open(part, "rb") as file:
+                shutil.copyfileobj(file, output, BLOCK_SIZE)
+    logger.info("%s: %d lines of %d shards", settings.output, num_lines, len(parts))
+
+
+def count_lines(path: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
+    """Return the number of whole lines between two positions of a file, and of lines that have no end: 0 or 1."""
+    num_lines, last = 0, b"\n"
+    with open(path, "rb") as file:
+        file.seek(start)
+        left = (os.path.getsize(path) if end is None else end) - start
+        while left and (block := file.read(min(left, BLOCK_SIZE))):
+            num_lines, last, left = num_lines + block.count(b"\n"), block[-1:], left - len(block)
+    return num_lines, int(last != b"\n")

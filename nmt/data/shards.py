@@ -1,0 +1,44 @@
+"""Shards: parts of a text that many processes translate, each its own, and that are joined when all are done."""
+
+import os
+from dataclasses import dataclass
+
+from nmt.errors import DataError
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part `number`, counted from 1, of `count` parts of a file, which are about as long and cut between lines."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """Return the shard that is written as `3/8`."""
+        number, _, count = text.partition("/")
+        return cls(int(number), int(count))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def of_output(self, output: str) -> str:
+        """Return the name of the file for what comes of the shard."""
+        return f"{output}.{self.number}-of-{self.count}"
+
+    def span(self, path: str, key: str) -> tuple[int, int]:
+        """Return where the shard begins and ends in a file, in bytes. Raises DataError where it cannot be cut.
+
+        A line belongs to the shard in which it begins; only those around the two cuts are read.
+        """
+        if not os.path.isfile(path) or path.endswith(".gz"):
+            raise DataError(f"{key}: a file that is not compressed is needed for shard={self}; got {path}")
+        size = os.path.getsize(path)
+        with open(path, "rb") as file:
+            cuts = []
+            for cut in (size * (self.number - 1) // self.count, size * self.number // self.count):
+                file.seek(max(0, cut - 1))
+                if cut:
+                    file.readline()  # up to the end of the line that the cut is in
+                cuts.append(file.tell())
+        return cuts[0], cuts[1]
