@@ -18,7 +18,7 @@ SIDE_OF_ROWS = {
     "output.weight": "target",
     "output.bias": "target",
 }
-# Where a parameter is that weights do not name: layers that share one name it once.
+# Weights name a parameter that layers share once; here is the other name of each.
 SHARED_WITH = {
     "target_embedding.weight": "source_embedding.weight",
     "output.weight": "target_embedding.weight",

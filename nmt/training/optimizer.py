@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from nmt.config import AdamWSettings, OptimizerSettings
 
-# Where the fused kernel leaves out an update by itself if it is told to. That of MPS is told, and does not.
+# The fused kernels of these devices leave out an update if they are told to; that of MPS does not.
 FUSED_ON = ("cpu", "cuda")
 
 

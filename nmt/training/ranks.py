@@ -23,7 +23,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from nmt.errors import RunError, UserError
 
-# What is said in a roll call, by which it is found who has ended.
+# Keys in the store that all ranks share, for a roll call that finds out who has ended.
 ROLL_CALL, ANSWER = "roll call", "here"
 SECONDS_BETWEEN_LOOKS, MAX_SECONDS_OF_ROLL_CALL = 1.0, 5.0
 
@@ -199,7 +199,7 @@ def joined(place: Place) -> Iterator[Ranks]:
     _name_the_meeting_place()
     try:
         shared, _, _ = next(rendezvous("env://", place.rank, place.size))
-        # Where torchrun starts ranks once more, what those before have left is not theirs.
+        # The name keeps apart what an earlier attempt of torchrun has left in the store.
         store = PrefixStore(f"nmt {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", shared)
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         distributed.init_process_group(backend, store=store, rank=place.rank, world_size=place.size)

@@ -14,14 +14,14 @@ from nmt.training.step import TrainingStep
 
 @dataclass(frozen=True)
 class Validation:
-    """What came of a validation."""
+    """Loss and BLEU of a validation."""
 
     loss: float  # nats per target token
     bleu: float
 
     @property
     def perplexity(self) -> float:
-        """What the loss stands for."""
+        """The perplexity that the loss stands for."""
         return math.exp(min(self.loss, 700))
 
 

@@ -66,7 +66,7 @@ def attend(
             None if mask is None else mask[:, :1],
             dropout,
             causal,
-            # Where a layer is compiled, this comparison is a symbol, and a plain bool is taken only.
+            # In a compiled layer this comparison is a symbol, and only a plain bool is taken.
             enable_gqa=True if num_shared < query.shape[1] else False,  # noqa: SIM210
         )
     is_learning = torch.is_grad_enabled() and not isinstance(memory, tuple)

@@ -41,7 +41,8 @@ def compile_layers(
     logger.info("compiling %d layers; this takes up to a minute and a half", len(regions))
     began = time.monotonic()
     torch._dynamo.config.suppress_errors = False
-    # That two sizes are the same in the batch that is tried is no reason to compile anew for one in which they are not.
+    # Two sizes that happen to be the same in the batch that is tried stay two sizes: else every batch in which they
+    # differ would be compiled anew.
     torch.fx.experimental._config.use_duck_shape = False
     # One function for all layers of a class, and one program for all shapes: each would be compiled on its own.
     compiled = {
