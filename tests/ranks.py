@@ -3,7 +3,7 @@
 import os
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,15 +25,20 @@ def environments(size: int) -> list[dict[str, str]]:
 
 
 def train_together(
-    arguments: Sequence[str], folder: Path, size: int, timeout: float = 100
+    arguments: Sequence[str],
+    folder: Path,
+    size: int,
+    timeout: float = 100,
+    of_last: Mapping[str, str] | None = None,
 ) -> list[subprocess.CompletedProcess[bytes]]:
-    """Run `nmt train` on all ranks to the end, and return what came of each."""
+    """Run `nmt train` on all ranks to the end, and return what came of each; `of_last` is the last one's environment."""
 
     def train(environment: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
         return run_command(["train", *arguments], folder, environment=environment, timeout=timeout)
 
     with ThreadPoolExecutor(size) as pool:
-        return list(pool.map(train, environments(size)))
+        *others, last = environments(size)
+        return list(pool.map(train, [*others, {**last, **(of_last or {})}]))
 
 
 def begin_together(arguments: Sequence[str], folder: Path, size: int) -> list[subprocess.Popen[bytes]]:

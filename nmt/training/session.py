@@ -40,8 +40,7 @@ def train(
     without a test. Nothing is written before settings, device, data and tokenizer are known to be good.
     Raises UserError for what the user can mend.
     """
-    with ranks.together():
-        prepared = prepare(settings, run, ranks)
+    prepared = prepare(settings, run, ranks)
     if ranks.is_first:
         return _train_and_test(settings, run, prepared, is_hopeless)
     trainer = prepared.trainer

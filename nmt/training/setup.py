@@ -41,7 +41,18 @@ class Prepared:
 
 
 def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepared:
-    """Load text, tokenizer and model of a run, on each rank. Raises UserError for what the user can mend."""
+    """Load text, tokenizer and model of a run, on all ranks or, where one of them cannot, on none.
+
+    Raises UserError for what the user can mend.
+    """
+    with ranks.together():
+        prepared = _prepare(settings, run, ranks)
+    with ranks.together():
+        ranks.require_same(prepared.trainer.progress.origins)
+    return prepared
+
+
+def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepared:
     run.require_readable(settings)
     require_determinism(settings.deterministic)
     require_tracker(settings.tracking)
@@ -86,7 +97,6 @@ def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepare
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     trainer = Trainer(step, run, (corpus.validation, load_dataset(corpus.validation, tokenizer)))
     trainer.progress.origins = origins(corpus, tokenizer)
-    ranks.require_same(trainer.progress.origins)
     return Prepared(trainer, text, tokenizer, selected, left_out, start, resuming)
 
 

@@ -184,8 +184,18 @@ def test_what_is_wrong_is_said_once(tmp_path, tiny_training):
     arguments = ["run=run", *tiny_training(), *SMALL, "data.max_length=1"]
     ended = train_together(arguments, tmp_path, 2)
     assert [one.returncode for one in ended] == [2, 2]
-    assert ended[0].stderr.startswith(b"nmt: ")
+    assert [line[:5] for line in ended[0].stderr.split(b"\n")].count(b"nmt: ") == 1
     assert ended[1].stderr == b""
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_what_is_wrong_on_one_rank_alone_is_said_by_that_one(tmp_path, tiny_training):
+    arguments = ["run=run", *tiny_training(), *SMALL]
+    ended = train_together(arguments, tmp_path, 3, of_last={"NMT_CACHE": "/dev/null/cache"})
+    assert [one.returncode for one in ended] == [2, 2, 2]
+    assert [one.stderr[:13] for one in ended] == [b"", b"", b"nmt: rank 2: "]
+    assert b"NMT_CACHE" in ended[2].stderr
     assert not (tmp_path / "run").exists()
 
 
