@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
 from command_line import run_command
@@ -17,6 +18,12 @@ from nmt.data.batching import Batch
 from nmt.device import choose_precision
 from nmt.errors import DeviceError
 from nmt.models.interface import Seq2Seq
+
+# A busy machine is no fault of what is tested.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
 

@@ -212,8 +212,12 @@ def _explain(command: str, typed: list[Override], path: list[str], error: Except
         return SettingsError(first_line(error))
     known = [key for key, _ in flatten(values)] + list(values) + groups
     for override in typed:
-        if override.key_or_group not in known:
-            return SettingsError(
-                f"{override.key_or_group}: no such key{nearest(override.key_or_group, known)}"
-            )
+        key = override.key_or_group
+        if key not in known:
+            places = [place for place, found in keys.everywhere(command) if found.name == key]
+            if places:
+                return SettingsError(
+                    f"{key}: no such key with these settings; {' or '.join(places[:3])} has it"
+                )
+            return SettingsError(f"{key}: no such key{nearest(key, known)}")
     return SettingsError(first_line(error))

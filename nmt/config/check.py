@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import pydantic
 
+from nmt import config
 from nmt.config import Settings
 from nmt.errors import SettingsError, nearest
 
@@ -64,6 +65,9 @@ def _expected_and_got(problem: Any, given: Any) -> tuple[str, str | None]:
     kind, context = problem["type"], problem.get("ctx", {})
     if kind == "value_error":
         return str(context["error"]), None
+    if kind == "model_type":
+        fields = getattr(config, context["class_name"]).model_fields
+        return f"a value for each of {', '.join(fields)}", as_typed(given)
     if kind == "extra_forbidden":
         return "no such key", None
     if kind == "missing":

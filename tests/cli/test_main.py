@@ -78,6 +78,8 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["training.teacher_forcing_ratio=1.5"], r"^nmt: training.teacher_forcing_ratio: less than or equal to 1 is needed; got 1.5"),
         (["teacher_forcing=linear", "teacher_forcing.final_ratio=1"], r"^nmt: teacher_forcing.final_ratio: less than training.teacher_forcing_ratio=1.0 is needed; got 1.0"),
         (["teacher_forcing.num_updates=3"], r"^nmt: teacher_forcing.num_updates: no such key"),
+        (["data.train.source=a.de"], r"^nmt: data.train.source: no such key with these settings; data=files has it"),
+        (["data=files", "data.train=a.de", "data.validation=wmt13:de-en"], r"^nmt: data.train: a value for each of source, target is needed; got a.de"),
         (["consistency=rdrop"], r"^nmt: consistency: one of none, r_drop, simcut is needed; got rdrop; did you mean r_drop\?"),
         (["tokenizer=word", "training.subword_sampling=0.1"], r"^nmt: training.subword_sampling: null is needed with tokenizer=word"),
         (["training.from_run=nowhere", *FEW_PAIRS], r"^nmt: training.from_run: the folder of a run is needed; got nowhere: no such folder"),

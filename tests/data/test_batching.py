@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.config import TokenizerSettings
@@ -28,7 +28,6 @@ def sides(pairs):
     return source, target
 
 
-@settings(deadline=None)
 @given(lengths_of_pairs, st.integers(1, 300), st.integers(1, 300), st.integers(0, 3))
 def test_a_plan_holds_every_pair_once_within_its_budgets(pairs, update_tokens, max_tokens, epoch):
     source, target = sides(pairs)
@@ -65,7 +64,6 @@ def halved(pairs, num_parts, update_tokens):
     return [*halved(left, num_left, update_tokens), *halved(right, num_parts - num_left, update_tokens)]
 
 
-@settings(deadline=None)
 @given(lengths_of_pairs, st.integers(61, 300), st.sampled_from([1, 5, 1200]))
 def test_a_plan_is_that_of_a_tree_cut_by_hand(pairs, update_tokens, scale):
     pairs = [(scale * source, target) for source, target in pairs]  # in one byte, in two, in four

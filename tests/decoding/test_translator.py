@@ -57,7 +57,7 @@ def test_batches_chunks_and_order_change_nothing(make, search, monkeypatch):
     assert list(translator.translate(reversed(LINES))) == together[::-1]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.text(max_size=40), max_size=12))
 def test_as_many_lines_come_out_as_go_in(make, lines):
     translator = make(SEARCHES[0])
