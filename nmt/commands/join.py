@@ -14,6 +14,8 @@ from nmt.runs.directory import require_new_file
 
 logger = logging.getLogger(__name__)
 
+MAX_NAMED = 20  # shards that lack lines
+
 
 def main(settings: JoinSettings) -> None:
     """Write what `nmt translate` has made of all shards of a file, in order, as one file with as many lines."""
@@ -29,7 +31,12 @@ def main(settings: JoinSettings) -> None:
             unfinished.append(f"shards: {expected} lines are needed of shard {shard}; got {found} in {part}; "
                               f"nmt translate shard={shard} resume=true goes on with it")  # fmt: skip
     if unfinished:
-        raise DataError(*unfinished)
+        more = (
+            [f"shards: {len(unfinished) - MAX_NAMED} more are not whole"]
+            if len(unfinished) > MAX_NAMED
+            else []
+        )
+        raise DataError(*unfinished[:MAX_NAMED], *more)
     with being_written(Path(settings.output)) as output:
         for part in parts:
             with open(part, "rb") as file:

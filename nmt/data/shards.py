@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 
+from nmt.data.lines import MAX_LINE_BYTES
 from nmt.errors import DataError
 
 
@@ -39,6 +40,6 @@ class Shard:
             for cut in (size * (self.number - 1) // self.count, size * self.number // self.count):
                 file.seek(max(0, cut - 1))
                 if cut:
-                    file.readline()  # up to the end of the line that the cut is in
+                    file.readline(MAX_LINE_BYTES)  # up to the end of the line that the cut is in
                 cuts.append(file.tell())
         return cuts[0], cuts[1]

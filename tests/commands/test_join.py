@@ -87,6 +87,15 @@ def test_what_lacks_a_line_is_not_joined_and_goes_on(sharded, nmt, tmp_path):
     assert (tmp_path / "out.en").read_bytes().count(b"\n") == len(SENTENCES)
 
 
+def test_of_many_unfinished_shards_the_first_are_named(nmt, tmp_path):
+    (tmp_path / "in.de").write_text("Brot.\n" * 100, encoding="utf-8")
+    refused = (
+        nmt("join", "input=in.de", "output=out.en", "shards=50", code=2).stderr.decode().strip().split("\n")
+    )
+    assert len(refused) == 21
+    assert refused[-1] == "nmt: shards: 30 more are not whole"
+
+
 def test_more_shards_than_lines(sharded, nmt, tmp_path):
     (tmp_path / "in.de").write_bytes(b"Brot.\nDas ist ein Haus.")
     for number in range(1, 5):
