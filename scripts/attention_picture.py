@@ -36,7 +36,7 @@ def draw(name: str, sentence: str) -> Drawing:
     found = sentence_maps(model.eval(), tokenizer, sentence, translation)
     if not found.crossing:
         raise UserError(f"RUN: a model with attention is needed; got {name}, which has none")
-    return draw_crossing(found, name)
+    return draw_crossing(found, run.path.name)
 
 
 def side_by_side(drawings: dict[str, Drawing]) -> Drawing:
