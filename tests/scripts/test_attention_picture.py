@@ -26,12 +26,13 @@ def draw(trained_run, tmp_path_factory, tiny_training):
 
 
 def test_runs_stand_side_by_side(draw):
-    done, path = draw("attention", "transformer")
+    done, path = draw("./attention", "transformer")
     assert done.returncode == 0, done.stderr
     drawing = ElementTree.parse(path).getroot()
     names = {"svg": "http://www.w3.org/2000/svg"}
     titles = [text.text for text in drawing.findall("svg:text", names)]
     assert titles == ["attention", "transformer"]
+    assert [said.partition(":")[0] for said in drawing.get("aria-label").split("; ")] == titles
     maps = drawing.findall("svg:svg", names)
     assert float(maps[0].get("x")) + float(maps[0].get("width")) <= float(maps[1].get("x"))
     for one in maps:
