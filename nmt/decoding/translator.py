@@ -2,9 +2,7 @@
 
 import copy
 import logging
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -18,18 +16,13 @@ from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.decoding.search import beam_search, greedy_search, power_penalty, wu_penalty
-from nmt.decoding.workers import Workers, num_workers
 from nmt.device import floating_point
 from nmt.errors import LineNumbers
 from nmt.models.interface import DecoderState, Seq2Seq
 from nmt.models.kernels.prepare import prepare_for_translating
 
-# A batch consists of so many groups of sentences of about equal length.
+# A batch consists of so many groups of sentences of about equal length, each encoded by itself.
 GROUPS = 2
-# A step takes as long as so many hypotheses more would: a batch of long sentences has fewer, for its many steps.
-ROWS_OF_STEP = 32
-# Padded tokens of a group that is not made smaller to have one for each core.
-SMALLEST_GROUP = 128
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +49,6 @@ class Translator:
         prepare_for_translating(model, dtype)
         self.tokenizer, self.settings = tokenizer, settings
         self.batch_search = BatchSearch(model, tokenizer, settings, device)
-        self.workers = Workers(self.batch_search, num_workers(device))
         self.cut, self.num_tokens = LineNumbers(), 0
         limit = model.max_positions
         self.max_source_tokens = min(
@@ -99,40 +91,22 @@ class Translator:
         """Return the target ids of all sentences of ids, found in batches of about equal length; none has EOS."""
         beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
         lengths = np.array([len(ids) + 1 for ids in source])
-        batches = plan_evenly(lengths, self.settings.max_tokens, self.workers.num_workers, beam_size)
-        results = self.workers.map([[[source[row] for row in rows] for rows in batch] for batch in batches])
         found: list[list[int]] = [[] for _ in source]
-        for batch, sentences in zip(batches, results, strict=True):
-            for row, tokens in zip(np.concatenate(batch), sentences, strict=True):
+        for batch in plan_batches(lengths, self.settings.max_tokens // beam_size):
+            results = self.batch_search([[source[row] for row in rows] for rows in batch])
+            for row, tokens in zip(np.concatenate(batch), results, strict=True):
                 found[row] = tokens
         return found
 
 
-def plan_evenly(
-    lengths: Int64Array, max_tokens: int, num_workers: int, beam_size: int = 1
-) -> list[list[Int64Array]]:
-    """Cut sentences, longest first, into batches of groups, equal shares of work for `num_workers` batches at a time.
+def plan_batches(lengths: Int64Array, max_tokens: int) -> list[list[Int64Array]]:
+    """Cut sentences of `lengths` (N), longest first, into batches, each some groups of indices of about one length.
 
-    Those have at most `max_tokens` padded tokens together, unless there is but one sentence in a group; each sentence
-    counts `beam_size` times.
+    A batch has at most `max_tokens` padded tokens, unless there is but one sentence in a group.
     """
-    largest = max_tokens // (num_workers * GROUPS * beam_size)
-    longest, sentences_of_step = int(lengths.max()), ROWS_OF_STEP // beam_size
-
-    def cut(work: int) -> list[Int64Array]:
-        """Return groups, each with so much work at most, in padded tokens."""
-        return cut_by_length(
-            lengths, lambda length: min(largest // length, work // length - sentences_of_step)
-        )
-
-    most = largest + sentences_of_step * longest
-    num_batches = num_workers * -(-len(cut(most)) // (num_workers * GROUPS))
-    # The smallest groups of which each batch has no more than it may.
-    least = min(SMALLEST_GROUP + sentences_of_step * longest, most)
-    work = bisect_left(range(most), -num_batches * GROUPS, lo=least, key=lambda work: -len(cut(work)))
-    groups = cut(work)
-    bounds = [len(groups) * i // num_batches for i in range(num_batches + 1)]
-    return [groups[start:end] for start, end in pairwise(bounds) if start < end]
+    largest = max_tokens // GROUPS
+    groups = cut_by_length(lengths, lambda length: largest // length)
+    return [groups[start : start + GROUPS] for start in range(0, len(groups), GROUPS)]
 
 
 class BatchSearch:

@@ -41,9 +41,19 @@ def require_plain(folder: Path) -> None:
 
 
 def _entries(folder: Path, depth: int) -> Iterator[tuple[Path, int]]:
-    """Yield what is in a folder and below, but for folders that are not too deep."""
-    for path in sorted(folder.iterdir()):
-        mode = path.lstat().st_mode
+    """Yield what is in a folder and below, but for folders that are not too deep.
+
+    What a training removes meanwhile is passed over.
+    """
+    try:
+        paths = sorted(folder.iterdir())
+    except FileNotFoundError:
+        return
+    for path in paths:
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            continue
         if stat.S_ISDIR(mode) and depth:
             yield from _entries(path, depth - 1)
         else:

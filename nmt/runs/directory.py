@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from nmt.config import ModelFiles, RunCheckpoints, TrainSettings
 from nmt.config.check import SettingsT, check
@@ -19,7 +20,7 @@ from nmt.files.writing import MANIFEST, difference, to_json, write_atomically
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
 from nmt.runs.migration import FORMAT, migrate, require_kept
-from nmt.runs.weights import average, count_parameters, read_tensors, set_parameters
+from nmt.runs.weights import Shapes, average, count_parameters, read_tensors, set_parameters
 
 CONFIG = "config.json"
 MODEL_WEIGHTS = "model.safetensors"
@@ -169,14 +170,26 @@ class RunDirectory:
         """Return the model with the weights of a checkpoint, and its tokenizer. Raises RunError if they don't fit."""
         settings = self.read_model_settings()
         tokenizer = self.read_tokenizer(settings.tokenizer.joint)
-        folders = self.find_checkpoints(checkpoint)
-        shapes = parameter_shapes(settings.model, tokenizer)
-        # The weights of each checkpoint, and those of the model.
-        require_memory(count_parameters(shapes), len(folders) + 1, torch.device("cpu"))
-        weights = average([read_tensors(folder / MODEL_WEIGHTS, shapes) for folder in folders])
+        weights, origin = self._read_weights(checkpoint, parameter_shapes(settings.model, tokenizer))
         model = build_model(settings.model, tokenizer)
-        set_parameters(model, weights, folders[-1])
+        set_parameters(model, weights, origin)
         return model, tokenizer
+
+    def _read_weights(self, checkpoint: str, shapes: Shapes) -> tuple[dict[str, Tensor], Path]:
+        """Return the weights of a checkpoint, or of several their average, and the folder of the last.
+
+        A training that goes on meanwhile may remove what is being read; then those that are there now are read.
+        """
+        while True:
+            steps = self.steps()
+            try:
+                folders = self.find_checkpoints(checkpoint)
+                # The weights of each checkpoint, and those of the model.
+                require_memory(count_parameters(shapes), len(folders) + 1, torch.device("cpu"))
+                return average([read_tensors(folder / MODEL_WEIGHTS, shapes) for folder in folders]), folders[-1]
+            except RunError:
+                if self.steps() == steps:
+                    raise
 
 
 def _is_of_a_run(config: Path) -> bool:

@@ -1,8 +1,12 @@
 """The plan of each epoch: made once, and that of the next while the present one trains."""
 
+import multiprocessing
+import signal
 import sys
 import tempfile
 import time
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.context import ForkProcess
 from typing import IO, Any, NamedTuple
@@ -12,11 +16,41 @@ import torch
 
 from nmt.data.batching import Plan, plan_epoch
 from nmt.data.dataset import Dataset, Ids
-from nmt.decoding.workers import can_fork, fork
 from nmt.training.pairs import TrainingPairs
 
 # Seconds that laying out an epoch takes before it is worth a process of its own.
 WORTH_A_PROCESS = 0.5
+
+
+def can_fork() -> bool:
+    """Tell whether this process may go on as two: libraries of other systems than Linux do not survive it."""
+    # A daemon may have no processes of its own.
+    return sys.platform == "linux" and not multiprocessing.current_process().daemon
+
+
+def fork(function: Callable[..., None], *arguments: Any) -> ForkProcess:
+    """Start a process of one thread that calls `function`, with all that this one holds; it ends with this one.
+
+    Raises OSError where the system allows no more processes.
+    """
+    process = multiprocessing.get_context("fork").Process(
+        target=_run, args=(function, *arguments), daemon=True
+    )
+    with warnings.catch_warnings():
+        # Python warns of other threads, whose locks nobody opens in the fork. Those of PyTorch are idle then, and
+        # PyTorch's DataLoader forks in the same way.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    return process
+
+
+def _run(function: Callable[..., None], *arguments: Any) -> None:
+    # A terminal sends these to all, and the first process sees to the rest.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    torch.set_num_threads(1)
+    function(*arguments)
 
 
 class Epoch(NamedTuple):

@@ -10,7 +10,7 @@ from nmt.config import BeamSettings, GreedySettings, TokenizerSettings
 from nmt.data import lines as module
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
-from nmt.decoding.translator import GROUPS, Translator, plan_evenly
+from nmt.decoding.translator import GROUPS, Translator, plan_batches
 
 LIMITS = {
     "max_length_ratio": 1.0,
@@ -66,47 +66,18 @@ def test_as_many_lines_come_out_as_go_in(make, lines):
     assert not any("\n" in line for line in out)
 
 
-@given(
-    st.lists(st.integers(1, 40), min_size=1, max_size=200),
-    st.integers(1, 1000),
-    st.integers(1, 4),
-    st.sampled_from([1, 5, 40]),
-)
-def test_batches_are_equal_shares_of_work(lengths, max_tokens, num_workers, beam_size):
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=200), st.integers(1, 1000))
+def test_a_batch_holds_so_many_padded_tokens_of_sentences_of_about_one_length(lengths, max_tokens):
     lengths = np.array(lengths)
-    batches = plan_evenly(lengths, max_tokens, num_workers, beam_size)
+    batches = plan_batches(lengths, max_tokens)
     order = [row for batch in batches for group in batch for row in group]
     assert sorted(order) == list(range(len(lengths)))
     assert all(first >= second for first, second in zip(lengths[order], lengths[order][1:], strict=False))
-    num_groups = [len(batch) for batch in batches]
-    assert 1 <= min(num_groups) <= max(num_groups) <= min(GROUPS, min(num_groups) + 1)
-    for batch in batches:
-        for group in batch:
-            padded = len(group) * lengths[group[0]]
-            assert beam_size * padded <= max_tokens // (num_workers * GROUPS) or len(group) == 1
-
-
-@pytest.mark.parametrize("num_workers", [1, 2, 3])
-def test_long_texts_keep_all_workers_busy(num_workers):
-    lengths = np.random.default_rng(0).integers(5, 30, 2000)
-    batches = plan_evenly(lengths, 8000 * num_workers, num_workers)
-    assert len(batches) % num_workers == 0
-    tokens = [lengths[np.concatenate(batch)].sum() for batch in batches]
-    assert max(tokens) < 1.25 * min(tokens)  # a group more or less would be a third, or all
-
-
-@pytest.mark.parametrize("beam_size", [1, 5])
-def test_many_steps_count_as_work(beam_size):
-    lengths = np.random.default_rng(0).integers(5, 60, 1000)
-    batches = plan_evenly(lengths, 1 << 20, 2, beam_size)
-    first, second = (sum(len(group) * lengths[group[0]] for group in batch) for batch in batches)
-    assert 0.8 * second < first < 0.99 * second
-
-
-def test_a_few_sentences_are_not_shared_out():
-    assert len(plan_evenly(np.full(10, 12), 32768, 2)) == 1
-    assert len(plan_evenly(np.full(20, 12), 32768, 2)) == 2
-    assert len(plan_evenly(np.full(64, 16), 32768, 64)) == 8
+    assert all(len(batch) == GROUPS for batch in batches[:-1])
+    groups = [group for batch in batches for group in batch]
+    assert all(len(group) == 1 or len(group) * lengths[group[0]] <= max_tokens // GROUPS for group in groups)
+    for group, following in zip(groups[:-1], groups[1:], strict=True):  # none has room for one more
+        assert len(np.append(group, following[0])) * lengths[group[0]] > max_tokens // GROUPS
 
 
 def test_what_is_too_long_is_cut_and_named(make, caplog):

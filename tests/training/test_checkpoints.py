@@ -11,15 +11,24 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 from nmt.errors import RunError
 from nmt.files.writing import file_facts
 from nmt.runs.directory import RunDirectory
-from nmt.training.checkpoint import clear_unfinished, load_checkpoint, naming_last_checkpoint
+from nmt.training.checkpoint import (
+    Progress,
+    clear_unfinished,
+    load_checkpoint,
+    naming_last_checkpoint,
+    save_checkpoint,
+)
 from nmt.training.log_file import log_file
 
 
@@ -285,3 +294,28 @@ def test_going_on_with_other_text_or_another_vocabulary_is_refused(train_in, tmp
     log = (run / "train.log").read_text()
     assert "changed      training.max_updates: 1 before, 2 now" in log
     assert "changed      training.log_every: 3 before, 1 now" in log
+
+
+@pytest.mark.parametrize("checkpoint", ["last", "best", "average"])
+def test_a_model_is_read_while_a_training_removes_what_it_saved_before(checkpoint, train_in):
+    path = train_in("run", "training.max_updates=2")
+    run, is_over = RunDirectory(path), threading.Event()
+    folder = run.step_path(2)
+    weights, state = (load_file(folder / name) for name in ("model.safetensors", "training.safetensors"))
+
+    def save():
+        for update in itertools.count(3):
+            if is_over.is_set():
+                return
+            save_checkpoint(run, weights, state, Progress(update=update), keep=2)
+
+    with ThreadPoolExecutor() as pool:
+        saving = pool.submit(save)
+        try:
+            for _ in range(60):
+                model, _ = RunDirectory.existing(str(path)).load_model(checkpoint)
+        finally:
+            is_over.set()
+    saving.result()
+    assert run.steps()[-1] > 30
+    assert all(torch.equal(weights[name], value) for name, value in model.named_parameters())
