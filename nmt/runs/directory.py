@@ -186,7 +186,8 @@ class RunDirectory:
                 folders = self.find_checkpoints(checkpoint)
                 # The weights of each checkpoint, and those of the model.
                 require_memory(count_parameters(shapes), len(folders) + 1, torch.device("cpu"))
-                return average([read_tensors(folder / MODEL_WEIGHTS, shapes) for folder in folders]), folders[-1]
+                weights = average([read_tensors(folder / MODEL_WEIGHTS, shapes) for folder in folders])
+                return weights, folders[-1]
             except RunError:
                 if self.steps() == steps:
                     raise

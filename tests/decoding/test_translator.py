@@ -1,5 +1,7 @@
 """Lines in, lines out, from a model to text."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -76,7 +78,7 @@ def test_a_batch_holds_so_many_padded_tokens_of_sentences_of_about_one_length(le
     assert all(len(batch) == GROUPS for batch in batches[:-1])
     groups = [group for batch in batches for group in batch]
     assert all(len(group) == 1 or len(group) * lengths[group[0]] <= max_tokens // GROUPS for group in groups)
-    for group, following in zip(groups[:-1], groups[1:], strict=True):  # none has room for one more
+    for group, following in pairwise(groups):  # none has room for one more
         assert len(np.append(group, following[0])) * lengths[group[0]] > max_tokens // GROUPS
 
 
