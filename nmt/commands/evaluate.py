@@ -34,8 +34,8 @@ from nmt.runs.text import corpus_of_run, select_split, tagged_for
 class TestText:
     """The text to score against: lines of the source, where it is known, and one reference or several."""
 
-    source: list[str] | None
-    references: list[list[str]]
+    source: Sequence[str] | None
+    references: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)

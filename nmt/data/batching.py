@@ -185,7 +185,7 @@ def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
 
     Recurrent layers read sentences in that order; no device needs to be waited for to bring them into it.
     """
-    rows = rows[np.argsort(-dataset.source.lengths[rows], kind="stable")]
+    rows = rows[np.argsort(-dataset.source.lengths_of(rows), kind="stable")]
     source = pad_with_end(dataset.source, rows, tokenizer.source.pad_id, tokenizer.source.eos_id)
     target = pad_with_end(dataset.target, rows, tokenizer.target.pad_id, tokenizer.target.eos_id)
     bos = target.ids.new_full((len(rows), 1), tokenizer.target.bos_id)

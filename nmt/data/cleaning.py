@@ -3,20 +3,31 @@
 Training pairs are left out as data.filter says; each is counted under the first reason that holds.
 """
 
+import json
 import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import compress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nmt.config import FilterSettings
-from nmt.data.arrays import BoolArray, Int64Array
+from nmt.data.arrays import BoolArray, Int64Array, map_file
+from nmt.data.cache import cached_folder, entry_name
 from nmt.data.characters import OTHER, SCRIPTS, script_shares
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.dataset import LeftOut
-from nmt.data.duplicates import BLANK, Fingerprints, Overlap, are_among, are_repeated, find_overlap
+from nmt.data.duplicates import BLANK, Fingerprints, Overlap, are_among, find_overlap
+from nmt.data.stored_text import open_text, store_text
 from nmt.errors import DataError, LineNumbers, SettingsError, nearest
+from nmt.files.reading import read_json
+from nmt.files.writing import to_json
+
+KEPT, FACTS = "kept", "facts.json"
 
 logger = logging.getLogger(__name__)
 
@@ -75,40 +86,74 @@ class PreparedCorpus:
 def prepare_corpus(corpus: Corpus, settings: FilterSettings) -> PreparedCorpus:
     """Apply the filters to training text, compare what is left with validation and test text, and put tags before it.
 
-    A pair with a blank side is nobody's business here: training leaves it out, and counts it, anyway. Raises
-    SettingsError for a script that is none, DataError if no training pair stays.
+    Text that is too large to hold is prepared once, into the cache, from where the next run has it. A pair with a blank
+    side is nobody's business here: training leaves it out, and counts it, anyway. Raises SettingsError for a script
+    that is none, DataError if no training pair stays.
     """
     _require_known_scripts(settings)
-    prints = {split: Fingerprints.of(text) for split, text in corpus.texts.items()}
-    train = prints.pop("train")
-    kept, counts = np.ones(len(train), bool), Counts()
-    for name, rejected in _rejections(corpus.train, settings, train, list(prints.values()), kept):
-        rejected &= kept & train.has_text
-        counts[name] = int(rejected.sum())
-        kept &= ~rejected
+    if not corpus.train.is_stored:
+        kept, counts, overlaps = _filter(corpus, settings)
+        return PreparedCorpus(corpus.keep(kept).tagged(), kept, counts, overlaps)
+    of_groups = corpus.groups and [corpus.groups.tags, corpus.groups.sizes]
+    sides = [side for text in corpus.texts.values() for side in (text.source, text.target)]
+    name = entry_name("prepared", settings.model_dump_json(), json.dumps(of_groups), *sides)
+    folder = cached_folder(name, partial(_store, corpus, settings))
+    facts = read_json(folder / FACTS)
+    kept = map_file(folder / KEPT, bool)
+    train = ParallelText(*open_text(folder)) if facts["is_changed"] else corpus.train
+    groups = corpus.groups and corpus.groups.keep(kept)
+    overlaps = {split: Overlap(**overlap) for split, overlap in facts["overlaps"].items()}
+    return PreparedCorpus(
+        replace(corpus, train=train, groups=groups).tagged(), kept, facts["filtered"], overlaps
+    )
+
+
+def _store(corpus: Corpus, settings: FilterSettings, folder: Path) -> None:
+    """Write what is left of training text, with its tags, and what is known of it."""
+    kept, counts, overlaps = _filter(corpus, settings, folder)
+    source: Iterable[str] = corpus.train.source
+    if corpus.groups is not None:
+        source = corpus.groups.tag("train", source)
+    is_changed = source is not corpus.train.source or not kept.all()
+    if is_changed:
+        store_text(folder, compress(zip(source, corpus.train.target, strict=True), kept), "writing")
+    kept.tofile(folder / KEPT)
+    overlaps_found = {split: asdict(overlap) for split, overlap in overlaps.items()}
+    facts = {"filtered": counts, "overlaps": overlaps_found, "is_changed": is_changed}
+    (folder / FACTS).write_bytes(to_json(facts))
+
+
+def _filter(
+    corpus: Corpus, settings: FilterSettings, folder: Path | None = None
+) -> tuple[BoolArray, Counts, dict[str, Overlap]]:
+    """Return which training pairs stay, how many others each filter left out, and what held-out text is among them."""
+    train = Fingerprints.of(corpus.train, folder)
+    held_out = {split: Fingerprints.of(text) for split, text in corpus.texts.items() if split != "train"}
+    kept, counts = np.ones(len(train), bool), Counter[str]()
+    for where, prints in train.parts():
+        text = ParallelText(corpus.train.source[where], corpus.train.target[where])
+        for name, rejected in _rejections(text, settings, prints, list(held_out.values())):
+            rejected &= kept[where] & prints.has_text
+            counts[name] += int(rejected.sum())
+            kept[where] &= ~rejected
+    if settings.duplicates != "none":  # of what is left out already, the next one is the first
+        repeated = train.find_repeated(settings.duplicates, kept)
+        counts["duplicates"] = int(repeated.sum())
+        kept &= ~repeated
     if not kept.any():
         raise DataError(f"data.filter: a training pair that passes is needed; got none: {describe(counts)}")
-    train = train.select(kept)
-    overlaps = {split: find_overlap(held_out, train) for split, held_out in prints.items()}
-    return PreparedCorpus(corpus.keep(kept).tagged(), kept, counts, overlaps)
+    return kept, counts, {split: find_overlap(own, train, kept) for split, own in held_out.items()}
 
 
-def describe(counts: Counts) -> str:
+def describe(counts: Mapping[str, int]) -> str:
     """Return the counts of all filters in words."""
     return ", ".join(f"{number} by {name}" for name, number in counts.items())
 
 
 def _rejections(
-    text: ParallelText,
-    settings: FilterSettings,
-    train: Fingerprints,
-    held_out: Sequence[Fingerprints],
-    kept: BoolArray,
+    text: ParallelText, settings: FilterSettings, train: Fingerprints, held_out: Sequence[Fingerprints]
 ) -> Iterator[tuple[str, BoolArray]]:
-    """Yield, for each filter that is on, its key and the pairs that do not pass.
-
-    `kept`, the pairs that passed the filters so far, grows smaller between them.
-    """
+    """Yield, for each filter of single pairs that is on, its key and the pairs that do not pass."""
     if settings.min_words is not None or settings.max_words is not None:
         words = [_counts(map(str.split, side), len(side)) for side in (text.source, text.target)]
         if settings.min_words is not None:
@@ -135,11 +180,6 @@ def _rejections(
             known = np.concatenate([getattr(prints, kind) for prints in held_out])
             found |= are_among(getattr(train, kind), known[known != BLANK])
         yield "overlap", found
-    if settings.duplicates != "none":
-        candidates = kept & train.has_text  # of what is left out already, the next one is the first
-        repeated = np.zeros(len(train), bool)
-        repeated[candidates] = are_repeated(getattr(train, settings.duplicates)[candidates])
-        yield "duplicates", repeated
 
 
 def _counts(parts: Iterator[Sequence[str]] | Iterator[str], length: int) -> Int64Array:

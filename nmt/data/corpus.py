@@ -1,10 +1,15 @@
 """Parallel text: lines of two sides, from files, tables, a data set, or the built-in grammar."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from itertools import chain, compress
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import astuple, dataclass, replace
+from itertools import chain, compress, zip_longest
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from nmt.config import (
     DataSettings,
@@ -16,14 +21,18 @@ from nmt.config import (
     Multi30kData,
     TableData,
 )
-from nmt.data.arrays import BoolArray
+from nmt.data.arrays import BoolArray, map_file
+from nmt.data.cache import LARGE, cached_folder, entry_name, states_of
 from nmt.data.downloads import is_test_set, load_splits, test_set_files
-from nmt.data.lines import read_lines
+from nmt.data.lines import is_compressed, iterate_lines
 from nmt.data.mixture import Groups, tag_of
-from nmt.data.table import Columns, read_table
+from nmt.data.stored_text import StoredLines, open_text, store_text
+from nmt.data.table import Columns, Pairs, read_table, table_files, unzip
 from nmt.errors import DataError
 
 SPLITS = ("train", "validation", "test")
+SIZES = "sizes"
+TIMES_SMALLER = 4  # compressed text, as a rule
 MULTI30K_NAMES = {"train": "train", "validation": "val", "test": "test_2016_flickr"}
 
 
@@ -31,8 +40,13 @@ MULTI30K_NAMES = {"train": "train", "validation": "val", "test": "test_2016_flic
 class ParallelText:
     """Line N of `target` translates line N of `source`."""
 
-    source: list[str]
-    target: list[str]
+    source: Sequence[str]
+    target: Sequence[str]
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether it is too large to hold, and read from the disk."""
+        return isinstance(self.source, StoredLines)
 
 
 @dataclass(frozen=True)
@@ -51,12 +65,16 @@ class Corpus:
         return {split: text for split, text in named.items() if text is not None}
 
     def tagged(self) -> "Corpus":
-        """Return the corpus with the tags of a mixture, where it has any, before its source lines."""
+        """Return the corpus with the tags of a mixture, where it has any, before its source lines.
+
+        Training text that is stored got them when it was prepared.
+        """
         if self.groups is None or self.groups.tags is None:
             return self
         tagged: dict[str, Any] = {
-            split: replace(text, source=self.groups.tag(split, text.source))
+            split: replace(text, source=list(self.groups.tag(split, text.source)))
             for split, text in self.texts.items()
+            if split != "train" or not text.is_stored
         }
         return replace(self, **tagged)
 
@@ -70,17 +88,60 @@ class Corpus:
 
 def read_parallel_files(source: Files, target: Files, key: str, encoding: str | None = None) -> ParallelText:
     """Read the two sides of parallel text. Raises DataError if one has more lines than the other, or none."""
-    text = ParallelText(
-        read_lines(source, f"{key}.source", encoding), read_lines(target, f"{key}.target", encoding)
-    )
-    if len(text.source) != len(text.target):
-        raise DataError(
-            f"{key}: as many lines of source as of target are needed; got {len(text.source)} in "
-            f"{_names(source)} and {len(text.target)} in {_names(target)}"
-        )
-    if not any(line.strip() for line in text.source):
+    return _hold([_pairs_of_files(source, target, key, encoding)], [source, target], encoding)[0]
+
+
+def _pairs_of_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:
+    has_text = False
+    sides = iterate_lines(source, f"{key}.source", encoding), iterate_lines(target, f"{key}.target", encoding)
+    for number, (one, other) in enumerate(zip_longest(*sides)):
+        if one is None or other is None:
+            counts = [
+                number + (line is not None) + sum(1 for _ in side)
+                for line, side in zip((one, other), sides, strict=True)
+            ]
+            raise DataError(
+                f"{key}: as many lines of source as of target are needed; got {counts[0]} in "
+                f"{_names(source)} and {counts[1]} in {_names(target)}"
+            )
+        has_text = has_text or bool(one.strip())
+        yield one, other
+    if not has_text:
         raise DataError(f"{key}: text is needed; got none in {_names(source)}")
-    return text
+
+
+def _hold(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> tuple[ParallelText, list[int]]:
+    """Return the pairs of one corpus or several, one after the other, and how many are of each.
+
+    Those of large files are read once, into the cache, from where the next run has them. `facts` are what the pairs
+    depend on beside the files.
+    """
+    sizes = [0] * len(parts)
+
+    def pairs() -> Pairs:
+        for number, part in enumerate(parts):
+            for pair in part:
+                sizes[number] += 1
+                yield pair
+
+    def make(folder: Path) -> None:
+        store_text(folder, pairs(), "reading")
+        np.array(sizes, np.int64).tofile(folder / SIZES)
+
+    paths = [path for one in files for path in ([one] if isinstance(one, str) else one)]
+    if sum(_size_of_text(path) for path in paths) < LARGE:
+        return ParallelText(*unzip(pairs())), sizes
+    folder = cached_folder(entry_name("text", json.dumps([states_of(paths), facts])), make)
+    return ParallelText(*open_text(folder)), map_file(folder / SIZES, np.int64).tolist()
+
+
+def _size_of_text(path: str) -> int:
+    """Return about how many bytes of text a file holds; 0 for one that is not there, which reading it tells."""
+    with suppress(OSError):
+        return os.stat(path).st_size * (
+            TIMES_SMALLER if is_compressed(path) or path.endswith(".parquet") else 1
+        )
+    return 0
 
 
 def require_files(settings: DataSettings) -> None:
@@ -91,7 +152,7 @@ def require_files(settings: DataSettings) -> None:
             for split in (train, validation, test):
                 named += [] if isinstance(split, str) else [split.source, split.target]
         case TableData(train=train, validation=validation, test=test):
-            named = [train, validation, test]
+            named = [files and table_files(files) for files in (train, validation, test)]
         case HubData(data_files=patterns):
             named = list((patterns or {}).values())
         case MixtureData(pairs=parts):
@@ -151,22 +212,25 @@ def _read_tables(settings: TableData, split: str) -> ParallelText | None:
     if split != "train" and isinstance(files, str) and is_test_set(files):
         return _read_test_set(files, key)
     columns = Columns(settings.source_column, settings.target_column, settings.header, settings.encoding)
-    return ParallelText(*read_table(files, key, columns))
+    return _hold([read_table(files, key, columns)], table_files(files), *astuple(columns))[0]
 
 
 def _read_mixture(settings: MixtureData) -> tuple[dict[str, ParallelText | None], Groups]:
     texts: dict[str, ParallelText | None] = {}
     sizes: dict[str, list[int]] = {}
     for split in SPLITS:
-        whole, sizes[split] = ParallelText([], []), []
+        parts: list[Pairs] = []
+        files: list[Files] = []
         for number, part in enumerate(settings.pairs):
-            files = getattr(part, split)
-            text = files and read_parallel_files(files[0], files[1], f"data.pairs.{number}.{split}")
-            if text:
-                whole.source.extend(text.source)
-                whole.target.extend(text.target)
-            sizes[split].append(len(text.source) if text else 0)
-        texts[split] = whole if whole.source else None
+            sides = getattr(part, split) or ()
+            parts.append(
+                _pairs_of_files(sides[0], sides[1], f"data.pairs.{number}.{split}", None)
+                if sides
+                else iter(())
+            )
+            files += sides
+        text, sizes[split] = _hold(parts, files, [len(getattr(part, split) or ()) for part in settings.pairs])
+        texts[split] = text if len(text.source) else None
     groups = Groups(
         names=[f"{part.source}-{part.target}" for part in settings.pairs],
         tags=[tag_of(part.target) for part in settings.pairs] if settings.has_tags else None,

@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
+from tqdm import tqdm
 
-from nmt.data.arrays import Int64Array
-from nmt.data.cache import cached_folder, entry_name
+from nmt.data.arrays import Int64Array, map_file, on_disk
+from nmt.data.cache import cache_folder, cached_folder, entry_name
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, Vocabulary
 from nmt.errors import DataError
 
 LINES_ENCODED_AT_ONCE = 10_000
+PAIRS_LOOKED_AT = 1_000_000  # together
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,23 @@ class Ids:
         """Number of tokens of each sentence."""
         return np.diff(self.offsets)
 
+    def lengths_of(self, rows: Int64Array) -> Int64Array:
+        """Number of tokens of some sentences."""
+        return self.offsets[rows + 1] - self.offsets[rows]
+
+    def take(self, rows: Int64Array) -> "Ids":
+        """Return some sentences, in memory."""
+        lengths = self.lengths_of(rows)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Ids(self.tokens[torch.from_numpy(places)], offsets)
+
     @classmethod
     def of(cls, sentences: Sequence[Sequence[int]]) -> "Ids":
         """Lay sentences one after the other."""
         offsets = np.zeros(len(sentences) + 1, np.int64)
-        np.cumsum([len(sentence) for sentence in sentences], out=offsets[1:])
-        tokens = np.concatenate([np.empty(0, np.int32), *(np.array(s, np.int32) for s in sentences)])
+        np.cumsum(np.fromiter(map(len, sentences), np.int64, len(sentences)), out=offsets[1:])
+        tokens = np.fromiter(chain.from_iterable(sentences), np.int32, int(offsets[-1]))
         return cls(torch.from_numpy(tokens), offsets)
 
 
@@ -50,6 +61,10 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
+
+    def take(self, rows: Int64Array) -> "Dataset":
+        """Return some pairs, in memory."""
+        return Dataset(self.source.take(rows), self.target.take(rows))
 
     def to(self, device: torch.device) -> "Dataset":
         """Return the pairs with their ids on `device`."""
@@ -84,11 +99,19 @@ def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut
 
     Raises DataError if there is none.
     """
-    source, target = dataset.source.lengths, dataset.target.lengths
-    empty = (source == 0) | (target == 0)
-    too_long = ~empty & ((source > max_length) | (target > max_length))
-    kept = np.flatnonzero(~empty & ~too_long)
-    left_out = LeftOut(np.flatnonzero(empty), np.flatnonzero(too_long))
+    size, num_kept, empty, too_long = len(dataset), 0, [], []
+    kept = np.empty(size, np.int64) if size <= PAIRS_LOOKED_AT else on_disk(size, cache_folder())
+    for start in range(0, size, PAIRS_LOOKED_AT):
+        rows = np.arange(start, min(start + PAIRS_LOOKED_AT, size))
+        source, target = dataset.source.lengths_of(rows), dataset.target.lengths_of(rows)
+        is_empty = (source == 0) | (target == 0)
+        is_too_long = ~is_empty & ((source > max_length) | (target > max_length))
+        found = rows[~is_empty & ~is_too_long]
+        kept[num_kept : num_kept + len(found)] = found
+        num_kept += len(found)
+        empty.append(rows[is_empty])
+        too_long.append(rows[is_too_long])
+    kept, left_out = kept[:num_kept], LeftOut(np.concatenate(empty), np.concatenate(too_long))
     if len(kept) == 0:
         raise DataError(
             f"data.train: a pair with text on both sides, up to data.max_length={max_length} tokens, is needed; "
@@ -97,25 +120,22 @@ def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut
     return kept, left_out
 
 
-def _save(path: Path, lines: list[str], vocabulary: Vocabulary) -> None:
-    chunks, rest = [Ids.of([])], iter(lines)
-    while chunk := list(islice(rest, LINES_ENCODED_AT_ONCE)):
-        # Some white space, such as U+3000, would become pieces.
-        chunks.append(Ids.of(vocabulary.encode([line if line.strip() else "" for line in chunk])))
-    lengths = np.concatenate([chunk.lengths for chunk in chunks])
-    _write(f"{path}-tokens.npy", torch.cat([chunk.tokens for chunk in chunks]).numpy())
-    _write(f"{path}-offsets.npy", np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
-
-
-def _write(path: str, array: npt.NDArray[Any]) -> None:
-    """Do what np.save does, which says nothing where the disk has no room for the last of a file."""
-    with open(path, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-        file.write(array.data)
+def _save(path: Path, lines: Sequence[str], vocabulary: Vocabulary) -> None:
+    """Write the ids of lines, some at a time: SentencePiece takes as many threads as there are cores."""
+    starts = range(0, len(lines), LINES_ENCODED_AT_ONCE)
+    bar = tqdm(starts, f"tokenising {path.name}", unit=" x 10k lines", disable=None, leave=False)
+    end = 0
+    with open(f"{path}.tokens", "wb") as tokens, open(f"{path}.offsets", "wb") as offsets:
+        offsets.write(np.zeros(1, np.int64).data)
+        for start in bar:
+            chunk = lines[start : start + LINES_ENCODED_AT_ONCE]
+            # Some white space, such as U+3000, would become pieces.
+            ids = Ids.of(vocabulary.encode([line if line.strip() else "" for line in chunk]))
+            tokens.write(ids.tokens.numpy().data)
+            offsets.write((ids.offsets[1:] + end).data)
+            end += len(ids.tokens)
 
 
 def _load(path: Path) -> Ids:
-    tokens, offsets = (  # read when they are asked for; writing would change a copy, and nobody writes
-        np.load(f"{path}-{name}.npy", mmap_mode="c", allow_pickle=False) for name in ("tokens", "offsets")
-    )
-    return Ids(torch.from_numpy(tokens), offsets)
+    tokens = map_file(Path(f"{path}.tokens"), np.int32)
+    return Ids(torch.from_numpy(tokens), map_file(Path(f"{path}.offsets"), np.int64))

@@ -7,14 +7,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from nmt.config import HubData
-from nmt.data.cache import cached_folder, entry_name
-from nmt.data.lines import read_lines
+from nmt.data.cache import cached_folder, entry_name, states_of
+from nmt.data.stored_text import open_text, store_text
 from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of, unzip
 from nmt.errors import DataError, UserError, nearest
 from nmt.versions import require
@@ -24,7 +24,7 @@ TEST_SET = re.compile(
     r"(?P<name>[A-Za-z0-9_./-]+):(?P<pair>[a-z]{2,3}(?:_[A-Za-z]+)?-[a-z]{2,3}(?:_[A-Za-z]+)?)"
 )
 
-Sides = tuple[list[str], list[str]]
+Sides = tuple[Sequence[str], Sequence[str]]
 
 
 def load_splits(settings: HubData) -> dict[str, Sides | None]:
@@ -47,18 +47,11 @@ def _load_split(settings: HubData, opened: Callable[[], Any], role: str, split: 
     limit = settings.num_train if role == "train" else None
     if not settings.streaming:
         return unzip(_pairs(settings, opened, role, split, limit))
-
-    def make(folder: Path) -> None:
-        with (
-            open(folder / "source", "w", encoding="utf-8", newline="\n") as source,
-            open(folder / "target", "w", encoding="utf-8", newline="\n") as target,
-        ):
-            for one, other in _pairs(settings, opened, role, split, limit):
-                source.write(f"{one}\n")
-                target.write(f"{other}\n")
-
-    folder = cached_folder(_entry(settings, split, limit), make)
-    return read_lines(str(folder / "source"), "data.path"), read_lines(str(folder / "target"), "data.path")
+    pairs = _pairs(settings, opened, role, split, limit)
+    folder = cached_folder(
+        _entry(settings, split, limit), lambda folder: store_text(folder, pairs, f"{role} text")
+    )
+    return open_text(folder)
 
 
 def _entry(settings: HubData, split: str, limit: int | None) -> str:
@@ -66,8 +59,7 @@ def _entry(settings: HubData, split: str, limit: int | None) -> str:
     chosen = settings.model_dump(
         mode="json", include={"path", "name", "revision", "data_files", "source_column", "target_column"}
     )
-    found = [(path, os.stat(path)) for path in _local_files(settings)]
-    facts = [[os.path.abspath(path), status.st_size, status.st_mtime_ns] for path, status in found]
+    facts = states_of(_local_files(settings))
     return entry_name("hub", json.dumps([chosen, split, limit, facts], sort_keys=True))
 
 

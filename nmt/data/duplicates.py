@@ -1,20 +1,21 @@
 """Pairs and lines that are the same as others, or nearly.
 
 The same are those of one fingerprint: numbers that stand for lines, so that ten million of them can be compared in
-little time and memory.
+little time. Those of text that is too large to hold are in files, and are compared some millions at a time.
 
 Two pairs are nearly the same if the sets of character 4-grams of both sides, in lower case, have at least 80 % in
 common (Jaccard). MinHash (Broder 1997) with banding finds candidates, and a comparison decides. Of two at just 80 %,
 6 bands of 4 hashes miss 4 %; of two at 90 %, less than 0.1 %.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
-from nmt.data.arrays import BoolArray, Int64Array, Uint64Array
+from nmt.data.arrays import BoolArray, Int64Array, Uint64Array, on_disk
 from nmt.data.characters import codes_of
 from nmt.data.corpus import ParallelText
 
@@ -27,6 +28,8 @@ GRAM = 4  # characters
 MIN_CHARACTERS = 16
 NUM_BANDS, ROWS_PER_BAND = 6, 4
 PAIRS_AT_ONCE = 5_000
+LINES_AT_ONCE = 200_000  # whose numbers are made, and looked through, together
+PAIRS_SORTED_AT_ONCE = 4_000_000
 # Comparisons, of 25 microseconds each, are bounded: a corpus made of a few patterns would take for ever.
 MAX_COMPARISONS = 400_000
 
@@ -47,9 +50,16 @@ class Fingerprints:
     target: Int64Array
 
     @classmethod
-    def of(cls, text: ParallelText) -> "Fingerprints":
-        """Return the numbers of a text."""
-        return cls(fingerprint(text.source), fingerprint(text.target))
+    def of(cls, text: ParallelText, folder: Path | None = None) -> "Fingerprints":
+        """Return the numbers of a text, in unnamed files in a `folder` if there is one."""
+        sides = []
+        for lines in (text.source, text.target):
+            numbers = np.empty(len(lines), np.int64) if folder is None else on_disk(len(lines), folder)
+            for start in range(0, len(lines), LINES_AT_ONCE):
+                part = lines[start : start + LINES_AT_ONCE]
+                numbers[start : start + len(part)] = fingerprint(part)
+            sides.append(numbers)
+        return cls(*sides)
 
     @cached_property
     def pair(self) -> Int64Array:
@@ -61,9 +71,32 @@ class Fingerprints:
         """Whether no side of a pair is blank: what is blank is no translation, and the same as nothing."""
         return (self.source != BLANK) & (self.target != BLANK)
 
-    def select(self, kept: BoolArray) -> "Fingerprints":
+    def select(self, kept: BoolArray | slice) -> "Fingerprints":
         """Return those of some pairs."""
         return Fingerprints(self.source[kept], self.target[kept])
+
+    def parts(self) -> Iterator[tuple[slice, "Fingerprints"]]:
+        """Yield all, some at a time, and which they are."""
+        for start in range(0, len(self), LINES_AT_ONCE):
+            where = slice(start, min(start + LINES_AT_ONCE, len(self)))
+            yield where, self.select(where)
+
+    def find_repeated(self, kind: str, kept: BoolArray) -> BoolArray:
+        """Return which pairs with text, of those that are kept, are the same as an earlier one of them.
+
+        `kind` is what is compared: `pair`, `source` or `target`. Numbers with one remainder are compared at a time.
+        """
+        repeated = np.zeros(len(self), bool)
+        num_remainders = 1 + len(self) // PAIRS_SORTED_AT_ONCE
+        for remainder in range(num_remainders):
+            rows, numbers = [], []
+            for where, part in self.parts():
+                own = getattr(part, kind)
+                found = np.flatnonzero(kept[where] & part.has_text & (own % num_remainders == remainder))
+                rows.append(where.start + found)
+                numbers.append(own[found])
+            repeated[np.concatenate(rows)] = are_repeated(np.concatenate(numbers))
+        return repeated
 
     def __len__(self) -> int:
         return len(self.source)
@@ -91,12 +124,16 @@ class Overlap:
         )
 
 
-def find_overlap(held_out: Fingerprints, train: Fingerprints) -> Overlap:
-    """Return how much of `held_out` is in `train`."""
+def find_overlap(held_out: Fingerprints, train: Fingerprints, kept: BoolArray) -> Overlap:
+    """Return how much of `held_out` is among the pairs of `train` that are kept."""
     counts = {}
     for kind in ("pair", "source", "target"):
-        few, many = getattr(held_out, kind)[held_out.has_text], getattr(train, kind)
-        counts[kind] = int(np.isin(few, many[are_among(many, few)]).sum())
+        few = getattr(held_out, kind)[held_out.has_text]
+        found = np.zeros(len(few), bool)
+        for where, part in train.parts():
+            many = getattr(part, kind)[kept[where]]
+            found |= np.isin(few, many[are_among(many, few)])
+        counts[kind] = int(found.sum())
     return Overlap(len(held_out), **counts)
 
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nmt.config import Files
 from nmt.data.encoding import UTF_8, as_utf_8, find_wide, is_mostly_broken, is_utf_8
@@ -15,6 +15,7 @@ from nmt.errors import DataError, LineNumbers
 
 logger = logging.getLogger(__name__)
 
+COMPRESSED = (".gz", ".zst")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 STANDARD_INPUT = 0
 BLOCK_SIZE = 1 << 16
@@ -34,9 +35,14 @@ AnyLine = TypeVar("AnyLine", str, bytes)
 
 
 def read_lines(files: Files, key: str, encoding: str | None = None) -> list[str]:
-    """Read all lines of one file or several, one after the other; see `read_text`."""
-    paths = [files] if isinstance(files, str) else files
-    return [line for path in paths for line in read_text(path, key, encoding)]
+    """Return all lines of one file or several, one after the other; see `read_text`."""
+    return list(iterate_lines(files, key, encoding))
+
+
+def iterate_lines(files: Files, key: str, encoding: str | None = None) -> Iterator[str]:
+    """Yield all lines of one file or several, one after the other; see `read_text`."""
+    for path in [files] if isinstance(files, str) else files:
+        yield from read_text(path, key, encoding)
 
 
 def read_text(path: str, key: str, encoding: str | None = None) -> Iterator[str]:
@@ -63,7 +69,7 @@ def read_raw_lines(path: str | Path, key: str, encoding: str | None = None) -> I
 def follow_lines(
     path: str | Path | int, key: str, encoding: str | None = None, span: tuple[int, int] | None = None
 ) -> Iterator[bytes | None]:
-    """Yield the lines of a file, `.gz` or not, or of an open descriptor, and None wherever its sender waits.
+    """Yield the lines of a file, `.gz`, `.zst` or plain, or of an open descriptor, and None wherever its sender waits.
 
     A line ends at `\\n` and nowhere else; one `\\r` before it and a byte order mark at the start are dropped. Lines of
     another encoding come as UTF-8; what of them is broken in that encoding is broken in UTF-8, too. Of a `span` of a
@@ -73,7 +79,10 @@ def follow_lines(
     name = "standard input" if path == STANDARD_INPUT else str(path)
     try:
         with _open(path) as file:
-            blocks = _read_blocks(file) if span is None else _read_span(file, *span)
+            if isinstance(path, (str, Path)) and is_compressed(path):
+                blocks = iter(lambda: file.read(BLOCK_SIZE), b"")
+            else:
+                blocks = _read_blocks(file) if span is None else _read_span(file, *span)
             if encoding is None or is_utf_8(encoding):
                 blocks = _refuse_wide(blocks, key, name, encoding)
             else:
@@ -165,13 +174,25 @@ def _refuse_wide(blocks: Iterator[bytes], key: str, name: str, encoding: str | N
     yield from blocks
 
 
-def _open(path: str | Path | int) -> gzip.GzipFile | BufferedReader:
+def is_compressed(path: str | Path) -> bool:
+    """Whether a file is `.gz` or `.zst`, by its name."""
+    return str(path).endswith(COMPRESSED)
+
+
+def _open(path: str | Path | int) -> Any:
     if isinstance(path, int):
         return open(path, "rb", closefd=False)
-    return gzip.open(path, "rb") if str(path).endswith(".gz") else open(path, "rb")
+    if str(path).endswith(".gz"):
+        return gzip.open(path, "rb")
+    file = open(path, "rb")  # noqa: SIM115  whoever asked for it closes it
+    if not str(path).endswith(".zst"):
+        return file
+    import pyarrow  # takes a while, and few runs need it; it comes with datasets
+
+    return pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
 
 
-def _read_blocks(file: gzip.GzipFile | BufferedReader) -> Iterator[bytes]:
+def _read_blocks(file: BufferedReader) -> Iterator[bytes]:
     """Yield what is there, and nothing (`b""`) where no more has come for a while; of a file, all is there."""
     while True:
         if not select.select([file], [], [], PATIENCE)[0]:
@@ -183,7 +204,7 @@ def _read_blocks(file: gzip.GzipFile | BufferedReader) -> Iterator[bytes]:
         yield block
 
 
-def _read_span(file: gzip.GzipFile | BufferedReader, start: int, end: int) -> Iterator[bytes]:
+def _read_span(file: BufferedReader, start: int, end: int) -> Iterator[bytes]:
     """Yield what stands between two positions of a file."""
     file.seek(start)
     while start < end and (block := file.read1(min(BLOCK_SIZE, end - start))):

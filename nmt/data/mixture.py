@@ -1,8 +1,9 @@
 """Corpora that are learned from together: how often each is seen, and which tag its source lines begin with."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -44,12 +45,12 @@ class Groups:
         """The tags, each once, that the source vocabulary needs."""
         return sorted(set(self.tags or []))
 
-    def tag(self, split: str, lines: Sequence[str]) -> list[str]:
+    def tag(self, split: str, lines: Iterable[str]) -> Iterable[str]:
         """Return the source lines of a split, each with the tag of its corpus."""
         if self.tags is None:
-            return list(lines)
-        of_lines = [tag for tag, size in zip(self.tags, self.sizes[split], strict=True) for _ in range(size)]
-        return [tagged(line, tag) for line, tag in zip(lines, of_lines, strict=True)]
+            return lines
+        of_lines = chain.from_iterable(map(repeat, self.tags, self.sizes[split]))
+        return (tagged(line, tag) for line, tag in zip(lines, of_lines, strict=True))
 
     def keep(self, kept: BoolArray) -> "Groups":
         """Return the same corpora with some of their training pairs left."""

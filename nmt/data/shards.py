@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from nmt.data.lines import MAX_LINE_BYTES
+from nmt.data.lines import MAX_LINE_BYTES, is_compressed
 from nmt.errors import DataError
 
 
@@ -32,7 +32,7 @@ class Shard:
 
         A line belongs to the shard in which it begins; only those around the two cuts are read.
         """
-        if not os.path.isfile(path) or path.endswith(".gz"):
+        if not os.path.isfile(path) or is_compressed(path):
             raise DataError(f"{key}: a file that is not compressed is needed for shard={self}; got {path}")
         size = os.path.getsize(path)
         with open(path, "rb") as file:

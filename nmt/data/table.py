@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -9,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import Files
-from nmt.data.lines import MAX_LINE_BYTES, read_text
+from nmt.data.lines import COMPRESSED, MAX_LINE_BYTES, read_text
 from nmt.errors import DataError
 
 TRANSLATION = "translation"  # a column that holds both sides, by their languages
 ROWS_AT_ONCE = 10_000
+SUFFIXES = (".tsv", ".csv", ".jsonl", ".parquet")
 
 Pairs = Iterator[tuple[str, str]]
 
@@ -37,16 +39,30 @@ class Columns:
                 )
 
 
-def read_table(files: Files, key: str, columns: Columns) -> tuple[list[str], list[str]]:
-    """Return the lines of both sides of one table or several, one after the other.
+def read_table(files: Files, key: str, columns: Columns) -> Pairs:
+    """Yield the pairs of one table or several, one after the other; a folder stands for the tables in it.
 
     Raises DataError, naming file and line, for what is no table, or has no text.
     """
-    paths = [files] if isinstance(files, str) else files
-    source, target = unzip(pair for path in paths for pair in _reader(path, key)(path, key, columns))
-    if not any(line.strip() for line in source):
+    has_text = False
+    for path in table_files(files):
+        for pair in _reader(path, key)(path, key, columns):
+            has_text = has_text or bool(pair[0].strip())
+            yield pair
+    if not has_text:
         raise DataError(f"{key}: text is needed; got none in {files}")
-    return source, target
+
+
+def table_files(files: Files) -> list[str]:
+    """Return the files that are named, and in place of a folder the tables in it, by their names."""
+    found = []
+    for path in [files] if isinstance(files, str) else files:
+        if os.path.isdir(path):
+            inside = (os.path.join(path, name) for name in sorted(os.listdir(path)))
+            found += [file for file in inside if _suffix(file) in SUFFIXES]
+        else:
+            found.append(path)
+    return found
 
 
 def unzip(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
@@ -90,13 +106,22 @@ def sides_of(row: Mapping[str, Any], columns: Columns, key: str, where: str) -> 
 
 def _reader(path: str, key: str) -> Callable[[str, str, Columns], Pairs]:
     readers = {".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
-    name = path.removesuffix(".gz")
-    suffix = Path(name).suffix
-    if suffix not in readers or (suffix == ".parquet" and name != path):
+    suffix = _suffix(path)
+    if suffix not in readers:
         raise DataError(
-            f"{key}: a file that ends in .tsv, .csv, .jsonl (each with .gz or not) or .parquet is needed; got {path}"
+            f"{key}: a folder, or a file that ends in .tsv, .csv, .jsonl (each with .gz, .zst or neither) or .parquet "
+            f"is needed; got {path}"
         )
     return readers[suffix]
+
+
+def _suffix(path: str) -> str:
+    """Return how the name of a table ends, but for its compression; Parquet is compressed inside."""
+    name, compression = os.path.splitext(path)
+    if compression not in COMPRESSED:
+        return compression
+    suffix = os.path.splitext(name)[1]
+    return suffix if suffix != ".parquet" else compression
 
 
 def _read_tsv(path: str, key: str, columns: Columns) -> Pairs:

@@ -1,10 +1,12 @@
 """Text to ids and back, by SentencePiece (Kudo & Richardson 2018)."""
 
 import io
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TypeVar
 
 import sentencepiece
@@ -21,8 +23,12 @@ require("sentencepiece")
 SENTENCEPIECE: str = sentencepiece.__version__  # another one may segment in another way
 # Pieces mark the start of a word by U+2581.
 WORD_START = "▁"
+# SentencePiece holds the text that it learns from, some 1.5 kB a line, and more lines give the same pieces.
+MAX_LINES_LEARNED_FROM = 2_000_000
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # TrainerSpec.ModelType of sentencepiece_model.proto
 NORMAL = 1  # SentencePiece.Type of sentencepiece_model.proto
+
+logger = logging.getLogger(__name__)
 
 FieldT = TypeVar("FieldT", int, bytes)
 
@@ -157,14 +163,26 @@ def with_symbols(tokenizer: Tokenizer, symbols: Sequence[str], key: str) -> Toke
     return tokenizer
 
 
-def _train(settings: TokenizerSettings, sides: list[list[str]], symbols: Sequence[str] = ()) -> bytes:
+def _train(settings: TokenizerSettings, sides: list[Sequence[str]], symbols: Sequence[str] = ()) -> bytes:
+    num_lines = sum(map(len, sides))
+    step = -(-num_lines // MAX_LINES_LEARNED_FROM)
+
     def train() -> bytes:
         model = io.BytesIO()
+        if step > 1:
+            logger.info(
+                "vocabulary   learned from every line of %d in %d lines, which are as many as it needs",
+                step,
+                num_lines,
+            )
         try:
             sentencepiece.SentencePieceTrainer.train(
                 # SentencePiece ends a text at NUL.
                 sentence_iterator=(
-                    line.replace("\0", " ") for side in sides for line in side if line.strip()
+                    line.replace("\0", " ")
+                    for side in sides
+                    for line in islice(side, 0, None, step)
+                    if line.strip()
                 ),
                 model_writer=model,
                 model_type=settings.kind,

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -93,7 +94,7 @@ def evaluate_model(
 def translate_text(
     model: Seq2Seq,
     tokenizer: Tokenizer,
-    source: list[str],
+    source: Sequence[str],
     decoding: DecodingSettings,
     device: torch.device,
     dtype: torch.dtype,

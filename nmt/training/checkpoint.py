@@ -37,7 +37,8 @@ class Progress:
 
     update: NonNegativeInt = 0  # updates done
     epoch: NonNegativeInt = 0  # the epoch that the next update belongs to
-    position: NonNegativeInt = 0  # updates of that epoch done
+    part: NonNegativeInt = 0  # of that epoch, where the text is laid out in several
+    position: NonNegativeInt = 0  # updates of that part done
     seconds: NonNegativeFloat = 0.0  # spent in training, validation included
     num_tokens: NonNegativeInt = 0  # target tokens seen
     best_bleu: float | None = None

@@ -1,4 +1,4 @@
-"""The plan of each epoch: made once, and that of the next while the present one trains."""
+"""The plan of each epoch, or of each part of one: made once, and that of the next while the present one trains."""
 
 import multiprocessing
 import signal
@@ -16,7 +16,7 @@ import torch
 
 from nmt.data.batching import Plan, plan_epoch
 from nmt.data.dataset import Dataset, Ids
-from nmt.training.pairs import TrainingPairs
+from nmt.training.pairs import Part, TrainingPairs
 
 # Seconds that laying out an epoch takes before it is worth a process of its own.
 WORTH_A_PROCESS = 0.5
@@ -53,18 +53,18 @@ def _run(function: Callable[..., None], *arguments: Any) -> None:
     function(*arguments)
 
 
-class Epoch(NamedTuple):
-    """Text of an epoch, as it is segmented there, and its updates."""
+class LaidOut(NamedTuple):
+    """Pairs as they are segmented in an epoch or in a part of one, and its updates."""
 
-    dataset: Dataset
+    part: Part
     plan: Plan
 
 
 class Epochs:
-    """Lays out one epoch after the other.
+    """Lays out one epoch after the other, or one part after the other where the text is long; each has a number.
 
     Segmenting and planning millions of pairs takes seconds to minutes, in which a GPU would wait. On Linux the next
-    epoch is therefore laid out by a fork of this process, which shares the text and writes what it found into an
+    part is therefore laid out by a fork of this process, which shares the text and writes what it found into an
     unnamed file. A thread would compete for Python's lock with the training loop.
     """
 
@@ -76,15 +76,15 @@ class Epochs:
         self._ahead: _Ahead | None = None
 
     def enter(self, number: int) -> Plan:
-        """Have the pairs be those of epoch `number`, and return its plan."""
+        """Have the pairs be those of part `number`, and return its plan."""
         if self._plan is None or number != self._number:
-            epoch = self._take_ahead(number)
-            if epoch is None:
+            found = self._take_ahead(number)
+            if found is None:
                 began = time.monotonic()
-                epoch = self._lay_out(number)
+                found = self._lay_out(number)
                 self._seconds = time.monotonic() - began
-            self.pairs.enter(epoch.dataset)
-            self._number, self._plan = number, epoch.plan
+            self.pairs.enter(found.part)
+            self._number, self._plan = number, found.plan
         return self._plan
 
     def begin_next(self) -> None:
@@ -98,8 +98,8 @@ class Epochs:
         """End what was begun."""
         self._take_ahead(None)
 
-    def _take_ahead(self, number: int | None) -> Epoch | None:
-        """Return what was laid out ahead, if it is epoch `number` and came out well."""
+    def _take_ahead(self, number: int | None) -> LaidOut | None:
+        """Return what was laid out ahead, if it is part `number` and came out well."""
         ahead, self._ahead = self._ahead, None
         if ahead is None:
             return None
@@ -110,17 +110,17 @@ class Epochs:
             is_usable = ahead.number == number and ahead.process.exitcode == 0
             return _read(ahead.file, self.pairs.plain) if is_usable else None
 
-    def _lay_out(self, number: int) -> Epoch:
-        dataset = self.pairs.segment(number)
-        source_lengths, target_lengths = self.pairs.lengths_of(dataset)
+    def _lay_out(self, number: int) -> LaidOut:
+        part = self.pairs.segment(number)
+        source_lengths, target_lengths = self.pairs.lengths_of(part)
         plan = plan_epoch(
             self.seed, number, source_lengths, target_lengths, self.update_tokens, self.update_tokens
         )
-        return Epoch(dataset, plan)
+        return LaidOut(part, plan)
 
 
 class _Ahead:
-    """An epoch that a process is laying out."""
+    """A part that a process is laying out."""
 
     def __init__(self, epochs: Epochs, number: int) -> None:
         self.number = number
@@ -129,16 +129,17 @@ class _Ahead:
 
 
 def _write(epochs: Epochs, number: int, file: IO[bytes]) -> None:
-    """Lay out an epoch into a file; a failure, such as a full disk, only has the parent do it again itself."""
+    """Lay out a part into a file; a failure, such as a full disk, only has the parent do it again itself."""
     try:
-        dataset, plan = epochs._lay_out(number)
+        part, plan = epochs._lay_out(number)
         arrays: dict[str, Any] = {
             "rows": np.concatenate(plan.updates),
             "ends": np.cumsum([len(rows) for rows in plan.updates])[:-1],
             "longer": plan.longer,
+            "of_text": part.rows,
         }
-        if dataset is not epochs.pairs.plain:
-            for name, ids in (("source", dataset.source), ("target", dataset.target)):
+        if part.dataset is not epochs.pairs.plain:
+            for name, ids in (("source", part.dataset.source), ("target", part.dataset.target)):
                 arrays |= {f"{name}_tokens": ids.tokens.numpy(), f"{name}_offsets": ids.offsets}
         np.savez(file, allow_pickle=False, **arrays)
         file.flush()
@@ -146,7 +147,7 @@ def _write(epochs: Epochs, number: int, file: IO[bytes]) -> None:
         sys.exit(1)
 
 
-def _read(file: IO[bytes], plain: Dataset) -> Epoch:
+def _read(file: IO[bytes], plain: Dataset) -> LaidOut:
     file.seek(0)
     with np.load(file, allow_pickle=False) as arrays:
         dataset = plain
@@ -156,4 +157,5 @@ def _read(file: IO[bytes], plain: Dataset) -> Epoch:
                 for name in ("source", "target")
             )
             dataset = Dataset(source, target)
-        return Epoch(dataset, Plan(np.split(arrays["rows"], arrays["ends"]), arrays["longer"], max_tokens=1))
+        plan = Plan(np.split(arrays["rows"], arrays["ends"]), arrays["longer"], max_tokens=1)
+        return LaidOut(Part(dataset, arrays["of_text"]), plan)

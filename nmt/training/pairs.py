@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,6 +11,7 @@ import torch
 from nmt.config import TrainSettings
 from nmt.data.arrays import Int64Array
 from nmt.data.dataset import Dataset
+from nmt.data.mixture import Groups
 from nmt.data.subword_sampling import refuse_unsampled, sample_dataset
 from nmt.data.tokenizer import Tokenizer
 
@@ -17,48 +19,85 @@ logger = logging.getLogger(__name__)
 
 # Text that takes a larger share of a GPU's free memory stays on the host; its batches are gathered there.
 LARGEST_SHARE_OF_MEMORY = 0.25
+# Pairs that are laid out together: memory for that is some 100 bytes a pair, and a GPU gets through in minutes.
+PAIRS_OF_PART = 2_000_000
+
+
+class Part(NamedTuple):
+    """Some of the pairs, or all, as they are segmented once: the rows of a data set."""
+
+    dataset: Dataset
+    rows: Int64Array
 
 
 class TrainingPairs:
-    """Those pairs of a data set that are trained on; lengths count EOS."""
+    """Those pairs of a data set that are trained on, all together or, where they are many, a part at a time.
+
+    Parts take turns: parts number 0 to `num_parts` - 1 are the first epoch. Each has every so-manieth pair of the text,
+    so that it is like the whole, and memory does not depend on how long the text is. Lengths count EOS.
+    """
 
     def __init__(
         self,
         dataset: Dataset,
         selected: Int64Array,
         device: torch.device,
-        resample: Callable[[int], Dataset] | None = None,
+        repeat: Callable[[Int64Array], Int64Array] | None = None,
+        resample: Callable[[Dataset, int], Dataset] | None = None,
     ) -> None:
-        """Take the `selected` pairs of a data set; `resample` draws its text anew for an epoch."""
-        self.selected, self.device, self.resample = selected, device, resample
+        """Take the `selected` pairs of a data set.
+
+        `repeat` returns those of a part as often as each is to be seen; `resample` draws text anew, by a number.
+        """
+        self.plain, self.selected, self.device, self.repeat, self.resample = (
+            dataset, selected, device, repeat, resample,
+        )  # fmt: skip
+        self.num_parts = -(-len(selected) // PAIRS_OF_PART)
         if device.type == "cuda":
             num_bytes = dataset.source.tokens.nbytes + dataset.target.tokens.nbytes
             free, _ = torch.cuda.mem_get_info(device)
             if num_bytes > LARGEST_SHARE_OF_MEMORY * free:
                 logger.info("data         stays on the host: %.1f GB", num_bytes / 1e9)
                 self.device = torch.device("cpu")
-        self.plain = dataset
-        self._set(dataset)
+        self.dataset = dataset.to(self.device)
+        self._set(Part(dataset, self.rows_of(0)))
 
-    def __len__(self) -> int:
-        return len(self.selected)
+    def rows_of(self, number: int) -> Int64Array:
+        """Return the pairs of a part, by their places in the text, as often as each is to be seen."""
+        rows = np.asarray(self.selected[number % self.num_parts :: self.num_parts])
+        return rows if self.repeat is None else self.repeat(rows)
 
-    def segment(self, epoch: int) -> Dataset:
-        """Return the text as it is segmented in an epoch, on the host; nothing else decides but the epoch."""
-        return self.plain if self.resample is None else self.resample(epoch)
+    def totals(self) -> tuple[int, int, int]:
+        """Return how many pairs an epoch has, and how many tokens each side of them."""
+        parts = (Part(self.plain, self.rows_of(number)) for number in range(self.num_parts))
+        of_parts = [self.lengths_of(part) for part in ([self.current] if self.num_parts == 1 else parts)]
+        source, target = (sum(int(lengths[side].sum()) for lengths in of_parts) for side in range(2))
+        return sum(len(lengths) for lengths, _ in of_parts), source, target
 
-    def enter(self, dataset: Dataset) -> None:
-        """Become the pairs of an epoch, of the text that `segment` returned."""
-        if dataset is not self.current:
-            self._set(dataset)
+    def segment(self, number: int) -> Part:
+        """Return a part as it is segmented in its turn, on the host; nothing else decides but its number."""
+        rows = self.rows_of(number)
+        if self.resample is None:
+            return Part(self.plain, rows)
+        if self.num_parts == 1:
+            return Part(self.resample(self.plain, number), rows)
+        return Part(self.resample(self.plain.take(rows), number), np.arange(len(rows)))
 
-    def lengths_of(self, dataset: Dataset) -> tuple[Int64Array, Int64Array]:
-        """Return the lengths of both sides of the pairs in a text that `segment` returned."""
-        return dataset.source.lengths[self.selected] + 1, dataset.target.lengths[self.selected] + 1
+    def enter(self, part: Part) -> None:
+        """Become what `segment` returned."""
+        if part.dataset is not self.current.dataset:
+            self.dataset = part.dataset.to(self.device)
+        self._set(part)
 
-    def _set(self, dataset: Dataset) -> None:
-        self.current, self.dataset = dataset, dataset.to(self.device)
-        self.source_lengths, self.target_lengths = self.lengths_of(dataset)
+    @staticmethod
+    def lengths_of(part: Part) -> tuple[Int64Array, Int64Array]:
+        """Return the lengths of both sides of the pairs of what `segment` returned."""
+        source, target = (ids.lengths_of(part.rows) + 1 for ids in (part.dataset.source, part.dataset.target))
+        return source, target
+
+    def _set(self, part: Part) -> None:
+        self.current, self.rows = part, part.rows
+        self.source_lengths, self.target_lengths = self.lengths_of(part)
         self.longer_lengths = np.maximum(self.source_lengths, self.target_lengths)
 
 
@@ -68,15 +107,21 @@ def training_pairs(
     selected: Int64Array,
     tokenizer: Tokenizer,
     device: torch.device,
+    groups: Groups | None = None,
 ) -> TrainingPairs:
     """Return the `selected` pairs of a data set, segmented once or anew in each epoch, as the settings say.
 
-    Segmentations are drawn as Kudo (2018) and Provilkov et al. (2020) do; seed and epoch alone decide on them.
+    Of a mixture each of its `groups` has its share. Segmentations are drawn as Kudo (2018) and Provilkov et al. (2020)
+    do; seed and epoch alone decide on them.
     """
+    repeat = None if groups is None else partial(groups.repeat, seed=settings.seed)
     alpha = settings.training.subword_sampling
     if alpha is None:
-        return TrainingPairs(dataset, selected, device)
+        return TrainingPairs(dataset, selected, device, repeat)
     refuse_unsampled(tokenizer)
-    longest = settings.data.max_length
-    resample = partial(sample_dataset, dataset, tokenizer, alpha, settings.seed, max_length=longest)
-    return TrainingPairs(dataset, selected, device, resample)
+    longest, seed = settings.data.max_length, settings.seed
+
+    def resample(plain: Dataset, number: int) -> Dataset:
+        return sample_dataset(plain, tokenizer, alpha, seed, number, longest)
+
+    return TrainingPairs(dataset, selected, device, repeat, resample)

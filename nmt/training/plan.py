@@ -55,22 +55,28 @@ def plan_lines(prepared: Prepared) -> list[str]:
     num_parameters = sum(parameter.numel() for parameter in parameters)
     num_frozen = sum(parameter.numel() for parameter in parameters if not parameter.requires_grad)
     frozen = f", {num_frozen} of them frozen" if num_frozen else ""
-    updates = trainer.plan(trainer.progress.epoch)  # the one that training begins with
+    updates = trainer.plan(trainer.part)  # the one that training begins with
     pairs = trainer.pairs
     padding = 100 * padding_share(updates, pairs.source_lengths, pairs.target_lengths)
-    mixture = [f"mixture      {corpus.groups.describe(prepared.selected)}"] if corpus.groups else []
+    num_pairs, source_tokens, target_tokens = pairs.totals()
+    mixture = []
+    if corpus.groups is not None:
+        rows = np.sort(np.concatenate([pairs.rows_of(part) for part in range(pairs.num_parts)]))
+        mixture = [f"mixture      {corpus.groups.describe(rows)}"]
+    parts = "" if pairs.num_parts == 1 else f"{pairs.num_parts} parts of about "
     return [
         f"run          {trainer.run.path}",
         f"text         {_origin(trainer.settings.data)}",
-        f"data         {len(pairs)} training pairs, {pairs.source_lengths.sum()} + {pairs.target_lengths.sum()} "
-        f"tokens; {len(corpus.validation.source)} validation pairs; "
+        f"data         {num_pairs} training pairs, {source_tokens} + {target_tokens} tokens; "
+        f"{len(corpus.validation.source)} validation pairs; "
         f"{len(corpus.test.source) if corpus.test else 'no'} test pairs",
         *mixture,
         f"vocabulary   {tokenizer.source.size} source, {tokenizer.target.size} target pieces",
         f"normalised   {_normalization(tokenizer.target, corpus.validation.target)}",
         f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
         *prepared.start,
-        f"epoch        {len(updates)} updates of at most {trainer.settings.training.update_tokens} target tokens",
+        f"epoch        {parts}{len(updates)} updates of at most {trainer.settings.training.update_tokens} target "
+        "tokens",
         f"batches      up to {trainer.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
         "sentences equally long",
         f"device       {trainer.step.device}, {str(trainer.step.dtype).removeprefix('torch.')}{_of_ranks(trainer)}",
@@ -133,7 +139,7 @@ def _names(files: Files) -> str:
 
 def _time_lines(prepared: Prepared) -> list[str]:
     trainer, limits = prepared.trainer, prepared.trainer.settings.training
-    per_epoch = len(trainer.plan(0))
+    per_epoch = len(trainer.plan(trainer.part)) * trainer.pairs.num_parts
     num_updates = limits.max_updates
     if limits.max_epochs is not None:
         num_updates = min(num_updates, limits.max_epochs * per_epoch)
@@ -160,7 +166,7 @@ def _seconds_per_update(trainer: Trainer, num_left: int) -> tuple[float, str]:
 
     No more updates are run than are left, and than the time allows.
     """
-    updates, lengths = trainer.plan(0), trainer.pairs.target_lengths
+    updates, lengths = trainer.plan(trainer.part), trainer.pairs.target_lengths
     with recordable_stream(trainer.step.device):
         trainer.step.compile(lambda: updates[0][0])
         first = np.concatenate(updates[0])

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import torch
 
 from nmt.config import TokenizerSettings, TrainingSettings, TrainSettings
-from nmt.data.arrays import Int64Array
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
 from nmt.data.corpus import Corpus, load_corpus, require_files
@@ -34,7 +33,6 @@ class Prepared:
     trainer: Trainer
     text: PreparedCorpus
     tokenizer: Tokenizer
-    selected: Int64Array  # training pairs that are long and short enough, as often as they are to be seen
     left_out: LeftOut
     start: list[str]  # where first weights are from, a line each
     resuming: bool
@@ -82,8 +80,6 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     )
     dataset = load_dataset(corpus.train, tokenizer)
     selected, left_out = select_pairs(dataset, settings.data.max_length)
-    if corpus.groups is not None:
-        selected = corpus.groups.repeat(selected, settings.seed)
     shapes = parameter_shapes(settings.model, tokenizer)
     _require_weights(run, shapes)
     # Weights, gradients, two moments, and the gradients that are sent to other ranks.
@@ -93,11 +89,11 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     # Also where a run goes on that stopped before its first checkpoint.
     start = [] if run.steps() else start_from(settings.training, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
-    pairs = training_pairs(settings, dataset, selected, tokenizer, device)
+    pairs = training_pairs(settings, dataset, selected, tokenizer, device, corpus.groups)
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     trainer = Trainer(step, run, (corpus.validation, load_dataset(corpus.validation, tokenizer)))
     trainer.progress.origins = origins(corpus, tokenizer)
-    return Prepared(trainer, text, tokenizer, selected, left_out, start, resuming)
+    return Prepared(trainer, text, tokenizer, left_out, start, resuming)
 
 
 def _tokenizer_of_new(settings: TokenizerSettings, corpus: Corpus, parent: RunDirectory | None) -> Tokenizer:

@@ -210,7 +210,7 @@ class TrainingStep:
             seed = np.random.SeedSequence([self.settings.seed, number, of_all, 0]).generate_state(1)
             torch.manual_seed(int(seed[0]))  # of dropout, and of which tokens are sampled
             began = time.perf_counter()
-            batch = collate(self.pairs.dataset, self.pairs.selected[rows], self.tokenizer).to(self.device)
+            batch = collate(self.pairs.dataset, self.pairs.rows[rows], self.tokenizer).to(self.device)
             seconds_collating += time.perf_counter() - began
             loss = (self.replay or self._learn)(batch, there)
             total, nll = total + loss.total, nll + loss.negative_log_likelihood

@@ -84,15 +84,20 @@ class Trainer:
             self._stand_at(PROGRESS.validate_python(progress))
         _ = self.max_tokens  # is found by all ranks together
 
-    def plan(self, epoch: int) -> Plan:
-        """Return the updates of an epoch, and have the pairs be those of it."""
-        plan = self.epochs.enter(epoch)
+    @property
+    def part(self) -> int:
+        """The number of the part of the text that training is in, counted over all epochs."""
+        return self.progress.epoch * self.pairs.num_parts + self.progress.part
+
+    def plan(self, number: int) -> Plan:
+        """Return the updates of a part of the text, by its number, and have the pairs be those of it."""
+        plan = self.epochs.enter(number)
         return plan.within(self._find_max_tokens(plan))
 
     @property
     def max_tokens(self) -> int:
         """Batch size that fits in memory at once, in padded tokens of the longer side."""
-        return self.plan(self.progress.epoch).max_tokens
+        return self.plan(self.part).max_tokens
 
     def _find_max_tokens(self, plan: Plan) -> int:
         """Return what fits; under `auto`, what was found when it was first asked for: the run keeps it."""
@@ -130,7 +135,7 @@ class Trainer:
         is_hidden = None if self.ranks.is_first else True
         bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=is_hidden)
         with bar, recordable_stream(self.step.device), closing(self.epochs):
-            self.step.compile(lambda: self.plan(progress.epoch)[0][0])
+            self.step.compile(lambda: self.plan(self.part)[0][0])
             with Interruption() as interruption:
                 for update in self._updates():
                     progress.update += 1
@@ -204,7 +209,7 @@ class Trainer:
         """Yield the updates from the present position in the plan on, and move the position."""
         progress = self.progress
         while True:
-            updates = self.plan(progress.epoch)
+            updates = self.plan(self.part)
             if progress.position >= len(updates):
                 raise RunError(
                     f"data: the text that the run began with is needed to go on; got {len(updates)} updates an "
@@ -215,7 +220,9 @@ class Trainer:
             update = updates[progress.position]
             progress.position += 1
             if progress.position == len(updates):
-                progress.epoch, progress.position = progress.epoch + 1, 0
+                progress.part, progress.position = progress.part + 1, 0
+                if progress.part == self.pairs.num_parts:
+                    progress.epoch, progress.part = progress.epoch + 1, 0
             yield update
 
     def _log_training(self, bar: Any) -> None:

@@ -122,17 +122,21 @@ def test_a_pair_counts_under_the_first_reason_and_duplicates_are_of_what_stays()
         prepare_corpus(Corpus(text, other, None), settings_of("min_words=5"))
 
 
+def overlap_with(train, held_out):
+    kept = np.ones(len(train.source), bool)
+    return find_overlap(Fingerprints.of(held_out), Fingerprints.of(train), kept)
+
+
 def test_overlap_is_what_sets_have_in_common(corpus):
     for held_out in (corpus.validation, corpus.test):
-        overlap = find_overlap(Fingerprints.of(held_out), Fingerprints.of(corpus.train))
+        overlap = overlap_with(corpus.train, held_out)
         with_text = [stripped(pair) for pair in pairs_of(held_out) if not blank(pair)]
         train = [stripped(pair) for pair in pairs_of(corpus.train)]
         assert overlap.num_pairs == len(held_out.source)
         assert overlap.pair == sum(pair in set(train) for pair in with_text) > 0
         assert overlap.source == sum(pair[0] in {source for source, _ in train} for pair in with_text) > 0
         assert overlap.target == sum(pair[1] in {target for _, target in train} for pair in with_text) > 0
-    nothing = find_overlap(Fingerprints.of(ParallelText(["new"], ["new"])), Fingerprints.of(corpus.train))
-    assert not nothing.found
+    assert not overlap_with(corpus.train, ParallelText(["new"], ["new"])).found
 
 
 def test_scripts_are_told_by_the_names_of_letters():

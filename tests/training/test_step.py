@@ -64,7 +64,7 @@ def test_each_update_is_adamw_at_the_rate_of_the_schedule_after_a_stop_as_well(
     for number, update in enumerate(itertools.islice(updates, 12), start=1):
         reference.zero_grad()
         for rows in update:
-            batch = collate(trainer.pairs.dataset, trainer.pairs.selected[rows], trainer.step.tokenizer)
+            batch = collate(trainer.pairs.dataset, trainer.pairs.rows[rows], trainer.step.tokenizer)
             objective(batch).total.backward()
         num_tokens = sum(trainer.pairs.target_lengths[rows].sum() for rows in update)
         with torch.no_grad():

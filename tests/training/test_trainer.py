@@ -43,7 +43,7 @@ def test_an_update_is_adam_on_the_clipped_mean_gradient(make_trainer):
     update = trainer.plan(0)[0]
     figures = trainer.step.run(1, update)
     (rows,) = update
-    batch = collate(trainer.pairs.dataset, trainer.pairs.selected[rows], trainer.step.tokenizer)
+    batch = collate(trainer.pairs.dataset, trainer.pairs.rows[rows], trainer.step.tokenizer)
     (Objective(reference, 0.1).train()(batch).total / batch.num_tokens).backward()
     norm = torch.sqrt(sum((p.grad**2).sum() for p in reference.parameters()))
     assert figures.gradient_norm == pytest.approx(float(norm))

@@ -89,7 +89,9 @@ def measure_corpus(
     return CorpusMeasures(
         splits=splits,
         overlaps={
-            split: find_overlap(own, prints["train"]) for split, own in prints.items() if split != "train"
+            split: find_overlap(own, prints["train"], np.ones(len(prints["train"]), bool))
+            for split, own in prints.items()
+            if split != "train"
         },
         near_duplicates=near,
         num_candidates=num_candidates,
