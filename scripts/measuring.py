@@ -29,6 +29,11 @@ def resident_memory(process: int) -> float:
     return sum(_kilobytes(member / "smaps_rollup", "Pss") for member in _family(str(process))) * 1024 / 1e9
 
 
+def private_memory(process: int) -> float:
+    """Return how much memory a process and those that it has started hold, in GB, but for what they map of files."""
+    return sum(_kilobytes(member / "status", "RssAnon") for member in _family(str(process))) * 1024 / 1e9
+
+
 def _family(process: str) -> list[Path]:
     started = [
         number
