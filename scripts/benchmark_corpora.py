@@ -4,10 +4,10 @@ usage: python scripts/benchmark_corpora.py SOURCE TARGET VALIDATION_SOURCE VALID
        [--folder DIR] [--json FILE] [OVERRIDE ...]
 
 For each N, the two sides of a parallel text are repeated up to N pairs; nine in ten pairs of a repetition get its
-number at their ends, so that they are new, and one in ten is the same as before. A training of one update with filters
-begins twice, with a cache of its own: the first time all is read, filtered, learned and tokenised, the second time it is
-there. A third one makes 60 updates. Then batches are made alone, on one core. Memory is what the process holds but for
-what it maps of files, at its peak. Validation text is best short: it is translated each time.
+number at their ends, so that they are new, and one in ten is the same as before. A training of one update with
+filters begins twice, with a cache of its own: the first time all is read, filtered, learned and tokenised, the second
+time it is there. A third one makes 60 updates. Then batches are made alone, on one core. Memory is what the process
+holds but for what it maps of files, at its peak. Validation text is best short: it is translated each time.
 """
 
 import argparse

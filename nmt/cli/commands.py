@@ -51,6 +51,7 @@ TRAIN_EXAMPLES = (
 DATA_EXAMPLES = (
     ("nmt data data=files data.train.source=a.de ...", "the keys of a training, before it"),
     ("nmt data data=multi30k html=corpus.html", "a page with charts"),
+    ("nmt data data=opus data.corpora=[] ...", "the corpora that OPUS has for two languages"),
 )
 TRANSLATE_EXAMPLES = (
     ("nmt translate run=outputs/mine < in.de > out.en", "as many lines out as in, in order"),

@@ -1,11 +1,14 @@
 """`nmt data`: measure a corpus before anything is learned from it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from nmt.config import DataReportSettings
+from nmt.config import DataReportSettings, OpusData
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import load_corpus
+from nmt.data.opus import Offer, list_corpora
 from nmt.data.tokenizer import obtain_tokenizer
+from nmt.evaluation.tables import layout
 from nmt.files.writing import to_json, write_atomically
 from nmt.reports.corpus.corpus_measures import measure_corpus
 from nmt.reports.corpus.corpus_page import as_page
@@ -15,6 +18,9 @@ from nmt.runs.directory import require_new_file
 
 def main(settings: DataReportSettings) -> None:
     """Measure a corpus, print what it is like, and write JSON and a page where they are asked for."""
+    if isinstance(settings.data, OpusData) and not settings.data.corpora:
+        print(_table(list_corpora(settings.data)))
+        return
     files = {"json": settings.json_file, "html": settings.html}
     for key, name in files.items():
         require_new_file(key, name, settings.overwrite)
@@ -31,3 +37,13 @@ def main(settings: DataReportSettings) -> None:
             Path(settings.html), as_page(measures, corpus.texts, f"Corpus: {settings.data.kind}")
         )
     print(as_text(measures), end="")
+
+
+def _table(offers: Sequence[Offer]) -> str:
+    """Return what OPUS has, a corpus a line."""
+    rows = [["corpus", "version", "pairs", "MB to download"]]
+    rows += [
+        [offer.name, offer.version, f"{offer.num_pairs:,}", f"{offer.num_bytes / 1e6:,.1f}"]
+        for offer in offers
+    ]
+    return layout(rows)

@@ -7,6 +7,7 @@ from pydantic import Discriminator, Field, Tag
 
 from nmt.config.kinds import (
     Count,
+    CountOrZero,
     Encoding,
     Files,
     GeneratedPairs,
@@ -124,6 +125,30 @@ class HubData(CorpusSettings):
         return self
 
 
+Language = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,20}$")]
+
+
+class OpusData(CorpusSettings):
+    """See conf/data/opus.yaml."""
+
+    kind: Literal["opus"]
+    corpora: list[Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,80}(/[A-Za-z0-9_.-]{1,40})?$")]]
+    source_language: Language
+    target_language: Language
+    validation: str | None
+    num_validation: Count
+    test: str | None
+    num_test: CountOrZero
+
+    @pydantic.model_validator(mode="after")
+    def _check_languages(self) -> Self:
+        if self.source_language == self.target_language:
+            raise ValueError(
+                f"target_language: another one than the source's is needed; got {self.target_language}"
+            )
+        return self
+
+
 class TableData(CorpusSettings):
     """See conf/data/table.yaml."""
 
@@ -137,7 +162,6 @@ class TableData(CorpusSettings):
     encoding: Encoding
 
 
-Language = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,20}$")]
 BothSides = tuple[Files, Files]
 
 
@@ -175,7 +199,8 @@ class MixtureData(CorpusSettings):
 
 
 DataSettings = Annotated[
-    GrammarData | FilesData | Multi30kData | HubData | TableData | MixtureData, Field(discriminator="kind")
+    GrammarData | FilesData | Multi30kData | HubData | OpusData | TableData | MixtureData,
+    Field(discriminator="kind"),
 ]
 
 

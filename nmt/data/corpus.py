@@ -19,18 +19,22 @@ from nmt.config import (
     HubData,
     MixtureData,
     Multi30kData,
+    OpusData,
     TableData,
 )
-from nmt.data.arrays import BoolArray, map_file
-from nmt.data.cache import LARGE, cached_folder, entry_name, states_of
+from nmt.data.arrays import BoolArray, Int64Array, map_file
+from nmt.data.cache import cached_folder, entry_name, states_of
 from nmt.data.downloads import is_test_set, load_splits, test_set_files
 from nmt.data.lines import is_compressed, iterate_lines
 from nmt.data.mixture import Groups, tag_of
+from nmt.data.opus import obtain_corpora
 from nmt.data.stored_text import StoredLines, open_text, store_text
 from nmt.data.table import Columns, Pairs, read_table, table_files, unzip
 from nmt.errors import DataError
 
 SPLITS = ("train", "validation", "test")
+# Bytes of text from which on it is stored, so that the next run has it at once.
+LARGE = 1 << 25
 SIZES = "sizes"
 TIMES_SMALLER = 4  # compressed text, as a rule
 MULTI30K_NAMES = {"train": "train", "validation": "val", "test": "test_2016_flickr"}
@@ -187,6 +191,8 @@ def load_corpus(settings: DataSettings) -> Corpus:
             texts = {split: sides and ParallelText(*sides) for split, sides in load_splits(settings).items()}
             if settings.test is not None:
                 texts["test"] = _read_test_set(settings.test, "data.test")
+        case OpusData():
+            texts = _read_opus(settings)
         case MixtureData():
             texts, groups = _read_mixture(settings)
     train, validation = texts["train"], texts["validation"]
@@ -239,6 +245,42 @@ def _read_mixture(settings: MixtureData) -> tuple[dict[str, ParallelText | None]
         sizes=sizes,
     )
     return texts, groups
+
+
+def _read_opus(settings: OpusData) -> dict[str, ParallelText | None]:
+    """Read corpora of OPUS; pairs for validation and test come evenly from all of them, where no test set is named."""
+    corpora = obtain_corpora(settings)
+    num_lines = sum(corpus.num_lines for corpus in corpora)
+    num_validation = 0 if settings.validation else settings.num_validation
+    num_held = num_validation + (0 if settings.test else settings.num_test)
+    if num_lines <= 2 * num_held:
+        raise DataError(
+            f"data.num_validation: at most half of the {num_lines} pairs are to be held out; got {num_held}"
+        )
+    held = np.arange(num_held) * num_lines // max(num_held, 1)
+    is_validation = np.zeros(num_held, bool)
+    is_validation[np.arange(num_validation) * num_held // max(num_validation, 1)] = True
+
+    def read(split: str, places: Int64Array, inside: bool) -> ParallelText:
+        wanted = set(places.tolist())
+        pairs = chain.from_iterable(
+            _pairs_of_files(str(corpus.source), str(corpus.target), "data.corpora", None)
+            for corpus in corpora
+        )
+        chosen = (pair for number, pair in enumerate(pairs) if (number in wanted) is inside)
+        files = [str(path) for corpus in corpora for path in (corpus.source, corpus.target)]
+        return _hold([chosen], files, split, num_validation, num_held)[0]
+
+    texts: dict[str, ParallelText | None] = {"train": read("train", held, inside=False), "test": None}
+    for split, name, places in (
+        ("validation", settings.validation, held[is_validation]),
+        ("test", settings.test, held[~is_validation]),
+    ):
+        if name is not None:
+            texts[split] = _read_test_set(name, f"data.{split}")
+        elif len(places):
+            texts[split] = read(split, places, inside=True)
+    return texts
 
 
 def _read_test_set(name: str, key: str) -> ParallelText:

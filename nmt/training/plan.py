@@ -15,6 +15,7 @@ from nmt.config import (
     HubData,
     MixtureData,
     Multi30kData,
+    OpusData,
     TableData,
     TrainSettings,
 )
@@ -131,6 +132,8 @@ def _origin(settings: DataSettings) -> str:
             return f"Multi30k, from {directory}"
         case HubData(path=path):
             return f"the data set {path}"
+        case OpusData(corpora=corpora, source_language=source, target_language=target):
+            return f"{', '.join(corpora)} of OPUS, from {source} to {target}"
 
 
 def _names(files: Files) -> str:

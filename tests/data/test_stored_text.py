@@ -40,7 +40,7 @@ def small_steps(monkeypatch, tmp_path):
 @pytest.fixture
 def store(monkeypatch):
     """Return what decides whether any text is small enough to be held."""
-    return lambda wanted: monkeypatch.setattr(corpus, "LARGE", 0 if wanted else cache.LARGE)
+    return lambda wanted: monkeypatch.setattr(corpus, "LARGE", 0 if wanted else 1 << 25)
 
 
 def make_pairs(size, seed):
