@@ -74,7 +74,7 @@ def metrics(settings: EvaluationSettings) -> dict[str, Any]:
     """Return sacreBLEU's BLEU, chrF and TER by the names that their figures have."""
     return {
         bleu_name(settings): BLEU(lowercase=settings.lowercase, tokenize=settings.tokenize),
-        "chrF": CHRF(lowercase=settings.lowercase),
+        "lower-case chrF" if settings.lowercase else "chrF": CHRF(lowercase=settings.lowercase),
         "TER": TER(case_sensitive=settings.ter_case_sensitive),
     }
 

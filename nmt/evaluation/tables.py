@@ -53,7 +53,7 @@ def comparison_cells(one: Comparison) -> list[str]:
         show_interval(one.interval),
         f"{one.other_value:.2f}",
         show_interval(one.other_interval),
-        f"{one.difference:+.2f}",
+        f"{one.difference:+z.2f}",
         f"{one.p_bootstrap:.4f}",
         f"{one.p_randomisation:.4f}",
     ]

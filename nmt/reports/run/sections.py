@@ -46,7 +46,7 @@ def headline(runs: Sequence[Measures], comparisons: Sequence[Comparison]) -> lis
         return [
             (f"{first.value:.2f}", f"{first.name} of {runs[0].name}"),
             (f"{first.other_value:.2f}", f"{first.name} of {runs[1].name}"),
-            (f"{first.difference:+.2f}", f"difference in {first.name}"),
+            (f"{first.difference:+z.2f}", f"difference in {first.name}"),
             (show_p(first.p_bootstrap), "p by paired bootstrap"),
             (show_p(first.p_randomisation), "p by approximate randomisation"),
         ]
