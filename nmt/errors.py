@@ -96,6 +96,11 @@ class LineNumbers:
         if self.count <= self.MAX_NAMED:
             self.first.append(number)
 
+    def join(self, later: "LineNumbers") -> None:
+        """Note lines that follow those that were noted."""
+        self.count += later.count
+        self.first = [*self.first, *later.first][: self.MAX_NAMED]
+
     def tell(self, what: str) -> str:
         """Return `2 lines were WHAT: lines 3 and 17`."""
         return f"{'1 line was' if self.count == 1 else f'{self.count} lines were'} {what}: {self}"

@@ -182,9 +182,20 @@ class TranslateSettings(Settings):
     overwrite: bool
     resume: bool
     shard: ShardName | None
+    engine: Literal["local", "ray"]
+    workers: Count | None
     device: Device
     precision: SearchPrecision
     decoding: DecodingSettings
+
+    @pydantic.model_validator(mode="after")
+    def _check_engine(self) -> Self:
+        if self.engine == "ray" and (self.input is None or self.output is None):
+            missing = "input" if self.input is None else "output"
+            raise ValueError(f"{missing}: a file is needed with engine=ray; got null")
+        if self.engine == "local" and self.workers is not None:
+            raise ValueError(f"workers: null is needed with engine=local; got {self.workers}")
+        return self
 
     @pydantic.model_validator(mode="after")
     def _check_shard(self) -> Self:

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from io import FileIO
 
@@ -15,8 +16,12 @@ logger = logging.getLogger(__name__)
 STANDARD_OUTPUT = 1
 
 
+# Chunks of lines, each with the number of lines before it, to their translations in the same order.
+Translate = Callable[[Iterator[tuple[list[str], int]]], Iterator[list[str]]]
+
+
 def translate_stream(
-    translate: Callable[[list[str], int], list[str]],
+    translate: Translate,
     source: str | int,
     target: str | int,
     resume: bool,
@@ -25,8 +30,8 @@ def translate_stream(
 ) -> int:
     """Translate what `choose_input` chose to what `choose_output` chose, by chunks of what is there.
 
-    `translate` is given the lines of a chunk, and how many came before it. With `resume`, lines that `target` has are
-    kept. Of a file, a `span` from byte to byte may be all that is translated. Return how many lines were written.
+    `translate` asks for a chunk when it can do more. With `resume`, lines that `target` has are kept. Of a file, a
+    `span` from byte to byte may be all that is translated. Return how many lines were written.
     Raises DataError where `target` has more lines than `source`, and where that is of another encoding.
     """
     decoder, num_before = TextDecoder("input", encoding), 0
@@ -34,16 +39,24 @@ def translate_stream(
         num_there = num_kept = output.num_lines
         if num_there:
             logger.info("going on after %d lines of %s", num_there, target)
-        # A chunk of which some lines are there is translated again: what is translated together may make a
-        # difference in the last digit, and the file is to be that of a translation without interruption.
-        for chunk in in_chunks(follow_lines(source, "input", encoding, span)):
-            if not num_before:
-                decoder.require_text(chunk)
-            if num_kept < len(chunk):
-                lines = [decoder.decode(raw, number) for number, raw in enumerate(chunk, num_before + 1)]
-                output.write(translate(lines, num_before)[num_kept:])
-            num_kept -= min(num_kept, len(chunk))
-            num_before += len(chunk)
+        skipped: deque[int] = deque()
+
+        def chunks() -> Iterator[tuple[list[str], int]]:
+            nonlocal num_before, num_kept
+            for chunk in in_chunks(follow_lines(source, "input", encoding, span)):
+                if not num_before:
+                    decoder.require_text(chunk)
+                first, num_before = num_before, num_before + len(chunk)
+                num_skipped = min(num_kept, len(chunk))
+                num_kept -= num_skipped
+                # A chunk of which some lines are there is translated again: what is translated together may make a
+                # difference in the last digit, and the file is to be that of a translation without interruption.
+                if num_skipped < len(chunk):
+                    skipped.append(num_skipped)
+                    yield [decoder.decode(raw, number) for number, raw in enumerate(chunk, first + 1)], first
+
+        for translations in translate(chunks()):
+            output.write(translations[skipped.popleft() :])
         if num_kept:
             raise DataError(
                 f"output: at most as many lines as in the input are needed, {num_there - num_kept}; "

@@ -57,8 +57,7 @@ class Translator:
 
     def warn(self) -> None:
         """Say which lines were cut, if any were."""
-        if self.cut.count:
-            logger.warning("%s", self.cut.tell(f"cut to {self.max_source_tokens} tokens"))
+        warn_of_cut(self.cut, self.max_source_tokens)
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the translation of each line; a blank line stays blank."""
@@ -97,6 +96,12 @@ class Translator:
             for row, tokens in zip(np.concatenate(batch), results, strict=True):
                 found[row] = tokens
         return found
+
+
+def warn_of_cut(cut: LineNumbers, max_source_tokens: int) -> None:
+    """Say which lines were cut to so many tokens, if any were."""
+    if cut.count:
+        logger.warning("%s", cut.tell(f"cut to {max_source_tokens} tokens"))
 
 
 def plan_batches(lengths: Int64Array, max_tokens: int) -> list[list[Int64Array]]:

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
+from itertools import starmap
 from pathlib import Path
 
 import pytest
@@ -303,8 +305,9 @@ def lines_of(content):
 def test_any_bytes_can_be_gone_on_with_from_anywhere(tmp_path, content, lines_at_once, data):
     source, whole, part = (str(tmp_path / name) for name in ("in", "whole", "part"))
 
-    def translate(chunk, num_before):  # tells what was translated together, and in which order
-        return [f"{len(chunk)} {index} {num_before} {line!r}" for index, line in enumerate(chunk)]
+    def translate(chunks):  # tells what was translated together, and in which order
+        for chunk, num_before in chunks:
+            yield [f"{len(chunk)} {index} {num_before} {line!r}" for index, line in enumerate(chunk)]
 
     Path(source).write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
@@ -339,7 +342,12 @@ def test_any_bytes_are_translated_line_by_line(trained_run, tmp_path, content):
         model, tokenizer, GreedySettings(kind="greedy", **limits), torch.device("cpu"), torch.float64
     )
     (tmp_path / "in").write_bytes(content)
-    translate_stream(translator.translate_chunk, str(tmp_path / "in"), str(tmp_path / "out"), resume=False)
+    translate_stream(
+        partial(starmap, translator.translate_chunk),
+        str(tmp_path / "in"),
+        str(tmp_path / "out"),
+        resume=False,
+    )
     *out, end = (tmp_path / "out").read_bytes().split(b"\n")
     assert end == b""
     alone = [

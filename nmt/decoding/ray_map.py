@@ -1,0 +1,131 @@
+"""Work in bulk on a Ray cluster, or on all cores of this machine: actors that each load a model once."""
+
+import os
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
+from nmt.errors import UserError
+
+Given = TypeVar("Given")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# Times that an item is computed again because its actor was lost.
+MAX_RETRIES = 3
+# Items at work or done for each actor: one that takes long holds up no others, and memory does not grow meanwhile.
+ITEMS_AHEAD = 4
+SECONDS_TO_ANSWER = 10
+
+
+class RayMap(Generic[Given, Item, Result]):
+    """Computes `load(given)(item)` of many items on actors of a Ray cluster; each loads once.
+
+    The cluster is that of RAY_ADDRESS, or one of this machine that ends with this context.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[Given], Callable[[Item], Result]],
+        given: Given,
+        num_actors: int | None,
+        may_have_gpus: bool,
+    ) -> None:
+        """Start as many actors, or as many as there are GPUs, where these may be used, or cores.
+
+        Raises UserError where there is no Ray, no cluster that answers, or none of that size.
+        """
+        try:
+            ray: Any = import_module("ray")
+        except ImportError as error:
+            raise UserError(
+                f"engine: ray is needed for engine=ray; got {error}; pip install 'nmt[ray]'"
+            ) from None
+        self._ray = ray
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # which Ray would send over the network
+        address = os.environ.get("RAY_ADDRESS")
+        options: dict[str, Any] = {} if address else {"include_dashboard": False}
+        try:
+            _require_answer(address)
+            ray.init(address, log_to_driver=False, configure_logging=False, **options)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise UserError(f"engine: a Ray cluster that answers is needed; got {address}: {error}") from None
+        there = ray.cluster_resources()
+        kind = "GPU" if may_have_gpus and there.get("GPU") else "CPU"
+        self.num_actors = num_actors or int(there[kind])
+        if self.num_actors > there[kind]:
+            ray.shutdown()
+            raise UserError(
+                f"workers: at most the {there[kind]:g} {kind}s of the cluster are needed; got {num_actors}"
+            )
+        remote = ray.remote(
+            num_cpus=1, num_gpus=int(kind == "GPU"), max_restarts=-1, max_task_retries=MAX_RETRIES
+        )
+        self._actors = [remote(_Actor).remote(load, given) for _ in range(self.num_actors)]
+
+    def __enter__(self) -> "RayMap[Given, Item, Result]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ray.shutdown()
+
+    def map(self, items: Iterable[Item]) -> Iterator[Result]:
+        """Yield the results of items in their order; what a lost actor was at is computed by the next.
+
+        Raises UserError where an actor raised one, or was lost again and again.
+        """
+        rest, idle = enumerate(items), list(self._actors)
+        at_work: dict[Any, tuple[int, Any]] = {}
+        done: dict[int, Result] = {}
+        number_out = 0
+        while True:
+            while idle and len(done) + len(at_work) < ITEMS_AHEAD * self.num_actors:
+                if (numbered := next(rest, None)) is None:
+                    break
+                actor = idle.pop()
+                at_work[actor.compute.remote(numbered[1])] = numbered[0], actor
+            if not at_work:
+                return
+            (ready,), _ = self._ray.wait(list(at_work), num_returns=1)
+            number, actor = at_work.pop(ready)
+            done[number] = self._get(ready)
+            idle.append(actor)
+            while number_out in done:
+                yield done.pop(number_out)
+                number_out += 1
+
+    def _get(self, reference: Any) -> Result:
+        try:
+            result: Result = self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, UserError):
+                raise error.cause from None
+            raise
+        except self._ray.exceptions.RayActorError as error:
+            reason = str(error).strip().split("\n")[-1]
+            raise UserError(
+                f"engine: processes that stay are needed; one was lost more than {MAX_RETRIES} times: {reason}"
+            ) from None
+        return result
+
+
+def _require_answer(address: str | None) -> None:
+    """Raise OSError where nobody listens at HOST:PORT: Ray itself would ask for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if port.isdecimal() and "/" not in host:
+        socket.create_connection((host, int(port)), SECONDS_TO_ANSWER).close()
+
+
+class _Actor:
+    """A process of the cluster that holds a model. It is loaded for the first item, of which errors can be told."""
+
+    def __init__(self, load: Callable[[Any], Callable[[Any], Any]], given: Any) -> None:
+        self._load, self._given = load, given
+        self._function: Callable[[Any], Any] | None = None
+
+    def compute(self, item: Any) -> Any:
+        """Return what `load` gave makes of an item."""
+        if self._function is None:
+            self._function = self._load(self._given)
+        return self._function(item)
