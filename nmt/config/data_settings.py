@@ -133,8 +133,8 @@ class OpusData(CorpusSettings):
 
     kind: Literal["opus"]
     corpora: list[Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,80}(/[A-Za-z0-9_.-]{1,40})?$")]]
-    source_language: Language
-    target_language: Language
+    source: Language
+    target: Language
     validation: str | None
     num_validation: Count
     test: str | None
@@ -142,10 +142,8 @@ class OpusData(CorpusSettings):
 
     @pydantic.model_validator(mode="after")
     def _check_languages(self) -> Self:
-        if self.source_language == self.target_language:
-            raise ValueError(
-                f"target_language: another one than the source's is needed; got {self.target_language}"
-            )
+        if self.source == self.target:
+            raise ValueError(f"target: another language than {self.source} is needed; got {self.target}")
         return self
 
 

@@ -142,7 +142,7 @@ def _filter(
         kept &= ~repeated
     if not kept.any():
         raise DataError(f"data.filter: a training pair that passes is needed; got none: {describe(counts)}")
-    return kept, counts, {split: find_overlap(own, train, kept) for split, own in held_out.items()}
+    return kept, dict(counts), {split: find_overlap(own, train, kept) for split, own in held_out.items()}
 
 
 def describe(counts: Mapping[str, int]) -> str:

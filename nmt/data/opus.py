@@ -72,7 +72,7 @@ def obtain_corpora(settings: OpusData) -> list[Unpacked]:
 def _obtain(settings: OpusData, name: str, version: str) -> Unpacked:
     offer = None if version else _find(settings, name, "latest")
     version = offer.version if offer else version
-    languages = (settings.source_language, settings.target_language)
+    languages = (settings.source, settings.target)
     entry = entry_name("opus", name, version, *languages)
 
     def make(folder: Path) -> None:
@@ -92,7 +92,7 @@ def _find(settings: OpusData, name: str, version: str) -> Offer:
     if found:
         return found[0]
     known = [offer.name for offer in list_corpora(settings)]
-    languages = f"{settings.source_language} and {settings.target_language}"
+    languages = f"{settings.source} and {settings.target}"
     if name in known:
         raise DataError(f"data.corpora: a version that OPUS has is needed; got {name}/{version}")
     raise DataError(
@@ -103,7 +103,7 @@ def _find(settings: OpusData, name: str, version: str) -> Offer:
 
 def _ask(settings: OpusData, **wanted: str) -> list[Offer]:
     """Return what OPUS answers. Raises DataError where it does not, or not as it should."""
-    query = {"source": settings.source_language, "target": settings.target_language, "preprocessing": "moses"}
+    query = {"source": settings.source, "target": settings.target, "preprocessing": "moses"}
     url = f"{os.environ.get('NMT_OPUS', INTERFACE)}?{urllib.parse.urlencode(query | wanted)}"
     try:
         with urllib.request.urlopen(url, timeout=SECONDS_TO_WAIT) as answer:

@@ -3,7 +3,6 @@
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from nmt.errors import UserError
@@ -37,11 +36,12 @@ class RayMap(Generic[Given, Item, Result]):
         Raises UserError where there is no Ray, no cluster that answers, or none of that size.
         """
         try:
-            ray: Any = import_module("ray")
+            import ray as library
         except ImportError as error:
             raise UserError(
                 f"engine: ray is needed for engine=ray; got {error}; pip install 'nmt[ray]'"
             ) from None
+        ray: Any = library
         self._ray = ray
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # which Ray would send over the network
         address = os.environ.get("RAY_ADDRESS")

@@ -132,7 +132,7 @@ def _origin(settings: DataSettings) -> str:
             return f"Multi30k, from {directory}"
         case HubData(path=path):
             return f"the data set {path}"
-        case OpusData(corpora=corpora, source_language=source, target_language=target):
+        case OpusData(corpora=corpora, source=source, target=target):
             return f"{', '.join(corpora)} of OPUS, from {source} to {target}"
 
 

@@ -17,7 +17,6 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from processes import children_of, wait_for_end
 
 from nmt.config import GreedySettings
 from nmt.data import lines as lines_module
@@ -139,44 +138,6 @@ def test_going_on_gives_the_bytes_of_a_translation_without_interruption(
     done = nmt(*arguments, "output=out.en", "resume=true")
     assert b"going on after 6 lines of out.en" in done.stderr
     assert (tmp_path / "out.en").read_bytes() == whole
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is one process")
-@pytest.mark.parametrize(
-    ("signal_number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)]
-)
-def test_processes_side_by_side_end_with_the_first(start, nmt, trained_run, tmp_path, signal_number, code):
-    lines = [line for line in SENTENCES if line]
-    process = start("decoding.max_tokens=8", threads=2)
-    process.stdin.write(b"".join(line + b"\n" for line in lines))
-    process.stdin.flush()
-    translated = [process.stdout.readline() for _ in lines]
-    alone = nmt("translate", f"run={trained_run}", "precision=float32", stdin=b"\n".join(lines)).stdout
-    assert b"".join(translated) == alone
-    others = children_of(process.pid)
-    assert len(others) == 2
-    process.send_signal(signal_number)
-    assert process.wait() == code
-    wait_for_end(others)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is one process")
-def test_a_process_that_is_killed_is_one_line(start, trained_run):
-    process = start("decoding.max_tokens=8", threads=2)
-    lines = b"".join(line + b"\n" for line in SENTENCES)
-    process.stdin.write(lines)
-    process.stdin.flush()
-    for _ in SENTENCES:
-        process.stdout.readline()
-    killed, _ = children_of(process.pid)
-    os.kill(killed, signal.SIGKILL)
-    wait_for_end([killed])
-    assert process.communicate(lines) == (
-        b"",
-        b"nmt: a process that translates was ended from outside; if memory ran out, a smaller decoding.max_tokens "
-        b"needs less\n",
-    )
-    assert process.returncode == 2
 
 
 def test_a_full_disk_is_said_and_can_be_gone_on_from(nmt, trained_run, start, tmp_path):

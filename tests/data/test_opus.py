@@ -108,7 +108,7 @@ def server(monkeypatch, tmp_path):
     http.server_close()
 
 
-LANGUAGES = ["source_language=de", "target_language=en"]
+LANGUAGES = ["source=de", "target=en"]
 
 
 def settings_of(data_settings, corpora, *overrides):
@@ -154,12 +154,7 @@ def test_a_version_needs_no_network_once_it_is_there(server, data_settings, monk
 
 def test_the_other_direction_is_the_same_text(server, data_settings):
     turned = data_settings(
-        "opus",
-        "corpora=[Small]",
-        "source_language=en",
-        "target_language=de",
-        "num_validation=7",
-        "num_test=0",
+        "opus", "corpora=[Small]", "source=en", "target=de", "num_validation=7", "num_test=0"
     )
     corpus = load_corpus(turned)
     assert corpus.test is None

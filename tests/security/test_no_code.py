@@ -95,7 +95,7 @@ def test_no_file_that_is_written_holds_code(nmt, tmp_path, tiny_training):
     nmt("export", "run=run", "output=exported", code=None)  # so small a model may well fail the comparison
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     suffixes = {path.suffix for path in files}
-    assert suffixes >= {".json", ".safetensors", ".model", ".npy", ".jsonl", ".log", ".en"}
+    assert suffixes >= {".json", ".safetensors", ".model", ".tokens", ".offsets", ".jsonl", ".log", ".en"}
     assert [path for path in files if holds_code(path)] == []
 
 
