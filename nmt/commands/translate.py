@@ -75,7 +75,7 @@ def opened_engine(settings: TranslateSettings) -> Iterator[Callable[[Iterable[Ch
     if settings.engine == "local":
         yield partial(map, load(settings))
         return
-    with RayMap(load, settings, settings.workers, settings.device in ("auto", "cuda")) as ray:
+    with RayMap(load, settings, settings.workers, settings.device in ("auto", "cuda"), "workers") as ray:
 
         def with_progress(chunks: Iterable[Chunk]) -> Iterator[Translated]:
             with tqdm(desc="translated", unit=" lines", unit_scale=True, disable=None, leave=False) as bar:

@@ -143,7 +143,7 @@ class LaunchSettings(Settings):
     """Where the runs of a sweep are trained, and how many at the same time."""
 
     at_once: Count
-    cluster: Literal["slurm", "local"] | None
+    cluster: Literal["slurm", "ray", "local"] | None
     cluster_options: dict[str, CountOrZero | bool | str] | None
 
 

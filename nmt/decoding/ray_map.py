@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from nmt.errors import UserError
@@ -30,39 +30,45 @@ class RayMap(Generic[Given, Item, Result]):
         given: Given,
         num_actors: int | None,
         may_have_gpus: bool,
+        key: str,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         """Start as many actors, or as many as there are GPUs, where these may be used, or cores.
 
-        Raises UserError where there is no Ray, no cluster that answers, or none of that size.
+        Each has one of those, unless `options` of Ray's actors say otherwise. Raises UserError, of the `key` that the
+        number comes from, where there is no Ray, no cluster that answers, or none of that size.
         """
-        try:
-            import ray as library
-        except ImportError as error:
-            raise UserError(
-                f"engine: ray is needed for engine=ray; got {error}; pip install 'nmt[ray]'"
-            ) from None
-        ray: Any = library
-        self._ray = ray
+        self._key, self._ray = key, require_ray(key)
+        ray = self._ray
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # which Ray would send over the network
         address = os.environ.get("RAY_ADDRESS")
-        options: dict[str, Any] = {} if address else {"include_dashboard": False}
+        of_own: dict[str, Any] = {}
+        if address is None:
+            of_own = {"include_dashboard": False}
+            os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray listens on all addresses of the machine
         try:
             _require_answer(address)
-            ray.init(address, log_to_driver=False, configure_logging=False, **options)
+            ray.init(address, log_to_driver=False, configure_logging=False, **of_own)
         except (OSError, ValueError, RuntimeError) as error:
-            raise UserError(f"engine: a Ray cluster that answers is needed; got {address}: {error}") from None
+            raise UserError(
+                f"RAY_ADDRESS: a Ray cluster that answers is needed; got {address}: {error}"
+            ) from None
         there = ray.cluster_resources()
         kind = "GPU" if may_have_gpus and there.get("GPU") else "CPU"
         self.num_actors = num_actors or int(there[kind])
         if self.num_actors > there[kind]:
             ray.shutdown()
             raise UserError(
-                f"workers: at most the {there[kind]:g} {kind}s of the cluster are needed; got {num_actors}"
+                f"{key}: at most the {there[kind]:g} {kind}s of the cluster are needed; got {num_actors}"
             )
-        remote = ray.remote(
-            num_cpus=1, num_gpus=int(kind == "GPU"), max_restarts=-1, max_task_retries=MAX_RETRIES
-        )
-        self._actors = [remote(_Actor).remote(load, given) for _ in range(self.num_actors)]
+        kept = {"max_restarts": -1, "max_task_retries": MAX_RETRIES}
+        asked = {"num_cpus": 1, "num_gpus": int(kind == "GPU"), **(options or {}), **kept}
+        try:
+            remote = ray.remote(**asked)(_Actor)
+        except (ValueError, TypeError) as error:
+            ray.shutdown()
+            raise UserError(f"{key}: options of Ray's actors are needed; got {error}") from None
+        self._actors = [remote.remote(load, given) for _ in range(self.num_actors)]
 
     def __enter__(self) -> "RayMap[Given, Item, Result]":
         return self
@@ -105,9 +111,18 @@ class RayMap(Generic[Given, Item, Result]):
         except self._ray.exceptions.RayActorError as error:
             reason = str(error).strip().split("\n")[-1]
             raise UserError(
-                f"engine: processes that stay are needed; one was lost more than {MAX_RETRIES} times: {reason}"
+                f"{self._key}: processes that stay are needed; one was lost more than {MAX_RETRIES} times: {reason}"
             ) from None
         return result
+
+
+def require_ray(key: str) -> Any:
+    """Import Ray. Raises UserError, of `key`, with the extra, where it is not there."""
+    try:
+        import ray
+    except ImportError as error:
+        raise UserError(f"{key}: ray is needed; got {error}; pip install 'nmt[ray]'") from None
+    return ray
 
 
 def _require_answer(address: str | None) -> None:

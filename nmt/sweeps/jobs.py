@@ -5,8 +5,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -16,6 +16,7 @@ from nmt.cli.compose import TRAIN, compose
 from nmt.cli.main import log_to_stderr
 from nmt.cli.overrides import as_string
 from nmt.config import GridSweep, OptunaSweep, TrainSettings
+from nmt.decoding.ray_map import RayMap
 from nmt.errors import SweepError, UserError, one_line
 from nmt.sweeps.results import JobRecord, read_record, write_record
 from nmt.sweeps.study import Search
@@ -84,7 +85,9 @@ class JobRunner:
 
     def run_all(self, jobs: Sequence[Job]) -> None:
         """Train these runs, as many at once and where the settings of the sweep say."""
-        if self.settings.cluster is not None:
+        if self.settings.cluster == "ray":
+            self._run_on_ray(jobs)
+        elif self.settings.cluster is not None:
             self._run_on_cluster(jobs)
         elif min(self.settings.at_once, len(jobs)) > 1:
             self._run_side_by_side(jobs)
@@ -125,6 +128,16 @@ class JobRunner:
             handler.setFormatter(logging.Formatter(f"[{job.number}] %(message)s"))
         self.run(job)
 
+    def _run_on_ray(self, jobs: Sequence[Job]) -> None:
+        """Train runs on a Ray cluster, and wait for them; a run whose machine is lost goes on elsewhere."""
+        runner = replace(self, folder=self.folder.absolute())
+        settings = self.settings
+        with RayMap(
+            _loaded, runner, settings.at_once, True, "sweep.at_once", settings.cluster_options
+        ) as ray:
+            for _ in ray.map(jobs):
+                pass
+
     def _run_on_cluster(self, jobs: Sequence[Job]) -> None:
         """Hand runs to submitit, and wait for them; their logs are where it puts them."""
         submitit = require_submitit()
@@ -152,6 +165,12 @@ class JobRunner:
             TorchDistributedEnvironment().export(overwrite=True)
         with joined(Place.of_process()) as ranks:
             self.run(job, ranks)
+
+
+def _loaded(runner: JobRunner) -> Callable[[Job], None]:
+    """Return what trains a run in a process of Ray's."""
+    log_to_stderr()
+    return runner.run
 
 
 def require_submitit() -> Any:

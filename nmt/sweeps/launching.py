@@ -11,6 +11,7 @@ from nmt.cli.main import log_to_stderr
 from nmt.cli.overrides import LAUNCH, is_of, parse, typed_value
 from nmt.config import GridSweep, OptunaSweep, SweepSettings
 from nmt.config.check import check
+from nmt.decoding.ray_map import require_ray
 from nmt.errors import SettingsError, SweepError
 from nmt.sweeps.jobs import Job, JobRunner, require_submitit
 from nmt.sweeps.results import RunResult, print_results, read_record, read_result, write_results
@@ -68,7 +69,9 @@ class Sweep:
         )
         values, of_runs = compose_sweep(typed, config_directory)
         self.settings = check(SweepSettings, {"sweep": values}).sweep
-        if self.settings.cluster is not None:
+        if self.settings.cluster == "ray":
+            require_ray("sweep.cluster")
+        elif self.settings.cluster is not None:
             require_submitit()
         self.runner = JobRunner(self.folder, self.settings, config_directory)
         self.search: Search | None = None

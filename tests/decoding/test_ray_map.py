@@ -35,7 +35,7 @@ def test_results_are_in_order_and_no_more_is_read_than_is_needed(tmp_path):
             asked.append(item)
             yield item
 
-    with RayMap(load, str(tmp_path), 2, may_have_gpus=False) as ray:
+    with RayMap(load, str(tmp_path), 2, may_have_gpus=False, key="workers") as ray:
         found = []
         for result in ray.map(items()):
             assert len(asked) - len(found) <= 9
@@ -61,7 +61,7 @@ def test_the_items_of_actors_that_are_killed_are_computed_again(tmp_path):
 
         return compute
 
-    with RayMap(load, str(tmp_path), 2, may_have_gpus=False) as ray:
+    with RayMap(load, str(tmp_path), 2, may_have_gpus=False, key="workers") as ray:
         assert list(ray.map(range(30))) == [2 * item for item in range(30)]
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -79,9 +79,9 @@ def test_an_item_that_kills_whoever_computes_it_ends_all(tmp_path):
 
     with (
         pytest.raises(
-            UserError, match=r"^engine: processes that stay are needed; one was lost more than 3 times"
+            UserError, match=r"^workers: processes that stay are needed; one was lost more than 3 times"
         ),
-        RayMap(load, str(tmp_path), 1, may_have_gpus=False) as ray,
+        RayMap(load, str(tmp_path), 1, may_have_gpus=False, key="workers") as ray,
     ):
         list(ray.map(range(5)))
     assert (tmp_path / "tries").read_text() == "x" * (1 + MAX_RETRIES)
@@ -97,7 +97,7 @@ def test_what_is_wrong_is_said_as_by_one_process(fails_to_load):
 
     with (
         pytest.raises(UserError, match="run: a run is needed; got none"),
-        RayMap(load, "run: a run is needed; got none", 1, may_have_gpus=False) as ray,
+        RayMap(load, "run: a run is needed; got none", 1, may_have_gpus=False, key="workers") as ray,
     ):
         list(ray.map([1]))
 
@@ -106,10 +106,12 @@ def test_more_processes_than_there_are_cores_are_refused():
     with pytest.raises(
         UserError, match=r"^workers: at most the [0-9]+ CPUs of the cluster are needed; got 9999"
     ):
-        RayMap(print, None, 9999, may_have_gpus=True)
+        RayMap(print, None, 9999, may_have_gpus=True, key="workers")
 
 
 def test_a_cluster_that_is_not_there_is_said_in_one_line(monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    with pytest.raises(UserError, match=r"^engine: a Ray cluster that answers is needed; got 127.0.0.1:1: "):
-        RayMap(print, None, 1, may_have_gpus=False)
+    with pytest.raises(
+        UserError, match=r"^RAY_ADDRESS: a Ray cluster that answers is needed; got 127.0.0.1:1: "
+    ):
+        RayMap(print, None, 1, may_have_gpus=False, key="workers")

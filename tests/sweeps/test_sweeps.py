@@ -293,6 +293,26 @@ def test_the_tasks_of_a_job_train_one_run_together(nmt, tmp_path, learnable):
         assert log.count("stopped at update 2") == 1
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_runs_on_ray_are_those_of_one_process(nmt, tmp_path, learnable, monkeypatch):
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    options = [*learnable, "training.max_updates=4", "training.checkpoint_every=1", "seed=1,2,3"]
+    nmt("train", "-m", *options, "run=plain", timeout=200)
+    on_ray = ["sweep.cluster=ray", "sweep.at_once=2"]
+    done = nmt("train", "-m", *options, *on_ray, "run=sweep", timeout=200)
+    assert b"best by validation BLEU" in done.stdout
+    assert [run["state"] for run in results_of(tmp_path / "sweep")["runs"]] == ["finished"] * 3
+    for job in range(3):
+        plain, other = (
+            tmp_path / name / str(job) / "checkpoints" / "step-000004" / "model.safetensors"
+            for name in ("plain", "sweep")
+        )
+        assert plain.read_bytes() == other.read_bytes()
+    failed = nmt("train", "-m", *options, "run=other", *on_ray, "sweep.cluster_options={colour: red}", code=2)
+    assert b"nmt: sweep.at_once: options of Ray's actors are needed; got" in failed.stderr
+
+
 def test_a_sweep_within_torchrun_is_refused(nmt, learnable):
     refused = nmt("train", "-m", *learnable, "seed=1,2", code=2, WORLD_SIZE="2", RANK="0")
     assert refused.stderr.startswith(b"nmt: -m: a process of its own is needed; got 2 ranks")
