@@ -42,10 +42,8 @@ class RayMap(Generic[Given, Item, Result]):
         ray = self._ray
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # which Ray would send over the network
         address = os.environ.get("RAY_ADDRESS")
-        of_own: dict[str, Any] = {}
-        if address is None:
-            of_own = {"include_dashboard": False}
-            os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray listens on all addresses of the machine
+        # Ray listens on all addresses of the machine, and asks for a token unless RAY_AUTH_MODE tells it not to.
+        of_own: dict[str, Any] = {} if address else {"include_dashboard": False}
         try:
             _require_answer(address)
             ray.init(address, log_to_driver=False, configure_logging=False, **of_own)
