@@ -50,6 +50,9 @@ def send(tensor: Tensor, device: torch.device) -> Tensor:
     return (tensor.pin_memory() if comes_from_host else tensor).to(device, non_blocking=True)
 
 
+# What the busiest rank may have to do, over the mean of all: what it has more, the others wait for.
+LARGEST_LOAD = 1.1
+
 Update = list[Int64Array]  # micro-batches, each the indices of its pairs
 
 
@@ -159,13 +162,16 @@ def cut_by_length(
 def deal(update: Update, lengths: Int64Array, rank: int, num_ranks: int) -> Update:
     """Return the micro-batches of an update that a rank computes, of all that it has, longest first.
 
-    Where they can be dealt out evenly, they are. Else each rank gets every `num_ranks`-th pair, in micro-batches no
-    larger than those of the update: all ranks have about as much to do, however few micro-batches there are.
+    Where they can be dealt out evenly, as many and about as large ones to each rank, they are. Else each rank gets
+    every `num_ranks`-th pair, in micro-batches no larger than those of the update: all ranks have about as much to do,
+    however few micro-batches there are.
     `lengths` are those of the longer side.
     """
-    if len(update) % num_ranks == 0:
+    sizes = [len(rows) * int(lengths[rows].max()) for rows in update]
+    loads = [sum(sizes[other::num_ranks]) for other in range(num_ranks)]
+    if len(update) % num_ranks == 0 and max(loads) * num_ranks <= LARGEST_LOAD * sum(loads):
         return update[rank::num_ranks]
-    largest = max(len(rows) * int(lengths[rows].max()) for rows in update)
+    largest = max(sizes)
     return plan_by_length(lengths, largest, np.concatenate(update)[rank::num_ranks])
 
 

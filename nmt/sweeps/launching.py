@@ -2,7 +2,6 @@
 
 import itertools
 import logging
-import os
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -30,9 +29,11 @@ def run_sweep(overrides: list[str], config_directory: str | None) -> None:
 
     Raises UserError for what is wrong before anything has begun, SweepError where runs have failed.
     """
-    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+    from nmt.training.ranks import Place  # takes a while, and completion of the shell asks for this module
+
+    if (size := Place.of_process().size) > 1:
         raise SettingsError(
-            f"-m: a process of its own is needed; got {os.environ['WORLD_SIZE']} ranks; with sweep.cluster=... "
+            f"-m: a process of its own is needed; got {size} ranks; with sweep.cluster=... "
             "and cluster_options={tasks_per_node: N} each run has N"
         )
     sweep = Sweep(overrides, config_directory)

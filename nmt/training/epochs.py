@@ -1,6 +1,8 @@
 """The plan of each epoch, or of each part of one: made once, and that of the next while the present one trains."""
 
+import ctypes
 import multiprocessing
+import os
 import signal
 import sys
 import tempfile
@@ -20,6 +22,7 @@ from nmt.training.pairs import Part, TrainingPairs
 
 # Seconds that laying out an epoch takes before it is worth a process of its own.
 WORTH_A_PROCESS = 0.5
+PR_SET_PDEATHSIG = 1  # of Linux's <linux/prctl.h>: the signal for a process whose parent has ended
 
 
 def can_fork() -> bool:
@@ -45,6 +48,11 @@ def fork(function: Callable[..., None], *arguments: Any) -> ForkProcess:
 
 
 def _run(function: Callable[..., None], *arguments: Any) -> None:
+    # Else it would hold connections of a parent that was killed, to which others then go on waiting for an answer.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    parent = multiprocessing.parent_process()
+    if parent is None or os.getppid() != parent.pid:
+        os._exit(1)
     # A terminal sends these to all, and the first process sees to the rest.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from collections.abc import Collection
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -11,11 +12,14 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Interruption:
     """Holds the first of these signals back until the block ends; a second one does at once what it always does.
 
-    A signal that the process was told to ignore is ignored.
+    A signal that the process was told to ignore is ignored. Of several processes that one launcher has started
+    (`has_launcher`), each may get SIGTERM and SIGHUP twice, from whoever ends them all and from the launcher, which
+    kills what does not end: there, only a second SIGINT does anything.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, has_launcher: bool = False) -> None:
         self.received: signal.Signals | None = None
+        self._kept = (signal.SIGTERM, signal.SIGHUP) if has_launcher else ()
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
@@ -33,10 +37,9 @@ class Interruption:
             signal.raise_signal(self.received)
 
     def _hold_back(self, number: int, frame: FrameType | None) -> None:
-        self.received = signal.Signals(number)
-        self._restore()
+        self.received = self.received or signal.Signals(number)
+        self._restore(self._kept)
 
-    def _restore(self) -> None:
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)
-        self._previous = {}
+    def _restore(self, but: Collection[signal.Signals] = ()) -> None:
+        for number in self._previous.keys() - but:
+            signal.signal(number, self._previous.pop(number))

@@ -25,6 +25,7 @@ from nmt.errors import RunError, UserError
 
 # Keys in the store that all ranks share, for a roll call that finds out who has ended.
 ROLL_CALL, ANSWER = "roll call", "here"
+SAID = "said"  # the key of a rank that says why it ends
 SECONDS_BETWEEN_LOOKS, MAX_SECONDS_OF_ROLL_CALL = 1.0, 5.0
 
 
@@ -142,6 +143,8 @@ class Ranks:
             lost = self._lost()
             if not lost:
                 raise
+            if self._is_said():
+                raise SystemExit(RunError.exit_code) from None
             if self.rank > min(set(range(self.size)) - set(lost)):
                 raise SystemExit(RunError.exit_code) from None
             who = f"rank {lost[0]} has" if len(lost) == 1 else f"ranks {', '.join(map(str, lost))} have"
@@ -163,6 +166,17 @@ class Ranks:
         except RuntimeError:
             return [0]
         return lost
+
+    def say(self) -> None:
+        """Let the other ranks know that this one ends, and says why."""
+        if self.size > 1:
+            with suppress(RuntimeError):
+                self.store.set(SAID, "")
+
+    def _is_said(self) -> bool:
+        with suppress(RuntimeError):
+            return bool(self.store.check([SAID]))
+        return False
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -199,8 +213,9 @@ def joined(place: Place) -> Iterator[Ranks]:
     _name_the_meeting_place()
     try:
         shared, _, _ = next(rendezvous("env://", place.rank, place.size))
-        # The name keeps apart what an earlier attempt of torchrun has left in the store.
-        store = PrefixStore(f"nmt {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", shared)
+        # The name keeps apart steps of SLURM, and what an earlier attempt of torchrun has left in the store.
+        step, attempt = (os.environ.get(key, 0) for key in ("SLURM_STEP_ID", "TORCHELASTIC_RESTART_COUNT"))
+        store = PrefixStore(f"nmt {step} {attempt}", shared)
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         distributed.init_process_group(backend, store=store, rank=place.rank, world_size=place.size)
     except (RuntimeError, ValueError) as error:
@@ -213,7 +228,11 @@ def joined(place: Place) -> Iterator[Ranks]:
             handler.setLevel(logging.WARNING)
     ranks = Ranks(place.rank, place.size, store)
     with ranks.answering():
-        yield ranks
+        try:
+            yield ranks
+        except UserError:
+            ranks.say()
+            raise
     distributed.destroy_process_group()
 
 
@@ -221,7 +240,9 @@ def _name_the_meeting_place(environment: Any = os.environ) -> None:
     """Say where the ranks of a step of SLURM meet, which torchrun says by itself: on the first of its machines."""
     if "SLURM_STEP_NODELIST" in environment:
         environment.setdefault("MASTER_ADDR", first_host(environment["SLURM_STEP_NODELIST"]))
-        environment.setdefault("MASTER_PORT", str(20_000 + int(environment.get("SLURM_JOB_ID", 0)) % 20_000))
+        job, step = (int(environment.get(f"SLURM_{name}_ID", 0)) for name in ("JOB", "STEP"))
+        # A job may have several steps at once, each a training.
+        environment.setdefault("MASTER_PORT", str(20_000 + (job + 7919 * step) % 20_000))
 
 
 def first_host(nodes: str) -> str:

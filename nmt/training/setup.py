@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from nmt.config import TokenizerSettings, TrainingSettings, TrainSettings
+from nmt.config.check import flatten
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
 from nmt.data.corpus import Corpus, load_corpus, require_files
@@ -46,8 +47,15 @@ def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepare
     with ranks.together():
         prepared = _prepare(settings, run, ranks)
     with ranks.together():
-        ranks.require_same(prepared.trainer.progress.origins)
+        ranks.require_same(prepared.trainer.progress.origins | _what_decides(settings, prepared.trainer))
     return prepared
+
+
+def _what_decides(settings: TrainSettings, trainer: Trainer) -> dict[str, str]:
+    """Return what has to be the same on all ranks, or they would learn different models, or wait for each other."""
+    values = flatten(settings.model_dump(mode="json", exclude={"run", "resume"}))
+    of_machine = {"device": trainer.step.device.type, "precision": str(trainer.step.dtype)}
+    return {key: str(value) for key, value in values} | of_machine
 
 
 def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepared:

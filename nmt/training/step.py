@@ -57,6 +57,9 @@ class TrainingStep:
         self.objective = Objective(self.model, smoothing, passes)
         self.optimizer = build_optimizer(settings.optimizer, self.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
+        self.scaler.scale(
+            torch.zeros((), device=device)
+        )  # makes it ready, also on a rank without a share of an update
         self.replay: Replay | None = None
         decay = settings.training.ema_decay
         self.moving_average = None if decay is None else MovingAverage(self.model, decay)
@@ -186,12 +189,13 @@ class TrainingStep:
             torch.cuda.empty_cache()
 
     def _add_up(self, *losses: Tensor) -> None:
-        """Add to the gradients and losses of this rank those of all others."""
-        if self.ranks.size == 1:
-            return
+        """Add to the gradients and losses of this rank those of all others.
+
+        What had no share in them, such as a layer that was left out, has gradients of zero on one rank as on many.
+        """
         learning = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         for parameter in learning:
-            if parameter.grad is None:  # this rank had no share in it
+            if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
         self.ranks.add_up(
             [*(parameter.grad for parameter in learning if parameter.grad is not None), *losses]

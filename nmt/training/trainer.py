@@ -136,7 +136,7 @@ class Trainer:
         bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=is_hidden)
         with bar, recordable_stream(self.step.device), closing(self.epochs):
             self.step.compile(lambda: self.plan(self.part)[0][0])
-            with Interruption() as interruption:
+            with Interruption(has_launcher=self.ranks.size > 1) as interruption:
                 for update in self._updates():
                     progress.update += 1
                     figures = self.step.run(progress.update, update)
@@ -228,7 +228,7 @@ class Trainer:
     def _log_training(self, bar: Any) -> None:
         seconds_per_update = self.window.seconds_per_update()
         figures = self.window.close()
-        if figures["updates_skipped"]:
+        if figures["updates_skipped"] and self.ranks.is_first:
             logger.warning(
                 "%d updates skipped: their loss or gradient was not finite", figures["updates_skipped"]
             )

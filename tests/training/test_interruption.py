@@ -58,3 +58,28 @@ def test_the_command_line_ends_with_the_number_of_the_signal_unless_it_is_ignore
     signal.signal(number, signal.SIG_IGN)
     assert cli.main(["--version"]) == 0
     signal.raise_signal(number)
+
+
+def test_a_launcher_may_send_the_same_signal_again():
+    def end(number, frame):
+        raise SystemExit(number)
+
+    before = {number: signal.signal(number, end) for number in SIGNALS}
+    try:
+        for again in (signal.SIGTERM, signal.SIGHUP):
+            with pytest.raises(SystemExit) as ended, Interruption(has_launcher=True) as interruption:  # noqa: PT012
+                signal.raise_signal(signal.SIGTERM)
+                signal.raise_signal(again)
+                done = True
+            assert done
+            assert ended.value.code == interruption.received == signal.SIGTERM
+        with pytest.raises(SystemExit), Interruption(has_launcher=True):  # noqa: PT012
+            done = False
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGINT)
+            done = True
+        assert not done
+        assert signal.getsignal(signal.SIGTERM) is end
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -200,3 +200,13 @@ def test_as_long_as_some_micro_batch_can_be_halved_memory_may_run_out(make_train
     monkeypatch.setattr(trainer.step, "_learn", limited)
     trainer.step.run(1, [np.array([0]), np.arange(1, 9)])
     assert sizes[-5:] == [1, 2, 2, 2, 2]
+
+
+def test_a_layer_that_was_left_out_has_gradients_of_zero(make_trainer):
+    """Else ranks that leave out different layers, or one that leaves out all, would learn something else than one."""
+    trainer = make_trainer("model.layer_dropout=0.999")
+    trainer.step.run(1, trainer.plan(0)[0])
+    moments = {name: trainer.step.optimizer.state[one] for name, one in trainer.model.named_parameters()}
+    of_layers = [state["exp_avg"] for name, state in moments.items() if ".layers." in name]
+    assert any(not moment.any() for moment in of_layers)
+    assert all(state["step"] == 1 for state in moments.values())
