@@ -35,7 +35,7 @@ from measuring import spread
 from nmt.cli.compose import compose
 from nmt.config import BeamSettings, DecodingSettings, TranslateSettings
 from nmt.config.check import check
-from nmt.data.corpus import read_lines
+from nmt.data.lines import read_lines
 from nmt.data.tokenizer import Tokenizer
 from nmt.errors import DataError, SettingsError, UserError
 from nmt.evaluation.model import validation_search
