@@ -2,6 +2,12 @@
 
 import os
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nmt.decoding.loading import Model, load
+
+__all__ = ["Model", "load"]
 
 # PyTorch reads these once, when it is imported. On the CPU, large activations come in 2 MB pages: with 4 kB ones
 # a fifth of training goes into page faults.
@@ -14,3 +20,12 @@ if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 __version__ = version("nmt")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what Python programs call when they ask for it: it takes PyTorch, and so seconds."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from nmt.decoding import loading
+
+    return getattr(loading, name)

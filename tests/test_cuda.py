@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from nmt.decoding.beam_search import beam_search, power_penalty
 from nmt.decoding.rules import EndAtLimit, ForbidTokens
-from nmt.decoding.search import beam_search, power_penalty
 from nmt.training.device.graphs import CudaGraphs, Replay, recordable_stream
 from nmt.training.objective import Loss, Objective
 

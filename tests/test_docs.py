@@ -92,3 +92,30 @@ def test_the_tree_of_files_is_the_one_there_is(monkeypatch):
     assert shown == f"```text\n{tree()}```\n"
     folders = {path.parent.name for path in (ROOT / "nmt").glob("*/__init__.py")}
     assert set(ORDER) == folders
+
+
+def test_the_examples_of_the_page_about_python_run(trained_run, tmp_path, monkeypatch, capsys):
+    (tmp_path / "outputs").mkdir()
+    (tmp_path / "outputs" / "mine").symlink_to(trained_run)
+    (tmp_path / "text.de").write_text("Der Hund schläft.\nEin Mann liest.\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(block, names)
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("beam_size: ") for line in lines), "the message of the last example"
+    assert len(lines) > 8
+
+
+@pytest.mark.parametrize("page", ["translating.md", "scale.md"])
+def test_the_keys_of_translate_and_score_on_a_page_are_there(page):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    commands = re.findall(r"^nmt (translate|score) (.*)$", text, re.MULTILINE)
+    assert commands
+    for command, arguments in commands:
+        names = {key.name for key in keys.page(command).keys} | {"decoding"}
+        for choice in keys.choices("decoding"):
+            names |= {f"decoding.{key.name}" for key in keys.all_keys("decoding", choice)}
+        for key in re.findall(r"(?<=[ '])([a-z_.0-9]+)=", f" {arguments}"):
+            assert key in names, f"{key} in nmt {command} {arguments}"

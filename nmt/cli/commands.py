@@ -58,6 +58,10 @@ TRANSLATE_EXAMPLES = (
     ("nmt translate run=last input=in.de output=out.en", "the newest run under outputs/, files"),
     ("nmt translate run=last decoding=greedy < in.de", "another search than the run's own"),
 )
+SCORE_EXAMPLES = (
+    ("nmt score run=last source=in.de target=in.en", "log-probability of each line, and the perplexity"),
+    ("nmt score run=last source=in.de target=in.en format=jsonl", "that of each token"),
+)
 JOIN_EXAMPLES = (
     ("nmt join input=in.de output=out.en shards=8", "after nmt translate ... shard=1/8 to shard=8/8"),
 )
@@ -86,6 +90,7 @@ TABLE = (
     Command("data", "DataReportSettings", DATA_EXAMPLES),
     Command("train", "TrainSettings", TRAIN_EXAMPLES, TRAIN_OPTIONS, others=INSTEAD),
     Command("translate", "TranslateSettings", TRANSLATE_EXAMPLES),
+    Command("score", "ScoreSettings", SCORE_EXAMPLES),
     Command("join", "JoinSettings", JOIN_EXAMPLES),
     Command("evaluate", "EvaluateSettings", EVALUATE_EXAMPLES),
     Command("report", "ReportSettings", REPORT_EXAMPLES),

@@ -9,6 +9,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.lines import read_lines
 from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.loading import load_models
 from nmt.device import choose_precision, prepare_device
 from nmt.errors import DataError, LineNumbers, naming
 from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
@@ -59,7 +60,7 @@ def main(settings: EvaluateSettings) -> None:
     this = _finished("hypothesis", settings.hypothesis, text, settings.encoding)
     against = None if other else _finished("against", settings.against, text, settings.encoding)
     if run is not None:
-        this = _translate(run, settings.decoding, text, settings)
+        this = _translate(run, settings.decoding, text, settings, settings.ensemble)
         if other is not None:
             with naming("against"):
                 own = run.read_model_settings().decoding
@@ -154,11 +155,15 @@ def _finished(key: str, path: str | None, text: TestText, encoding: str) -> Syst
 
 
 def _translate(
-    run: RunDirectory, decoding: DecodingSettings, text: TestText, settings: EvaluateSettings
+    run: RunDirectory,
+    decoding: DecodingSettings,
+    text: TestText,
+    settings: EvaluateSettings,
+    ensemble: Sequence[str] = (),
 ) -> System:
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
-    model, tokenizer = run.load_model(settings.checkpoint)
+    model, tokenizer = load_models(run, settings.checkpoint, ensemble)
     assert text.source is not None
     pairs = ParallelText(text.source, text.references[0])
     if settings.source is None:
@@ -170,7 +175,8 @@ def _translate(
     loss = None
     if settings.against is None:  # with other pieces it would be another figure
         loss = text_loss(model, tokenizer, pairs, decoding, device, dtype)
-    return System(f"{run.path}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)
+    runs = " + ".join([str(run.path), *ensemble])
+    return System(f"{runs}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)
 
 
 def _require_tags(lines: Sequence[str], tokenizer: Tokenizer) -> None:

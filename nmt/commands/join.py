@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nmt.config import JoinSettings
 from nmt.data.lines import BLOCK_SIZE
-from nmt.data.shards import Shard
+from nmt.data.shards import Shard, count_lines
 from nmt.errors import DataError
 from nmt.files.writing import being_written
 from nmt.runs.directory import require_new_file
@@ -42,14 +42,3 @@ def main(settings: JoinSettings) -> None:
             with open(part, "rb") as file:
                 shutil.copyfileobj(file, output, BLOCK_SIZE)
     logger.info("%s: %d lines of %d shards", settings.output, num_lines, len(parts))
-
-
-def count_lines(path: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
-    """Return the number of whole lines between two positions of a file, and of lines that have no end: 0 or 1."""
-    num_lines, last = 0, b"\n"
-    with open(path, "rb") as file:
-        file.seek(start)
-        left = (os.path.getsize(path) if end is None else end) - start
-        while left and (block := file.read(min(left, BLOCK_SIZE))):
-            num_lines, last, left = num_lines + block.count(b"\n"), block[-1:], left - len(block)
-    return num_lines, int(last != b"\n")

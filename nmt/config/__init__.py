@@ -1,7 +1,9 @@
 """Settings as frozen objects; each class is a file in conf/, where all defaults live. All are imported from here."""
 
+from nmt.config.bulk_settings import *
 from nmt.config.command_settings import *
 from nmt.config.data_settings import *
+from nmt.config.decoding_settings import *
 from nmt.config.kinds import *
 from nmt.config.model_settings import *
 from nmt.config.tracking_settings import *

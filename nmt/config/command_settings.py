@@ -1,6 +1,5 @@
 """Settings of the commands, and what of them a trained model needs."""
 
-import codecs
 import itertools
 from typing import Annotated, Literal, Self
 
@@ -8,6 +7,7 @@ import pydantic
 from pydantic import Field
 
 from nmt.config.data_settings import DataSettings, TokenizerSettings
+from nmt.config.decoding_settings import DecodingSettings
 from nmt.config.kinds import (
     CheckpointName,
     Count,
@@ -23,8 +23,6 @@ from nmt.config.kinds import (
     SearchPrecision,
     Seed,
     Settings,
-    ShardName,
-    Shards,
     Shown,
 )
 from nmt.config.model_settings import ModelSettings, TransformerSettings
@@ -32,7 +30,6 @@ from nmt.config.tracking_settings import TrackingSettings
 from nmt.config.training_settings import (
     ConsistencySettings,
     DecayingForcing,
-    DecodingSettings,
     EvaluationSettings,
     OptimizerSettings,
     RDropSettings,
@@ -170,71 +167,12 @@ class SweepSettings(Settings):
     sweep: Annotated[GridSweep | OptunaSweep, Field(discriminator="kind")]
 
 
-class TranslateSettings(Settings):
-    """See conf/translate.yaml."""
-
-    run: str
-    checkpoint: CheckpointName
-    input: str | None
-    encoding: Encoding
-    target_language: str | None
-    output: str | None
-    overwrite: bool
-    resume: bool
-    shard: ShardName | None
-    engine: Literal["local", "ray"]
-    workers: Count | None
-    device: Device
-    precision: SearchPrecision
-    decoding: DecodingSettings
-
-    @pydantic.model_validator(mode="after")
-    def _check_engine(self) -> Self:
-        if self.engine == "ray" and (self.input is None or self.output is None):
-            missing = "input" if self.input is None else "output"
-            raise ValueError(f"{missing}: a file is needed with engine=ray; got null")
-        if self.engine == "local" and self.workers is not None:
-            raise ValueError(f"workers: null is needed with engine=local; got {self.workers}")
-        return self
-
-    @pydantic.model_validator(mode="after")
-    def _check_shard(self) -> Self:
-        if self.shard is not None:
-            for key in ("input", "output"):
-                if getattr(self, key) is None:
-                    raise ValueError(f"{key}: a file is needed with shard={self.shard}; got null")
-            if codecs.lookup(self.encoding).name != "utf-8":
-                raise ValueError(f"encoding: utf-8 is needed with shard={self.shard}; got {self.encoding}")
-        return self
-
-    @pydantic.model_validator(mode="after")
-    def _check_output(self) -> Self:
-        if self.output is not None and self.output.endswith(".gz"):
-            raise ValueError(
-                "output: a name without .gz is needed, since it is not compressed (| gzip does it); "
-                f"got {self.output}"
-            )
-        if self.resume and self.output is None:
-            raise ValueError("output: the file to go on with is needed with resume=true; got null")
-        if self.resume and self.overwrite:
-            raise ValueError("overwrite: false is needed with resume=true; got true")
-        return self
-
-
-class JoinSettings(Settings):
-    """See conf/join.yaml."""
-
-    input: str
-    output: str
-    shards: Shards
-    overwrite: bool
-
-
 class EvaluateSettings(Settings):
     """See conf/evaluate.yaml."""
 
     run: str | None
     checkpoint: CheckpointName
+    ensemble: list[str]
     split: Literal["test", "validation"]
     source: str | None
     reference: Files | None
@@ -257,6 +195,8 @@ class EvaluateSettings(Settings):
     def _check_what(self) -> Self:
         if (self.run is None) == (self.hypothesis is None):
             raise ValueError("run: either `run` or `hypothesis` says what to score; got both or neither")
+        if self.ensemble and self.run is None:
+            raise ValueError(f"ensemble: [] is needed without `run`; got {', '.join(self.ensemble)}")
         if self.hypothesis is not None and self.reference is None:
             raise ValueError("reference: the file to compare `hypothesis` with is needed; got null")
         if self.run is not None and (self.source is None) != (self.reference is None):

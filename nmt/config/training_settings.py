@@ -1,8 +1,7 @@
 """Settings of training, search and scoring: conf/optimizer/ to conf/evaluation/."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-import pydantic
 from pydantic import Field
 
 from nmt.config.kinds import (
@@ -15,7 +14,6 @@ from nmt.config.kinds import (
     Seconds,
     Settings,
     Share,
-    Size,
     UnitInterval,
     Weight,
 )
@@ -147,48 +145,6 @@ class SimCutSettings(Settings):
 
 
 ConsistencySettings = Annotated[NoConsistency | RDropSettings | SimCutSettings, Field(discriminator="kind")]
-
-
-class SearchSettings(Settings):
-    """The keys that greedy and beam search both have."""
-
-    max_length_ratio: Annotated[float, Number, Field(ge=0, le=100)]
-    max_length_extra: Annotated[int, Number, Field(ge=0, le=10_000)]
-    min_length: Annotated[int, Number, Field(ge=0, le=10_000)]
-    max_source_tokens: Size
-    max_tokens: Annotated[int, Number, Field(gt=0, le=1 << 24)]
-
-    @pydantic.model_validator(mode="after")
-    def _check_lengths(self) -> Self:
-        longest = int(self.max_length_extra + self.max_length_ratio * self.max_source_tokens)
-        if longest == 0:
-            raise ValueError(
-                "max_length_extra: more than 0 is needed with max_length_ratio=0, for a translation to have a token; "
-                f"got {self.max_length_extra}"
-            )
-        if self.min_length > longest:
-            raise ValueError(
-                f"min_length: at most {longest} is needed, the limit of the longest source; got {self.min_length}"
-            )
-        return self
-
-
-class GreedySettings(SearchSettings):
-    """See conf/decoding/greedy.yaml."""
-
-    kind: Literal["greedy"]
-
-
-class BeamSettings(SearchSettings):
-    """See conf/decoding/beam.yaml."""
-
-    kind: Literal["beam"]
-    beam_size: Annotated[int, Number, Field(gt=0, le=1_000)]
-    length_penalty: Annotated[float, Number, Field(ge=0, le=10)]
-    length_penalty_kind: Literal["power", "wu"]
-
-
-DecodingSettings = Annotated[GreedySettings | BeamSettings, Field(discriminator="kind")]
 
 
 class EvaluationSettings(Settings):

@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from nmt.data.lines import MAX_LINE_BYTES, is_compressed
+from nmt.data.lines import BLOCK_SIZE, MAX_LINE_BYTES, is_compressed
 from nmt.errors import DataError
 
 
@@ -43,3 +43,14 @@ class Shard:
                     file.readline(MAX_LINE_BYTES)  # up to the end of the line that the cut is in
                 cuts.append(file.tell())
         return cuts[0], cuts[1]
+
+
+def count_lines(path: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
+    """Return the number of whole lines between two positions of a file, and of lines that have no end: 0 or 1."""
+    num_lines, last = 0, b"\n"
+    with open(path, "rb") as file:
+        file.seek(start)
+        left = (os.path.getsize(path) if end is None else end) - start
+        while left and (block := file.read(min(left, BLOCK_SIZE))):
+            num_lines, last, left = num_lines + block.count(b"\n"), block[-1:], left - len(block)
+    return num_lines, int(last != b"\n")

@@ -28,15 +28,14 @@ class Columns:
     target: str
     header: bool = True
     encoding: str | None = None
+    keys: tuple[str, str] = ("data.source_column", "data.target_column")
 
     def require(self, known: Iterable[str], where: object) -> None:
         """Raise DataError unless both are among the columns that are `known`."""
         names = list(known)
-        for key, name in (("source_column", self.source), ("target_column", self.target)):
+        for key, name in zip(self.keys, (self.source, self.target), strict=True):
             if name not in names:
-                raise DataError(
-                    f"data.{key}: one of {', '.join(names)} is needed; got {name}, not in {where}"
-                )
+                raise DataError(f"{key}: one of {', '.join(names)} is needed; got {name}, not in {where}")
 
 
 def read_table(files: Files, key: str, columns: Columns) -> Pairs:

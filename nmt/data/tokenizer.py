@@ -126,6 +126,11 @@ class Tokenizer:
         """Whether both sides share one vocabulary."""
         return self.source is self.target
 
+    @property
+    def models(self) -> tuple[bytes, bytes]:
+        """The serialised SentencePiece models of both sides: equal ones make equal tokenizers."""
+        return self.source.model, self.target.model
+
     @classmethod
     def of_models(cls, source: bytes, target: bytes | None = None) -> "Tokenizer":
         """Make a tokenizer of serialised SentencePiece models; without `target`, one serves both sides."""

@@ -30,27 +30,31 @@ def best_token(logits: Tensor) -> Tensor:
     return block * size + blocks.index_select(0, first + block).max(1).indices
 
 
-def best_candidates(scores: Tensor, logits: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+def probabilities_of(logits: Tensor) -> Tensor:
+    """Return the probabilities (N, V) of `logits`, which are written over."""
+    if logits.dtype == torch.float16:
+        return logits.softmax(1, dtype=torch.float32)
+    # In place: other memory would have to be brought into the cache first.
+    return torch.softmax(logits, 1, out=logits)
+
+
+def best_candidates(scores: Tensor, probabilities: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """Extend hypotheses of `scores` (B, K) by all words: return the best of each sentence, best first.
 
-    `logits` are (N, V), and written over. The three results, (B, `count`) or fewer columns if there are fewer
-    candidates, are the score plus the log-probability, which hypothesis is extended, and by which word. All of the best
-    lie in the blocks with the highest maxima, so that only these are sorted. What has no probability in 32 bits (87
-    nats behind the best) is impossible.
+    `probabilities` are (N, V). The three results, (B, `count`) or fewer columns if there are fewer candidates, are the
+    score plus the log-probability, which hypothesis is extended, and by which word. All of the best lie in the blocks
+    with the highest maxima, so that only these are sorted. What has no probability in 32 bits (87 nats behind the best)
+    is impossible.
     """
     num_sentences, beam_size = scores.shape
-    vocabulary_size = logits.shape[1]
+    vocabulary_size = probabilities.shape[1]
     size = _block_size(vocabulary_size, BLOCK_OF_CANDIDATES)
     num_blocks = vocabulary_size // size
-    if logits.dtype == torch.float16:
-        probabilities = logits.softmax(1, dtype=torch.float32)
-    else:  # in place: other memory would have to be brought into the cache first
-        probabilities = torch.softmax(logits, 1, out=logits)
     blocks = probabilities.view(-1, size)  # (N · blocks of a row, size)
     highest = _bits(blocks).amax(1).view(blocks.dtype)
     totals = scores.repeat_interleave(num_blocks, 1) + highest.view(num_sentences, -1).to(scores.dtype).log()
     chosen = totals.topk(min(count, totals.shape[1]), 1).indices  # (B, J)
-    first = torch.arange(0, len(blocks), beam_size * num_blocks, device=logits.device)
+    first = torch.arange(0, len(blocks), beam_size * num_blocks, device=blocks.device)
     inside = blocks.index_select(0, (first.unsqueeze(1) + chosen).flatten())
     before = scores.gather(1, chosen // num_blocks).unsqueeze(2)
     totals = (inside.view(*chosen.shape, size).to(scores.dtype).log() + before).flatten(1)  # (B, J · size)

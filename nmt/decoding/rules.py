@@ -1,9 +1,12 @@
-"""Rules of what a translation may not be: they rule out tokens before the softmax."""
+"""Rules of what a translation may not be, or must be: they change logits before the softmax."""
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from nmt.data.batching import send
+from nmt.data.dataset import Ids
 
 
 class Rule:
@@ -12,6 +15,9 @@ class Rule:
     def apply(self, logits: Tensor, position: int) -> None:
         """Change `logits` (N, V) of target position `position` in place."""
         raise NotImplementedError
+
+    def follow(self, tokens: Tensor, rows: Tensor | None = None) -> None:
+        """Extend the hypotheses `rows` (N), None for all as they are, by `tokens` (B, K)."""
 
     def keep(self, sentences: Tensor) -> None:
         """Keep the sentences with these indices (B')."""
@@ -39,6 +45,86 @@ class MinimumLength(Rule):
         """Rule out EOS at the first positions."""
         if position < self.min_length:
             logits[:, self.eos_id] = -torch.inf
+
+
+class OfWhatCameBefore(Rule):
+    """A rule that looks at what has been translated: `words` (B, K, T) of each hypothesis so far."""
+
+    def __init__(self, num_sentences: int, num_hypotheses: int, device: torch.device) -> None:
+        self.words = torch.empty(num_sentences, num_hypotheses, 0, dtype=torch.long, device=device)
+
+    def follow(self, tokens: Tensor, rows: Tensor | None = None) -> None:
+        """Take over what the hypotheses that go on have, and add their new tokens."""
+        words = self.words
+        if rows is not None:
+            words = words.flatten(0, 1).index_select(0, rows).view(words.shape)
+        self.words = torch.cat([words, tokens.unsqueeze(2)], 2)
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep the words of these sentences (B')."""
+        self.words = self.words[sentences]
+
+
+class PenalizeRepetition(OfWhatCameBefore):
+    """Tokens that have come become less probable: positive logits are divided by `penalty`, others multiplied.
+
+    Keskar et al. 2019.
+    """
+
+    def __init__(self, penalty: float, num_sentences: int, num_hypotheses: int, device: torch.device) -> None:
+        super().__init__(num_sentences, num_hypotheses, device)
+        self.penalty = penalty
+
+    def apply(self, logits: Tensor, position: int) -> None:
+        """Change the logits of all tokens of the hypothesis."""
+        words = self.words.flatten(0, 1)
+        came = logits.gather(1, words)
+        logits.scatter_(1, words, torch.where(came > 0, came / self.penalty, came * self.penalty))
+
+
+class NoRepeatedNgram(OfWhatCameBefore):
+    """No sequence of `size` tokens comes twice (Paulus et al. 2018)."""
+
+    def __init__(self, size: int, num_sentences: int, num_hypotheses: int, device: torch.device) -> None:
+        super().__init__(num_sentences, num_hypotheses, device)
+        self.size = size
+
+    def apply(self, logits: Tensor, position: int) -> None:
+        """Rule out the tokens that followed what now stands at the end when it stood there before."""
+        words = self.words.flatten(0, 1)  # (N, T)
+        if words.shape[1] < self.size:
+            return
+        windows = words.unfold(1, self.size, 1)  # (N, T - size + 1, size)
+        end = words[:, words.shape[1] - self.size + 1 :].unsqueeze(1)
+        is_there = (windows[..., :-1] == end).all(2)
+        limits = torch.where(is_there, -torch.inf, torch.inf).to(logits.dtype)
+        logits.scatter_reduce_(1, windows[..., -1], limits, "amin")
+
+
+class BeginWith(Rule):
+    """Each translation begins with tokens that are given: `prefixes` (B) of any length, those of one may be none."""
+
+    def __init__(self, prefixes: Sequence[Sequence[int]], device: torch.device) -> None:
+        ids = Ids.of(prefixes)
+        self.longest = int(ids.lengths.max())  # known to the host: behind it there is nothing to do
+        places = torch.arange(self.longest) < torch.from_numpy(ids.lengths).unsqueeze(1)
+        tokens = torch.full(places.shape, -1).masked_scatter(places, ids.tokens.long())
+        self.tokens = send(tokens, device)  # (B, P), -1 behind the end
+
+    def apply(self, logits: Tensor, position: int) -> None:
+        """Rule out all but the token that is given, whatever other rules say of it."""
+        if position >= self.longest:
+            return
+        num_hypotheses = len(logits) // len(self.tokens)
+        given = self.tokens[:, position].repeat_interleave(num_hypotheses).unsqueeze(1)  # (N, 1)
+        is_given = given >= 0
+        logits.masked_fill_(is_given, -torch.inf)
+        places = given.clamp(min=0)
+        logits.scatter_(1, places, torch.where(is_given, 0.0, logits.gather(1, places)))
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep the prefixes of these sentences (B')."""
+        self.tokens = self.tokens[sentences]
 
 
 class EndAtLimit(Rule):

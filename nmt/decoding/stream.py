@@ -1,68 +1,54 @@
-"""Translating a stream: chunks of lines in, and what is done goes out at once."""
+"""A stream: chunks of lines in, and what is done goes out at once."""
 
 import contextlib
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import FileIO
 
-from nmt.data.encoding import UTF_8
-from nmt.data.lines import BLOCK_SIZE, TextDecoder, follow_lines, in_chunks
+from nmt.data.lines import BLOCK_SIZE
+from nmt.decoding.chunks import Chunk
 from nmt.errors import DataError
 
 logger = logging.getLogger(__name__)
 
 STANDARD_OUTPUT = 1
 
+# Chunks to the lines that come out, as many as go in and in the same order.
+Work = Callable[[Iterator[Chunk]], Iterator[list[str]]]
 
-# Chunks of lines, each with the number of lines before it, to their translations in the same order.
-Translate = Callable[[Iterator[tuple[list[str], int]]], Iterator[list[str]]]
 
+def write_stream(work: Work, chunks: Iterable[Chunk], target: str | int, resume: bool) -> int:
+    """Write what becomes of chunks, as they come, to what `choose_output` chose.
 
-def translate_stream(
-    translate: Translate,
-    source: str | int,
-    target: str | int,
-    resume: bool,
-    encoding: str = UTF_8,
-    span: tuple[int, int] | None = None,
-) -> int:
-    """Translate what `choose_input` chose to what `choose_output` chose, by chunks of what is there.
-
-    `translate` asks for a chunk when it can do more. With `resume`, lines that `target` has are kept. Of a file, a
-    `span` from byte to byte may be all that is translated. Return how many lines were written.
-    Raises DataError where `target` has more lines than `source`, and where that is of another encoding.
+    `work` asks for a chunk when it can do more. With `resume`, lines that `target` has are kept. Returns how many
+    lines were written. Raises DataError where `target` has more lines than come in.
     """
-    decoder, num_before = TextDecoder("input", encoding), 0
     with open_output(target, resume) as output:
         num_there = num_kept = output.num_lines
         if num_there:
             logger.info("going on after %d lines of %s", num_there, target)
         skipped: deque[int] = deque()
 
-        def chunks() -> Iterator[tuple[list[str], int]]:
-            nonlocal num_before, num_kept
-            for chunk in in_chunks(follow_lines(source, "input", encoding, span)):
-                if not num_before:
-                    decoder.require_text(chunk)
-                first, num_before = num_before, num_before + len(chunk)
-                num_skipped = min(num_kept, len(chunk))
+        def to_do() -> Iterator[Chunk]:
+            nonlocal num_kept
+            for chunk in chunks:
+                num_skipped = min(num_kept, len(chunk.lines))
                 num_kept -= num_skipped
                 # A chunk of which some lines are there is translated again: what is translated together may make a
                 # difference in the last digit, and the file is to be that of a translation without interruption.
-                if num_skipped < len(chunk):
+                if num_skipped < len(chunk.lines):
                     skipped.append(num_skipped)
-                    yield [decoder.decode(raw, number) for number, raw in enumerate(chunk, first + 1)], first
+                    yield chunk
 
-        for translations in translate(chunks()):
-            output.write(translations[skipped.popleft() :])
+        for lines in work(to_do()):
+            output.write(lines[skipped.popleft() :])
         if num_kept:
             raise DataError(
                 f"output: at most as many lines as in the input are needed, {num_there - num_kept}; "
                 f"got {num_there} in {target}"
             )
-    decoder.warn()
     return output.num_lines - num_there
 
 
@@ -78,8 +64,8 @@ class Output:
         self._file = file
 
     def skip_lines(self) -> None:
-        """Go behind the whole lines that are there, and drop what follows them."""
-        position = 0
+        """Go behind the whole lines that are there, counted or not, and drop what follows them."""
+        position = self._file.seek(self.size)
         while block := self._file.read(BLOCK_SIZE):
             self.num_lines += block.count(b"\n")
             if b"\n" in block:
@@ -121,7 +107,8 @@ def open_output(target: str | int, resume: bool) -> Iterator[Output]:
     output = None
     try:
         is_there = can_go_on and os.path.exists(target)
-        with FileIO(target, "r+b" if is_there else "wb", closefd=target != STANDARD_OUTPUT) as file:
+        mode = "r+b" if is_there else "w+b" if can_go_on else "wb"
+        with FileIO(target, mode, closefd=target != STANDARD_OUTPUT) as file:
             output = Output(file, is_replaced=is_there and not resume)
             if resume:
                 output.skip_lines()
@@ -131,7 +118,7 @@ def open_output(target: str | int, resume: bool) -> Iterator[Output]:
                     output.drop_rest()
             except BaseException:
                 if isinstance(target, str) and can_go_on and not output.is_replaced:
-                    output.drop_rest()
+                    output.skip_lines()  # a signal may have come between writing lines and counting them
                     if not output.size:
                         os.unlink(target)
                 raise

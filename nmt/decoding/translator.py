@@ -2,23 +2,27 @@
 
 import copy
 import logging
+import time
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from nmt.config import BeamSettings, DecodingSettings
+from nmt.config import DecodingSettings, MBRSettings, SamplingSettings
 from nmt.data.arrays import Int64Array
-from nmt.data.batching import cut_by_length, pad_with_end, send
-from nmt.data.dataset import Ids
+from nmt.data.batching import collate, cut_by_length, plan_by_length
+from nmt.data.dataset import Dataset, Ids
 from nmt.data.lines import in_chunks
+from nmt.data.mixture import tagged
 from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
-from nmt.decoding.search import beam_search, greedy_search, power_penalty, wu_penalty
+from nmt.decoding.batch_search import BatchSearch, Sentence
+from nmt.decoding.expected_utility import expected_utility
+from nmt.decoding.search import Hypothesis
+from nmt.decoding.token_scores import token_log_probs
+from nmt.decoding.translation import Candidate, Translation
 from nmt.device import floating_point
-from nmt.errors import LineNumbers
-from nmt.models.interface import DecoderState, Seq2Seq
+from nmt.errors import DataError, LineNumbers
+from nmt.models.interface import Seq2Seq
 from nmt.models.kernels.prepare import prepare_for_translating
 
 # A batch consists of so many groups of sentences of about equal length, each encoded by itself.
@@ -32,8 +36,9 @@ Sentences = Sequence[Sequence[int]]
 class Translator:
     """A model with its tokenizer and a way of searching.
 
-    `cut` are the lines that were longer than the model or `decoding.max_source_tokens` allow; `num_tokens` counts
-    those of the translations.
+    Each line has up to `num_hypotheses` translations, with `details` of each; what is translated begins with the `tag`
+    of a language, where a model of many languages needs one. `cut` are the lines that were longer than the model or
+    `decoding.max_source_tokens` allow; `num_tokens` counts those of the translations.
     """
 
     def __init__(
@@ -45,15 +50,34 @@ class Translator:
         dtype: torch.dtype,
     ) -> None:
         # A copy: its weights change their type once, and the model that is in training stays as it is.
-        model = copy.deepcopy(model).to(device, floating_point(dtype, device)).eval()
-        prepare_for_translating(model, dtype)
-        self.tokenizer, self.settings = tokenizer, settings
-        self.batch_search = BatchSearch(model, tokenizer, settings, device)
-        self.cut, self.num_tokens = LineNumbers(), 0
-        limit = model.max_positions
+        self.model = copy.deepcopy(model).to(device, floating_point(dtype, device)).eval()
+        prepare_for_translating(self.model, dtype)
+        self.tokenizer, self.device = tokenizer, device
+        self._search_by(settings, 1, False, None)
+
+    def searching(
+        self,
+        settings: DecodingSettings,
+        num_hypotheses: int = 1,
+        details: bool = False,
+        tag: str | None = None,
+    ) -> "Translator":
+        """Return a translator that searches in another way, with the same model, and counts by itself."""
+        other = copy.copy(self)
+        other._search_by(settings, num_hypotheses, details, tag)
+        return other
+
+    def _search_by(
+        self, settings: DecodingSettings, num_hypotheses: int, details: bool, tag: str | None
+    ) -> None:
+        self.settings, self.num_hypotheses, self.details, self.tag = settings, num_hypotheses, details, tag
+        self.batch_search = BatchSearch(self.model, self.tokenizer, settings, self.device, num_hypotheses)
+        limit = self.model.max_positions
+        self.max_tokens = limit - 1 if limit else None  # of a side, EOS not counted
         self.max_source_tokens = min(
-            settings.max_source_tokens, limit - 1 if limit else settings.max_source_tokens
+            settings.max_source_tokens, self.max_tokens or settings.max_source_tokens
         )
+        self.cut, self.num_tokens = LineNumbers(), 0
 
     def warn(self) -> None:
         """Say which lines were cut, if any were."""
@@ -67,35 +91,116 @@ class Translator:
             num_before += len(chunk)
 
     def translate_chunk(self, lines: Sequence[str], num_before: int = 0) -> list[str]:
+        """Return the best translation of each line; see `find`."""
+        return [found.text for found in self.find(lines, num_before)]
+
+    def find(
+        self, lines: Sequence[str], num_before: int = 0, prefixes: Sequence[str] | None = None
+    ) -> list[Translation]:
         """Return the translations of lines that are sorted by length, and held, together.
 
-        So many lines came before them in the text.
+        So many lines came before them in the text. `prefixes` are what the translation of each begins with. A blank
+        line stays blank. Raises DataError for a prefix that is longer than what the model can write.
         """
-        translations = [""] * len(lines)
+        found = [Translation(line, [Candidate("")]) for line in lines]
         with_text = [i for i, line in enumerate(lines) if line.strip()]
-        encoded = self.tokenizer.source.encode([lines[i] for i in with_text])
-        sentences = {i: ids for i, ids in zip(with_text, encoded, strict=True) if ids}
-        if not sentences:
-            return translations
-        for i, ids in sentences.items():
+        given = lines if self.tag is None else [tagged(line, self.tag) for line in lines]
+        encoded = self.tokenizer.source.encode([given[i] for i in with_text])
+        begin = self._encode_prefixes(prefixes, with_text, num_before)
+        sentences: dict[int, Sentence] = {}
+        for i, ids, prefix in zip(with_text, encoded, begin, strict=True):
+            if not ids:
+                continue
             if len(ids) > self.max_source_tokens:
+                found[i].is_cut = True
                 self.cut.add(num_before + i + 1)
-        source = [ids[: self.max_source_tokens] for ids in sentences.values()]
-        for i, tokens in zip(sentences, self.search(source), strict=True):
-            translations[i] = self.tokenizer.target.decode(tokens)
-            self.num_tokens += len(tokens)
-        return translations
+            sentences[i] = Sentence(ids[: self.max_source_tokens], prefix, num_before + i)
+        results = self._search(list(sentences.values()))
+        shown: list[tuple[Candidate, Sequence[int], list[int]]] = []
+        for (i, sentence), (hypotheses, seconds) in zip(sentences.items(), results, strict=True):
+            ranked = self._rank(hypotheses)
+            found[i].hypotheses, found[i].seconds = [candidate for candidate, _ in ranked], seconds
+            shown += [(candidate, sentence.source, tokens) for candidate, tokens in ranked]
+            self.num_tokens += len(ranked[0][1])
+        if self.details and shown:
+            self._add_details(*zip(*shown, strict=True))
+        return found
 
     def search(self, source: Sentences) -> list[list[int]]:
-        """Return the target ids of all sentences of ids, found in batches of about equal length; none has EOS."""
-        beam_size = self.settings.beam_size if isinstance(self.settings, BeamSettings) else 1
-        lengths = np.array([len(ids) + 1 for ids in source])
-        found: list[list[int]] = [[] for _ in source]
-        for batch in plan_batches(lengths, self.settings.max_tokens // beam_size):
-            results = self.batch_search([[source[row] for row in rows] for rows in batch])
-            for row, tokens in zip(np.concatenate(batch), results, strict=True):
-                found[row] = tokens
+        """Return the best target ids of all sentences of ids, without EOS."""
+        found = self._search([Sentence(ids) for ids in source])
+        return [hypotheses[0].tokens for hypotheses, _ in found]
+
+    def _search(self, sentences: Sequence[Sentence]) -> list[tuple[list[Hypothesis], float]]:
+        """Return the hypotheses of all sentences, found in batches of about equal length, and the seconds of each."""
+        lengths = np.array([len(sentence.source) + 1 for sentence in sentences])
+        found: list[tuple[list[Hypothesis], float]] = [([], 0.0)] * len(sentences)
+        for batch in plan_batches(lengths, self.settings.max_tokens // self.batch_search.num_rows):
+            began = time.monotonic()
+            results = self.batch_search([[sentences[row] for row in rows] for rows in batch])
+            seconds = time.monotonic() - began
+            for row, hypotheses in zip(np.concatenate(batch), results, strict=True):
+                found[row] = hypotheses, seconds
         return found
+
+    def score(self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0) -> list[Candidate]:
+        """Return what the model says of each token of given translations. Both sides are cut to what it can read."""
+        given = sources if self.tag is None else [tagged(line, self.tag) for line in sources]
+        source, target = self.tokenizer.source.encode(given), self.tokenizer.target.encode(targets)
+        for i, (ids, others) in enumerate(zip(source, target, strict=True)):
+            if len(ids) > self.max_source_tokens or len(others) > (self.max_tokens or len(others)):
+                self.cut.add(num_before + i + 1)
+        source = [ids[: self.max_source_tokens] for ids in source]
+        target = [ids[: self.max_tokens] for ids in target]
+        found = [Candidate(text) for text in targets]
+        self._add_details(found, source, target)
+        return found
+
+    def _rank(self, hypotheses: Sequence[Hypothesis]) -> list[tuple[Candidate, list[int]]]:
+        """Return what is to be shown of what was found for a sentence, with its ids: best first, where there is a best.
+
+        What is ranked is distinct as text; what was drawn stays as it was drawn.
+        """
+        texts = [self.tokenizer.target.decode(hypothesis.tokens) for hypothesis in hypotheses]
+        scores = [hypothesis.score for hypothesis in hypotheses]
+        order = list(range(len(texts)))
+        if isinstance(self.settings, MBRSettings):
+            scores = expected_utility(texts, texts, self.settings.utility).tolist()
+            order = sorted(order, key=lambda i: -scores[i])
+        if not isinstance(self.settings, SamplingSettings):
+            first = {texts[i]: i for i in reversed(order)}
+            order = [i for i in order if first[texts[i]] == i]
+        return [(Candidate(texts[i], scores[i]), hypotheses[i].tokens) for i in order[: self.num_hypotheses]]
+
+    def _add_details(self, candidates: Sequence[Candidate], source: Sentences, target: Sentences) -> None:
+        """Say of candidates, those of pairs of ids, what their tokens are and how probable the model finds each."""
+        pairs = Dataset(Ids.of(source), Ids.of(target))
+        lengths = np.maximum(pairs.source.lengths, pairs.target.lengths) + 1
+        names = self.tokenizer.target.pieces
+        for rows in plan_by_length(lengths, self.settings.max_tokens):
+            rows = rows[
+                np.argsort(-pairs.source.lengths_of(rows), kind="stable")
+            ]  # the order that collate keeps
+            with torch.inference_mode():
+                log_probs = token_log_probs(self.model, collate(pairs, rows, self.tokenizer).to(self.device))
+            parts = log_probs.cpu().split([len(target[row]) + 1 for row in rows])
+            for row, part in zip(rows, parts, strict=True):
+                candidates[row].tokens = [names[i] for i in [*target[row], self.tokenizer.target.eos_id]]
+                candidates[row].token_log_probs = part.tolist()
+
+    def _encode_prefixes(
+        self, prefixes: Sequence[str] | None, rows: Sequence[int], num_before: int
+    ) -> list[list[int]]:
+        if prefixes is None:
+            return [[] for _ in rows]
+        encoded = self.tokenizer.target.encode([prefixes[row] for row in rows])
+        for row, ids in zip(rows, encoded, strict=True):
+            if self.max_tokens is not None and len(ids) > self.max_tokens:
+                raise DataError(
+                    f"prefix: at most the {self.max_tokens} tokens that the model can write are needed; "
+                    f"got {len(ids)} in line {num_before + row + 1}"
+                )
+        return encoded
 
 
 def warn_of_cut(cut: LineNumbers, max_source_tokens: int) -> None:
@@ -112,54 +217,3 @@ def plan_batches(lengths: Int64Array, max_tokens: int) -> list[list[Int64Array]]
     largest = max_tokens // GROUPS
     groups = cut_by_length(lengths, lambda length: largest // length)
     return [groups[start : start + GROUPS] for start in range(0, len(groups), GROUPS)]
-
-
-class BatchSearch:
-    """A model with its vocabulary and a way of searching."""
-
-    def __init__(
-        self, model: Seq2Seq, tokenizer: Tokenizer, settings: DecodingSettings, device: torch.device
-    ) -> None:
-        self.model, self.tokenizer, self.settings, self.device = model, tokenizer, settings, device
-
-    @torch.inference_mode()
-    def __call__(self, groups: Sequence[Sentences]) -> list[list[int]]:
-        """Return the translations of the sentences of all groups, each of about one length, found in one batch.
-
-        Neither sentences nor translations have EOS.
-        """
-        settings, vocabulary = self.settings, self.tokenizer.target
-        state, limits = self._start(groups)
-        forbidden = torch.tensor([vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id])
-        rules = [
-            ForbidTokens(send(forbidden, self.device)),
-            MinimumLength(vocabulary.eos_id, settings.min_length),
-            EndAtLimit(vocabulary.eos_id, limits, self.device),
-        ]
-        given = self.model, state, int(limits.max()), vocabulary.bos_id, vocabulary.eos_id
-        if not isinstance(settings, BeamSettings):
-            return greedy_search(*given, rules)
-        penalty = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
-        return beam_search(*given, settings.beam_size, penalty(settings.length_penalty), rules)
-
-    def limits(self, lengths: Tensor) -> Tensor:
-        """Return the most tokens (B), EOS not counted, of translations of sources of `lengths` (B), EOS counted."""
-        limits = ((lengths - 1) * self.settings.max_length_ratio).long() + self.settings.max_length_extra
-        if self.model.max_positions:
-            limits = limits.clamp(max=self.model.max_positions - 1)
-        return limits.clamp(min=1)
-
-    def _start(self, groups: Sequence[Sentences]) -> tuple[DecoderState, Tensor]:
-        """Encode the sentences; return their state, and their limits."""
-        state, limits, vocabulary = None, [], self.tokenizer.source
-        for sentences in groups:
-            rows = np.arange(len(sentences))
-            ids, lengths, _ = pad_with_end(Ids.of(sentences), rows, vocabulary.pad_id, vocabulary.eos_id)
-            limits.append(self.limits(lengths))
-            started = self.model.start(send(ids, self.device), lengths)
-            if state is None:
-                state = started
-            else:
-                state.join(started)
-        assert state is not None
-        return state, torch.cat(limits)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch.nn import functional
 
 from nmt.config import DecodingSettings, EvaluationSettings, GreedySettings
-from nmt.data.batching import Batch, collate, plan_by_length
+from nmt.data.batching import collate, plan_by_length
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, load_dataset
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.token_scores import token_log_probs
 from nmt.decoding.translator import Translator
 from nmt.device import floating_point
 from nmt.errors import LineNumbers
@@ -20,8 +20,6 @@ from nmt.evaluation.scoring import Evaluation, Score, score_against
 from nmt.models.interface import Seq2Seq
 
 logger = logging.getLogger(__name__)
-
-ROWS_AT_ONCE = 1024  # whose logits exist at the same time
 
 
 @torch.no_grad()
@@ -53,22 +51,9 @@ def total_loss(
     for rows in plan_by_length(np.maximum(source, target) + 1, max_tokens, pairs):
         batch = collate(dataset, rows, tokenizer).to(device)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-            total += negative_log_likelihood(model, batch)
+            total -= float(token_log_probs(model, batch).sum(dtype=torch.float64))
         num_tokens += batch.num_tokens
     return total, num_tokens
-
-
-def negative_log_likelihood(model: Seq2Seq, batch: Batch) -> float:
-    """Return the negative log-likelihood of all target tokens of a batch, in nats, normalised in 32 bits or more."""
-    positions = torch.arange(batch.target_out.shape[1], device=batch.target_out.device)
-    is_token = positions < batch.lengths[1].unsqueeze(1)  # (B, T)
-    outputs, targets = model(batch).outputs[is_token], batch.target_out[is_token]
-    total = 0.0
-    for some, true in zip(outputs.split(ROWS_AT_ONCE), targets.split(ROWS_AT_ONCE), strict=True):
-        logits = model.project(some)
-        wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        total += float(functional.cross_entropy(wide, true, reduction="sum"))
-    return total
 
 
 def evaluate_model(
@@ -133,4 +118,5 @@ def validation_search(settings: DecodingSettings) -> GreedySettings:
 
 def name_search(decoding: DecodingSettings) -> str:
     """Return what a search is called."""
-    return f"beam {decoding.beam_size}" if decoding.kind == "beam" else "greedy"
+    size = {"beam": "beam_size", "mbr": "num_samples"}.get(decoding.kind)
+    return decoding.kind if size is None else f"{decoding.kind} {getattr(decoding, size)}"

@@ -54,7 +54,8 @@ What these options are for, and what differs from `nmt translate`:
 - With `return_end_token` the length that a score is divided by counts the end of the sentence, as it does in nmt.
 - Greedy search (`beam_size=1`) finds the same, and so does a beam with `length_penalty=0`. With another length penalty
   CTranslate2 stops as soon as `beam_size` hypotheses have ended, while nmt goes on as long as one that has not ended is
-  ahead: the scores are the same, but now and then nmt finds a better one.
+  ahead, or could still become the best (`decoding.early_stopping`): the scores are the same, but now and then nmt finds
+  a better one.
 - CTranslate2 has one `max_decoding_length` for all lines of a call, while nmt gives each line its own.
 """
 WU = "- nmt divides scores by ((5 + length) / 6)^{length_penalty} in this run; CTranslate2 has only length^p.\n"

@@ -7,8 +7,8 @@ from typing import Any
 
 from nmt.errors import RunError
 
-FORMAT = 5
-# Keys that came with formats 2 to 5, at the values that do what formats before did.
+FORMAT = 6
+# Keys that came with formats 2 to 6, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -58,6 +58,16 @@ ADDED_TO_KIND: dict[str, dict[str, Any]] = {
     "files": {"encoding": "utf-8"},
     "table": {"encoding": "utf-8"},
 }
+ADDED_TO_DECODING: dict[str, dict[str, Any]] = {
+    "greedy": {"repetition_penalty": 1.0, "no_repeat_ngram_size": None},
+    "beam": {
+        "repetition_penalty": 1.0,
+        "no_repeat_ngram_size": None,
+        "early_stopping": True,
+        "num_groups": 1,
+        "diversity_penalty": 0.5,
+    },
+}
 ADDED: dict[str, Any] = {
     "deterministic": False,
     "teacher_forcing": {"kind": "constant"},
@@ -79,6 +89,8 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
     changed = {"model": model, "training": ADDED_TO_TRAINING | training, "format": FORMAT}
     if isinstance(data := config.get("data"), dict):
         changed["data"] = ADDED_TO_DATA | ADDED_TO_KIND.get(str(data.get("kind")), {}) | data
+    if isinstance(decoding := config.get("decoding"), dict):
+        changed["decoding"] = ADDED_TO_DECODING.get(str(decoding.get("kind")), {}) | decoding
     if isinstance(evaluation := config.get("evaluation"), dict):
         changed["evaluation"] = {"ter_case_sensitive": evaluation.get("lowercase") is False} | evaluation
     return ADDED | dict(config) | changed

@@ -11,7 +11,7 @@ import pytest
 
 from nmt import grammar
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 NUM_LINES = 30_000  # eight chunks
 
 

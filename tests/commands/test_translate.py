@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from functools import partial
-from itertools import starmap
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,11 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt.config import GreedySettings
 from nmt.data import lines as lines_module
-from nmt.decoding.stream import translate_stream
+from nmt.decoding import stream
+from nmt.decoding.chunks import number_chunks, text_chunks
+from nmt.decoding.loading import choose_search
+from nmt.decoding.stream import write_stream
 from nmt.decoding.translator import Translator
 from nmt.errors import DataError
 from nmt.runs.directory import RunDirectory
@@ -154,13 +155,12 @@ def test_a_full_disk_is_said_and_can_be_gone_on_from(nmt, trained_run, start, tm
     wait_for_lines(tmp_path / "out.en", 2)
     _, log = process.communicate(b"".join(line + b"\n" for line in SENTENCES[2:]))
     assert process.returncode == 2
-    assert log == (
-        b"nmt: output: a place that takes all lines is needed; got out.en: File too large after 2 lines; "
-        b"the same command with resume=true goes on\n"
+    fitting = whole[: whole[:room].rindex(b"\n") + 1]
+    assert log.decode() == (
+        "nmt: output: a place that takes all lines is needed; got out.en: File too large after "
+        f"{fitting.count(10)} lines; the same command with resume=true goes on\n"
     )
-    part = (tmp_path / "out.en").read_bytes()
-    assert part.count(b"\n") == 2
-    assert part.endswith(b"\n")
+    assert (tmp_path / "out.en").read_bytes() == fitting
     nmt(*arguments, "output=out.en", "resume=true")
     assert (tmp_path / "out.en").read_bytes() == whole
 
@@ -261,19 +261,24 @@ def lines_of(content):
     return lines if lines[-1] or content == b"\xef\xbb\xbf" else lines[:-1]
 
 
+def chunks_of(path):
+    return number_chunks(text_chunks(path, "input"), None, "prefix", "utf-8")
+
+
 @MANY
 @given(CONTENT, st.integers(1, 4), st.data())
 def test_any_bytes_can_be_gone_on_with_from_anywhere(tmp_path, content, lines_at_once, data):
     source, whole, part = (str(tmp_path / name) for name in ("in", "whole", "part"))
 
     def translate(chunks):  # tells what was translated together, and in which order
-        for chunk, num_before in chunks:
-            yield [f"{len(chunk)} {index} {num_before} {line!r}" for index, line in enumerate(chunk)]
+        for chunk in chunks:
+            size, first = len(chunk.lines), chunk.num_before
+            yield [f"{size} {index} {first} {line!r}" for index, line in enumerate(chunk.lines)]
 
     Path(source).write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines_module, "LINES_AT_ONCE", lines_at_once)
-        translate_stream(translate, source, whole, resume=False)
+        write_stream(translate, chunks_of(source), whole, resume=False)
         written = Path(whole).read_bytes()
         numbers = [int(line.split()[1]) for line in written.split(b"\n")[:-1]]
         before = [int(line.split()[2]) for line in written.split(b"\n")[:-1]]
@@ -281,11 +286,11 @@ def test_any_bytes_can_be_gone_on_with_from_anywhere(tmp_path, content, lines_at
         assert numbers == [number % lines_at_once for number in range(len(lines_of(content)))]
         half_line = data.draw(st.sampled_from([b"", b"half a line"]))
         Path(part).write_bytes(written[: data.draw(st.integers(0, len(written)))] + half_line)
-        translate_stream(translate, source, part, resume=True)
+        write_stream(translate, chunks_of(source), part, resume=True)
         assert Path(part).read_bytes() == written
         Path(part).write_bytes(written + b"one more\n")
         with pytest.raises(DataError, match="at most as many lines as in the input are needed"):
-            translate_stream(translate, source, part, resume=True)
+            write_stream(translate, chunks_of(source), part, resume=True)
 
 
 @settings(MANY, max_examples=15)
@@ -300,12 +305,12 @@ def test_any_bytes_are_translated_line_by_line(trained_run, tmp_path, content):
     }
     model, tokenizer = RunDirectory(trained_run).load_model("best")
     translator = Translator(
-        model, tokenizer, GreedySettings(kind="greedy", **limits), torch.device("cpu"), torch.float64
+        model, tokenizer, choose_search("greedy", **limits), torch.device("cpu"), torch.float64
     )
     (tmp_path / "in").write_bytes(content)
-    translate_stream(
-        partial(starmap, translator.translate_chunk),
-        str(tmp_path / "in"),
+    write_stream(
+        partial(map, lambda chunk: translator.translate_chunk(chunk.lines, chunk.num_before)),
+        chunks_of(str(tmp_path / "in")),
         str(tmp_path / "out"),
         resume=False,
     )
@@ -316,3 +321,17 @@ def test_any_bytes_are_translated_line_by_line(trained_run, tmp_path, content):
         for line in lines_of(content)
     ]
     assert out == [line.encode() for line in alone]
+
+
+def test_lines_that_were_written_but_not_yet_counted_are_kept(tmp_path, monkeypatch, caplog):
+    class Interrupted(stream.FileIO):
+        def write(self, content):
+            super().write(content)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(stream, "FileIO", Interrupted)
+    path = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt), stream.open_output(str(path), resume=False) as output:
+        output.write(["a", "b"])
+    assert path.read_bytes() == b"a\nb\n"
+    assert caplog.messages == ["stopped after 2 lines; the same command with resume=true goes on"]

@@ -6,8 +6,8 @@ import random
 import pytest
 import torch
 
+from nmt.decoding.beam_search import beam_search, power_penalty, wu_penalty
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
-from nmt.decoding.search import beam_search, power_penalty, wu_penalty
 from nmt.models.interface import Decoded, DecoderState
 
 VOCABULARY_SIZE = 9
@@ -31,8 +31,8 @@ class Tables:
         return outputs
 
 
-def plain_beam_search(logits, beam_size, penalty, limit, min_length, forbidden):
-    """Return the best of one sentence, for logits as lists (T, V, V)."""
+def plain_beam_search(logits, beam_size, penalty, limit, min_length, forbidden, count, early_stopping):
+    """Return the best of one sentence with their scores, for logits as lists (T, V, V)."""
     hypotheses, finished = [(0.0, [])], []
     for position in range(limit + 1):
         candidates = []
@@ -51,20 +51,26 @@ def plain_beam_search(logits, beam_size, penalty, limit, min_length, forbidden):
                 finished.append((score / penalty(position + 1), words))
         going_on = [(score, [*words, word]) for score, words, word in candidates if word != EOS]
         hypotheses = going_on[:beam_size]
-        best = max(finished, default=(-math.inf, None))
-        if not hypotheses or (
-            len(finished) >= beam_size and hypotheses[0][0] / penalty(position + 1) <= best[0]
-        ):
+        best = sorted(finished, key=lambda one: -one[0])[:count]
+        worst = best[-1][0] if len(best) == count else -math.inf
+        if not hypotheses:
             break
-    return best[1]
+        # Without early stopping there is no judging of what is to come: all goes on to the limit.
+        is_behind = hypotheses[0][0] / penalty(position + 1) <= worst
+        if early_stopping and len(finished) >= beam_size and is_behind:
+            break
+    return best
 
 
 PENALTIES = [power_penalty(0.0), power_penalty(0.6), power_penalty(1.0), wu_penalty(0.8), power_penalty(1.7)]
 
 
 @pytest.mark.parametrize("interval", [1, 3])
+@pytest.mark.parametrize("early_stopping", [False, True])
 @pytest.mark.parametrize("beam_size", [2, 3, 4, 5])
-def test_a_batch_is_found_as_a_plain_search_finds_each_sentence(beam_size, interval, monkeypatch):
+def test_a_batch_is_found_as_a_plain_search_finds_each_sentence(
+    beam_size, early_stopping, interval, monkeypatch
+):
     monkeypatch.setattr("nmt.decoding.search.POSITIONS_BETWEEN_QUESTIONS", {"cpu": interval})
     lengths = set()
     for seed in range(30):
@@ -85,11 +91,73 @@ def test_a_batch_is_found_as_a_plain_search_finds_each_sentence(beam_size, inter
             EndAtLimit(EOS, torch.tensor(limits), torch.device("cpu")),
         ]
         decoder = Tables(logits)
-        found = beam_search(decoder, decoder.start(), longest, BOS, EOS, beam_size, penalty, rules)
-        expected = [
-            plain_beam_search(table, beam_size, penalty, limit, min_length, forbidden)
-            for table, limit in zip(logits.tolist(), limits, strict=True)
-        ]
-        assert found == expected, seed
-        lengths |= {(len(words) < limit) for words, limit in zip(found, limits, strict=True)}
+        count = draw.choice([1, 1, 2, beam_size])
+        given = decoder, decoder.start(), longest, BOS, EOS, beam_size, penalty, rules, count, early_stopping
+        found = beam_search(*given)
+        for hypotheses, table, limit in zip(found, logits.tolist(), limits, strict=True):
+            expected = plain_beam_search(
+                table, beam_size, penalty, limit, min_length, forbidden, count, early_stopping
+            )
+            assert [one.tokens for one in hypotheses] == [words for _, words in expected], seed
+            assert [one.score for one in hypotheses] == pytest.approx(
+                [score for score, _ in expected], abs=1e-5
+            )
+            lengths.add(len(hypotheses[0].tokens) < limit)
     assert lengths == {True, False}, "some end before their limit, some at it"
+
+
+def plain_groups_of_beams(logits, num_groups, group_size, cost, limit, forbidden):
+    """Return all that one sentence finishes with, best first; nothing is judged before the limit."""
+    groups, finished = [[(0.0, [])] for _ in range(num_groups)], []
+    for position in range(limit + 1):
+        taken = [0] * VOCABULARY_SIZE
+        for number, hypotheses in enumerate(groups):
+            candidates = []
+            for score, words in hypotheses:
+                row = [
+                    -math.inf if word in forbidden else x
+                    for word, x in enumerate(logits[position][words[-1] if words else BOS])
+                ]
+                if position == limit:
+                    row = [0.0 if word == EOS else -math.inf for word in range(VOCABULARY_SIZE)]
+                total = math.log(sum(map(math.exp, row)))
+                candidates += [
+                    (score + x - total - cost * taken[word], words, word)
+                    for word, x in enumerate(row)
+                    if x > -math.inf
+                ]
+            candidates.sort(key=lambda candidate: -candidate[0])
+            finished += [
+                (score / (position + 1), words)
+                for score, words, word in candidates[:group_size]
+                if word == EOS
+            ]
+            for _, _, word in candidates[:group_size]:
+                taken[word] += 1
+            going_on = [(score, [*words, word]) for score, words, word in candidates if word != EOS]
+            groups[number] = going_on[:group_size]
+    return sorted(finished, key=lambda one: -one[0])
+
+
+@pytest.mark.parametrize(("num_groups", "group_size"), [(2, 1), (4, 1), (2, 2), (3, 2), (2, 3), (3, 4)])
+def test_groups_of_a_beam_avoid_each_others_words(num_groups, group_size):
+    for seed in range(20):
+        draw, generator = random.Random(seed), torch.Generator().manual_seed(seed)
+        longest, cost = draw.randint(1, 6), draw.choice([0.0, 0.5, 3.0])
+        logits = torch.randn(3, longest + 1, VOCABULARY_SIZE, VOCABULARY_SIZE, generator=generator).double()
+        limits = [longest, draw.randint(1, longest), longest]
+        forbidden = [BOS, *draw.sample(range(1, EOS), draw.choice([0, 5, 6]))]
+        rules = [
+            ForbidTokens(torch.tensor(forbidden)),
+            EndAtLimit(EOS, torch.tensor(limits), torch.device("cpu")),
+        ]
+        decoder, size = Tables(logits), num_groups * group_size
+        given = decoder, decoder.start(), longest, BOS, EOS, size, power_penalty(1.0), rules, size, False
+        found = beam_search(*given, num_groups, cost)
+        for hypotheses, table, limit in zip(found, logits.tolist(), limits, strict=True):
+            expected = plain_groups_of_beams(table, num_groups, group_size, cost, limit, forbidden)[:size]
+            assert [one.score for one in hypotheses] == pytest.approx(
+                [score for score, _ in expected], abs=1e-5
+            ), seed
+            if cost:  # else groups find the same, and equals have no order
+                assert [one.tokens for one in hypotheses] == [words for _, words in expected], seed

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nmt.decoding.candidates import best_candidates, best_token
+from nmt.decoding.candidates import best_candidates, best_token, probabilities_of
 
 
 @pytest.mark.parametrize("vocabulary_size", [5, 127, 128, 256, 1000, 1009, 8000])
@@ -28,7 +28,7 @@ def test_the_best_candidates_are_those_of_a_full_sort(vocabulary_size, dtype):
     logits[:, 3] = -torch.inf
     scores = -3 * torch.rand(4, 3, generator=generator)
     scores[1, 2] = -torch.inf
-    best, parents, words = best_candidates(scores, logits.clone(), 6)
+    best, parents, words = best_candidates(scores, probabilities_of(logits.clone()), 6)
     totals = scores.unsqueeze(2) + logits.view(4, 3, -1).log_softmax(-1).to(scores.dtype)
     expected, places = totals.flatten(1).sort(1, descending=True)
     assert torch.allclose(best, expected[:, :6], atol=1e-5)
@@ -39,7 +39,7 @@ def test_in_bfloat16_they_are_as_good_as_its_precision_allows():
     generator = torch.Generator().manual_seed(3)
     logits = torch.randn(30, 8000, generator=generator).mul(4).bfloat16()
     scores = -torch.rand(6, 5, generator=generator)
-    best, parents, words = best_candidates(scores, logits.clone(), 10)
+    best, parents, words = best_candidates(scores, probabilities_of(logits.clone()), 10)
     totals = scores.unsqueeze(2) + logits.float().view(6, 5, -1).log_softmax(-1)
     exact = totals.flatten(1).gather(1, parents * 8000 + words)
     assert torch.allclose(best, exact, atol=0.01)  # a rounding of 2⁻⁹, once in the sum and once in the word
@@ -48,7 +48,7 @@ def test_in_bfloat16_they_are_as_good_as_its_precision_allows():
 
 def test_in_float16_no_word_is_impossible_that_is_only_rare():
     logits = torch.tensor([[0.0, -12, -20, -40], [-10, -30, 0, -torch.inf]])
-    best, parents, words = best_candidates(torch.tensor([[0.0, -1.0]]), logits.half(), 6)
+    best, parents, words = best_candidates(torch.tensor([[0.0, -1.0]]), probabilities_of(logits.half()), 6)
     totals = torch.tensor([[0.0], [-1.0]]) + logits.log_softmax(1)
     expected, places = totals.flatten().sort(descending=True)
     assert torch.allclose(best[0], expected[:6], atol=1e-3)
@@ -57,6 +57,6 @@ def test_in_float16_no_word_is_impossible_that_is_only_rare():
 
 def test_hypotheses_that_are_out_stay_out():
     scores = torch.tensor([[0.0, -torch.inf]])
-    best, parents, _ = best_candidates(scores, torch.zeros(2, 4), 8)
+    best, parents, _ = best_candidates(scores, probabilities_of(torch.zeros(2, 4)), 8)
     assert best.isfinite().sum() == 4
     assert parents[best.isfinite()].tolist() == [0] * 4

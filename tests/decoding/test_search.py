@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+from found import best
 
+from nmt.decoding.beam_search import beam_search, power_penalty, wu_penalty
+from nmt.decoding.greedy_search import greedy_search
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
-from nmt.decoding.search import beam_search, greedy_search, power_penalty, wu_penalty
 from nmt.models.interface import Decoded, DecoderState
 
 BOS, EOS = 0, 1
@@ -38,8 +40,8 @@ def run(table, beam_size=None, max_length=5, penalty=None, rules=()):
     given = (table, table.start(), max_length, BOS, EOS)
     rules = [ForbidTokens(torch.tensor([BOS])), *rules, EndAtLimit(EOS, limits, limits.device)]
     if beam_size is None:
-        return greedy_search(*given, rules)
-    return beam_search(*given, beam_size, penalty or power_penalty(0.0), rules)
+        return best(greedy_search(*given, rules))
+    return best(beam_search(*given, beam_size, penalty or power_penalty(0.0), rules))
 
 
 def table(*rows: dict[int, dict[int, float]]) -> Table:

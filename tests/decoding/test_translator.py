@@ -8,10 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.config import BeamSettings, GreedySettings, TokenizerSettings
+from nmt.config import TokenizerSettings
 from nmt.data import lines as module
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
+from nmt.decoding.loading import choose_search
 from nmt.decoding.translator import GROUPS, Translator, plan_batches
 
 LIMITS = {
@@ -41,10 +42,7 @@ def make(tiny_model):
     return make_translator
 
 
-SEARCHES = [
-    GreedySettings(kind="greedy", **LIMITS),
-    BeamSettings(kind="beam", beam_size=3, length_penalty=1.0, length_penalty_kind="power", **LIMITS),
-]
+SEARCHES = [choose_search("greedy", **LIMITS), choose_search("beam", beam_size=3, **LIMITS)]
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.kind)

@@ -6,8 +6,9 @@ import pytest
 import torch
 from command_line import run_command
 
-from nmt.config import BeamSettings, EvaluationSettings, GreedySettings
+from nmt.config import EvaluationSettings
 from nmt.data.corpus import ParallelText
+from nmt.decoding.loading import choose_search
 from nmt.decoding.translator import Translator
 from nmt.errors import ExportError, RunError
 from nmt.export import specification
@@ -50,10 +51,10 @@ def test_comparison_and_page_translate_as_nmt_does(kind, strange_model, tokenize
     limits = {"max_length_ratio": 1.0, "max_length_extra": 9, "min_length": 3}
     sizes = {"max_source_tokens": 512, "max_tokens": 100}
     if kind == "greedy":
-        decoding = GreedySettings(kind=kind, **limits, **sizes)
+        decoding = choose_search(kind, **limits, **sizes)
     else:
         penalty = {"length_penalty": 0.0, "length_penalty_kind": "wu"}
-        decoding = BeamSettings(kind=kind, beam_size=3, **penalty, **limits, **sizes)
+        decoding = choose_search(kind, beam_size=3, **penalty, **limits, **sizes)
     comparison, page = make_page(tmp_path / "model", model, tokenizer, decoding)
     assert (comparison.num_lines, comparison.num_identical) == (len(LINES) - 3, len(LINES) - 3)
     assert comparison.bleu == comparison.exported_bleu
@@ -88,14 +89,7 @@ def test_what_passes(quantization, num_lines, num_identical, exported_bleu, pass
 
 
 def test_the_page_names_the_tags_that_lines_need(char_tokenizer):
-    decoding = GreedySettings(
-        kind="greedy",
-        max_length_ratio=1.0,
-        max_length_extra=9,
-        min_length=0,
-        max_source_tokens=99,
-        max_tokens=99,
-    )
+    decoding = choose_search("greedy", max_length_ratio=1.0, max_length_extra=9)
     comparison = ExportComparison("float32", "float32", 20, 20, 30.0, 30.0)
 
     def page_of(*symbols):

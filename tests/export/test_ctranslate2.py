@@ -4,12 +4,14 @@ import sys
 
 import pytest
 import torch
+from found import best
 from pairwise import pairwise
 
 from nmt.data.batching import Batch
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.beam_search import beam_search, power_penalty
+from nmt.decoding.greedy_search import greedy_search
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
-from nmt.decoding.search import beam_search, greedy_search, power_penalty
 from nmt.errors import RunError, UserError
 from nmt.export import specification
 from nmt.export.output import TokenNames, write_model
@@ -113,7 +115,7 @@ def test_float32_is_the_same(options, strange_model, tiny_batch, tokenizer, expo
     assert distance(translator, model, batch, tokenizer) < 1e-5
     arguments, rules = given(model, batch)
     found, _ = translate(translator, batch, tokenizer, beam_size=1)
-    assert found == greedy_search(*arguments, rules)
+    assert found == best(greedy_search(*arguments, rules))
 
 
 @every_model
@@ -124,7 +126,7 @@ def test_a_beam_without_length_penalty_finds_the_same(
     model = strange_model(end=3.0, **options)
     batch = tiny_batch(source_lengths=(5, 3, 9, 2), target_lengths=(2,) * 4)
     arguments, rules = given(model, batch, min_length=3)
-    ours = beam_search(*arguments, 4, power_penalty(0.0), rules)
+    ours = best(beam_search(*arguments, 4, power_penalty(0.0), rules))
     found, _ = translate(
         exported(model), batch, tokenizer, beam_size=4, length_penalty=0, min_decoding_length=3
     )
@@ -141,7 +143,7 @@ def test_the_length_of_a_score_counts_the_end_on_both_sides(
     options = {"beam_size": 4, "length_penalty": power, "return_end_token": True, "min_decoding_length": 3}
     found, scores = translate(exported(model), batch, tokenizer, **options)
     arguments, rules = given(model, batch, min_length=3)
-    ours = beam_search(*arguments, 4, power_penalty(power), rules)
+    ours = best(beam_search(*arguments, 4, power_penalty(power), rules))
     assert sum(tokens[-1] == EOS for tokens in found) > 1
     for i, (theirs, score, own) in enumerate(zip(found, scores, ours, strict=True)):
         if theirs[-1] == EOS:
@@ -194,7 +196,7 @@ def test_two_vocabularies(char_tokenizer, tiny_model, tiny_batch, exported):
     translator = exported(model, of=tokenizer)
     assert distance(translator, model, batch, tokenizer) < 1e-5
     arguments, rules = given(model, batch)
-    assert translate(translator, batch, tokenizer, beam_size=1)[0] == greedy_search(*arguments, rules)
+    assert translate(translator, batch, tokenizer, beam_size=1)[0] == best(greedy_search(*arguments, rules))
 
 
 def test_special_tokens_behind_the_pieces_and_names_that_are_taken(tmp_path):

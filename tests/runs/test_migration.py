@@ -6,6 +6,7 @@ import pytest
 import safetensors.torch
 
 from nmt.cli.compose import compose
+from nmt.decoding.loading import choose_search
 from nmt.files.writing import MANIFEST, file_facts
 from nmt.runs.directory import MODEL_WEIGHTS, TRAINING_TENSORS, RunDirectory
 from nmt.runs.migration import FORMAT, current_name, migrate
@@ -126,6 +127,16 @@ def test_ter_of_an_older_run_stays_as_it_was(lowercase):
     """It looked at case where BLEU did."""
     config = {"format": 4, "model": {}, "training": {}, "evaluation": {"lowercase": lowercase}}
     assert migrate(config)["evaluation"] == {"lowercase": lowercase, "ter_case_sensitive": not lowercase}
+
+
+@pytest.mark.parametrize("kind", ["beam", "greedy"])
+def test_an_older_run_searches_as_before(kind):
+    config = {"format": 5, "model": {}, "training": {}, "decoding": {"kind": kind, "max_length_extra": 7}}
+    decoding = migrate(config)["decoding"]
+    assert decoding["max_length_extra"] == 7
+    assert (decoding["repetition_penalty"], decoding["no_repeat_ngram_size"]) == (1.0, None)
+    assert decoding.get("early_stopping") is (True if kind == "beam" else None)
+    assert decoding.keys() <= choose_search(kind).model_dump().keys()
 
 
 def test_settings_of_this_format_and_names_of_this_version_stay():

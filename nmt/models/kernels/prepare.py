@@ -1,9 +1,12 @@
 """A whole model fitted to a machine: weights laid out for translating, layers to compile, steps to record."""
 
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 
 from nmt.errors import SettingsError
+from nmt.models.ensemble import Ensemble
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels.int8 import quantize
 from nmt.models.transformer import Transformer
@@ -49,6 +52,10 @@ def prepare_for_translating(model: Seq2Seq, dtype: torch.dtype) -> None:
 
     Raises SettingsError for a model that has no layers that could compute in 8-bit integers.
     """
+    if isinstance(model, Ensemble):
+        for member in model.members:
+            prepare_for_translating(cast(Seq2Seq, member), dtype)
+        return
     if dtype == torch.int8 and not (isinstance(model, Transformer) and model.options.norm == "pre"):
         where = "with model.norm=post" if isinstance(model, Transformer) else "for this kind of model"
         raise SettingsError(f"precision: float32 or bfloat16 is needed {where}; got int8")

@@ -1,10 +1,10 @@
-"""What a model on a text is worth: its loss, against sums token by token."""
+"""What a model says of the tokens of a text, against sums token by token."""
 
 import pytest
 import torch
 
-from nmt.evaluation import model as module
-from nmt.evaluation.model import negative_log_likelihood
+from nmt.decoding import token_scores as module
+from nmt.decoding.token_scores import token_log_probs
 
 
 @pytest.mark.parametrize("kind", ["rnn", "attention", "transformer"])
@@ -18,14 +18,14 @@ def test_the_loss_is_the_sum_over_the_tokens_that_there_are(tiny_model, tiny_bat
         for position in range(length)
     )
     with torch.no_grad():
-        assert negative_log_likelihood(model, batch) == pytest.approx(expected)
+        assert -float(token_log_probs(model, batch).sum()) == pytest.approx(expected)
 
 
 def test_half_precision_is_normalised_in_full(tiny_model, tiny_batch):
     model, batch = tiny_model("transformer", dropout=0.0).eval(), tiny_batch()
     with torch.no_grad():
         model.output.bias[0] += 40.0  # all others are rarer than 16 bits can say
-        exact = negative_log_likelihood(model.double(), batch)
-        rough = negative_log_likelihood(model.half(), batch)
+        exact = -float(token_log_probs(model.double(), batch).sum())
+        rough = -float(token_log_probs(model.half(), batch).sum())
     assert exact > 30 * batch.num_tokens
     assert rough == pytest.approx(exact, rel=0.01)

@@ -1,0 +1,162 @@
+"""What is done with each line of a file, however long: by this process or many, to a file that can be gone on with."""
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from tqdm import tqdm
+
+from nmt.config import BulkSettings
+from nmt.data.lines import STANDARD_INPUT
+from nmt.data.shards import Shard, count_lines
+from nmt.decoding.chunks import Chunk, number_chunks, table_chunks, text_chunks
+from nmt.decoding.loading import Model, load
+from nmt.decoding.ray_map import RayMap
+from nmt.decoding.stream import STANDARD_OUTPUT, is_file, is_same, write_stream
+from nmt.decoding.translator import warn_of_cut
+from nmt.errors import DataError, LineNumbers
+from nmt.runs.directory import RunDirectory
+
+logger = logging.getLogger(__name__)
+
+SettingsT = TypeVar("SettingsT", bound=BulkSettings)
+
+
+class Done(NamedTuple):
+    """The lines that a chunk became, what was counted, and which of its lines were cut, to how many tokens."""
+
+    lines: list[str]
+    num_tokens: int
+    log_prob: float  # of all tokens, where they are scored
+    cut: LineNumbers
+    max_source_tokens: int
+
+
+# What a process loads once, and what it then does with each chunk.
+Load = Callable[[SettingsT], Callable[[Chunk], Done]]
+
+
+class Totals:
+    """What was counted of all chunks."""
+
+    def __init__(self) -> None:
+        self.num_lines = self.num_tokens = 0
+        self.log_prob, self.seconds = 0.0, 0.0
+
+
+def do_in_bulk(
+    settings: SettingsT,
+    load_worker: Load[SettingsT],
+    column: str | None = None,
+    beside: tuple[str, str | None] = ("", None),
+) -> Totals:
+    """Do with each line of the input what `load_worker` gives, and write as many lines.
+
+    `column` is that of an input that is a table; `beside` is the key and the path of a text whose lines belong to those
+    of the input.
+    """
+    RunDirectory.existing(settings.run)
+    source = choose_input(*settings.first)
+    target = choose_output(settings, source)
+    key, span, num_before = settings.first[0], None, 0
+    if settings.shard is not None:
+        span = Shard.parse(settings.shard).span(str(source), key)
+        num_before = count_lines(str(source), 0, span[0])[0] if beside[1] else 0
+    if column is not None:
+        lines = table_chunks(str(source), key, column, settings.encoding)
+    else:
+        lines = text_chunks(source, key, settings.encoding, span)
+    chunks = number_chunks(lines, beside[1], beside[0], settings.encoding, num_before, span is None)
+    totals, cut, max_source_tokens = Totals(), LineNumbers(), 0
+    with opened_engine(settings, load_worker) as map_in_order:
+        began = time.monotonic()
+
+        def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
+            nonlocal max_source_tokens
+            for done in map_in_order(chunks):
+                totals.num_tokens += done.num_tokens
+                totals.log_prob += done.log_prob
+                max_source_tokens = done.max_source_tokens
+                cut.join(done.cut)
+                yield done.lines
+
+        totals.num_lines = write_stream(work, chunks, target, settings.resume)
+        totals.seconds = time.monotonic() - began
+    warn_of_cut(cut, max_source_tokens)
+    if target != STANDARD_OUTPUT:
+        logger.info(
+            "%s: %d lines in %.1f s, %.0f target tokens a second",
+            target,
+            totals.num_lines,
+            totals.seconds,
+            totals.num_tokens / totals.seconds,
+        )
+    return totals
+
+
+@contextlib.contextmanager
+def opened_engine(
+    settings: SettingsT, load_worker: Load[SettingsT]
+) -> Iterator[Callable[[Iterable[Chunk]], Iterator[Done]]]:
+    """Have what works on chunks in their order: this process, or actors on a Ray cluster."""
+    if settings.engine == "local":
+        yield partial(map, load_worker(settings))
+        return
+    may_have_gpus = settings.device in ("auto", "cuda")
+    with RayMap(load_worker, settings, settings.workers, may_have_gpus, "workers") as ray:
+
+        def with_progress(chunks: Iterable[Chunk]) -> Iterator[Done]:
+            with tqdm(desc="done", unit=" lines", unit_scale=True, disable=None, leave=False) as bar:
+                for done in ray.map(chunks):
+                    bar.update(len(done.lines))
+                    yield done
+
+        yield with_progress
+
+
+def load_model(settings: BulkSettings) -> Model:
+    """Load the model that settings name. Raises UserError if it cannot be had."""
+    return load(
+        settings.run,
+        checkpoint=settings.checkpoint,
+        device=settings.device,
+        precision=settings.precision,
+        ensemble=settings.ensemble,
+    )
+
+
+def choose_input(key: str, path: str | None) -> str | int:
+    """Return the file to read, or the descriptor of standard input. Raises DataError, of `key`, if there is none.
+
+    It is not opened for that: a pipe can be opened only once.
+    """
+    if path is None:
+        return STANDARD_INPUT
+    if not os.path.exists(path):
+        raise DataError(f"{key}: no such file: {path}")
+    if os.path.isdir(path):
+        raise DataError(f"{key}: a file is needed; got the folder {path}")
+    return path
+
+
+def choose_output(settings: BulkSettings, source: str | int) -> str | int:
+    """Return the file to write, or the descriptor of standard output. Raises DataError if it must not be written."""
+    path = settings.output
+    if path is not None and settings.shard is not None:
+        path = Shard.parse(settings.shard).of_output(path)
+    # It has other names: /dev/stdout, which may well be a file.
+    is_standard = path is None or is_same(path, STANDARD_OUTPUT)
+    target = STANDARD_OUTPUT if path is None or is_standard else path
+    if os.path.isfile(source) and is_same(source, target):
+        raise DataError(f"output: another file than the input is needed; got {path or source}")
+    if settings.resume and not is_file(target):
+        raise DataError(f"output: a file is needed with resume=true; got {path}")
+    if is_file(target) and os.path.exists(target) and not (settings.overwrite or settings.resume):
+        raise DataError(
+            f"output: a new file is needed, or overwrite=true, or resume=true to go on; got {path}, which exists"
+        )
+    return target

@@ -1,0 +1,53 @@
+"""`nmt score`: how probable a model finds given translations, line by line."""
+
+import json
+import logging
+import math
+from collections.abc import Callable
+
+from nmt.commands.bulk import Done, do_in_bulk, load_model
+from nmt.config import ScoreSettings
+from nmt.decoding.chunks import Chunk
+from nmt.errors import LineNumbers
+
+logger = logging.getLogger(__name__)
+
+
+def main(settings: ScoreSettings) -> None:
+    """Score the lines of two files to a file or standard output, and say the perplexity of the whole."""
+    totals = do_in_bulk(settings, load_scorer, beside=("target", settings.target))
+    if totals.num_tokens:
+        mean = totals.log_prob / totals.num_tokens
+        logger.info(
+            "%d pairs, %d tokens, %.4f nats a token, perplexity %.3f",
+            totals.num_lines,
+            totals.num_tokens,
+            mean,
+            math.exp(-mean),
+        )
+
+
+def load_scorer(settings: ScoreSettings) -> Callable[[Chunk], Done]:
+    """Return what scores a chunk with the model that settings name. Raises UserError if it cannot be had."""
+    translator = load_model(settings).translator(settings.decoding, target_language=settings.target_language)
+
+    def score(chunk: Chunk) -> Done:
+        translator.cut = LineNumbers()
+        found = translator.score(chunk.lines, chunk.beside or [], chunk.num_before)
+        log_probs = [value for one in found for value in one.token_log_probs]
+        if settings.format == "text":
+            lines = [f"{one.log_prob:.6f}" for one in found]
+        else:
+            records = [
+                {"line": number, "source": source} | one.as_dict()
+                for number, source, one in zip(
+                    range(chunk.num_before + 1, chunk.num_before + len(found) + 1),
+                    chunk.lines,
+                    found,
+                    strict=True,
+                )
+            ]
+            lines = [json.dumps(record, ensure_ascii=False) for record in records]
+        return Done(lines, len(log_probs), math.fsum(log_probs), translator.cut, translator.max_source_tokens)
+
+    return score

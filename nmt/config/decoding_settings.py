@@ -1,0 +1,88 @@
+"""Settings of searches."""
+
+from typing import Annotated, Literal, Self
+
+import pydantic
+from pydantic import Field
+
+from nmt.config.kinds import Number, PositiveShare, Seed, Settings, Size
+
+
+class SearchSettings(Settings):
+    """The keys that all searches have."""
+
+    max_length_ratio: Annotated[float, Number, Field(ge=0, le=100)]
+    max_length_extra: Annotated[int, Number, Field(ge=0, le=10_000)]
+    min_length: Annotated[int, Number, Field(ge=0, le=10_000)]
+    repetition_penalty: Annotated[float, Number, Field(ge=0.1, le=10)]
+    no_repeat_ngram_size: Size | None
+    max_source_tokens: Size
+    max_tokens: Annotated[int, Number, Field(gt=0, le=1 << 24)]
+
+    @pydantic.model_validator(mode="after")
+    def _check_lengths(self) -> Self:
+        longest = int(self.max_length_extra + self.max_length_ratio * self.max_source_tokens)
+        if longest == 0:
+            raise ValueError(
+                "max_length_extra: more than 0 is needed with max_length_ratio=0, for a translation to have a token; "
+                f"got {self.max_length_extra}"
+            )
+        if self.min_length > longest:
+            raise ValueError(
+                f"min_length: at most {longest} is needed, the limit of the longest source; got {self.min_length}"
+            )
+        return self
+
+
+class GreedySettings(SearchSettings):
+    """See conf/decoding/greedy.yaml."""
+
+    kind: Literal["greedy"]
+
+
+class BeamSettings(SearchSettings):
+    """See conf/decoding/beam.yaml."""
+
+    kind: Literal["beam"]
+    beam_size: Annotated[int, Number, Field(gt=0, le=1_000)]
+    length_penalty: Annotated[float, Number, Field(ge=0, le=10)]
+    length_penalty_kind: Literal["power", "wu"]
+    early_stopping: bool
+    num_groups: Annotated[int, Number, Field(gt=0, le=1_000)]
+    diversity_penalty: Annotated[float, Number, Field(ge=0, le=100)]
+
+    @pydantic.model_validator(mode="after")
+    def _check_groups(self) -> Self:
+        if self.beam_size % self.num_groups:
+            raise ValueError(
+                f"num_groups: a divisor of beam_size={self.beam_size} is needed; got {self.num_groups}"
+            )
+        return self
+
+
+class RandomSettings(SearchSettings):
+    """The keys of what is drawn at random."""
+
+    temperature: Annotated[float, Number, Field(ge=0.01, le=100)]
+    top_k: Size | None
+    top_p: PositiveShare | None
+    seed: Seed
+
+
+class SamplingSettings(RandomSettings):
+    """See conf/decoding/sampling.yaml."""
+
+    kind: Literal["sampling"]
+
+
+class MBRSettings(RandomSettings):
+    """See conf/decoding/mbr.yaml."""
+
+    kind: Literal["mbr"]
+    num_samples: Annotated[int, Number, Field(gt=1, le=1_000)]
+    utility: Literal["chrf", "bleu"]
+
+
+DecodingSettings = Annotated[
+    GreedySettings | BeamSettings | SamplingSettings | MBRSettings, Field(discriminator="kind")
+]

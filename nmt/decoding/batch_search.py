@@ -1,0 +1,127 @@
+"""Sentences of ids in, hypotheses of ids out: a model, its vocabulary, and the search that settings name."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nmt.config import BeamSettings, DecodingSettings, MBRSettings, RandomSettings
+from nmt.data.batching import pad_with_end, send
+from nmt.data.dataset import Ids
+from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.beam_search import beam_search, power_penalty, wu_penalty
+from nmt.decoding.choice import Sampled
+from nmt.decoding.greedy_search import greedy_search
+from nmt.decoding.rules import (
+    BeginWith,
+    EndAtLimit,
+    ForbidTokens,
+    MinimumLength,
+    NoRepeatedNgram,
+    PenalizeRepetition,
+    Rule,
+)
+from nmt.decoding.search import Hypothesis
+from nmt.models.interface import DecoderState, Seq2Seq
+
+
+class Sentence(NamedTuple):
+    """A source as ids, without EOS; what its translation begins with; and its number, for what is drawn at random."""
+
+    source: Sequence[int]
+    prefix: Sequence[int] = ()
+    number: int = 0
+
+
+class BatchSearch:
+    """A model with its vocabulary and a way of searching, which finds `num_hypotheses` of each sentence.
+
+    `num_rows` (K) are the hypotheses of a sentence that are extended at the same time.
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        tokenizer: Tokenizer,
+        settings: DecodingSettings,
+        device: torch.device,
+        num_hypotheses: int = 1,
+    ) -> None:
+        self.model, self.tokenizer, self.settings, self.device = model, tokenizer, settings, device
+        self.num_hypotheses = num_hypotheses
+        if isinstance(settings, BeamSettings):
+            self.num_rows = settings.beam_size
+        else:
+            self.num_rows = settings.num_samples if isinstance(settings, MBRSettings) else num_hypotheses
+
+    @torch.inference_mode()
+    def __call__(self, groups: Sequence[Sequence[Sentence]]) -> list[list[Hypothesis]]:
+        """Return the hypotheses of the sentences of all groups, each of about one length, found in one batch.
+
+        Those of a beam are the best of it, best first; others are as they were drawn.
+        """
+        settings, vocabulary = self.settings, self.tokenizer.target
+        sentences = [sentence for group in groups for sentence in group]
+        state, limits = self._start(groups)
+        given = self.model, state, int(limits.max()), vocabulary.bos_id, vocabulary.eos_id
+        rules = self._rules(sentences, limits)
+        if isinstance(settings, BeamSettings):
+            penalty = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
+            return beam_search(
+                *given,
+                settings.beam_size,
+                penalty(settings.length_penalty),
+                rules,
+                self.num_hypotheses,
+                settings.early_stopping,
+                settings.num_groups,
+                settings.diversity_penalty,
+            )
+        choice = None
+        if isinstance(settings, RandomSettings):
+            numbers = torch.tensor([sentence.number for sentence in sentences])
+            drawn = settings.seed, settings.temperature, settings.top_k, settings.top_p
+            choice = Sampled(numbers, self.num_rows, *drawn, self.device)
+        return greedy_search(*given, rules, choice, self.num_rows)
+
+    def limits(self, lengths: Tensor) -> Tensor:
+        """Return the most tokens (B), EOS not counted, of translations of sources of `lengths` (B), EOS counted."""
+        limits = ((lengths - 1) * self.settings.max_length_ratio).long() + self.settings.max_length_extra
+        if self.model.max_positions:
+            limits = limits.clamp(max=self.model.max_positions - 1)
+        return limits.clamp(min=1)
+
+    def _rules(self, sentences: Sequence[Sentence], limits: Tensor) -> list[Rule]:
+        """Return what translations may not be, the strongest rule last."""
+        settings, vocabulary = self.settings, self.tokenizer.target
+        forbidden = torch.tensor([vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id])
+        size: tuple[Any, ...] = len(sentences), self.num_rows, self.device
+        rules: list[Rule] = []
+        if settings.repetition_penalty != 1:
+            rules.append(PenalizeRepetition(settings.repetition_penalty, *size))
+        if settings.no_repeat_ngram_size is not None:
+            rules.append(NoRepeatedNgram(settings.no_repeat_ngram_size, *size))
+        rules.append(ForbidTokens(send(forbidden, self.device)))
+        rules.append(MinimumLength(vocabulary.eos_id, settings.min_length))
+        if any(sentence.prefix for sentence in sentences):
+            rules.append(BeginWith([sentence.prefix for sentence in sentences], self.device))
+        return [*rules, EndAtLimit(vocabulary.eos_id, limits, self.device)]
+
+    def _start(self, groups: Sequence[Sequence[Sentence]]) -> tuple[DecoderState, Tensor]:
+        """Encode the sentences; return their state, and their limits, which leave room for what is to come first."""
+        state, limits, vocabulary = None, [], self.tokenizer.source
+        for group in groups:
+            rows = np.arange(len(group))
+            sources = Ids.of([sentence.source for sentence in group])
+            ids, lengths, _ = pad_with_end(sources, rows, vocabulary.pad_id, vocabulary.eos_id)
+            given = torch.tensor([len(sentence.prefix) for sentence in group])
+            limits.append(torch.maximum(self.limits(lengths), given))
+            started = self.model.start(send(ids, self.device), lengths)
+            if state is None:
+                state = started
+            else:
+                state.join(started)
+        assert state is not None
+        return state, torch.cat(limits)

@@ -1,0 +1,186 @@
+"""Beam search, and what it has found so far."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from nmt.decoding.candidates import best_candidates, probabilities_of
+from nmt.decoding.rules import Rule
+from nmt.decoding.search import Decoder, Hypothesis, is_time_to_ask, let_go
+from nmt.models.interface import DecoderState
+
+LengthPenalty = Callable[[int], float]
+
+
+def power_penalty(power: float) -> LengthPenalty:
+    """Return length^power; 0 leaves the sum of log-probabilities as it is."""
+    return lambda length: float(length**power)
+
+
+def wu_penalty(power: float) -> LengthPenalty:
+    """Return ((5 + length) / 6)^power (Wu et al. 2016)."""
+    return lambda length: float(((5 + length) / 6) ** power)
+
+
+def beam_search(
+    decoder: Decoder,
+    state: DecoderState,
+    max_length: int,
+    bos_id: int,
+    eos_id: int,
+    beam_size: int,
+    length_penalty: LengthPenalty,
+    rules: Sequence[Rule] = (),
+    num_hypotheses: int = 1,
+    early_stopping: bool = False,
+    num_groups: int = 1,
+    diversity_penalty: float = 0.0,
+) -> list[list[Hypothesis]]:
+    """Keep the `beam_size` (K) best hypotheses of each sentence at every step.
+
+    A hypothesis that ends among the best K candidates of a step is finished; its score is the sum of its
+    log-probabilities, EOS included, over the length penalty, which does not fall with the length. A sentence is done
+    when none that goes on could still come among the `num_hypotheses` best, however long it became; with
+    `early_stopping`, once K have finished and none that goes on is ahead of them at its present length.
+
+    The beam may consist of `num_groups`, each of K / num_groups hypotheses: see `diverse_candidates`. `state` is that
+    of B sentences, of which nothing is decoded yet; the rules end every one of them within `max_length` tokens.
+    Returns the hypotheses of each sentence, best first, at least one and at most `num_hypotheses`.
+    """
+    device, num_sentences, group_size = state.device, state.num_sentences, beam_size // num_groups
+    state.expand(beam_size)
+    trellis = Trellis(num_sentences, beam_size, num_hypotheses, device)
+    remaining = torch.arange(num_sentences, device=device)  # which sentence each row of (B, …) is
+    first_rows = remaining.unsqueeze(1) * beam_size  # (B, 1)
+    scores = torch.full((num_sentences, beam_size), -torch.inf, device=device)
+    scores[:, ::group_size] = 0  # the hypotheses of a group are equal at first: one of them may be extended
+    tokens = torch.full((num_sentences * beam_size,), bos_id, device=device)  # (N)
+    num_finished = torch.zeros(num_sentences, dtype=torch.long, device=device)
+    done = torch.zeros(num_sentences, dtype=torch.bool, device=device)
+    for position in range(max_length + 1):
+        logits = decoder.project(decoder.step(tokens, state).outputs)
+        for rule in rules:
+            rule.apply(logits, position)
+        # (B, G, 2K / G) each; `parents` count the hypotheses of a sentence.
+        best, parents, words = diverse_candidates(scores, logits, num_groups, diversity_penalty)
+        is_end = (words == eos_id) & (best > -torch.inf)
+
+        # An end that is not among the best of its group is no result yet.
+        ending = is_end[..., :group_size] & ~done.view(-1, 1, 1)
+        normalised = (best[..., :group_size] / length_penalty(position + 1)).masked_fill(~ending, -torch.inf)
+        worst = trellis.finish(remaining, normalised.flatten(1), parents[..., :group_size].flatten(1))
+
+        best, chosen = best.masked_fill(is_end, -torch.inf).topk(group_size, 2)
+        scores = best.flatten(1)  # (B, K)
+        parents, words = parents.gather(2, chosen).flatten(1), words.gather(2, chosen).flatten(1)
+        trellis.extend(parents, words)
+
+        ahead = best[..., 0].amax(1)
+        is_behind = ahead / length_penalty(position + 1 if early_stopping else max_length + 1) <= worst
+        if early_stopping:
+            num_finished += ending.sum((1, 2))
+            is_behind &= num_finished >= beam_size
+        done |= is_behind | (ahead == -torch.inf)
+        if is_time_to_ask(position, max_length, device):
+            told = done.cpu()  # all that a GPU is asked, and waited for
+            if told.all():
+                break
+            kept = let_go(told, state, [*rules, trellis])
+            if kept is not None:
+                remaining, scores, num_finished, done = (
+                    rows[kept] for rows in (remaining, scores, num_finished, done)
+                )
+                parents, words = parents[kept], words[kept]
+                first_rows = first_rows[: len(kept)]
+        rows = (first_rows + parents).flatten()
+        state.reorder(rows)
+        for rule in rules:
+            rule.follow(words, rows)
+        tokens = words.flatten()
+    return trellis.results()
+
+
+def diverse_candidates(
+    scores: Tensor, logits: Tensor, num_groups: int, diversity_penalty: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Extend the hypotheses of `scores` (B, K) by all words, those of each of G groups by themselves.
+
+    A word costs `diversity_penalty` for each hypothesis of the groups before that takes it at this position
+    (Vijayakumar et al. 2018). `logits` (N, V) are written over. The results are those of `best_candidates`, twice as
+    many as the group has hypotheses, (B, G, 2K / G) each.
+    """
+    probabilities = probabilities_of(logits)
+    (num_sentences, beam_size), vocabulary_size = scores.shape, logits.shape[1]
+    group_size = beam_size // num_groups
+    if num_groups == 1:
+        best, parents, words = best_candidates(scores, probabilities, 2 * beam_size)
+        return best.unsqueeze(1), parents.unsqueeze(1), words.unsqueeze(1)
+    found = []
+    taken = scores.new_zeros(num_sentences, 1, vocabulary_size)
+    grouped = probabilities.view(num_sentences, num_groups, group_size, vocabulary_size)
+    for number in range(num_groups):
+        first = number * group_size
+        changed = (grouped[:, number] * (-diversity_penalty * taken).exp()).flatten(0, 1)
+        best, parents, words = best_candidates(scores[:, first : first + group_size], changed, 2 * group_size)
+        found.append((best, parents + first, words))
+        is_taken = (best[:, :group_size] > -torch.inf).to(taken.dtype)
+        taken.squeeze(1).scatter_add_(1, words[:, :group_size], is_taken)
+    best, parents, words = (torch.stack(parts, 1) for parts in zip(*found, strict=True))
+    return best, parents, words
+
+
+class Trellis:
+    """The words of each position and the hypotheses that they extend, so that no hypothesis is copied until the end.
+
+    A node is a hypothesis at a position; its number counts all nodes so far. Node 0 is before all sentences. Of each
+    sentence, the R best finished hypotheses are known by their scores and last nodes, (B, R) each.
+    """
+
+    def __init__(self, num_sentences: int, beam_size: int, num_hypotheses: int, device: torch.device) -> None:
+        self.parents = [torch.zeros(1, dtype=torch.long, device=device)]
+        self.words = [torch.zeros(1, dtype=torch.long, device=device)]
+        self.num_nodes = 1
+        self.nodes = torch.zeros(num_sentences, beam_size, dtype=torch.long, device=device)  # (B, K)
+        self.scores = torch.full((num_sentences, num_hypotheses), -torch.inf, device=device)
+        self.last = torch.zeros(num_sentences, num_hypotheses, dtype=torch.long, device=device)
+
+    def extend(self, parents: Tensor, words: Tensor) -> None:
+        """Extend the hypotheses `parents` (B, K) of each sentence by `words` (B, K)."""
+        self.parents.append(self.nodes.gather(1, parents).flatten())
+        self.words.append(words.flatten())
+        first, self.num_nodes = self.num_nodes, self.num_nodes + words.numel()
+        self.nodes = torch.arange(first, self.num_nodes, device=words.device).view(words.shape)
+
+    def finish(self, sentences: Tensor, scores: Tensor, parents: Tensor) -> Tensor:
+        """Let the hypotheses `parents` (B, C) of `sentences` (B) end, where their `scores` (B, C) are not -inf.
+
+        Returns the score (B) of the worst of the R best so far.
+        """
+        num_kept = self.scores.shape[1]
+        known = torch.cat([self.scores[sentences], scores], 1)
+        nodes = torch.cat([self.last[sentences], self.nodes.gather(1, parents)], 1)
+        best, places = known.topk(num_kept, 1)
+        self.scores[sentences], self.last[sentences] = best, nodes.gather(1, places)
+        return best[:, -1]
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep the sentences with these indices (B')."""
+        self.nodes = self.nodes[sentences]
+
+    def results(self) -> list[list[Hypothesis]]:
+        """Return what each sentence found, best first."""
+        parents, words = torch.cat(self.parents).tolist(), torch.cat(self.words).tolist()
+
+        def until(node: int) -> list[int]:
+            tokens = []
+            while node:
+                tokens.append(words[node])
+                node = parents[node]
+            return tokens[::-1]
+
+        return [
+            [Hypothesis(until(node), score) for node, score in zip(*rows, strict=True) if score > -torch.inf]
+            or [Hypothesis([])]
+            for rows in zip(self.last.tolist(), self.scores.tolist(), strict=True)
+        ]

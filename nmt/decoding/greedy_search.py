@@ -1,0 +1,55 @@
+"""One token at every step: the most probable one, or one that is drawn."""
+
+from collections.abc import Sequence
+
+import torch
+
+from nmt.decoding.choice import Choice, MostProbable
+from nmt.decoding.rules import Rule
+from nmt.decoding.search import Decoder, Hypothesis, is_time_to_ask, let_go
+from nmt.models.interface import DecoderState
+
+
+def greedy_search(
+    decoder: Decoder,
+    state: DecoderState,
+    max_length: int,
+    bos_id: int,
+    eos_id: int,
+    rules: Sequence[Rule] = (),
+    choice: Choice | None = None,
+    num_hypotheses: int = 1,
+) -> list[list[Hypothesis]]:
+    """Extend `num_hypotheses` (K) of each sentence, each by itself, by the token that `choice` takes of each row.
+
+    `state` is that of B sentences, of which nothing is decoded yet; the rules end every one of them within `max_length`
+    tokens. Returns the hypotheses of each sentence, in no order.
+    """
+    choice = choice or MostProbable()
+    device, num_sentences = state.device, state.num_sentences
+    state.expand(num_hypotheses)
+    history = torch.full((num_sentences, num_hypotheses, max_length + 1), eos_id, device=device)  # (B, K, T)
+    remaining = torch.arange(num_sentences, device=device)  # which sentence each row of (B, …) is
+    ended = torch.zeros(num_sentences, num_hypotheses, dtype=torch.bool, device=device)
+    tokens = torch.full((num_sentences, num_hypotheses), bos_id, device=device)
+    for position in range(max_length + 1):
+        logits = decoder.project(decoder.step(tokens.flatten(), state).outputs)  # (N, V)
+        for rule in rules:
+            rule.apply(logits, position)
+        tokens = choice(logits, position).view(ended.shape).masked_fill(ended, eos_id)
+        history[remaining, :, position] = tokens
+        ended = tokens == eos_id
+        if is_time_to_ask(position, max_length, device):
+            told = ended.all(1).cpu()  # all that a GPU is asked, and waited for
+            if told.all():
+                break
+            kept = let_go(told, state, [*rules, choice])
+            if kept is not None:
+                remaining, tokens, ended = remaining[kept], tokens[kept], ended[kept]
+        for rule in rules:
+            rule.follow(tokens)
+    return [[Hypothesis(_until_end(row, eos_id)) for row in rows] for rows in history.tolist()]
+
+
+def _until_end(tokens: list[int], eos_id: int) -> list[int]:
+    return tokens[: tokens.index(eos_id)] if eos_id in tokens else tokens

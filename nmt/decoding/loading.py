@@ -1,0 +1,246 @@
+"""A run that is loaded to translate and to score: what Python programs call, and what the commands are written on."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import resources
+from itertools import islice
+from typing import Any, overload
+
+import yaml
+
+from nmt.config import (
+    BeamSettings,
+    DecodingSettings,
+    GreedySettings,
+    MBRSettings,
+    SamplingSettings,
+    SearchSettings,
+)
+from nmt.config.check import check
+from nmt.data.lines import in_chunks
+from nmt.data.mixture import TAG_END, TAG_START, known_tags, tag_of
+from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.translation import Candidate, Translation
+from nmt.decoding.translator import Translator
+from nmt.device import choose_precision, prepare_device
+from nmt.errors import DataError, RunError, SettingsError, naming, nearest
+from nmt.models.ensemble import Ensemble
+from nmt.models.interface import Seq2Seq
+from nmt.runs.directory import RunDirectory
+
+SEARCHES: dict[str, type[SearchSettings]] = {
+    "greedy": GreedySettings,
+    "beam": BeamSettings,
+    "sampling": SamplingSettings,
+    "mbr": MBRSettings,
+}
+
+
+def load(
+    run: str,
+    *,
+    checkpoint: str = "best",
+    device: str = "auto",
+    precision: str = "auto",
+    ensemble: Sequence[str] = (),
+) -> "Model":
+    """Load the run in the folder `run`, or `last`, the newest under outputs/, to translate and to score with.
+
+    `checkpoint` is best, last, average or step-N; `device` auto, cpu, cuda or mps; `precision` auto, float32, bfloat16,
+    float16 or int8. Models of the folders in `ensemble` translate with it as one, by the mean of their probabilities;
+    they have the same vocabulary.
+
+    Raises nmt.errors.UserError, whose message says what was expected and what is there.
+    """
+    where = prepare_device(device)
+    dtype = choose_precision(precision, where)
+    directory = RunDirectory.existing(run)
+    model, tokenizer = load_models(directory, checkpoint, ensemble)
+    settings = directory.read_model_settings().decoding
+    return Model(Translator(model, tokenizer, settings, where, dtype))
+
+
+def load_models(run: RunDirectory, checkpoint: str, ensemble: Sequence[str]) -> tuple[Seq2Seq, Tokenizer]:
+    """Return the model of a run, or several as one, and their tokenizer.
+
+    Raises RunError for a run of `ensemble` that has another vocabulary.
+    """
+    model, tokenizer = run.load_model(checkpoint)
+    members = [model]
+    for name in ensemble:
+        with naming("ensemble"):
+            other, its_tokenizer = RunDirectory.existing(name).load_model(checkpoint)
+        if its_tokenizer.models != tokenizer.models:
+            raise RunError(
+                f"ensemble: runs with the vocabulary of {run.path} are needed; got {name}, with another"
+            )
+        members.append(other)
+    return (Ensemble(members) if ensemble else model), tokenizer
+
+
+class Model:
+    """A trained model, or several as one, with its vocabulary and its own way of searching.
+
+    Threads may call it at the same time.
+    """
+
+    def __init__(self, translator: Translator) -> None:
+        self._translator = translator
+
+    @property
+    def decoding(self) -> DecodingSettings:
+        """The search that the run was trained with; `translate` takes other values for its keys."""
+        return self._translator.settings
+
+    @overload
+    def translate(
+        self,
+        lines: Sequence[str],
+        *,
+        target_language: str | None = None,
+        prefixes: Iterable[str] | None = None,
+        num_hypotheses: int = 1,
+        details: bool = False,
+        decoding: str | None = None,
+        **search: Any,
+    ) -> list[Translation]: ...
+    @overload
+    def translate(
+        self,
+        lines: Iterable[str],
+        *,
+        target_language: str | None = None,
+        prefixes: Iterable[str] | None = None,
+        num_hypotheses: int = 1,
+        details: bool = False,
+        decoding: str | None = None,
+        **search: Any,
+    ) -> Iterator[Translation]: ...
+    def translate(
+        self,
+        lines: Iterable[str],
+        *,
+        target_language: str | None = None,
+        prefixes: Iterable[str] | None = None,
+        num_hypotheses: int = 1,
+        details: bool = False,
+        decoding: str | None = None,
+        **search: Any,
+    ) -> list[Translation] | Iterator[Translation]:
+        """Translate lines: a list of them at once, a stream as it comes, in order.
+
+        `prefixes` are what the translation of each line begins with. `details` adds what the model says of each token.
+        `decoding` is another search (greedy, beam, sampling, mbr) than the run's own, and `search` are keys of it, as
+        in conf/decoding/: `beam_size=8`.
+
+        Raises SettingsError for a key or value that is none, and DataError for a language that the model does not know.
+        """
+        if isinstance(lines, str):
+            raise TypeError("lines: a list of lines is needed; got one string")
+        own = self.decoding
+        settings = (
+            _changed(own.model_dump(), search)
+            if decoding in (None, own.kind)
+            else choose_search(str(decoding), **search)
+        )
+        translator = self.translator(settings, num_hypotheses, details, target_language)
+        found = _translate(translator, lines, prefixes)
+        return list(found) if isinstance(lines, Sequence) else found
+
+    @overload
+    def score(  # type: ignore[overload-overlap]
+        self, pairs: Sequence[tuple[str, str]], *, target_language: str | None = None
+    ) -> list[Candidate]: ...
+    @overload
+    def score(
+        self, pairs: Iterable[tuple[str, str]], *, target_language: str | None = None
+    ) -> Iterator[Candidate]: ...
+    def score(
+        self, pairs: Iterable[tuple[str, str]], *, target_language: str | None = None
+    ) -> list[Candidate] | Iterator[Candidate]:
+        """Say how probable the model finds given translations: pairs of a source and its translation.
+
+        Each result has `log_prob`, in nats, and the same token by token.
+        """
+        found = _score(self.translator(self.decoding, target_language=target_language), pairs)
+        return list(found) if isinstance(pairs, Sequence) else found
+
+    def translator(
+        self,
+        settings: DecodingSettings,
+        num_hypotheses: int = 1,
+        details: bool = False,
+        target_language: str | None = None,
+    ) -> Translator:
+        """Return what translates chunks of lines, searching by `settings`.
+
+        Raises SettingsError for more hypotheses than the search has.
+        """
+        most = {
+            "greedy": 1,
+            "beam": getattr(settings, "beam_size", 1),
+            "mbr": getattr(settings, "num_samples", 1),
+        }
+        limit = most.get(settings.kind)
+        if limit is not None and num_hypotheses > limit:
+            raise SettingsError(
+                f"num_hypotheses: at most {limit} is needed with this search ({settings.kind}); got {num_hypotheses}"
+            )
+        tag = choose_tag(target_language, self._translator.tokenizer)
+        return self._translator.searching(settings, num_hypotheses, details, tag)
+
+
+def choose_search(decoding: str, **search: Any) -> DecodingSettings:
+    """Return the settings of a search, those of conf/decoding/ with the values given here.
+
+    Raises SettingsError for a search, a key or a value that is none.
+    """
+    if decoding not in SEARCHES:
+        raise SettingsError(
+            f"decoding: one of {', '.join(SEARCHES)} is needed; got {decoding}{nearest(decoding, list(SEARCHES))}"
+        )
+    text = resources.files("nmt.conf").joinpath("decoding", f"{decoding}.yaml").read_text(encoding="utf-8")
+    return _changed(yaml.safe_load(text), search)
+
+
+def _changed(values: dict[str, Any], search: dict[str, Any]) -> DecodingSettings:
+    kind = values["kind"]
+    for key in search:
+        if key not in values or key == "kind":
+            raise SettingsError(f"{key}: no such key of decoding={kind}{nearest(key, list(values))}")
+    found: Any = check(SEARCHES[kind], values | search)
+    return found
+
+
+def choose_tag(language: str | None, tokenizer: Tokenizer) -> str | None:
+    """Return what each line begins with for a model of many languages; None for any other model.
+
+    Raises DataError for a language that the model does not know, and for none where it needs one.
+    """
+    known = [tag[len(TAG_START) : -len(TAG_END)] for tag in known_tags(tokenizer.source.pieces)]
+    if language is None and not known:
+        return None
+    if language not in known:
+        there = f"one of {', '.join(known)}" if known else "null"
+        raise DataError(f"target_language: {there} is needed for this run; got {language or 'null'}")
+    return tag_of(language)
+
+
+def _translate(
+    translator: Translator, lines: Iterable[str], prefixes: Iterable[str] | None
+) -> Iterator[Translation]:
+    num_before, rest = 0, None if prefixes is None else iter(prefixes)
+    for chunk in in_chunks(lines):
+        begin = None if rest is None else list(islice(rest, len(chunk)))
+        if begin is not None and len(begin) < len(chunk):
+            raise DataError(
+                f"prefixes: one for each line is needed; got {num_before + len(begin)} for more lines"
+            )
+        yield from translator.find(chunk, num_before, begin)
+        num_before += len(chunk)
+
+
+def _score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[Candidate]:
+    rest = iter(pairs)
+    while chunk := list(islice(rest, 1024)):
+        sources, targets = zip(*chunk, strict=True)
+        yield from translator.score(sources, targets)

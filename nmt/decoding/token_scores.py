@@ -1,0 +1,26 @@
+"""How probable a model finds a translation, token by token, in one pass over all its positions."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from nmt.data.batching import Batch
+from nmt.models.interface import Seq2Seq
+
+ROWS_AT_ONCE = 1024  # whose logits exist at the same time
+
+
+def token_log_probs(model: Seq2Seq, batch: Batch) -> Tensor:
+    """Return the log-probabilities (number of tokens) of all target tokens of a batch, EOS among them, pair by pair.
+
+    They are in nats, and normalised in 32 bits or more.
+    """
+    positions = torch.arange(batch.target_out.shape[1], device=batch.target_out.device)
+    is_token = positions < batch.lengths[1].unsqueeze(1)  # (B, T)
+    outputs, targets = model(batch).outputs[is_token], batch.target_out[is_token]
+    found = []
+    for some, true in zip(outputs.split(ROWS_AT_ONCE), targets.split(ROWS_AT_ONCE), strict=True):
+        logits = model.project(some)
+        wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        found.append(-functional.cross_entropy(wide, true, reduction="none"))
+    return torch.cat(found)

@@ -1,0 +1,72 @@
+"""What a line became: its translations, and what is known of each."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Candidate:
+    """One translation of a line.
+
+    `score` is what the search ranked it by: of a beam the log-probability over the length penalty, of `mbr` the
+    expected utility. With details, `tokens` are its pieces, EOS last, and `token_log_probs` what the model says of
+    each, in nats, whatever the search did.
+    """
+
+    text: str
+    score: float | None = None
+    tokens: list[str] = field(default_factory=list)
+    token_log_probs: list[float] = field(default_factory=list)
+
+    @property
+    def log_prob(self) -> float | None:
+        """The log-probability of the whole, in nats; None without details."""
+        return math.fsum(self.token_log_probs) if self.token_log_probs else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as an object for JSON."""
+        return {
+            "text": self.text,
+            "score": _rounded(self.score),
+            "log_prob": _rounded(self.log_prob),
+            "tokens": self.tokens,
+            "token_log_probs": [_rounded(value) for value in self.token_log_probs],
+        }
+
+
+@dataclass
+class Translation:
+    """The translations of one line, best first; as text it is the best one.
+
+    `is_cut`: the line was longer than the model can read. `seconds` went by while it was translated, together with the
+    others of its batch.
+    """
+
+    source: str
+    hypotheses: list[Candidate]
+    is_cut: bool = False
+    seconds: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The best translation."""
+        return self.hypotheses[0].text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def as_dict(self, line: int) -> dict[str, Any]:
+        """Return it as an object for JSON; `line` is the number of the line, from 1."""
+        return {
+            "line": line,
+            "source": self.source,
+            "hypotheses": [one.as_dict() for one in self.hypotheses],
+            "cut": self.is_cut,
+            "milliseconds": round(1000 * self.seconds, 3),
+        }
+
+
+def _rounded(value: float | None) -> float | None:
+    """Drop digits that 32-bit numbers do not have."""
+    return None if value is None else round(value, 6)

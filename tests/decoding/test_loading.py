@@ -1,0 +1,151 @@
+"""A run in a Python program: lists and streams, threads, what is said of each token, and nothing on the screen."""
+
+import math
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import sacrebleu
+
+import nmt
+from nmt.errors import UserError
+
+LINES = ["Der Hund schläft.", "", "Die Lehrerin kauft ein Buch.", "Ein Mann liest."] * 3
+SEARCHES = [
+    {},
+    {"decoding": "greedy"},
+    {"decoding": "beam", "beam_size": 4, "num_groups": 2},
+    {"decoding": "sampling", "seed": 3},
+    {"decoding": "mbr", "num_samples": 4, "utility": "bleu"},
+    {"repetition_penalty": 1.5, "no_repeat_ngram_size": 2, "min_length": 2},
+]
+
+
+@pytest.fixture(scope="module")
+def model(trained_run):
+    return nmt.load(str(trained_run), precision="float32")
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=str)
+def test_a_list_in_gives_a_list_and_a_stream_gives_a_stream(model, search):
+    listed = model.translate(LINES, **search)
+    assert [one.source for one in listed] == LINES
+    assert [one.text for one in listed if not one.source] == [""] * 3
+
+    def stream():
+        yield from LINES
+        raise AssertionError("all of a stream is not asked for at first")
+
+    streamed = model.translate(stream(), **search)
+    assert iter(streamed) is streamed
+    in_pieces = [one.text for piece in (LINES[:5], LINES[5:]) for one in model.translate(piece, **search)]
+    if search.get("decoding") not in ("sampling", "mbr"):  # which the number of a line has a part in
+        assert in_pieces == [one.text for one in listed]
+
+
+@pytest.mark.parametrize("search", [{}, {"decoding": "beam", "beam_size": 6, "length_penalty": 0.3}], ids=str)
+def test_of_several_the_first_is_the_best_and_all_are_different(model, search):
+    search = {"decoding": "beam", "beam_size": 4} | search
+    several = model.translate(LINES, num_hypotheses=4, **search)
+    for one, many in zip(model.translate(LINES, **search), several, strict=True):
+        assert many.text == one.text
+        if many.source:
+            scores = [candidate.score for candidate in many.hypotheses]
+            assert scores == sorted(scores, reverse=True)
+            assert len({candidate.text for candidate in many.hypotheses}) == len(many.hypotheses)
+    assert any(len(many.hypotheses) > 1 for many in several)
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=str)
+def test_a_translation_scores_what_was_said_of_it_when_it_was_made(model, search):
+    """What is begun with fills the translation up, and is cut into tokens as the tokenizer cuts it."""
+    whole = ["the dog sleeps .", "", "the teacher buys a book .", "a man reads ."] * 3
+    short = {"max_length_ratio": 0, "max_length_extra": 2}
+    found = model.translate(LINES, prefixes=whole, details=True, **(search | short))
+    scored = model.score(list(zip(LINES, whole, strict=True)))
+    for one, other, text in zip(found, scored, whole, strict=True):
+        best = one.hypotheses[0]
+        assert best.text == other.text == text
+        if not text:
+            assert best.log_prob is None
+            continue
+        assert best.tokens == other.tokens
+        assert len(best.tokens) > 3
+        assert best.token_log_probs == pytest.approx(other.token_log_probs, abs=1e-4)
+        assert best.log_prob == pytest.approx(math.fsum(best.token_log_probs))
+
+
+@pytest.mark.parametrize("utility", ["chrf", "bleu"])
+def test_minimum_risk_takes_the_sample_that_is_most_like_all(model, utility):
+    score = {"chrf": sacrebleu.sentence_chrf, "bleu": sacrebleu.sentence_bleu}[utility]
+    search = {"temperature": 0.3, "seed": 5}
+    drawn = model.translate(LINES, decoding="sampling", num_hypotheses=8, **search)
+    found = model.translate(LINES, decoding="mbr", num_samples=8, utility=utility, num_hypotheses=3, **search)
+    is_first = set()
+    for one, samples in zip(found, drawn, strict=True):
+        texts = [sample.text for sample in samples.hypotheses]
+        mean = {text: sum(score(text, [other]).score for other in texts) / len(texts) for text in texts}
+        expected = sorted(mean.values(), reverse=True)[:3]
+        if one.source:
+            assert [candidate.score for candidate in one.hypotheses] == pytest.approx(expected)
+            assert [mean[candidate.text] for candidate in one.hypotheses] == pytest.approx(expected)
+            is_first.add(one.text == texts[0])
+    assert is_first == {True, False}
+
+
+def test_translations_begin_with_what_is_given(model):
+    prefixes = ["the dog", "", "a teacher", ""] * 3
+    for one, prefix in zip(model.translate(LINES, prefixes=prefixes), prefixes, strict=True):
+        assert one.text.startswith(prefix if one.source else "")
+    with pytest.raises(UserError, match="prefixes: one for each line is needed; got 2 for more lines"):
+        model.translate(LINES, prefixes=["a", "b"])
+
+
+def test_threads_get_what_they_would_get_one_after_the_other(model):
+    work = [(LINES[i % 4 :], SEARCHES[i % len(SEARCHES)]) for i in range(24)]
+
+    def texts(given):
+        return [one.text for one in model.translate(given[0], **given[1])]
+
+    expected = [texts(given) for given in work]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(texts, work)) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda model: model.translate(["a"], beam_sice=3), "beam_sice: no such key of decoding=beam"),
+        (lambda model: model.translate(["a"], beam_size=0), "beam_size"),
+        (
+            lambda model: model.translate(["a"], decoding="beem"),
+            "decoding: one of greedy, beam, sampling, mbr",
+        ),
+        (lambda model: model.translate(["a"], num_hypotheses=9), "num_hypotheses: at most 2 is needed"),
+        (lambda model: model.translate(["a"], target_language="fr"), "target_language: null is needed"),
+        (lambda model: nmt.load("nowhere"), "nowhere"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(model, call, message):
+    with pytest.raises(UserError, match=message) as error:
+        call(model)
+    assert "\n" not in str(error.value)
+
+
+def test_one_string_is_not_taken_for_many_lines(model):
+    with pytest.raises(TypeError, match="a list of lines"):
+        model.translate("Der Hund schläft.")
+
+
+def test_a_program_imports_little_and_writes_nothing(trained_run):
+    code = (
+        "import sys, nmt\n"
+        "assert 'torch' not in sys.modules\n"
+        f"model = nmt.load({str(trained_run)!r})\n"
+        "found = model.translate(['Der Hund schläft.'], details=True, num_hypotheses=2)\n"
+        "model.score([('Der Hund schläft.', found[0].text)])\n"
+        "assert not [name for name in sys.modules if name.split('.')[0] in ('hydra', 'datasets', 'sacrebleu')]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
