@@ -1,12 +1,15 @@
-"""Runs updates.py and searches.py in processes of their own, whose PyTorch is told that it has a GPU."""
+"""Runs updates.py, searches.py and ranks.py in processes of their own, whose PyTorch is told that it has a GPU."""
 
+import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
+from ranks import environments
 
 FOLDER = Path(__file__).parent
 # The guard has to be there before PyTorch asks for the first time.
@@ -34,12 +37,14 @@ def guard(tmp_path_factory):
     return built
 
 
-@pytest.mark.parametrize("file", ["updates.py", "searches.py"])
-def test_on_a_pretended_gpu(guard, file):
+@pytest.mark.parametrize(("file", "size"), [("updates.py", 1), ("searches.py", 1), ("ranks.py", 2)])
+def test_on_a_pretended_gpu(guard, file, size):
     options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--rootdir", str(FOLDER.parent.parent)]
-    done = subprocess.run(
-        [sys.executable, "-c", START, str(guard), *options, str(FOLDER / file)],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    command = [sys.executable, "-c", START, str(guard), *options, str(FOLDER / file)]
+
+    def run(environment):
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+
+    with ThreadPoolExecutor(size) as pool:
+        for done in pool.map(run, environments(size) if size > 1 else [{}]):
+            assert done.returncode == 0, done.stdout + done.stderr

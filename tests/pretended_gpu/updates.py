@@ -45,12 +45,12 @@ def without_dropout(made):
     return made
 
 
-def steps_on(device, made, dataset, dtype):
-    """Yield figures of three updates."""
+def steps_on(device, made, dataset, dtype, ranks=None, update=UPDATE):
+    """Yield figures of three updates, of a process on its own or of one of `ranks`."""
     pairs = TrainingPairs(dataset, np.arange(len(dataset)), device)
-    step = TrainingStep(made.settings, made.model, made.tokenizer, pairs, device, dtype, Ranks())
+    step = TrainingStep(made.settings, made.model, made.tokenizer, pairs, device, dtype, ranks or Ranks())
     for number in (1, 2, 3):
-        yield step.run(number, UPDATE)
+        yield step.run(number, update)
     step.weights()  # the average in their place, if there is one
 
 
