@@ -122,6 +122,8 @@ def _search_exported(
             max_input_length=0,
             max_decoding_length=longest,
             min_decoding_length=min(settings.min_length, longest),
+            repetition_penalty=settings.repetition_penalty,
+            no_repeat_ngram_size=settings.no_repeat_ngram_size or 0,
             disable_unk=True,
         )
     except RuntimeError as error:

@@ -1,6 +1,6 @@
 """The page beside an exported model: the lines of Python that translate as the run does."""
 
-from nmt.config import BeamSettings, DecodingSettings
+from nmt.config import BeamSettings, DecodingSettings, RandomSettings
 from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
 from nmt.export.comparison import ExportComparison
@@ -36,6 +36,8 @@ def translate(lines):
         disable_unk=True,
         return_end_token=True,
         min_decoding_length=min({min_length}, max(limits)),
+        repetition_penalty={repetition_penalty},
+        no_repeat_ngram_size={no_repeat_ngram_size},
         max_decoding_length=max(limits),
         max_input_length=0,
         max_batch_size={max_batch_size},
@@ -59,6 +61,8 @@ What these options are for, and what differs from `nmt translate`:
 - CTranslate2 has one `max_decoding_length` for all lines of a call, while nmt gives each line its own.
 """
 WU = "- nmt divides scores by ((5 + length) / 6)^{length_penalty} in this run; CTranslate2 has only length^p.\n"
+GROUPS = "- The beam of this run has {num_groups} groups, which CTranslate2 does not have.\n"
+RANDOM = "- This run searches by `{kind}`; the lines above search greedily.\n"
 TAGS = "- Each line begins with the tag of the language to translate into and a space: {tags}.\n"
 
 
@@ -76,6 +80,10 @@ def readme(
         beam_size, length_penalty = decoding.beam_size, decoding.length_penalty
         if decoding.length_penalty_kind == "wu":
             differences = WU.format(length_penalty=length_penalty)
+        if decoding.num_groups > 1:
+            differences += GROUPS.format(num_groups=decoding.num_groups)
+    elif isinstance(decoding, RandomSettings):
+        differences = RANDOM.format(kind=decoding.kind)
     names = (
         ("tokenizer.model",) * 2 if tokenizer.joint else ("tokenizer.source.model", "tokenizer.target.model")
     )
@@ -92,6 +100,8 @@ def readme(
         beam_size=beam_size,
         length_penalty=length_penalty,
         min_length=decoding.min_length,
+        repetition_penalty=decoding.repetition_penalty,
+        no_repeat_ngram_size=decoding.no_repeat_ngram_size or 0,
         max_batch_size=decoding.max_tokens // beam_size,
         eos=TokenNames.of(tokenizer).eos,
     )

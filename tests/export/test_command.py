@@ -42,8 +42,19 @@ def function_of(page):
     return namespace["translate"]
 
 
-@pytest.mark.parametrize("kind", ["greedy", "beam"])
-def test_comparison_and_page_translate_as_nmt_does(kind, strange_model, tokenizer, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("kind", "repetition"),
+    [
+        ("greedy", {}),
+        ("beam", {}),
+        ("greedy", {"repetition_penalty": 2.0}),
+        ("greedy", {"no_repeat_ngram_size": 2}),
+    ],
+    ids=str,
+)
+def test_comparison_and_page_translate_as_nmt_does(
+    kind, repetition, strange_model, tokenizer, tmp_path, monkeypatch
+):
     # Greedy search goes on to the limits of the lines; a beam ends before, since the two sides treat a limit differently.
     model = strange_model(end=1.0 if kind == "greedy" else 3.0, seed=3, width=16).float()
     with torch.no_grad():
@@ -51,7 +62,7 @@ def test_comparison_and_page_translate_as_nmt_does(kind, strange_model, tokenize
     limits = {"max_length_ratio": 1.0, "max_length_extra": 9, "min_length": 3}
     sizes = {"max_source_tokens": 512, "max_tokens": 100}
     if kind == "greedy":
-        decoding = choose_search(kind, **limits, **sizes)
+        decoding = choose_search(kind, **limits, **sizes, **repetition)
     else:
         penalty = {"length_penalty": 0.0, "length_penalty_kind": "wu"}
         decoding = choose_search(kind, beam_size=3, **penalty, **limits, **sizes)
@@ -62,7 +73,7 @@ def test_comparison_and_page_translate_as_nmt_does(kind, strange_model, tokenize
     monkeypatch.chdir(tmp_path / "model")
     translator = Translator(model, tokenizer, decoding, torch.device("cpu"), torch.float32)
     expected = list(translator.translate(LINES))
-    assert len(set(expected)) > (6 if kind == "greedy" else 1)
+    assert len(set(expected)) > (6 if kind == "greedy" and not repetition else 1)
     assert translator.cut.count == 1
     assert function_of(page)(LINES) == expected
 
@@ -86,6 +97,21 @@ def test_what_passes(quantization, num_lines, num_identical, exported_bleu, pass
     else:
         with pytest.raises(ExportError, match=rf"^quantization={quantization}: .*; got .*; nothing was"):
             comparison.require()
+
+
+@pytest.mark.parametrize(
+    ("search", "sentence"),
+    [
+        (("mbr", {}), "searches by `mbr`; the lines above search greedily"),
+        (("beam", {"beam_size": 4, "num_groups": 2}), "has 2 groups, which CTranslate2 does not have"),
+    ],
+)
+def test_the_page_names_searches_that_the_library_does_not_have(
+    search, sentence, strange_model, tokenizer, tmp_path
+):
+    model = strange_model(end=1.0, seed=3, width=16).float()
+    _, page = make_page(tmp_path / "model", model, tokenizer, choose_search(search[0], **search[1]))
+    assert sentence in page
 
 
 def test_the_page_names_the_tags_that_lines_need(char_tokenizer):
