@@ -62,6 +62,12 @@ SCORE_EXAMPLES = (
     ("nmt score run=last source=in.de target=in.en", "log-probability of each line, and the perplexity"),
     ("nmt score run=last source=in.de target=in.en format=jsonl", "that of each token"),
 )
+ALIGN_EXAMPLES = (
+    (
+        "nmt align run=last source=in.de target=in.en",
+        "0-0 1-2 ... for each line: which word goes back to which",
+    ),
+)
 JOIN_EXAMPLES = (
     ("nmt join input=in.de output=out.en shards=8", "after nmt translate ... shard=1/8 to shard=8/8"),
 )
@@ -91,6 +97,7 @@ TABLE = (
     Command("train", "TrainSettings", TRAIN_EXAMPLES, TRAIN_OPTIONS, others=INSTEAD),
     Command("translate", "TranslateSettings", TRANSLATE_EXAMPLES),
     Command("score", "ScoreSettings", SCORE_EXAMPLES),
+    Command("align", "AlignSettings", ALIGN_EXAMPLES),
     Command("join", "JoinSettings", JOIN_EXAMPLES),
     Command("evaluate", "EvaluateSettings", EVALUATE_EXAMPLES),
     Command("report", "ReportSettings", REPORT_EXAMPLES),

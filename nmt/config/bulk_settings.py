@@ -107,6 +107,10 @@ class ScoreSettings(BulkSettings):
         return "source", self.source
 
 
+class AlignSettings(ScoreSettings):
+    """See conf/align.yaml."""
+
+
 class JoinSettings(Settings):
     """See conf/join.yaml."""
 

@@ -1,6 +1,6 @@
 """A run that is loaded to translate and to score: what Python programs call, and what the commands are written on."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import resources
 from itertools import islice
 from typing import Any, overload
@@ -21,6 +21,7 @@ from nmt.data.mixture import TAG_END, TAG_START, known_tags, tag_of
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.translation import Candidate, Translation
 from nmt.decoding.translator import Translator
+from nmt.decoding.word_alignment import Link
 from nmt.device import choose_precision, prepare_device
 from nmt.errors import DataError, RunError, SettingsError, naming, nearest
 from nmt.models.ensemble import Ensemble
@@ -161,7 +162,28 @@ class Model:
 
         Each result has `log_prob`, in nats, and the same token by token.
         """
-        found = _score(self.translator(self.decoding, target_language=target_language), pairs)
+        translator = self.translator(self.decoding, target_language=target_language)
+        found = _of_pairs(translator.score, pairs)
+        return list(found) if isinstance(pairs, Sequence) else found
+
+    @overload
+    def align(  # type: ignore[overload-overlap]
+        self, pairs: Sequence[tuple[str, str]], *, target_language: str | None = None
+    ) -> list[list[Link]]: ...
+    @overload
+    def align(
+        self, pairs: Iterable[tuple[str, str]], *, target_language: str | None = None
+    ) -> Iterator[list[Link]]: ...
+    def align(
+        self, pairs: Iterable[tuple[str, str]], *, target_language: str | None = None
+    ) -> list[list[Link]] | Iterator[list[Link]]:
+        """Link words of given translations to those of their sources: pairs of a source and its translation.
+
+        Each result has links of the number of a source word and that of a target word, from 0, in the order of the
+        target. Raises RunError for a model without attention.
+        """
+        translator = self.translator(self.decoding, target_language=target_language)
+        found = (one.alignment or [] for one in _of_pairs(translator.align, pairs))
         return list(found) if isinstance(pairs, Sequence) else found
 
     def translator(
@@ -239,8 +261,10 @@ def _translate(
         num_before += len(chunk)
 
 
-def _score(translator: Translator, pairs: Iterable[tuple[str, str]]) -> Iterator[Candidate]:
+def _of_pairs(
+    work: Callable[[Sequence[str], Sequence[str]], list[Candidate]], pairs: Iterable[tuple[str, str]]
+) -> Iterator[Candidate]:
     rest = iter(pairs)
     while chunk := list(islice(rest, 1024)):
         sources, targets = zip(*chunk, strict=True)
-        yield from translator.score(sources, targets)
+        yield from work(sources, targets)

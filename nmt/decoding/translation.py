@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from nmt.decoding.word_alignment import Link
+
 
 @dataclass
 class Candidate:
@@ -11,13 +13,15 @@ class Candidate:
 
     `score` is what the search ranked it by: of a beam the log-probability over the length penalty, of `mbr` the
     expected utility. With details, `tokens` are its pieces, EOS last, and `token_log_probs` what the model says of
-    each, in nats, whatever the search did.
+    each, in nats, whatever the search did; `alignment` links words of the source to those of the text, both counted
+    from 0, and is None for a model without attention.
     """
 
     text: str
     score: float | None = None
     tokens: list[str] = field(default_factory=list)
     token_log_probs: list[float] = field(default_factory=list)
+    alignment: list[Link] | None = None
 
     @property
     def log_prob(self) -> float | None:
@@ -32,6 +36,7 @@ class Candidate:
             "log_prob": _rounded(self.log_prob),
             "tokens": self.tokens,
             "token_log_probs": [_rounded(value) for value in self.token_log_probs],
+            "alignment": self.alignment,
         }
 
 

@@ -3,14 +3,14 @@
 import copy
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
 
 from nmt.config import DecodingSettings, MBRSettings, SamplingSettings
 from nmt.data.arrays import Int64Array
-from nmt.data.batching import collate, cut_by_length, plan_by_length
+from nmt.data.batching import Batch, collate, cut_by_length
 from nmt.data.dataset import Dataset, Ids
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import tagged
@@ -20,13 +20,16 @@ from nmt.decoding.expected_utility import expected_utility
 from nmt.decoding.search import Hypothesis
 from nmt.decoding.token_scores import token_log_probs
 from nmt.decoding.translation import Candidate, Translation
+from nmt.decoding.word_alignment import link_words, word_numbers
 from nmt.device import floating_point
-from nmt.errors import DataError, LineNumbers
+from nmt.errors import DataError, LineNumbers, RunError
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels.prepare import prepare_for_translating
 
 # A batch consists of so many groups of sentences of about equal length, each encoded by itself.
 GROUPS = 2
+# Cells of the attention, target by source positions, that exist at the same time, for each head of each layer.
+CELLS_ALIGNED = 1 << 18
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +126,9 @@ class Translator:
             shown += [(candidate, sentence.source, tokens) for candidate, tokens in ranked]
             self.num_tokens += len(ranked[0][1])
         if self.details and shown:
-            self._add_details(*zip(*shown, strict=True))
+            candidates, source, target = zip(*shown, strict=True)
+            self._add_log_probs(candidates, source, target)
+            self._add_alignment(candidates, source, target)
         return found
 
     def search(self, source: Sentences) -> list[list[int]]:
@@ -145,16 +150,36 @@ class Translator:
 
     def score(self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0) -> list[Candidate]:
         """Return what the model says of each token of given translations. Both sides are cut to what it can read."""
+        found = [Candidate(text) for text in targets]
+        self._add_log_probs(found, *self._encode_pairs(sources, targets, num_before))
+        return found
+
+    def align(self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0) -> list[Candidate]:
+        """Link the words of given translations to those of their sources. Both sides are cut to what it can read.
+
+        Raises RunError for a model without attention.
+        """
+        found = [Candidate(text) for text in targets]
+        source, target = self._encode_pairs(sources, targets, num_before)
+        self.num_tokens += sum(map(len, target))
+        self._add_alignment(found, source, target)
+        if any(one.alignment is None for one in found):
+            raise RunError(
+                "run: model=attention or model=transformer is needed, since attention is what aligns; "
+                "got a run without attention"
+            )
+        return found
+
+    def _encode_pairs(
+        self, sources: Sequence[str], targets: Sequence[str], num_before: int
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the ids of pairs, cut to what the model can read; which of them are cut is noted."""
         given = sources if self.tag is None else [tagged(line, self.tag) for line in sources]
         source, target = self.tokenizer.source.encode(given), self.tokenizer.target.encode(targets)
         for i, (ids, others) in enumerate(zip(source, target, strict=True)):
             if len(ids) > self.max_source_tokens or len(others) > (self.max_tokens or len(others)):
                 self.cut.add(num_before + i + 1)
-        source = [ids[: self.max_source_tokens] for ids in source]
-        target = [ids[: self.max_tokens] for ids in target]
-        found = [Candidate(text) for text in targets]
-        self._add_details(found, source, target)
-        return found
+        return [ids[: self.max_source_tokens] for ids in source], [ids[: self.max_tokens] for ids in target]
 
     def _rank(self, hypotheses: Sequence[Hypothesis]) -> list[tuple[Candidate, list[int]]]:
         """Return what is to be shown of what was found for a sentence, with its ids: best first, where there is a best.
@@ -172,21 +197,37 @@ class Translator:
             order = [i for i in order if first[texts[i]] == i]
         return [(Candidate(texts[i], scores[i]), hypotheses[i].tokens) for i in order[: self.num_hypotheses]]
 
-    def _add_details(self, candidates: Sequence[Candidate], source: Sentences, target: Sentences) -> None:
+    def _add_log_probs(self, candidates: Sequence[Candidate], source: Sentences, target: Sentences) -> None:
         """Say of candidates, those of pairs of ids, what their tokens are and how probable the model finds each."""
-        pairs = Dataset(Ids.of(source), Ids.of(target))
-        lengths = np.maximum(pairs.source.lengths, pairs.target.lengths) + 1
         names = self.tokenizer.target.pieces
-        for rows in plan_by_length(lengths, self.settings.max_tokens):
-            rows = rows[
-                np.argsort(-pairs.source.lengths_of(rows), kind="stable")
-            ]  # the order that collate keeps
+        for rows, batch in self._batches(source, target, lambda longest: self.settings.max_tokens // longest):
             with torch.inference_mode():
-                log_probs = token_log_probs(self.model, collate(pairs, rows, self.tokenizer).to(self.device))
+                log_probs = token_log_probs(self.model, batch)
             parts = log_probs.cpu().split([len(target[row]) + 1 for row in rows])
             for row, part in zip(rows, parts, strict=True):
                 candidates[row].tokens = [names[i] for i in [*target[row], self.tokenizer.target.eos_id]]
                 candidates[row].token_log_probs = part.tolist()
+
+    def _add_alignment(self, candidates: Sequence[Candidate], source: Sentences, target: Sentences) -> None:
+        """Say of candidates, those of pairs of ids, which words of the source theirs go back to."""
+        for rows, batch in self._batches(source, target, lambda longest: CELLS_ALIGNED // longest**2):
+            with torch.inference_mode():
+                found = self.model.alignment(batch)
+            if found is None:
+                return
+            for row, weights in zip(rows, found.float().cpu().numpy(), strict=True):
+                words = word_numbers(self.tokenizer.source, source[row]) - (self.tag is not None)
+                own = word_numbers(self.tokenizer.target, target[row])
+                candidates[row].alignment = link_words(weights, words, own)
+
+    def _batches(
+        self, source: Sentences, target: Sentences, size_of: Callable[[int], int]
+    ) -> Iterator[tuple[Int64Array, Batch]]:
+        """Yield pairs of ids in batches of `size_of` the longest, with their indices in the order of the batch."""
+        pairs = Dataset(Ids.of(source), Ids.of(target))
+        for rows in cut_by_length(np.maximum(pairs.source.lengths, pairs.target.lengths) + 1, size_of):
+            ordered = rows[np.argsort(-pairs.source.lengths_of(rows), kind="stable")]  # as collate keeps them
+            yield ordered, collate(pairs, ordered, self.tokenizer).to(self.device)
 
     def _encode_prefixes(
         self, prefixes: Sequence[str] | None, rows: Sequence[int], num_before: int

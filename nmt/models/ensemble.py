@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.data.batching import Batch
-from nmt.models.interface import Decoded, DecoderState, Seq2Seq
+from nmt.models.interface import AttentionMap, Decoded, DecoderState, Seq2Seq
 
 
 class Ensemble(Seq2Seq):
@@ -37,6 +37,10 @@ class Ensemble(Seq2Seq):
         together = _side_by_side(states)
         state.groups, state.hypotheses, state.length = together.groups, together.hypotheses, together.length
         return Decoded(torch.cat(outputs, -1))
+
+    def attention_maps(self, batch: Batch) -> list[AttentionMap]:
+        """Return the weights of all models, one model after the other."""
+        return [one for member in self._all() for one in member.attention_maps(batch)]
 
     def project(self, outputs: Tensor) -> Tensor:
         """Return the logarithm of the mean probabilities (…, V)."""

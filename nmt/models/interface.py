@@ -168,6 +168,14 @@ class Seq2Seq(nn.Module):
         """
         return []
 
+    def alignment(self, batch: Batch) -> Tensor | None:
+        """Return how much of each source position goes into each target position, (B, T, S); None without attention.
+
+        It is the mean of all heads and layers of attention to the source, and so rows sum to one.
+        """
+        weights = [one.weights.mean(1) for one in self.attention_maps(batch) if one.kind == "cross"]
+        return torch.stack(weights).mean(0) if weights else None
+
     def project(self, outputs: Tensor) -> Tensor:
         """Turn outputs (…, D) into logits (…, V)."""
         logits: Tensor = self.output(outputs)

@@ -1,0 +1,37 @@
+"""`nmt align`: which word of a line each word of its translation goes back to, line by line."""
+
+import json
+from collections.abc import Callable
+
+from nmt.commands.bulk import Done, do_in_bulk, load_model
+from nmt.config import AlignSettings
+from nmt.decoding.chunks import Chunk
+from nmt.decoding.word_alignment import to_pharaoh
+from nmt.errors import LineNumbers
+
+
+def main(settings: AlignSettings) -> None:
+    """Align the lines of two files to a file or standard output."""
+    do_in_bulk(settings, load_aligner, beside=("target", settings.target))
+
+
+def load_aligner(settings: AlignSettings) -> Callable[[Chunk], Done]:
+    """Return what aligns a chunk with the model that settings name. Raises UserError if it cannot be had."""
+    translator = load_model(settings).translator(settings.decoding, target_language=settings.target_language)
+
+    def align(chunk: Chunk) -> Done:
+        translator.cut, translator.num_tokens = LineNumbers(), 0
+        targets = chunk.beside or []
+        links = [one.alignment or [] for one in translator.align(chunk.lines, targets, chunk.num_before)]
+        if settings.format == "text":
+            lines = [to_pharaoh(found) for found in links]
+        else:
+            numbered = enumerate(zip(chunk.lines, targets, links, strict=True), chunk.num_before + 1)
+            records = [
+                {"line": number, "source": source, "target": target, "alignment": found}
+                for number, (source, target, found) in numbered
+            ]
+            lines = [json.dumps(record, ensure_ascii=False) for record in records]
+        return Done(lines, translator.num_tokens, 0.0, translator.cut, translator.max_source_tokens)
+
+    return align

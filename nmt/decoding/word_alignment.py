@@ -1,0 +1,51 @@
+"""Which source word each word of a translation goes back to, by a model's attention.
+
+Words are what white space separates, after the normalisation of the tokenizer.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt.data.arrays import Int64Array
+from nmt.data.tokenizer import WORD_START, Vocabulary
+
+# The number of a source word and that of a target word, both from 0.
+Link = tuple[int, int]
+
+
+def word_numbers(vocabulary: Vocabulary, ids: Sequence[int]) -> Int64Array:
+    """Return which word, from 0, each piece belongs to; a piece of several words belongs to the first of them."""
+    is_word = vocabulary.kind == "word"  # a word that it does not know is a piece without its white space
+    numbers, num_words, is_between = [], 0, True
+    for i in ids:
+        piece = vocabulary.pieces[i]
+        inside = piece.replace(WORD_START, " ").split()
+        is_between = is_between or is_word or piece.startswith(WORD_START)
+        number = num_words if is_between else num_words - 1
+        numbers.append(number)
+        if inside:
+            num_words, is_between = number + len(inside), False
+    return np.array(numbers, np.int64)
+
+
+def link_words(weights: npt.NDArray[Any], source: Int64Array, target: Int64Array) -> list[Link]:
+    """Link each target word to the source word that has most of its weight, in the order of the target.
+
+    `weights` (T, S, or more of each: EOS) are those of pieces; `source` (S) and `target` (T) are the words that the
+    pieces belong to. Pieces of a negative word are left out.
+    """
+    if not len(source) or not len(target):
+        return []
+    by_word = np.zeros((target.max() + 1, source.max() + 1))
+    is_counted = source >= 0
+    own = weights[: len(target), : len(source)][:, is_counted]
+    np.add.at(by_word, (target[:, None], source[is_counted][None]), own)
+    return [(int(row.argmax()), number) for number, row in enumerate(by_word) if row.any()]
+
+
+def to_pharaoh(links: Sequence[Link]) -> str:
+    """Return links as alignment files have them: `0-0 1-2 2-1`."""
+    return " ".join(f"{source}-{target}" for source, target in links)
