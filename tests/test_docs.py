@@ -111,7 +111,7 @@ def test_the_examples_of_the_page_about_python_run(trained_run, tmp_path, monkey
 @pytest.mark.parametrize("page", ["translating.md", "scale.md"])
 def test_the_keys_of_translate_and_score_on_a_page_are_there(page):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    commands = re.findall(r"^nmt (translate|score) (.*)$", text, re.MULTILINE)
+    commands = re.findall(r"^nmt (translate|score|align) (.*)$", text, re.MULTILINE)
     assert commands
     for command, arguments in commands:
         names = {key.name for key in keys.page(command).keys} | {"decoding"}

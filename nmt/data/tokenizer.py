@@ -107,6 +107,11 @@ class Vocabulary:
         ids: list[list[int]] = self._processor.encode(list(lines))
         return ids
 
+    def segment(self, lines: Sequence[str]) -> list[list[str]]:
+        """Turn lines into what each id of `encode` stands for in them, also where it stands for something unknown."""
+        pieces: list[list[str]] = self._processor.encode(list(lines), out_type=str)
+        return pieces
+
     def decode(self, ids: Sequence[int]) -> str:
         """Turn ids into one line of text; special tokens and line ends within it do not come out."""
         pieces = [i for i in ids if i < self.num_pieces and i not in self._not_text]

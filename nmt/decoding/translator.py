@@ -107,7 +107,7 @@ class Translator:
         """
         found = [Translation(line, [Candidate("")]) for line in lines]
         with_text = [i for i, line in enumerate(lines) if line.strip()]
-        given = lines if self.tag is None else [tagged(line, self.tag) for line in lines]
+        given = self._with_tag(lines)
         encoded = self.tokenizer.source.encode([given[i] for i in with_text])
         begin = self._encode_prefixes(prefixes, with_text, num_before)
         sentences: dict[int, Sentence] = {}
@@ -119,17 +119,23 @@ class Translator:
                 self.cut.add(num_before + i + 1)
             sentences[i] = Sentence(ids[: self.max_source_tokens], prefix, num_before + i)
         results = self._search(list(sentences.values()))
-        shown: list[tuple[Candidate, Sequence[int], list[int]]] = []
+        shown: list[tuple[Candidate, int, Sequence[int], list[int]]] = []
         for (i, sentence), (hypotheses, seconds) in zip(sentences.items(), results, strict=True):
             ranked = self._rank(hypotheses)
             found[i].hypotheses, found[i].seconds = [candidate for candidate, _ in ranked], seconds
-            shown += [(candidate, sentence.source, tokens) for candidate, tokens in ranked]
+            shown += [(candidate, i, sentence.source, tokens) for candidate, tokens in ranked]
             self.num_tokens += len(ranked[0][1])
         if self.details and shown:
-            candidates, source, target = zip(*shown, strict=True)
+            candidates, rows, source, target = zip(*shown, strict=True)
             self._add_log_probs(candidates, source, target)
-            self._add_alignment(candidates, source, target)
+            names = self.tokenizer.target.pieces
+            written = [[names[i] for i in tokens] for tokens in target]
+            read = self.tokenizer.source.segment([given[i] for i in rows])
+            self._add_alignment(candidates, source, target, read, written)
         return found
+
+    def _with_tag(self, lines: Sequence[str]) -> Sequence[str]:
+        return lines if self.tag is None else [tagged(line, self.tag) for line in lines]
 
     def search(self, source: Sentences) -> list[list[int]]:
         """Return the best target ids of all sentences of ids, without EOS."""
@@ -162,7 +168,8 @@ class Translator:
         found = [Candidate(text) for text in targets]
         source, target = self._encode_pairs(sources, targets, num_before)
         self.num_tokens += sum(map(len, target))
-        self._add_alignment(found, source, target)
+        read = self.tokenizer.source.segment(self._with_tag(sources))
+        self._add_alignment(found, source, target, read, self.tokenizer.target.segment(targets))
         if any(one.alignment is None for one in found):
             raise RunError(
                 "run: model=attention or model=transformer is needed, since attention is what aligns; "
@@ -174,8 +181,8 @@ class Translator:
         self, sources: Sequence[str], targets: Sequence[str], num_before: int
     ) -> tuple[list[list[int]], list[list[int]]]:
         """Return the ids of pairs, cut to what the model can read; which of them are cut is noted."""
-        given = sources if self.tag is None else [tagged(line, self.tag) for line in sources]
-        source, target = self.tokenizer.source.encode(given), self.tokenizer.target.encode(targets)
+        source = self.tokenizer.source.encode(self._with_tag(sources))
+        target = self.tokenizer.target.encode(targets)
         for i, (ids, others) in enumerate(zip(source, target, strict=True)):
             if len(ids) > self.max_source_tokens or len(others) > (self.max_tokens or len(others)):
                 self.cut.add(num_before + i + 1)
@@ -208,17 +215,24 @@ class Translator:
                 candidates[row].tokens = [names[i] for i in [*target[row], self.tokenizer.target.eos_id]]
                 candidates[row].token_log_probs = part.tolist()
 
-    def _add_alignment(self, candidates: Sequence[Candidate], source: Sentences, target: Sentences) -> None:
-        """Say of candidates, those of pairs of ids, which words of the source theirs go back to."""
+    def _add_alignment(
+        self,
+        candidates: Sequence[Candidate],
+        source: Sentences,
+        target: Sentences,
+        source_pieces: Sequence[Sequence[str]],
+        target_pieces: Sequence[Sequence[str]],
+    ) -> None:
+        """Say of candidates, those of pairs of ids and their pieces, which words of the source theirs go back to."""
         for rows, batch in self._batches(source, target, lambda longest: CELLS_ALIGNED // longest**2):
             with torch.inference_mode():
                 found = self.model.alignment(batch)
             if found is None:
                 return
             for row, weights in zip(rows, found.float().cpu().numpy(), strict=True):
-                words = word_numbers(self.tokenizer.source, source[row]) - (self.tag is not None)
-                own = word_numbers(self.tokenizer.target, target[row])
-                candidates[row].alignment = link_words(weights, words, own)
+                read = word_numbers(source_pieces[row][: len(source[row])]) - (self.tag is not None)
+                written = word_numbers(target_pieces[row][: len(target[row])])
+                candidates[row].alignment = link_words(weights, read, written)
 
     def _batches(
         self, source: Sentences, target: Sentences, size_of: Callable[[int], int]

@@ -10,25 +10,26 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt.data.arrays import Int64Array
-from nmt.data.tokenizer import WORD_START, Vocabulary
+from nmt.data.tokenizer import WORD_START
 
 # The number of a source word and that of a target word, both from 0.
 Link = tuple[int, int]
 
 
-def word_numbers(vocabulary: Vocabulary, ids: Sequence[int]) -> Int64Array:
-    """Return which word, from 0, each piece belongs to; a piece of several words belongs to the first of them."""
-    is_word = vocabulary.kind == "word"  # a word that it does not know is a piece without its white space
+def word_numbers(pieces: Sequence[str]) -> Int64Array:
+    """Return which word, from 0, each piece belongs to; -1 for white space at the end, which is of none.
+
+    A piece of several words belongs to the first of them.
+    """
     numbers, num_words, is_between = [], 0, True
-    for i in ids:
-        piece = vocabulary.pieces[i]
+    for piece in pieces:
         inside = piece.replace(WORD_START, " ").split()
-        is_between = is_between or is_word or piece.startswith(WORD_START)
+        is_between = is_between or piece.startswith(WORD_START)
         number = num_words if is_between else num_words - 1
         numbers.append(number)
         if inside:
             num_words, is_between = number + len(inside), False
-    return np.array(numbers, np.int64)
+    return np.array([number if number < num_words else -1 for number in numbers], np.int64)
 
 
 def link_words(weights: npt.NDArray[Any], source: Int64Array, target: Int64Array) -> list[Link]:
@@ -37,12 +38,11 @@ def link_words(weights: npt.NDArray[Any], source: Int64Array, target: Int64Array
     `weights` (T, S, or more of each: EOS) are those of pieces; `source` (S) and `target` (T) are the words that the
     pieces belong to. Pieces of a negative word are left out.
     """
-    if not len(source) or not len(target):
+    rows, columns = np.flatnonzero(target >= 0), np.flatnonzero(source >= 0)
+    if not len(rows) or not len(columns):
         return []
     by_word = np.zeros((target.max() + 1, source.max() + 1))
-    is_counted = source >= 0
-    own = weights[: len(target), : len(source)][:, is_counted]
-    np.add.at(by_word, (target[:, None], source[is_counted][None]), own)
+    np.add.at(by_word, np.ix_(target[rows], source[columns]), weights[np.ix_(rows, columns)])
     return [(int(row.argmax()), number) for number, row in enumerate(by_word) if row.any()]
 
 

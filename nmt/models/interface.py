@@ -171,10 +171,14 @@ class Seq2Seq(nn.Module):
     def alignment(self, batch: Batch) -> Tensor | None:
         """Return how much of each source position goes into each target position, (B, T, S); None without attention.
 
-        It is the mean of all heads and layers of attention to the source, and so rows sum to one.
+        It is the mean of all heads and layers of attention to the source, with rows that sum to one.
         """
-        weights = [one.weights.mean(1) for one in self.attention_maps(batch) if one.kind == "cross"]
-        return torch.stack(weights).mean(0) if weights else None
+        maps = [one.weights.mean(1) for one in self.attention_maps(batch) if one.kind == "cross"]
+        if not maps:
+            return None
+        weights = torch.stack(maps).mean(0)
+        # Local attention around a predicted position has rows that sum to less.
+        return weights / weights.sum(-1, keepdim=True)
 
     def project(self, outputs: Tensor) -> Tensor:
         """Turn outputs (…, D) into logits (…, V)."""

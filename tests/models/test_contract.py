@@ -160,6 +160,24 @@ def test_every_word_of_the_source_matters(kind, options, tiny_model, tiny_batch)
 
 
 @every_model
+def test_rows_of_an_alignment_are_shares_of_the_source(kind, options, tiny_model, tiny_batch):
+    model, batch = tiny_model(kind, **options).eval(), tiny_batch()
+    weights = model.alignment(batch)
+    if kind == "rnn":
+        assert weights is None
+        return
+    assert weights.shape == (*batch.target_out.shape, batch.source.shape[1])
+    for row, (source, target) in enumerate(zip(batch.source_lengths, batch.target_lengths, strict=True)):
+        own = weights[row, :target]
+        assert own.min() >= 0
+        assert_close(own[:, :source].sum(1), torch.ones(int(target), dtype=own.dtype))
+        assert not own[:, source:].any()
+    if kind == "attention":
+        given = model(batch).attention[batch.target_out != PAD]
+        assert_close(weights[batch.target_out != PAD], given / given.sum(1, keepdim=True))
+
+
+@every_model
 def test_gradients_reach_every_parameter(kind, options, tiny_model, tiny_batch):
     model = tiny_model(kind, **options)
     for _ in range(12 if options.get("layer_dropout") else 1):  # none of the layers is left out every time

@@ -1,0 +1,80 @@
+"""Which word goes back to which: words as white space separates them, links as a sum over their pieces."""
+
+import io
+import random
+
+import numpy as np
+import pytest
+import sentencepiece
+
+from nmt.data.tokenizer import Vocabulary
+from nmt.decoding.word_alignment import link_words, word_numbers
+
+TEXT = [
+    "der Hund schläft im Garten .",
+    "die Katze sieht den Hund nicht , denn sie schläft",
+    "ein alter Mann , der liest",
+    "Gartenhunde und Katzengärten",
+]
+
+
+def vocabulary(kind, size=None):
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXT * 5),
+        model_writer=model,
+        model_type=kind,
+        vocab_size=size or 60,
+        hard_vocab_limit=kind in ("bpe", "unigram"),
+        user_defined_symbols=["<2en>"],
+        minloglevel=2,
+    )
+    return Vocabulary(model.getvalue())
+
+
+@pytest.mark.parametrize(("kind", "size"), [("bpe", 60), ("unigram", 40), ("word", 15), ("char", None)])
+def test_pieces_belong_to_the_words_of_the_text(kind, size):
+    """Words that nobody has seen among them, and pieces of nothing but white space."""
+    own = vocabulary(kind, size)
+    for line in [*TEXT, "Der Zzyx schläft .", "Zzyx", "☃ Hund ☃", "<2en> der Hund"]:
+        (pieces,), (ids,) = own.segment([line]), own.encode([line])
+        assert len(pieces) == len(ids)
+        words = [""] * len(line.split())
+        for number, piece in zip(word_numbers(pieces), pieces, strict=True):
+            words[number] += piece.replace("▁", " ").strip()
+        # Unknown words side by side are one piece, which belongs to the first of them.
+        assert "".join(words).replace(" ", "") == line.replace(" ", "")
+        for found, word in zip(words, line.split(), strict=True):
+            assert not found or found.split()[0] == word
+    assert word_numbers([]).tolist() == []
+
+
+def test_what_a_model_writes_may_hold_white_space_twice():
+    pieces = ["▁", "▁", "d", "▁", "e", "r", "▁"]
+    assert word_numbers(pieces).tolist() == [0, 0, 0, 1, 1, 1, -1], "the last is of no word of the text"
+
+
+def test_a_word_goes_back_to_the_word_with_most_of_its_weight():
+    generator = random.Random(3)
+    for _ in range(30):
+        source = np.cumsum([0, *generator.choices([0, 1], k=7)])
+        target = np.cumsum([0, *generator.choices([0, 1], k=5)])
+        weights = np.random.default_rng(generator.randrange(99)).dirichlet(
+            np.ones(9), 7
+        )  # a column and a row of EOS
+        expected = []
+        for word in range(target.max() + 1):
+            total = dict.fromkeys(range(source.max() + 1), 0.0)
+            for t, number in enumerate(target):
+                for s, other in enumerate(source):
+                    total[other] += weights[t, s] if number == word else 0.0
+            expected.append((max(total, key=total.get), word))
+        assert link_words(weights, source, target) == expected
+
+
+def test_nothing_goes_back_to_the_tag_of_a_language():
+    weights = np.array([[0.8, 0.1, 0.1, 0.0], [0.7, 0.1, 0.2, 0.0]])
+    assert link_words(weights, np.array([-1, 0, 1]), np.array([0, 1])) == [(0, 0), (1, 1)]
+    assert link_words(weights, np.array([-1, 0, 1]), np.array([0, -1])) == [(0, 0)]
+    assert link_words(weights, np.array([], int), np.array([0, 1])) == []
+    assert link_words(weights, np.array([0, 1]), np.array([], int)) == []
