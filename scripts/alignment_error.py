@@ -1,4 +1,4 @@
-"""How many links of words a run's attention gets wrong, against those that people made by hand.
+"""How many links of words a run's attention gets wrong, against links that were made by hand.
 
 Thirty pairs of the built-in corpus are aligned in hand_alignments.txt: `3-4` is a sure link of a source word and a
 target word, `3?4` a possible one. Alignment error rate (Och & Ney 2003): 1 - (|A & S| + |A & P|) / (|A| + |S|), for
@@ -31,7 +31,7 @@ class Aligned(NamedTuple):
 def read_aligned(path: Path) -> list[Aligned]:
     """Read pairs with their links."""
     found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").rstrip("\n").split("\n"):
         source, target, links = line.split(" ||| ")
         parts = [(int(one), kind, int(other)) for one, kind, other in LINK.findall(links)]
         every = {(one, other) for one, _, other in parts}

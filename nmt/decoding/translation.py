@@ -14,7 +14,7 @@ class Candidate:
     `score` is what the search ranked it by: of a beam the log-probability over the length penalty, of `mbr` the
     expected utility. With details, `tokens` are its pieces, EOS last, and `token_log_probs` what the model says of
     each, in nats, whatever the search did; `alignment` links words of the source to those of the text, both counted
-    from 0, and is None for a model without attention.
+    from 0, and is None for a blank line and for a model without attention.
     """
 
     text: str

@@ -128,14 +128,21 @@ class Translator:
         if self.details and shown:
             candidates, rows, source, target = zip(*shown, strict=True)
             self._add_log_probs(candidates, source, target)
+            read = dict(zip(sentences, self._words_read([lines[i] for i in sentences]), strict=True))
             names = self.tokenizer.target.pieces
-            written = [[names[i] for i in tokens] for tokens in target]
-            read = self.tokenizer.source.segment([given[i] for i in rows])
-            self._add_alignment(candidates, source, target, read, written)
+            written = [word_numbers([names[i] for i in tokens]) for tokens in target]
+            self._add_alignment(candidates, source, target, [read[i] for i in rows], written)
         return found
 
     def _with_tag(self, lines: Sequence[str]) -> Sequence[str]:
         return lines if self.tag is None else [tagged(line, self.tag) for line in lines]
+
+    def _words_read(self, lines: Sequence[str]) -> list[Int64Array]:
+        """Return the words of source lines that their pieces belong to; the tag of a language is none of them."""
+        num_tags = 0 if self.tag is None else 1
+        return [
+            word_numbers(pieces) - num_tags for pieces in self.tokenizer.source.segment(self._with_tag(lines))
+        ]
 
     def search(self, source: Sentences) -> list[list[int]]:
         """Return the best target ids of all sentences of ids, without EOS."""
@@ -168,8 +175,8 @@ class Translator:
         found = [Candidate(text) for text in targets]
         source, target = self._encode_pairs(sources, targets, num_before)
         self.num_tokens += sum(map(len, target))
-        read = self.tokenizer.source.segment(self._with_tag(sources))
-        self._add_alignment(found, source, target, read, self.tokenizer.target.segment(targets))
+        written = [word_numbers(pieces) for pieces in self.tokenizer.target.segment(targets)]
+        self._add_alignment(found, source, target, self._words_read(sources), written)
         if any(one.alignment is None for one in found):
             raise RunError(
                 "run: model=attention or model=transformer is needed, since attention is what aligns; "
@@ -220,19 +227,21 @@ class Translator:
         candidates: Sequence[Candidate],
         source: Sentences,
         target: Sentences,
-        source_pieces: Sequence[Sequence[str]],
-        target_pieces: Sequence[Sequence[str]],
+        read: Sequence[Int64Array],
+        written: Sequence[Int64Array],
     ) -> None:
-        """Say of candidates, those of pairs of ids and their pieces, which words of the source theirs go back to."""
+        """Say of candidates, those of pairs of ids, which words of the source theirs go back to.
+
+        `read` and `written` are the words that the pieces of each side belong to, also of pieces that were cut off.
+        """
         for rows, batch in self._batches(source, target, lambda longest: CELLS_ALIGNED // longest**2):
             with torch.inference_mode():
                 found = self.model.alignment(batch)
             if found is None:
                 return
             for row, weights in zip(rows, found.float().cpu().numpy(), strict=True):
-                read = word_numbers(source_pieces[row][: len(source[row])]) - (self.tag is not None)
-                written = word_numbers(target_pieces[row][: len(target[row])])
-                candidates[row].alignment = link_words(weights, read, written)
+                sides = read[row][: len(source[row])], written[row][: len(target[row])]
+                candidates[row].alignment = link_words(weights, *sides)
 
     def _batches(
         self, source: Sentences, target: Sentences, size_of: Callable[[int], int]

@@ -2,18 +2,9 @@
 
 import json
 
-import pytest
+from german import GERMAN
 
 import nmt as package
-
-GERMAN = ["Der Hund schläft.", "", "Die Lehrerin kauft ein Buch.", "Ein Mann liest."]
-
-
-@pytest.fixture
-def source(tmp_path):
-    path = tmp_path / "in.de"
-    path.write_text("".join(f"{line}\n" for line in GERMAN), encoding="utf-8")
-    return path
 
 
 def test_translate_align_and_python_say_the_same(nmt, trained_run, source, tmp_path):

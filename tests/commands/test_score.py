@@ -4,15 +4,7 @@ import json
 import math
 
 import pytest
-
-GERMAN = ["Der Hund schläft.", "", "Die Lehrerin kauft ein Buch.", "Ein Mann liest."]
-
-
-@pytest.fixture
-def source(tmp_path):
-    path = tmp_path / "in.de"
-    path.write_text("".join(f"{line}\n" for line in GERMAN), encoding="utf-8")
-    return path
+from german import GERMAN
 
 
 def records(done):

@@ -1,0 +1,3 @@
+"""Four lines to translate, one of them blank."""
+
+GERMAN = ["Der Hund schläft.", "", "Die Lehrerin kauft ein Buch.", "Ein Mann liest."]
