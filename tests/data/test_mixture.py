@@ -141,6 +141,11 @@ def test_a_run_of_many_languages_goes_on_and_translates(nmt, tmp_path, parts, ti
     assert refused.stderr.startswith(b"nmt: data.temperature: 3.0")
     given = nmt("translate", "run=whole", "target_language=fr", stdin=b"de train 1\n\n")
     assert given.stdout.count(b"\n") == 2
+    # A tag is none of the words, and so all goes back to the only one that there is.
+    (tmp_path / "one.de").write_text("traintraintrain\n")
+    (tmp_path / "two.fr").write_text("fr train\n")
+    aligned = nmt("align", "run=whole", "target_language=fr", "source=one.de", "target=two.fr")
+    assert aligned.stdout == b"0-0 0-1\n"
     without = nmt("translate", "run=whole", stdin=b"<2fr> de train 1\n\n", code=2)
     assert without.stdout == b""
     assert without.stderr == b"nmt: target_language: one of en, fr is needed for this run; got null\n"
