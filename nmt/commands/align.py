@@ -7,7 +7,6 @@ from nmt.commands.bulk import Done, do_in_bulk, load_model
 from nmt.config import AlignSettings
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.word_alignment import to_pharaoh
-from nmt.errors import LineNumbers
 
 
 def main(settings: AlignSettings) -> None:
@@ -17,12 +16,12 @@ def main(settings: AlignSettings) -> None:
 
 def load_aligner(settings: AlignSettings) -> Callable[[Chunk], Done]:
     """Return what aligns a chunk with the model that settings name. Raises UserError if it cannot be had."""
-    translator = load_model(settings).translator(settings.decoding, target_language=settings.target_language)
+    reader = load_model(settings).pair_reader(settings.target_language)
 
     def align(chunk: Chunk) -> Done:
-        translator.cut, translator.num_tokens = LineNumbers(), 0
+        reader.begin()
         targets = chunk.beside or []
-        links = [one.alignment or [] for one in translator.align(chunk.lines, targets, chunk.num_before)]
+        links = [one.alignment or [] for one in reader.align(chunk.lines, targets, chunk.num_before)]
         if settings.format == "text":
             lines = [to_pharaoh(found) for found in links]
         else:
@@ -32,6 +31,6 @@ def load_aligner(settings: AlignSettings) -> Callable[[Chunk], Done]:
                 for number, (source, target, found) in numbered
             ]
             lines = [json.dumps(record, ensure_ascii=False) for record in records]
-        return Done(lines, translator.num_tokens, 0.0, translator.cut, translator.max_source_tokens)
+        return Done(lines, reader.num_tokens, 0.0, reader.remarks)
 
     return align

@@ -16,9 +16,9 @@ from nmt.data.shards import Shard, count_lines
 from nmt.decoding.chunks import Chunk, number_chunks, table_chunks, text_chunks
 from nmt.decoding.loading import Model, load
 from nmt.decoding.ray_map import RayMap
+from nmt.decoding.remarks import Remarks
 from nmt.decoding.stream import STANDARD_OUTPUT, is_file, is_same, write_stream
-from nmt.decoding.translator import warn_of_cut
-from nmt.errors import DataError, LineNumbers
+from nmt.errors import DataError
 from nmt.runs.directory import RunDirectory
 
 logger = logging.getLogger(__name__)
@@ -27,13 +27,12 @@ SettingsT = TypeVar("SettingsT", bound=BulkSettings)
 
 
 class Done(NamedTuple):
-    """The lines that a chunk became, what was counted, and which of its lines were cut, to how many tokens."""
+    """The lines that a chunk became, what was counted, and what is to be said of its lines."""
 
     lines: list[str]
     num_tokens: int
     log_prob: float  # of all tokens, where they are scored
-    cut: LineNumbers
-    max_source_tokens: int
+    remarks: Remarks
 
 
 # What a process loads once, and what it then does with each chunk.
@@ -71,22 +70,20 @@ def do_in_bulk(
     else:
         lines = text_chunks(source, key, settings.encoding, span)
     chunks = number_chunks(lines, beside[1], beside[0], settings.encoding, num_before, span is None)
-    totals, cut, max_source_tokens = Totals(), LineNumbers(), 0
+    totals, remarks = Totals(), Remarks()
     with opened_engine(settings, load_worker) as map_in_order:
         began = time.monotonic()
 
         def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
-            nonlocal max_source_tokens
             for done in map_in_order(chunks):
                 totals.num_tokens += done.num_tokens
                 totals.log_prob += done.log_prob
-                max_source_tokens = done.max_source_tokens
-                cut.join(done.cut)
+                remarks.join(done.remarks)
                 yield done.lines
 
         totals.num_lines = write_stream(work, chunks, target, settings.resume)
         totals.seconds = time.monotonic() - began
-    warn_of_cut(cut, max_source_tokens)
+    remarks.log()
     if target != STANDARD_OUTPUT:
         logger.info(
             "%s: %d lines in %.1f s, %.0f target tokens a second",

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from nmt.commands.bulk import Done, do_in_bulk, load_model
 from nmt.config import ScoreSettings
 from nmt.decoding.chunks import Chunk
-from nmt.errors import LineNumbers
 
 logger = logging.getLogger(__name__)
 
@@ -29,11 +28,11 @@ def main(settings: ScoreSettings) -> None:
 
 def load_scorer(settings: ScoreSettings) -> Callable[[Chunk], Done]:
     """Return what scores a chunk with the model that settings name. Raises UserError if it cannot be had."""
-    translator = load_model(settings).translator(settings.decoding, target_language=settings.target_language)
+    reader = load_model(settings).pair_reader(settings.target_language)
 
     def score(chunk: Chunk) -> Done:
-        translator.cut = LineNumbers()
-        found = translator.score(chunk.lines, chunk.beside or [], chunk.num_before)
+        reader.begin()
+        found = reader.score(chunk.lines, chunk.beside or [], chunk.num_before)
         log_probs = [value for one in found for value in one.token_log_probs]
         if settings.format == "text":
             lines = [f"{one.log_prob:.6f}" for one in found]
@@ -48,6 +47,6 @@ def load_scorer(settings: ScoreSettings) -> Callable[[Chunk], Done]:
                 )
             ]
             lines = [json.dumps(record, ensure_ascii=False) for record in records]
-        return Done(lines, len(log_probs), math.fsum(log_probs), translator.cut, translator.max_source_tokens)
+        return Done(lines, len(log_probs), math.fsum(log_probs), reader.remarks)
 
     return score

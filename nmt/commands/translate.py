@@ -6,7 +6,6 @@ from collections.abc import Callable
 from nmt.commands.bulk import Done, do_in_bulk, load_model
 from nmt.config import TranslateSettings
 from nmt.decoding.chunks import Chunk
-from nmt.errors import LineNumbers
 
 
 def main(settings: TranslateSettings) -> None:
@@ -22,13 +21,13 @@ def load_translator(settings: TranslateSettings) -> Callable[[Chunk], Done]:
     )
 
     def translate(chunk: Chunk) -> Done:
-        translator.cut, translator.num_tokens = LineNumbers(), 0
+        translator.begin()
         found = translator.find(chunk.lines, chunk.num_before, chunk.beside)
         if is_detailed:
             numbered = enumerate(found, chunk.num_before + 1)
             lines = [json.dumps(one.as_dict(number), ensure_ascii=False) for number, one in numbered]
         else:
             lines = [one.text for one in found]
-        return Done(lines, translator.num_tokens, 0.0, translator.cut, translator.max_source_tokens)
+        return Done(lines, translator.num_tokens, 0.0, translator.remarks)
 
     return translate

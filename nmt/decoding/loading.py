@@ -19,6 +19,7 @@ from nmt.config.check import check
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import TAG_END, TAG_START, known_tags, tag_of
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.pairs import PairReader
 from nmt.decoding.translation import Candidate, Translation
 from nmt.decoding.translator import Translator
 from nmt.decoding.word_alignment import Link
@@ -162,8 +163,7 @@ class Model:
 
         Each result has `log_prob`, in nats, and the same token by token.
         """
-        translator = self.translator(self.decoding, target_language=target_language)
-        found = _of_pairs(translator.score, pairs)
+        found = _of_pairs(self.pair_reader(target_language).score, pairs)
         return list(found) if isinstance(pairs, Sequence) else found
 
     @overload
@@ -182,8 +182,8 @@ class Model:
         Each result has links of the number of a source word and that of a target word, from 0, in the order of the
         target. Raises RunError for a model without attention.
         """
-        translator = self.translator(self.decoding, target_language=target_language)
-        found = (one.alignment or [] for one in _of_pairs(translator.align, pairs))
+        reader = self.pair_reader(target_language)
+        found = (one.alignment or [] for one in _of_pairs(reader.align, pairs))
         return list(found) if isinstance(pairs, Sequence) else found
 
     def translator(
@@ -209,6 +209,10 @@ class Model:
             )
         tag = choose_tag(target_language, self._translator.tokenizer)
         return self._translator.searching(settings, num_hypotheses, details, tag)
+
+    def pair_reader(self, target_language: str | None = None) -> PairReader:
+        """Return what scores and aligns pairs. Raises DataError for a language that the model does not know."""
+        return self.translator(self.decoding, target_language=target_language).pairs
 
 
 def choose_search(decoding: str, **search: Any) -> DecodingSettings:

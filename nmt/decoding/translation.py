@@ -44,13 +44,14 @@ class Candidate:
 class Translation:
     """The translations of one line, best first; as text it is the best one.
 
-    `is_cut`: the line was longer than the model can read. `seconds` went by while it was translated, together with the
-    others of its batch.
+    `is_cut`: the line was longer than the model can read. `parts` are what it was split into, none if it was not.
+    `seconds` went by while it was translated, together with the others of its batch.
     """
 
     source: str
     hypotheses: list[Candidate]
     is_cut: bool = False
+    parts: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
@@ -68,6 +69,7 @@ class Translation:
             "source": self.source,
             "hypotheses": [one.as_dict() for one in self.hypotheses],
             "cut": self.is_cut,
+            "parts": self.parts,
             "milliseconds": round(1000 * self.seconds, 3),
         }
 

@@ -1,47 +1,51 @@
 """Lines in, as many lines out, in order."""
 
 import copy
-import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from nmt.config import DecodingSettings, MBRSettings, SamplingSettings
 from nmt.data.arrays import Int64Array
-from nmt.data.batching import Batch, collate, cut_by_length
-from nmt.data.dataset import Dataset, Ids
+from nmt.data.batching import cut_by_length
 from nmt.data.lines import in_chunks
-from nmt.data.mixture import tagged
+from nmt.data.mixture import known_tags, tagged
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.batch_search import BatchSearch, Sentence
 from nmt.decoding.expected_utility import expected_utility
+from nmt.decoding.long_lines import LineCutter, join_parts
+from nmt.decoding.pairs import PairReader
+from nmt.decoding.remarks import Remarks
 from nmt.decoding.search import Hypothesis
-from nmt.decoding.token_scores import token_log_probs
 from nmt.decoding.translation import Candidate, Translation
-from nmt.decoding.word_alignment import link_words, word_numbers
 from nmt.device import floating_point
-from nmt.errors import DataError, LineNumbers, RunError
+from nmt.errors import DataError
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels.prepare import prepare_for_translating
 
 # A batch consists of so many groups of sentences of about equal length, each encoded by itself.
 GROUPS = 2
-# Cells of the attention, target by source positions, that exist at the same time, for each head of each layer.
-CELLS_ALIGNED = 1 << 18
 
-logger = logging.getLogger(__name__)
 
-Sentences = Sequence[Sequence[int]]
+class Part(NamedTuple):
+    """A part of a line, or all of it: the number of the line in its chunk, its text, and what the model is given."""
+
+    line: int
+    text: str
+    sentence: Sentence
+    is_cut: bool
 
 
 class Translator:
     """A model with its tokenizer and a way of searching.
 
     Each line has up to `num_hypotheses` translations, with `details` of each; what is translated begins with the `tag`
-    of a language, where a model of many languages needs one. `cut` are the lines that were longer than the model or
-    `decoding.max_source_tokens` allow; `num_tokens` counts those of the translations.
+    of a language, where a model of many languages needs one. `remarks` are on lines that were longer than the model or
+    `decoding.max_source_tokens` allow, or that were split; `num_tokens` counts those of the translations.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class Translator:
         self.model = copy.deepcopy(model).to(device, floating_point(dtype, device)).eval()
         prepare_for_translating(self.model, dtype)
         self.tokenizer, self.device = tokenizer, device
+        self.tags = frozenset(known_tags(tokenizer.source.pieces))
         self._search_by(settings, 1, False, None)
 
     def searching(
@@ -73,18 +78,33 @@ class Translator:
     def _search_by(
         self, settings: DecodingSettings, num_hypotheses: int, details: bool, tag: str | None
     ) -> None:
-        self.settings, self.num_hypotheses, self.details, self.tag = settings, num_hypotheses, details, tag
+        self.settings, self.num_hypotheses, self.details = settings, num_hypotheses, details
         self.batch_search = BatchSearch(self.model, self.tokenizer, settings, self.device, num_hypotheses)
         limit = self.model.max_positions
         self.max_tokens = limit - 1 if limit else None  # of a side, EOS not counted
         self.max_source_tokens = min(
             settings.max_source_tokens, self.max_tokens or settings.max_source_tokens
         )
-        self.cut, self.num_tokens = LineNumbers(), 0
+        self.pairs = PairReader(
+            self.model,
+            self.tokenizer,
+            self.device,
+            tag,
+            self.max_source_tokens,
+            self.max_tokens,
+            settings.max_tokens,
+        )
+        self.cutter = LineCutter(
+            settings,
+            self.model.learned_lengths,
+            lambda text: len(self._encode([text])[0]),
+            self.max_source_tokens,
+        )
+        self.begin()
 
-    def warn(self) -> None:
-        """Say which lines were cut, if any were."""
-        warn_of_cut(self.cut, self.max_source_tokens)
+    def begin(self) -> None:
+        """Count, and remark on lines, from now on."""
+        self.remarks, self.num_tokens = Remarks(self.max_source_tokens), 0
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the translation of each line; a blank line stays blank."""
@@ -106,45 +126,53 @@ class Translator:
         line stays blank. Raises DataError for a prefix that is longer than what the model can write.
         """
         found = [Translation(line, [Candidate("")]) for line in lines]
-        with_text = [i for i, line in enumerate(lines) if line.strip()]
-        given = self._with_tag(lines)
-        encoded = self.tokenizer.source.encode([given[i] for i in with_text])
-        begin = self._encode_prefixes(prefixes, with_text, num_before)
-        sentences: dict[int, Sentence] = {}
-        for i, ids, prefix in zip(with_text, encoded, begin, strict=True):
-            if not ids:
-                continue
-            if len(ids) > self.max_source_tokens:
-                found[i].is_cut = True
-                self.cut.add(num_before + i + 1)
-            sentences[i] = Sentence(ids[: self.max_source_tokens], prefix, num_before + i)
-        results = self._search(list(sentences.values()))
-        shown: list[tuple[Candidate, int, Sequence[int], list[int]]] = []
-        for (i, sentence), (hypotheses, seconds) in zip(sentences.items(), results, strict=True):
-            ranked = self._rank(hypotheses)
-            found[i].hypotheses, found[i].seconds = [candidate for candidate, _ in ranked], seconds
-            shown += [(candidate, i, sentence.source, tokens) for candidate, tokens in ranked]
-            self.num_tokens += len(ranked[0][1])
-        if self.details and shown:
-            candidates, rows, source, target = zip(*shown, strict=True)
-            self._add_log_probs(candidates, source, target)
-            read = dict(zip(sentences, self._words_read([lines[i] for i in sentences]), strict=True))
-            names = self.tokenizer.target.pieces
-            written = [word_numbers([names[i] for i in tokens]) for tokens in target]
-            self._add_alignment(candidates, source, target, [read[i] for i in rows], written)
+        parts = self._parts(lines, num_before, prefixes)
+        results = self._search([part.sentence for part in parts])
+        ranked = [self._rank(hypotheses) for hypotheses, _ in results]
+        self.num_tokens += sum(len(best[0][1]) for best in ranked)
+        if self.details and parts:
+            shown = [(part, *one) for part, some in zip(parts, ranked, strict=True) for one in some]
+            of_parts, translations, tokens = zip(*shown, strict=True)
+            texts, source = [part.text for part in of_parts], [part.sentence.source for part in of_parts]
+            self.pairs.add_details(translations, texts, source, tokens)
+        for i, numbers in groupby(range(len(parts)), key=lambda number: parts[number].line):
+            several = list(numbers)
+            texts = [parts[number].text for number in several]
+            candidates = [[one for one, _ in ranked[number]] for number in several]
+            found[i].hypotheses = candidates[0]
+            if len(texts) > 1:
+                found[i].parts, found[i].hypotheses = texts, join_parts(texts, candidates)
+            found[i].is_cut = any(parts[number].is_cut for number in several)
+            found[i].seconds = max(results[number][1] for number in several)
         return found
 
-    def _with_tag(self, lines: Sequence[str]) -> Sequence[str]:
-        return lines if self.tag is None else [tagged(line, self.tag) for line in lines]
+    def _parts(self, lines: Sequence[str], num_before: int, prefixes: Sequence[str] | None) -> list[Part]:
+        """Return the parts of all lines that have text, each with what it is for the model; remark on some lines."""
+        with_text = [i for i, line in enumerate(lines) if line.strip()]
+        encoded = self._encode([lines[i] for i in with_text])
+        begin = self._encode_prefixes(prefixes, with_text, num_before)
+        parts = []
+        for i, ids, prefix in zip(with_text, encoded, begin, strict=True):
+            texts = self.cutter(lines[i], len(ids))
+            if self.tags:  # a line of a corpus of many languages, which begins with its tag
+                tag = lines[i].split(maxsplit=1)[0]
+                texts[1:] = [tagged(text, tag) if tag in self.tags else text for text in texts[1:]]
+            ids_of_parts = [ids] if len(texts) == 1 else self._encode(texts)
+            if len(texts) > 1:
+                self.remarks.split.add(num_before + i + 1)
+            if max(map(len, ids_of_parts)) > self.max_source_tokens:
+                self.remarks.cut.add(num_before + i + 1)
+            for number, (text, source) in enumerate(zip(texts, ids_of_parts, strict=True)):
+                given = prefix if number == 0 else []
+                sentence = Sentence(source[: self.max_source_tokens], given, num_before + i)
+                if source:
+                    parts.append(Part(i, text, sentence, len(source) > self.max_source_tokens))
+        return parts
 
-    def _words_read(self, lines: Sequence[str]) -> list[Int64Array]:
-        """Return the words of source lines that their pieces belong to; the tag of a language is none of them."""
-        num_tags = 0 if self.tag is None else 1
-        return [
-            word_numbers(pieces) - num_tags for pieces in self.tokenizer.source.segment(self._with_tag(lines))
-        ]
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.tokenizer.source.encode(self.pairs.with_tag(texts))
 
-    def search(self, source: Sentences) -> list[list[int]]:
+    def search(self, source: Sequence[Sequence[int]]) -> list[list[int]]:
         """Return the best target ids of all sentences of ids, without EOS."""
         found = self._search([Sentence(ids) for ids in source])
         return [hypotheses[0].tokens for hypotheses, _ in found]
@@ -160,40 +188,6 @@ class Translator:
             for row, hypotheses in zip(np.concatenate(batch), results, strict=True):
                 found[row] = hypotheses, seconds
         return found
-
-    def score(self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0) -> list[Candidate]:
-        """Return what the model says of each token of given translations. Both sides are cut to what it can read."""
-        found = [Candidate(text) for text in targets]
-        self._add_log_probs(found, *self._encode_pairs(sources, targets, num_before))
-        return found
-
-    def align(self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0) -> list[Candidate]:
-        """Link the words of given translations to those of their sources. Both sides are cut to what it can read.
-
-        Raises RunError for a model without attention.
-        """
-        found = [Candidate(text) for text in targets]
-        source, target = self._encode_pairs(sources, targets, num_before)
-        self.num_tokens += sum(map(len, target))
-        written = [word_numbers(pieces) for pieces in self.tokenizer.target.segment(targets)]
-        self._add_alignment(found, source, target, self._words_read(sources), written)
-        if any(one.alignment is None for one in found):
-            raise RunError(
-                "run: model=attention or model=transformer is needed, since attention is what aligns; "
-                "got a run without attention"
-            )
-        return found
-
-    def _encode_pairs(
-        self, sources: Sequence[str], targets: Sequence[str], num_before: int
-    ) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the ids of pairs, cut to what the model can read; which of them are cut is noted."""
-        source = self.tokenizer.source.encode(self._with_tag(sources))
-        target = self.tokenizer.target.encode(targets)
-        for i, (ids, others) in enumerate(zip(source, target, strict=True)):
-            if len(ids) > self.max_source_tokens or len(others) > (self.max_tokens or len(others)):
-                self.cut.add(num_before + i + 1)
-        return [ids[: self.max_source_tokens] for ids in source], [ids[: self.max_tokens] for ids in target]
 
     def _rank(self, hypotheses: Sequence[Hypothesis]) -> list[tuple[Candidate, list[int]]]:
         """Return what is to be shown of what was found for a sentence, with its ids: best first, where there is a best.
@@ -211,47 +205,6 @@ class Translator:
             order = [i for i in order if first[texts[i]] == i]
         return [(Candidate(texts[i], scores[i]), hypotheses[i].tokens) for i in order[: self.num_hypotheses]]
 
-    def _add_log_probs(self, candidates: Sequence[Candidate], source: Sentences, target: Sentences) -> None:
-        """Say of candidates, those of pairs of ids, what their tokens are and how probable the model finds each."""
-        names = self.tokenizer.target.pieces
-        for rows, batch in self._batches(source, target, lambda longest: self.settings.max_tokens // longest):
-            with torch.inference_mode():
-                log_probs = token_log_probs(self.model, batch)
-            parts = log_probs.cpu().split([len(target[row]) + 1 for row in rows])
-            for row, part in zip(rows, parts, strict=True):
-                candidates[row].tokens = [names[i] for i in [*target[row], self.tokenizer.target.eos_id]]
-                candidates[row].token_log_probs = part.tolist()
-
-    def _add_alignment(
-        self,
-        candidates: Sequence[Candidate],
-        source: Sentences,
-        target: Sentences,
-        read: Sequence[Int64Array],
-        written: Sequence[Int64Array],
-    ) -> None:
-        """Say of candidates, those of pairs of ids, which words of the source theirs go back to.
-
-        `read` and `written` are the words that the pieces of each side belong to, also of pieces that were cut off.
-        """
-        for rows, batch in self._batches(source, target, lambda longest: CELLS_ALIGNED // longest**2):
-            with torch.inference_mode():
-                found = self.model.alignment(batch)
-            if found is None:
-                return
-            for row, weights in zip(rows, found.float().cpu().numpy(), strict=True):
-                sides = read[row][: len(source[row])], written[row][: len(target[row])]
-                candidates[row].alignment = link_words(weights, *sides)
-
-    def _batches(
-        self, source: Sentences, target: Sentences, size_of: Callable[[int], int]
-    ) -> Iterator[tuple[Int64Array, Batch]]:
-        """Yield pairs of ids in batches of `size_of` the longest, with their indices in the order of the batch."""
-        pairs = Dataset(Ids.of(source), Ids.of(target))
-        for rows in cut_by_length(np.maximum(pairs.source.lengths, pairs.target.lengths) + 1, size_of):
-            ordered = rows[np.argsort(-pairs.source.lengths_of(rows), kind="stable")]  # as collate keeps them
-            yield ordered, collate(pairs, ordered, self.tokenizer).to(self.device)
-
     def _encode_prefixes(
         self, prefixes: Sequence[str] | None, rows: Sequence[int], num_before: int
     ) -> list[list[int]]:
@@ -265,12 +218,6 @@ class Translator:
                     f"got {len(ids)} in line {num_before + row + 1}"
                 )
         return encoded
-
-
-def warn_of_cut(cut: LineNumbers, max_source_tokens: int) -> None:
-    """Say which lines were cut to so many tokens, if any were."""
-    if cut.count:
-        logger.warning("%s", cut.tell(f"cut to {max_source_tokens} tokens"))
 
 
 def plan_batches(lengths: Int64Array, max_tokens: int) -> list[list[Int64Array]]:

@@ -84,10 +84,10 @@ def translate_text(
     device: torch.device,
     dtype: torch.dtype,
 ) -> list[str]:
-    """Return the translation of a text, and say what of it was cut."""
+    """Return the translation of a text, and say what of it was cut or split."""
     translator = Translator(model, tokenizer, decoding, device, dtype)
     hypotheses = list(translator.translate(source))
-    translator.warn()
+    translator.remarks.log()
     return hypotheses
 
 
@@ -111,9 +111,9 @@ def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluatio
 
 
 def validation_search(settings: DecodingSettings) -> GreedySettings:
-    """Return greedy search with the limits of the run's own search."""
+    """Return greedy search with the limits of the run's own search, for lines as they are."""
     shared = {name: getattr(settings, name) for name in GreedySettings.model_fields if name != "kind"}
-    return GreedySettings(kind="greedy", **shared)
+    return GreedySettings(kind="greedy", **(shared | {"split": "none"}))
 
 
 def name_search(decoding: DecodingSettings) -> str:

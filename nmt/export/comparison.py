@@ -1,5 +1,6 @@
 """Whether an exported model translates as the one that it was made of."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import torch
 from nmt.config import DecodingSettings, EvaluationSettings, Quantization
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.translator import Sentences, Translator
+from nmt.decoding.translator import Translator
 from nmt.errors import DeviceError, ExportError
 from nmt.evaluation.model import validation_search
 from nmt.evaluation.scoring import corpus_bleu
@@ -101,7 +102,7 @@ def compare(
 
 
 def _search_exported(
-    folder: Path, source: Sentences, ours: Translator, device: str, quantization: str
+    folder: Path, source: Sequence[Sequence[int]], ours: Translator, device: str, quantization: str
 ) -> tuple[str, TokenLists]:
     """Return the type that the exported model computes in, and the target ids that it finds."""
     library, names, settings = load_ctranslate2(), TokenNames.of(ours.tokenizer), ours.settings

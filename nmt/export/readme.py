@@ -58,6 +58,7 @@ What these options are for, and what differs from `nmt translate`:
   CTranslate2 stops as soon as `beam_size` hypotheses have ended, while nmt goes on as long as one that has not ended is
   ahead, or could still become the best (`decoding.early_stopping`): the scores are the same, but now and then nmt finds
   a better one.
+- A line of more than {max_source_tokens} tokens is cut here; nmt translates long lines in parts (`decoding.split`).
 - CTranslate2 has one `max_decoding_length` for all lines of a call, while nmt gives each line its own.
 """
 WU = "- nmt divides scores by ((5 + length) / 6)^{length_penalty} in this run; CTranslate2 has only length^p.\n"

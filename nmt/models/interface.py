@@ -6,6 +6,7 @@ L layers, V vocabulary.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -135,15 +136,24 @@ def _rearrange(tensors: dict[str, Tensor], order: Tensor, start: int) -> dict[st
     return rearranged
 
 
+class LearnedLengths(NamedTuple):
+    """Tokens of the source lines that a model learned from: at most `usual` in 99 of 100, at most `longest` in all."""
+
+    usual: int
+    longest: int
+
+
 class Seq2Seq(nn.Module):
     """A model that reads a sentence and predicts its translation, position by position.
 
     `output` is the layer from outputs (…, D) to logits (…, V). `max_positions` is the longest sequence that the
-    model can read or write, None where it has no limit.
+    model can read or write, None where it has no limit; `learned_lengths` are those of the lines that it learned from,
+    None where they are not known.
     """
 
     output: nn.Linear
     max_positions: int | None = None
+    learned_lengths: LearnedLengths | None = None
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once.

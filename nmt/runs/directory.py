@@ -18,11 +18,13 @@ from nmt.errors import DataError, RunError, SettingsError
 from nmt.files.reading import parse_json, read_json, read_plain, require_plain
 from nmt.files.writing import MANIFEST, difference, to_json, write_atomically
 from nmt.models.build import build_model, parameter_shapes
-from nmt.models.interface import Seq2Seq
+from nmt.models.interface import LearnedLengths, Seq2Seq
 from nmt.runs.migration import FORMAT, migrate, require_kept
 from nmt.runs.weights import Shapes, average, count_parameters, read_tensors, set_parameters
 
 CONFIG = "config.json"
+DATA = "data.json"
+SOURCE_TOKENS = "source_tokens"
 MODEL_WEIGHTS = "model.safetensors"
 TRAINING_TENSORS = "training.safetensors"
 STATE = "state.json"
@@ -173,7 +175,23 @@ class RunDirectory:
         weights, origin = self._read_weights(checkpoint, parameter_shapes(settings.model, tokenizer))
         model = build_model(settings.model, tokenizer)
         set_parameters(model, weights, origin)
+        model.learned_lengths = self._read_lengths()
         return model, tokenizer
+
+    def _read_lengths(self) -> LearnedLengths | None:
+        """Return the lengths of the lines that were learned from; None for a run of an older version."""
+        path = self.path / DATA
+        found = read_json(path).get(SOURCE_TOKENS) if path.exists() else None
+        if found is None:
+            return None
+        if not isinstance(found, dict) or not all(
+            isinstance(found.get(key), int) and found[key] > 0 for key in LearnedLengths._fields
+        ):
+            raise RunError(
+                f"run: numbers of tokens, {' and '.join(LearnedLengths._fields)}, are needed as {SOURCE_TOKENS}; "
+                f"got {found} in {path}"
+            )
+        return LearnedLengths(*(found[key] for key in LearnedLengths._fields))
 
     def _read_weights(self, checkpoint: str, shapes: Shapes) -> tuple[dict[str, Tensor], Path]:
         """Return the weights of a checkpoint, or of several their average, and the folder of the last.

@@ -7,7 +7,7 @@ from typing import Any
 
 from nmt.errors import RunError
 
-FORMAT = 6
+FORMAT = 7
 # Keys that came with formats 2 to 6, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
@@ -58,6 +58,12 @@ ADDED_TO_KIND: dict[str, dict[str, Any]] = {
     "files": {"encoding": "utf-8"},
     "table": {"encoding": "utf-8"},
 }
+ADDED_TO_ALL_DECODING: dict[str, Any] = {
+    "split": "long",
+    "sentence_splitter": "rules",
+    "long_line": None,
+    "long_sentence": None,
+}
 ADDED_TO_DECODING: dict[str, dict[str, Any]] = {
     "greedy": {"repetition_penalty": 1.0, "no_repeat_ngram_size": None},
     "beam": {
@@ -90,7 +96,9 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(data := config.get("data"), dict):
         changed["data"] = ADDED_TO_DATA | ADDED_TO_KIND.get(str(data.get("kind")), {}) | data
     if isinstance(decoding := config.get("decoding"), dict):
-        changed["decoding"] = ADDED_TO_DECODING.get(str(decoding.get("kind")), {}) | decoding
+        changed["decoding"] = (
+            ADDED_TO_ALL_DECODING | ADDED_TO_DECODING.get(str(decoding.get("kind")), {}) | decoding
+        )
     if isinstance(evaluation := config.get("evaluation"), dict):
         changed["evaluation"] = {"ter_case_sensitive": evaluation.get("lowercase") is False} | evaluation
     return ADDED | dict(config) | changed

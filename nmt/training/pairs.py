@@ -10,10 +10,11 @@ import torch
 
 from nmt.config import TrainSettings
 from nmt.data.arrays import Int64Array
-from nmt.data.dataset import Dataset
+from nmt.data.dataset import PAIRS_LOOKED_AT, Dataset
 from nmt.data.mixture import Groups
 from nmt.data.subword_sampling import refuse_unsampled, sample_dataset
 from nmt.data.tokenizer import Tokenizer
+from nmt.models.interface import LearnedLengths
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +22,7 @@ logger = logging.getLogger(__name__)
 LARGEST_SHARE_OF_MEMORY = 0.25
 # Pairs that are laid out together: memory for that is some 100 bytes a pair, and a GPU gets through in minutes.
 PAIRS_OF_PART = 2_000_000
+USUAL_SHARE = 0.99  # of lines, which are not longer than usual
 
 
 class Part(NamedTuple):
@@ -125,3 +127,14 @@ def training_pairs(
         return sample_dataset(plain, tokenizer, alpha, seed, number, longest)
 
     return TrainingPairs(dataset, selected, device, repeat, resample)
+
+
+def learned_lengths(dataset: Dataset, selected: Int64Array) -> LearnedLengths:
+    """Return the lengths of the source lines of some pairs, EOS not counted."""
+    counts = np.zeros(1, np.int64)  # of the lines of each length
+    for start in range(0, len(selected), PAIRS_LOOKED_AT):
+        found = np.bincount(dataset.source.lengths_of(selected[start : start + PAIRS_LOOKED_AT]))
+        longer, shorter = (found, counts) if len(found) > len(counts) else (counts, found)
+        counts = longer + np.pad(shorter, (0, len(longer) - len(shorter)))
+    usual = int(np.searchsorted(np.cumsum(counts), USUAL_SHARE * len(selected)))
+    return LearnedLengths(usual, len(counts) - 1)

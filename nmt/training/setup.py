@@ -16,12 +16,12 @@ from nmt.device import choose_precision, prepare_device, require_determinism, re
 from nmt.errors import RunError, naming
 from nmt.files.reading import require_plain
 from nmt.models.build import build_model, parameter_shapes
-from nmt.models.interface import Seq2Seq
+from nmt.models.interface import LearnedLengths, Seq2Seq
 from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
 from nmt.tracking.opening import require_tracker
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
-from nmt.training.pairs import training_pairs
+from nmt.training.pairs import learned_lengths, training_pairs
 from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
@@ -35,6 +35,7 @@ class Prepared:
     text: PreparedCorpus
     tokenizer: Tokenizer
     left_out: LeftOut
+    lengths: LearnedLengths
     start: list[str]  # where first weights are from, a line each
     resuming: bool
 
@@ -101,7 +102,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     trainer = Trainer(step, run, (corpus.validation, load_dataset(corpus.validation, tokenizer)))
     trainer.progress.origins = origins(corpus, tokenizer)
-    return Prepared(trainer, text, tokenizer, left_out, start, resuming)
+    lengths = learned_lengths(dataset, selected)
+    return Prepared(trainer, text, tokenizer, left_out, lengths, start, resuming)
 
 
 def _tokenizer_of_new(settings: TokenizerSettings, corpus: Corpus, parent: RunDirectory | None) -> Tokenizer:

@@ -192,7 +192,9 @@ def test_translate_gives_as_many_lines_as_it_gets(nmt, run, tmp_path):
     assert out[1] == out[2] == b""
     log = done.stderr.decode()
     assert "1 line was not UTF-8: line 8; what could not be read was replaced by U+FFFD\n" in log
-    assert "1 line was cut to 512 tokens: line 4\n" in log
+    assert "1 line was longer than usual, and translated in parts: line 4\n" in log
+    whole = nmt("translate", f"run={run}", "decoding.split=none", stdin=lines[3])
+    assert "1 line was cut to 512 tokens: line 1\n" in whole.stderr.decode()
     assert list(tmp_path.iterdir()) == [], "translating leaves nothing behind"
 
 

@@ -81,14 +81,14 @@ def test_a_batch_holds_so_many_padded_tokens_of_sentences_of_about_one_length(le
 
 
 def test_what_is_too_long_is_cut_and_named(make, caplog):
-    translator = make(SEARCHES[0])
+    translator = make(SEARCHES[0].model_copy(update={"split": "none"}))
     assert translator.max_source_tokens == 15  # the model's 16 positions, EOS among them
     long = "abc def ghi jkl mno pqr"
     lines = ["a", long, long[:5]] * 7
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "LINES_AT_ONCE", 4)  # numbers go on from chunk to chunk
         assert list(translator.translate(lines))[1]
-    translator.warn()
+    translator.remarks.log()
     assert caplog.messages == ["7 lines were cut to 15 tokens: lines 2, 5, 8, 11, 14 and 2 more"]
 
 

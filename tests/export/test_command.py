@@ -59,7 +59,7 @@ def test_comparison_and_page_translate_as_nmt_does(
     model = strange_model(end=1.0 if kind == "greedy" else 3.0, seed=3, width=16).float()
     with torch.no_grad():
         model.output.bias[UNK] = 20.0
-    limits = {"max_length_ratio": 1.0, "max_length_extra": 9, "min_length": 3}
+    limits = {"split": "none", "max_length_ratio": 1.0, "max_length_extra": 9, "min_length": 3}
     sizes = {"max_source_tokens": 512, "max_tokens": 100}
     if kind == "greedy":
         decoding = choose_search(kind, **limits, **sizes, **repetition)
@@ -74,7 +74,7 @@ def test_comparison_and_page_translate_as_nmt_does(
     translator = Translator(model, tokenizer, decoding, torch.device("cpu"), torch.float32)
     expected = list(translator.translate(LINES))
     assert len(set(expected)) > (6 if kind == "greedy" and not repetition else 1)
-    assert translator.cut.count == 1
+    assert translator.remarks.cut.count == 1
     assert function_of(page)(LINES) == expected
 
 
@@ -160,7 +160,7 @@ def test_the_command_writes_what_its_page_says(nmt, run, tmp_path, monkeypatch, 
     assert translations[1:3] == ["", ""]
     if quantization == "float32":
         given = "".join(f"{line}\n" for line in lines).encode()
-        options = ("decoding=greedy", "precision=float32", "device=cpu")
+        options = ("decoding=greedy", "decoding.split=none", "precision=float32", "device=cpu")
         expected = nmt("translate", f"run={run}", *options, stdin=given).stdout.decode()
         assert translations == expected.split("\n")[:-1]
     monkeypatch.chdir(tmp_path)

@@ -1,0 +1,101 @@
+"""Lines that are longer than what a model learned from: cut into sentences, and put together again as one line."""
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+from nmt.config import DecodingSettings
+from nmt.data.sentences import middle_cut, sentence_splitter
+from nmt.decoding.translation import Candidate
+from nmt.models.interface import LearnedLengths
+
+# No tokenizer needs fewer tokens than this for so many characters: what is longer is cut before it is tokenised.
+CHARACTERS_OF_TOKEN = 32
+# Characters of scripts that put no space between sentences: Thai to Burmese, Khmer, Chinese and Japanese.
+UNSPACED = (
+    ("\u0e00", "\u0eff"),
+    ("\u1000", "\u109f"),
+    ("\u1780", "\u17ff"),
+    ("\u3000", "\u9fff"),
+    ("\uff00", "\uffef"),
+)
+
+CountTokens = Callable[[str], int]
+
+
+class LineCutter:
+    """Cuts lines as `decoding.split` says; `limit` is the number of tokens that a model can read at all.
+
+    What the settings don't say is taken from the lengths that were learned from, where they are known.
+    """
+
+    def __init__(
+        self,
+        settings: DecodingSettings,
+        learned: LearnedLengths | None,
+        count_tokens: CountTokens,
+        limit: int,
+    ) -> None:
+        """Raise SettingsError where the library that finds sentences is not there."""
+        usual, longest = learned or (limit, limit)
+        self.how, self.count_tokens = settings.split, count_tokens
+        self.long_sentence = min(limit, settings.long_sentence or longest)
+        self.long_line = min(limit, settings.long_line or usual)
+        self.split_into_sentences = sentence_splitter(settings.sentence_splitter)
+
+    def __call__(self, line: str, num_tokens: int) -> list[str]:
+        """Return the parts of a line of so many tokens, one if it is not cut; joined they are the line."""
+        if self.how == "none" or (self.how == "long" and num_tokens <= self.long_line):
+            return [line]
+        parts = [part for sentence in self.split_into_sentences(line) for part in self._shorten(sentence)]
+        return [part for part in parts if part.strip()]
+
+    def _shorten(self, sentence: str) -> list[str]:
+        """Halve a sentence until no part of it is too long for the model."""
+        parts, rest = [], [sentence]
+        while rest:
+            part = rest.pop()
+            is_short = (
+                len(part) <= CHARACTERS_OF_TOKEN * self.long_sentence
+                and self.count_tokens(part) <= self.long_sentence
+            )
+            if is_short or len(part) < 2:
+                parts.append(part)
+            else:
+                place = middle_cut(part)
+                rest += [part[place:], part[:place]]
+        return parts
+
+
+def join_parts(parts: Sequence[str], found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
+    """Return the translations of a line whose parts have those that were `found`: the best of each, the second, ….
+
+    Their score is the mean of the parts'. A part that has fewer than the others gives its last one again.
+    """
+    num_found = max(map(len, found))
+    return [_join(parts, [some[min(number, len(some) - 1)] for some in found]) for number in range(num_found)]
+
+
+def _join(parts: Sequence[str], translations: Sequence[Candidate]) -> Candidate:
+    texts: list[str] = []
+    links, tokens, log_probs = [], [], []
+    first_source = first_target = 0  # words that stand before those of the part
+    for number, (part, one) in enumerate(zip(parts, translations, strict=True)):
+        if number and not (parts[number - 1][-1].isspace() or part[0].isspace()):
+            first_source -= 1  # it was cut inside of a word
+        if texts and one.text:
+            is_apart = not _is_unspaced(texts[-1][-1])
+            texts.append(" " * is_apart)
+            first_target -= not is_apart
+        links += [(source + first_source, target + first_target) for source, target in one.alignment or []]
+        texts += [one.text] if one.text else []
+        first_source, first_target = first_source + len(part.split()), first_target + len(one.text.split())
+        tokens += one.tokens
+        log_probs += one.token_log_probs
+    scores = [one.score for one in translations if one.score is not None]
+    score = fmean(scores) if len(scores) == len(translations) else None
+    has_links = all(one.alignment is not None for one in translations)
+    return Candidate("".join(texts), score, tokens, log_probs, links if has_links else None)
+
+
+def _is_unspaced(character: str) -> bool:
+    return any(first <= character <= last for first, last in UNSPACED)

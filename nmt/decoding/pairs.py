@@ -1,0 +1,148 @@
+"""What a model says of given translations: how probable each token is, and which words belong together."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+
+from nmt.data.arrays import Int64Array
+from nmt.data.batching import Batch, collate, cut_by_length
+from nmt.data.dataset import Dataset, Ids
+from nmt.data.mixture import tagged
+from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.remarks import Remarks
+from nmt.decoding.token_scores import token_log_probs
+from nmt.decoding.translation import Candidate
+from nmt.decoding.word_alignment import link_words, word_numbers
+from nmt.errors import RunError
+from nmt.models.interface import Seq2Seq
+
+# Cells of the attention, target by source positions, that exist at the same time, for each head of each layer.
+CELLS_ALIGNED = 1 << 18
+
+Sentences = Sequence[Sequence[int]]
+
+
+class PairReader:
+    """A model with its tokenizer that reads pairs: sources, and translations of them that are there.
+
+    Source lines begin with the `tag` of a language, where a model of many languages needs one. `remarks` are on pairs
+    of which a side was longer than `max_source_tokens` or `max_target_tokens`; `num_tokens` counts those of
+    translations. A batch has at most `max_batch_tokens` padded tokens of a side.
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        tokenizer: Tokenizer,
+        device: torch.device,
+        tag: str | None,
+        max_source_tokens: int,
+        max_target_tokens: int | None,
+        max_batch_tokens: int,
+    ) -> None:
+        self.model, self.tokenizer, self.device, self.tag = model, tokenizer, device, tag
+        self.max_source_tokens, self.max_target_tokens = max_source_tokens, max_target_tokens
+        self.max_batch_tokens = max_batch_tokens
+        self.begin()
+
+    def begin(self) -> None:
+        """Count, and remark on lines, from now on."""
+        self.remarks, self.num_tokens = Remarks(self.max_source_tokens), 0
+
+    def score(self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0) -> list[Candidate]:
+        """Return what the model says of each token of given translations. Both sides are cut to what it can read."""
+        found = [Candidate(text) for text in targets]
+        source, target = self._encode(sources, targets, num_before)
+        self._add_log_probs(found, source, target)
+        return found
+
+    def align(self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0) -> list[Candidate]:
+        """Link the words of given translations to those of their sources. Both sides are cut to what it can read.
+
+        Raises RunError for a model without attention.
+        """
+        found = [Candidate(text) for text in targets]
+        source, target = self._encode(sources, targets, num_before)
+        written = [word_numbers(pieces) for pieces in self.tokenizer.target.segment(targets)]
+        self._add_alignment(found, source, target, self._words_read(sources), written)
+        if any(one.alignment is None for one in found):
+            raise RunError(
+                "run: model=attention or model=transformer is needed, since attention is what aligns; "
+                "got a run without attention"
+            )
+        return found
+
+    def _encode(
+        self, sources: Sequence[str], targets: Sequence[str], num_before: int
+    ) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the ids of pairs, cut to what the model can read; which of them are cut is noted."""
+        source = self.tokenizer.source.encode(self.with_tag(sources))
+        target = self.tokenizer.target.encode(targets)
+        for i, (ids, others) in enumerate(zip(source, target, strict=True)):
+            if len(ids) > self.max_source_tokens or len(others) > (self.max_target_tokens or len(others)):
+                self.remarks.cut.add(num_before + i + 1)
+        target = [ids[: self.max_target_tokens] for ids in target]
+        self.num_tokens += sum(map(len, target))
+        return [ids[: self.max_source_tokens] for ids in source], target
+
+    def add_details(
+        self, candidates: Sequence[Candidate], lines: Sequence[str], source: Sentences, target: Sentences
+    ) -> None:
+        """Say all of translations of lines, one each, that were found as ids; lines may have been cut."""
+        self._add_log_probs(candidates, source, target)
+        names = self.tokenizer.target.pieces
+        written = [word_numbers([names[i] for i in tokens]) for tokens in target]
+        self._add_alignment(candidates, source, target, self._words_read(lines), written)
+
+    def with_tag(self, lines: Sequence[str]) -> Sequence[str]:
+        """Return source lines as the tokenizer is to read them."""
+        return lines if self.tag is None else [tagged(line, self.tag) for line in lines]
+
+    def _words_read(self, lines: Sequence[str]) -> list[Int64Array]:
+        """Return the words of source lines that their pieces belong to; the tag of a language is none of them."""
+        num_tags = 0 if self.tag is None else 1
+        return [
+            word_numbers(pieces) - num_tags for pieces in self.tokenizer.source.segment(self.with_tag(lines))
+        ]
+
+    def _add_log_probs(self, candidates: Sequence[Candidate], source: Sentences, target: Sentences) -> None:
+        """Say of candidates, those of pairs of ids, what their tokens are and how probable the model finds each."""
+        names = self.tokenizer.target.pieces
+        for rows, batch in self._batches(source, target, lambda longest: self.max_batch_tokens // longest):
+            with torch.inference_mode():
+                log_probs = token_log_probs(self.model, batch)
+            parts = log_probs.cpu().split([len(target[row]) + 1 for row in rows])
+            for row, part in zip(rows, parts, strict=True):
+                candidates[row].tokens = [names[i] for i in [*target[row], self.tokenizer.target.eos_id]]
+                candidates[row].token_log_probs = part.tolist()
+
+    def _add_alignment(
+        self,
+        candidates: Sequence[Candidate],
+        source: Sentences,
+        target: Sentences,
+        read: Sequence[Int64Array],
+        written: Sequence[Int64Array],
+    ) -> None:
+        """Say of candidates, those of pairs of ids, which words of the source theirs go back to.
+
+        `read` and `written` are the words that the pieces of each side belong to, also of pieces that were cut off.
+        """
+        for rows, batch in self._batches(source, target, lambda longest: CELLS_ALIGNED // longest**2):
+            with torch.inference_mode():
+                found = self.model.alignment(batch)
+            if found is None:
+                return
+            for row, weights in zip(rows, found.float().cpu().numpy(), strict=True):
+                sides = read[row][: len(source[row])], written[row][: len(target[row])]
+                candidates[row].alignment = link_words(weights, *sides)
+
+    def _batches(
+        self, source: Sentences, target: Sentences, size_of: Callable[[int], int]
+    ) -> Iterator[tuple[Int64Array, Batch]]:
+        """Yield pairs of ids in batches of `size_of` the longest, with their indices in the order of the batch."""
+        pairs = Dataset(Ids.of(source), Ids.of(target))
+        for rows in cut_by_length(np.maximum(pairs.source.lengths, pairs.target.lengths) + 1, size_of):
+            ordered = rows[np.argsort(-pairs.source.lengths_of(rows), kind="stable")]  # as collate keeps them
+            yield ordered, collate(pairs, ordered, self.tokenizer).to(self.device)

@@ -1,0 +1,146 @@
+"""Lines that are longer than what was learned from: nothing of them is lost, and they stay one line."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nmt as nmt_package
+from nmt.decoding.loading import choose_search
+from nmt.decoding.long_lines import LineCutter, join_parts
+from nmt.decoding.translation import Candidate
+from nmt.models.interface import LearnedLengths
+from nmt.runs.directory import RunDirectory
+from nmt.runs.text import corpus_of_run
+
+SENTENCES = ["Der Hund schläft.", "Die Lehrerin kauft ein Buch.", "Ein Mann liest."]
+PARAGRAPH = " ".join(SENTENCES * 4)
+
+
+def count_words(text):
+    return len(text.split())
+
+
+LEARNED = LearnedLengths(6, 8)
+
+
+def cutter(learned=LEARNED, limit=100, **search):
+    return LineCutter(choose_search("greedy", **search), learned, count_words, limit)
+
+
+def cut(line, **how):
+    return [part.strip() for part in cutter(**how)(line, count_words(line))]
+
+
+@pytest.mark.parametrize(
+    ("how", "num_words"),
+    [
+        ({}, [3, 5, 3]),
+        ({"split": "none"}, [11]),
+        ({"long_line": 11}, [11]),
+        ({"long_line": 10}, [3, 5, 3]),
+        ({"learned": None}, [11]),
+        ({"learned": None, "limit": 10}, [3, 5, 3]),
+        ({"learned": None, "split": "sentences"}, [3, 5, 3]),
+        ({"long_sentence": 4}, [3, 2, 3, 3]),
+    ],
+    ids=str,
+)
+def test_a_line_is_cut_where_it_is_longer_than_the_lines_learned_from(how, num_words):
+    line = " ".join(SENTENCES)
+    parts = cut(line, **how)
+    assert list(map(count_words, parts)) == num_words
+    assert " ".join(parts) == line
+
+
+@given(st.text(st.sampled_from("a.,; A!"), max_size=200), st.integers(1, 8))
+def test_no_part_is_too_long_and_nothing_is_lost(line, limit):
+    parts = cutter(LearnedLengths(1, 20), limit)(line, 1 << 30)
+    assert all(count_words(part) <= limit for part in parts)
+    assert "".join("".join(parts).split()) == "".join(line.split())
+
+
+def test_a_huge_line_is_not_tokenised_as_a_whole():
+    seen = []
+
+    def count(text):
+        seen.append(len(text))
+        return len(text)
+
+    settings = choose_search("greedy")
+    parts = LineCutter(settings, LearnedLengths(10, 10), count, 100)("x" * 100_000, 100_000)
+    assert sum(map(len, parts)) == 100_000
+    assert max(map(len, parts)) <= 10
+    assert max(seen) <= 320
+
+
+def test_parts_are_joined_with_what_is_known_of_them():
+    first = [Candidate("A b", -1.0, ["a", "E"], [-1.0, -2.0], [(0, 0), (1, 1)]), Candidate("A c", -3.0)]
+    second = [Candidate("D", -2.0, ["d", "E"], [-3.0, -4.0], [(1, 0)])]
+    joined = join_parts(["x y", " z w"], [first, second])
+    assert [one.text for one in joined] == ["A b D", "A c D"]
+    assert [one.score for one in joined] == [-1.5, -2.5]
+    assert joined[0].tokens == ["a", "E", "d", "E"]
+    assert joined[0].log_prob == -10
+    assert joined[0].alignment == [(0, 0), (1, 1), (3, 2)]
+    assert joined[1].alignment is None
+
+
+def test_parts_of_a_language_without_spaces_are_joined_without():
+    links = [(0, 0)]
+    parts = [Candidate(text, alignment=links) for text in ("今天。", "", "好。")]
+    (joined,) = join_parts(["Today. ", "?? ", "Good."], [[one] for one in parts])
+    assert (joined.text, joined.alignment) == ("今天。好。", [(0, 0), (1, 1), (2, 0)])
+    (joined,) = join_parts(
+        ["今天。", "好。"], [[Candidate("Today.", alignment=links)], [Candidate("Good.", alignment=links)]]
+    )
+    assert (joined.text, joined.alignment) == ("Today. Good.", [(0, 0), (0, 1)])
+
+
+SEARCHES = [
+    {},
+    {"decoding": "beam", "beam_size": 3},
+    {"decoding": "sampling", "seed": 3, "temperature": 0.1},
+    {"decoding": "mbr", "num_samples": 4},
+]
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=str)
+def test_a_paragraph_is_translated_sentence_by_sentence(trained_run, search):
+    model = nmt_package.load(str(trained_run), precision="float32")
+    options = {"details": True, "split": "sentences", "max_length_ratio": 1, "max_length_extra": 2} | search
+    (whole,) = model.translate([PARAGRAPH], **options)
+    assert [part.strip() for part in whole.parts] == SENTENCES * 4
+    (last,) = model.translate([SENTENCES[-1]], **options)
+    assert last.parts == []
+    # Their number is one of what random numbers are made of; all parts have that of their line.
+    assert whole.text == " ".join(
+        text for text in [one.text for s in SENTENCES for one in model.translate([s], **options)] * 4 if text
+    )
+    assert whole.hypotheses[0].tokens[-len(last.hypotheses[0].tokens) :] == last.hypotheses[0].tokens
+    words = PARAGRAPH.split()
+    assert max(number for number, _ in whole.hypotheses[0].alignment) < len(words)
+    num_target = [number for _, number in whole.hypotheses[0].alignment]
+    assert num_target == list(range(len(whole.text.split())))
+
+
+def test_a_run_knows_the_lengths_that_it_learned_from(trained_run):
+    run = RunDirectory(trained_run)
+    model, tokenizer = run.load_model("best")
+    lengths = sorted(map(len, tokenizer.source.encode(corpus_of_run(run).train.source)))
+    usual, longest = model.learned_lengths
+    assert longest == lengths[-1]
+    num_longer = sum(length > usual for length in lengths)
+    assert num_longer <= len(lengths) / 100 < num_longer + lengths.count(usual)
+
+
+def test_the_command_line_says_how_many_lines_were_split(nmt, trained_run):
+    lines = f"{SENTENCES[0]}\n{PARAGRAPH}\n\n{PARAGRAPH}\n".encode()
+    done = nmt("translate", f"run={trained_run}", "format=jsonl", stdin=lines)
+    found = list(map(json.loads, done.stdout.splitlines()))
+    assert [len(one["parts"]) for one in found] == [0, 12, 0, 12]
+    assert "2 lines were longer than usual, and translated in parts: lines 2 and 4\n" in done.stderr.decode()
+    whole = nmt("translate", f"run={trained_run}", "format=jsonl", "decoding.split=none", stdin=lines)
+    assert [json.loads(line)["parts"] for line in whole.stdout.splitlines()] == [[]] * 4
+    assert "in parts" not in whole.stderr.decode()
