@@ -11,6 +11,8 @@ INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 BLOCK_OF_CANDIDATES = 64
 # For a single word each block costs more than the words in it.
 BLOCK_OF_ONE = 256
+# Rows of which the largest number is found sooner than their blocks.
+ROWS_WITHOUT_BLOCKS = 2
 # Integers that are compared at a time; the rest of a block is compared one by one.
 INTEGERS_AT_ONCE = 64
 
@@ -18,6 +20,8 @@ INTEGERS_AT_ONCE = 64
 def best_token(logits: Tensor) -> Tensor:
     """Return the ids (N) of the largest of logits (N, V), the first of equals."""
     num_rows, vocabulary_size = logits.shape
+    if num_rows <= ROWS_WITHOUT_BLOCKS:
+        return logits.max(1).indices
     size = _block_size(vocabulary_size, BLOCK_OF_ONE)
     num_blocks = vocabulary_size // size
     blocks = logits.view(-1, size)  # (N · blocks of a row, size)

@@ -69,9 +69,9 @@ class SelfAttention(nn.Module):
             heads, memory = cache.append(rows, layout, self.num_heads)
             mask: Tensor | None = cache.mask
         else:
-            heads, memory = cast(Packing, layout).self_heads(rows, self.num_heads, self.num_shared_heads)
+            heads, memory = layout.self_heads(rows, self.num_heads, self.num_shared_heads)
             # No token sees the empty cells where `causal` hides all that comes after it.
-            mask = None if causal else cast(Packing, layout).padding_mask
+            mask = None if causal else layout.padding_mask
         relative = None
         if self.relative is not None:
             num_keys = (heads if memory is None else memory[0]).shape[-2]
@@ -149,7 +149,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(options)
         self.residuals = nn.ModuleList(Residual(options) for _ in range(2))
 
-    def forward(self, x: Tensor, layout: Packing, rotation: Tensor | None, causal: bool = False) -> Tensor:
+    def forward(self, x: Tensor, layout: Layout, rotation: Tensor | None, causal: bool = False) -> Tensor:
         """Return (N, D) for rows x (N, D)."""
         x = self.residuals[0](x, lambda h: self.self_attention(h, layout, rotation, causal))
         return self.residuals[1](x, self.feed_forward)
@@ -220,10 +220,11 @@ class TransformerEncoder(Stack):
     def __init__(self, num_layers: int, options: LayerOptions, max_positions: int) -> None:
         super().__init__((EncoderLayer(options) for _ in range(num_layers)), options, max_positions)
 
-    def forward(self, vectors: Tensor, layout: Packing, causal: bool = False) -> Tensor:
+    def forward(self, vectors: Tensor, layout: Layout, causal: bool = False) -> Tensor:
         """Return the encoded rows (N, D) of rows of word vectors (N, D)."""
-        x = self.enter(vectors, layout.positions, layout.cells.shape[1])
-        rotation = self.positions.rotation(layout.positions)
+        positions, longest = layout.places(vectors)
+        x = self.enter(vectors, positions, longest)
+        rotation = self.positions.rotation(positions)
         for layer in self.kept_layers():
             x = layer(x, layout, rotation, causal)
         return cast(Tensor, self.norm(x))
@@ -281,9 +282,13 @@ class Transformer(Seq2Seq):
 
     def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
-        height, width = len(source), width_for(source_lengths, source.device)
-        layout = self.encoder.lay_out(source_lengths, source.device, width)
+        height, width = source.shape
+        layout: Layout = Grid(1)
+        if source_lengths.tolist() != [width]:  # a single sentence need not be laid out
+            width = width_for(source_lengths, source.device)
+            layout = self.encoder.lay_out(source_lengths, source.device, width)
         encoded = self.encoder(self.source_embedding(layout.pack(source)), layout)
+        mask = encoded.new_zeros(1, 1, 1, width) if layout.padding_mask is None else layout.padding_mask
         group: dict[str, Tensor] = {}
         for i, layer in enumerate(cast(Iterable[DecoderLayer], self.decoder.layers)):
             memory = layer.cross_attention.project_memory(encoded, layout)
@@ -291,7 +296,7 @@ class Transformer(Seq2Seq):
             key, value = memory[:, :height, :, :width].contiguous()
             group |= {f"key_{i}": key, f"value_{i}": value}
         # A copy of the mask for each head, since each step needs it so.
-        group["mask"] = layout.padding_mask[:height, :, :, :width].to(key.dtype).repeat(1, key.shape[1], 1, 1)
+        group["mask"] = mask[:height, :, :, :width].to(key.dtype).repeat(1, key.shape[1], 1, 1)
         names = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in ("key", "value")]
         nothing = key.new_empty(height, key.shape[1], 0, key.shape[3])
         return DecoderState([group], dict.fromkeys(names, nothing))

@@ -12,8 +12,9 @@ from torch.nn import functional
 # On the CPU, PyTorch's fused attention is slower than two plain products while the scores fit in cache:
 # forward and backward of 270 sentences of 16 tokens took 36 ms against 5 ms on two Xeon cores.
 LARGEST_PLAIN_SCORES = 128 * 128
-# In bfloat16, a batched product of a few single positions costs the CPU more in calls than it saves in arithmetic.
-LARGEST_SUMMED = 1 << 16
+# Sentences times heads up to which PyTorch's fused attention is faster than the calls of two batched products; with
+# single positions of many sentences it is several times slower.
+FEW_SENTENCE_HEADS = 32
 
 KeysValues = Tensor | tuple[Tensor, Tensor]  # (2, B, H, S, d), or two of (B, H, S, d)
 # Vectors that the distance of a key from a query adds to key and to value, (T, S, d) each.
@@ -71,7 +72,7 @@ def attend(
         )
     is_learning = torch.is_grad_enabled() and not isinstance(memory, tuple)
     if is_plain and not (is_learning or causal or dropout):
-        return _find(*_parts(heads, memory), mask)
+        return find(*_parts(heads, memory), mask)
     if causal:
         added = query.new_full((longest, longest), -torch.inf).triu(1)[None, None]
     else:
@@ -90,19 +91,20 @@ def attend(
     return attended.reshape(query.shape)
 
 
-def _find(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+def find(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
     """Return what `attend` does, in as few calls as can be: decoding has little work in each, and many of them."""
     num_shared = key.shape[1]
+    if query.shape[0] * query.shape[1] <= FEW_SENTENCE_HEADS:
+        mask = None if mask is None else mask[:, :1]
+        return functional.scaled_dot_product_attention(
+            query, key, value, mask, enable_gqa=num_shared < query.shape[1]
+        )
     # Heads that share keys and values stand side by side, as more positions of one.
     folded = query.reshape(len(query) * num_shared, -1, query.shape[-1])
     key, value = key.flatten(0, 1), value.flatten(0, 1)
     if mask is None:
         mask = query.new_zeros(1, 1, 1, 1)
     added = (mask if len(mask) == 1 else mask.expand(-1, num_shared, -1, -1)).flatten(0, 1)
-    is_small = folded.shape[1] == 1 and query.dtype == torch.bfloat16 and key.numel() <= LARGEST_SUMMED
-    if is_small and query.device.type == "cpu":
-        weights = torch.add(added, (folded * key).sum(-1).unsqueeze(1), alpha=_scale(query)).softmax(-1)
-        return (weights.mT * value).sum(1).view(query.shape)
     return torch.bmm(_weigh(folded, key, added), value).view(query.shape)
 
 

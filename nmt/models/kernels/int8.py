@@ -3,9 +3,8 @@
 No text is needed to find scales. What a normalisation gives, before its own weights, has a mean square of one whatever
 comes in, so that one step fits all texts; its weights go into those of the layers that read it (as those of Xiao et al.
 2023, SmoothQuant, do). A neuron of the inner layer of feed-forward is such a vector times a row of weights, whose
-length is the neuron's spread then, and ReLU lets a scale through to the weights after it. So it is with the values of
-attention: what is found is a mean of them, with a weight of one in all, which lets through a scale and a bias.
-Embeddings and attention itself stay in floating point.
+length is the neuron's spread then, and ReLU lets a scale through to the weights after it. Embeddings, attention and
+the projections of what it finds stay in floating point.
 """
 
 from collections.abc import Sequence
@@ -18,8 +17,8 @@ from torch.nn import functional
 from nmt.models.layers import RMSNorm
 from nmt.models.transformer import DecoderLayer, FeedForward, Stack
 
-# Activations are cut at so many times their spread: those of normalised vectors, and what attention finds, and neurons.
-# After 900 updates on Multi30k the largest were at 5, 7 and 9; more than the root of the width is not possible.
+# Activations are cut at so many times their spread: those of normalised vectors, and neurons.
+# After 900 updates on Multi30k the largest were at 5 and 9; more than the root of the width is not possible.
 LARGEST, LARGEST_NEURON = 8.0, 10.0
 LARGEST_BYTE = 255
 # Where a processor cannot sum products of bytes in 32 bits at once (VNNI), oneDNN sums two of them in 16 first, which
@@ -76,18 +75,6 @@ class QuantizedLinear(nn.Module):
         return result
 
 
-class QuantizedAttentionOutput(nn.Module):
-    """The output projection of an attention whose values are counted in steps from their means."""
-
-    def __init__(self, linear: QuantizedLinear) -> None:
-        super().__init__()
-        self.linear = linear
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return (N, D) for what was found, (N, D)."""
-        return cast(Tensor, self.linear(_to_bytes(x.float() + (ZERO + 0.5))))
-
-
 class QuantizedFeedForward(nn.Module):
     """Two layers with ReLU between them, whose activations are bytes, too."""
 
@@ -133,28 +120,8 @@ def _quantize_readers(owner: Any, readers: Sequence[tuple[Any, str]]) -> None:
     for module, name in readers:
         linear = getattr(module, name)
         weight, bias = _fold(linear, owner.norm)
-        # With relative positions, what distances add to values would have to be counted in steps, too.
-        if name.endswith("value") and getattr(module, "relative", None) is None:
-            _quantize_output(module, weight, bias)
         setattr(module, name, QuantizedLinear(weight, bias, STEP, ZERO, linear.weight.dtype))
     owner.norm = QuantizedNorm(owner.norm)
-
-
-def _quantize_output(attention: Any, weight: Tensor, bias: Tensor) -> None:
-    """Let the output projection read bytes, and the last rows of `weight` and `bias` give values in its steps."""
-    output, num_shared = attention.output, attention.num_shared_heads
-    num_values = output.in_features // attention.num_heads * num_shared
-    means, spreads = bias[-num_values:].clone(), weight[-num_values:].norm(dim=1).clamp(min=TINY)
-    weight[-num_values:] /= (STEP * spreads).unsqueeze(1)
-    bias[-num_values:] = 0
-    means, spreads = (
-        part.view(num_shared, -1).repeat_interleave(attention.num_heads // num_shared, 0).flatten()
-        for part in (means, spreads)
-    )
-    full = output.weight.float()
-    folded_bias = output.bias.float() + full @ means
-    linear = QuantizedLinear(full * spreads, folded_bias, STEP, ZERO, output.weight.dtype)
-    attention.output = QuantizedAttentionOutput(linear)
 
 
 def _to_bytes(steps: Tensor) -> Tensor:

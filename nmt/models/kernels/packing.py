@@ -97,6 +97,10 @@ class Packing:
         heads = {(num_heads,), 2 * (num_shared_heads,), (num_heads, num_shared_heads, num_shared_heads)}
         self._head_indices = {counts: self._head_index(counts) for counts in heads if num_heads}
 
+    def places(self, rows: Tensor) -> tuple[Tensor, int]:
+        """Return the place (N) of each of the rows (N, …) in its sentence, and a number above all of them."""
+        return self.positions, self.cells.shape[1]
+
     def pack(self, rectangle: Tensor) -> Tensor:
         """Return the rows (N, …) of a rectangle (B, L, …) that fits into the room."""
         height, width = self.cells.shape
@@ -158,15 +162,37 @@ class Packing:
 
 
 class Grid:
-    """The same for rows that are a rectangle already: B sentences of several rows each, as decoding has them."""
+    """The same for rows that are a rectangle already: B sentences of as many rows each, without any padding.
+
+    So are a single sentence that is encoded, and the hypotheses of all sentences at one position.
+    """
+
+    padding_mask: Tensor | None = None
 
     def __init__(self, num_sentences: int) -> None:
         self.num_sentences = num_sentences
+
+    def places(self, rows: Tensor) -> tuple[Tensor, int]:
+        """Return the place (N) of each of the rows (N, …) in its sentence, and how many places there are."""
+        length = len(rows) // self.num_sentences
+        return torch.arange(length, device=rows.device).repeat(self.num_sentences), length
+
+    def pack(self, rectangle: Tensor) -> Tensor:
+        """Return the rows (B·L, …) of a rectangle (B, L, …)."""
+        return rectangle.flatten(0, 1)
 
     def to_heads(self, rows: Tensor, num_parts: int, num_heads: int) -> Tensor:
         """Return (parts, B, H, L, d) of rows (B·L, parts·H·d)."""
         length = len(rows) // self.num_sentences
         return rows.view(self.num_sentences, length, num_parts, num_heads, -1).permute(2, 0, 3, 1, 4)
+
+    def self_heads(self, rows: Tensor, num_heads: int, num_shared: int) -> tuple[Tensor, Tensor | None]:
+        """Return queries, keys and values as `Packing.self_heads` does."""
+        if num_shared == num_heads:
+            return self.to_heads(rows, 3, num_heads), None
+        d_head = rows.shape[1] // (num_heads + 2 * num_shared)
+        query, memory = rows.split([num_heads * d_head, 2 * num_shared * d_head], 1)
+        return self.to_heads(query, 1, num_heads), self.to_heads(memory, 2, num_shared)
 
     def from_heads(self, heads: Tensor) -> Tensor:
         """Return rows (B·L, H·d) of rectangles (B, H, L, d)."""

@@ -1,6 +1,7 @@
 """A whole model fitted to a machine: weights laid out for translating, layers to compile, steps to record."""
 
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -8,8 +9,9 @@ from torch import Tensor, nn
 from nmt.errors import SettingsError
 from nmt.models.ensemble import Ensemble
 from nmt.models.interface import Seq2Seq
+from nmt.models.kernels.few_rows import ByteProduct, FewRowsLayer, Product
 from nmt.models.kernels.int8 import quantize
-from nmt.models.transformer import Transformer
+from nmt.models.transformer import DecoderLayer, Transformer
 
 
 class PreparedLinear(nn.Module):
@@ -29,11 +31,21 @@ class PreparedLinear(nn.Module):
         result: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
         return result
 
+    def rectified(self, x: Tensor) -> Tensor:
+        """Return the same with zero in place of what is negative."""
+        result: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "relu", [], "")
+        return result
 
-def prepare_linears(model: nn.Module) -> None:
-    """Replace the linear layers of `model` by prepared ones, where there is a kernel for them."""
+    def added_to(self, residual: Tensor, x: Tensor) -> Tensor:
+        """Return the same plus `residual` (…, d_out)."""
+        result: Tensor = torch.ops.mkldnn._linear_pointwise.binary(x, residual, self.weight, self.bias, "add")
+        return result
+
+
+def prepare_linears(model: nn.Module) -> bool:
+    """Replace the linear layers of `model` by prepared ones; return whether there is a kernel for all of them."""
     if not torch.backends.mkldnn.is_available():
-        return
+        return False
     dtypes = {torch.float32}
     if torch.ops.mkldnn._is_mkldnn_bf16_supported():
         dtypes.add(torch.bfloat16)
@@ -45,6 +57,17 @@ def prepare_linears(model: nn.Module) -> None:
                 and child.weight.dtype in dtypes
             ):
                 setattr(module, name, PreparedLinear(child))
+    return not any(isinstance(module, nn.Linear) for module in model.modules())
+
+
+def write_out_layers(model: Transformer, product_of: Callable[[Any], Product]) -> list[nn.Module]:
+    """Return the layers of the decoder, those that can be written out for few rows with products of that kind."""
+    return [
+        FewRowsLayer(layer, product_of)
+        if isinstance(layer, DecoderLayer) and layer.self_attention.relative is None
+        else layer
+        for layer in model.decoder.layers
+    ]
 
 
 def prepare_for_translating(model: Seq2Seq, dtype: torch.dtype) -> None:
@@ -61,8 +84,12 @@ def prepare_for_translating(model: Seq2Seq, dtype: torch.dtype) -> None:
         raise SettingsError(f"precision: float32 or bfloat16 is needed {where}; got int8")
     if isinstance(model, Transformer):
         if dtype == torch.int8:
+            layers = write_out_layers(model, ByteProduct)  # of weights that have not been quantized yet
             quantize(model.encoder, model.decoder, [(model, "output")])
-        prepare_linears(model)
+            prepare_linears(model)
+            model.decoder.layers = nn.ModuleList(layers)
+        elif prepare_linears(model):
+            model.decoder.layers = nn.ModuleList(write_out_layers(model, lambda prepared: prepared))
         for stack in (model.encoder, model.decoder):
             stack.positions.keep_sinusoids()
 

@@ -58,7 +58,7 @@ def test_plain_attention_equals_fused_attention_and_the_definition(
 @pytest.mark.parametrize("num_shared", [4, 2])
 @pytest.mark.parametrize("masked", [False, True])
 @torch.inference_mode()
-def test_single_positions_by_sums_equal_those_by_products(masked, num_shared, monkeypatch):
+def test_few_sentences_by_one_call_equal_those_by_products(masked, num_shared, monkeypatch):
     torch.manual_seed(0)
     heads = torch.randn(1, 3, 4, 1, 8, dtype=torch.float64)
     memory = tuple(torch.randn(2, 3, num_shared, 6, 8, dtype=torch.float64))
@@ -67,8 +67,8 @@ def test_single_positions_by_sums_equal_those_by_products(masked, num_shared, mo
         mask = torch.zeros(3, 1, 1, 6).masked_fill(torch.rand(3, 1, 1, 6) < 0.4, -torch.inf)
         mask[..., 0] = 0
     found = []
-    for largest in (0, 10**6):
-        monkeypatch.setattr(scaled_attention, "LARGEST_SUMMED", largest)
+    for most in (0, 12):
+        monkeypatch.setattr(scaled_attention, "FEW_SENTENCE_HEADS", most)
         found.append(attend(heads, memory, mask))
     assert_close(*found)
     key, value = (part.repeat_interleave(4 // num_shared, 1) for part in memory)

@@ -111,10 +111,9 @@ def test_a_quantized_model_computes_nearly_the_same(options, dtype, int8):
     prepare_for_translating(quantized, torch.int8)
     kinds = [type(module) for module in quantized.modules()]
     assert not {nn.LayerNorm, RMSNorm} & set(kinds)
-    # All but what an activation other than ReLU gives, and what distances are added to.
-    num_layers = 2 * 4 + 2 * 7 + 1
+    # All but what reads what attention finds, or what an activation other than ReLU gives.
+    num_layers = 2 * 3 + 2 * 5 + 1
     num_layers += 4 if "num_key_value_heads" in options else -4 if "activation" in options else 0
-    num_layers -= 4 if options.get("positions") == "relative" else 0
     assert kinds.count(QuantizedLinear) == num_layers
     sentences = [torch.randint(4, 48, (length,)) for length in (7, 3, 12)]
     target = torch.randint(4, 48, (5, 3))

@@ -1,0 +1,130 @@
+"""A layer of the decoder for few rows, written out: a line at a time, calls cost more than arithmetic."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nmt.models.kernels.attention import Memory, find
+from nmt.models.kernels.attention_cache import Cache
+from nmt.models.kernels.packing import Layout
+from nmt.models.positions import rotate_queries_and_keys
+from nmt.models.transformer import DecoderLayer
+
+# With more rows, arithmetic counts, and what is written out here saves little.
+MOST_ROWS = 8
+LARGEST_BYTE = 127
+# PyTorch's product of bytes reads whole registers, also beyond the end of the weights.
+INPUTS_AT_ONCE = 64
+TINY = torch.finfo(torch.float32).tiny
+
+
+class Product(Protocol):
+    """A linear layer whose result goes on without a call of its own."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return (N, d_out) for x (N, d_in)."""
+
+    def rectified(self, x: Tensor) -> Tensor:
+        """Return the same with zero in place of what is negative."""
+
+    def added_to(self, residual: Tensor, x: Tensor) -> Tensor:
+        """Return the same plus `residual` (N, d_out)."""
+
+
+class ByteProduct:
+    """A linear layer whose weights are bytes with a scale for each output; what they meet is in bfloat16."""
+
+    def __init__(self, linear: nn.Linear) -> None:
+        weight = linear.weight.detach().float()
+        # Rounded first, so that the bytes are steps of the very scale that they are multiplied with.
+        self.scales = (weight.abs().amax(1) / LARGEST_BYTE).clamp(min=TINY).bfloat16()
+        steps = (weight / self.scales.float().unsqueeze(1)).round()
+        self.padding = -weight.shape[1] % INPUTS_AT_ONCE
+        self.weight = functional.pad(
+            steps.clamp(-LARGEST_BYTE, LARGEST_BYTE).to(torch.int8), [0, self.padding]
+        )
+        self.bias = None if linear.bias is None else linear.bias.detach()
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return (N, d_out) for x (N, d_in)."""
+        given = functional.pad(x.bfloat16(), [0, self.padding]) if self.padding else x.bfloat16()
+        result = torch.ops.aten._weight_int8pack_mm(given, self.weight, self.scales).to(x.dtype)
+        return result if self.bias is None else result.add_(self.bias)
+
+    def rectified(self, x: Tensor) -> Tensor:
+        """Return the same with zero in place of what is negative."""
+        return self(x).relu_()
+
+    def added_to(self, residual: Tensor, x: Tensor) -> Tensor:
+        """Return the same plus `residual` (N, d_out)."""
+        return self(x).add_(residual)
+
+
+class FewRowsLayer(nn.Module):
+    """A layer of the decoder that takes few rows in as few calls as can be, and leaves more rows to the layer itself.
+
+    `product_of` makes what computes each of its linear layers; attention and activations are those of the layer.
+    """
+
+    def __init__(self, layer: DecoderLayer, product_of: Callable[[Any], Product]) -> None:
+        super().__init__()
+        self.layer, self.cross_attention = layer, layer.cross_attention
+        own, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
+        names = ("query", "key_value") if own.is_grouped else ("query_key_value",)
+        self.own_products = [product_of(getattr(own, name)) for name in names]
+        self.own_output, self.query, self.cross_output, self.inner, self.outer = (
+            product_of(linear)
+            for linear in (own.output, cross.query, cross.output, feed_forward.inner, feed_forward.outer)
+        )
+        # Straight to what a module computes: its hooks, of which there are none, are looked for at each call.
+        norms: Sequence[Any] = [residual.norm for residual in layer.residuals]
+        self.norms = [norm.forward for norm in norms]
+        self.is_before = layer.residuals[0].is_before
+        self.activation = feed_forward.activation
+        self.num_heads, self.num_shared_heads = own.num_heads, own.num_shared_heads
+
+    def forward(
+        self,
+        x: Tensor,
+        layouts: tuple[Layout, Layout],
+        rotation: Tensor | None,
+        memories: Sequence[Memory],
+        cache: Cache | None = None,
+    ) -> Tensor:
+        """Return (N, D) for rows x (N, D), as the layer itself does."""
+        if cache is None or len(x) > MOST_ROWS:
+            return cast(Tensor, self.layer(x, layouts, rotation, memories, cache))
+        own, shared = layouts
+        first, second, third = self.norms
+        is_before = self.is_before
+        x = self.own_output.added_to(x, self._attend_own(first(x) if is_before else x, own, rotation, cache))
+        x = x if is_before else first(x)
+        x = self.cross_output.added_to(x, self._attend(second(x) if is_before else x, shared, memories))
+        x = x if is_before else second(x)
+        x = self.outer.added_to(x, self._activate(third(x) if is_before else x))
+        return x if is_before else third(x)
+
+    def _attend_own(self, x: Tensor, layout: Layout, rotation: Tensor | None, cache: Cache) -> Tensor:
+        parts = [product(x) for product in self.own_products]
+        rows = parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+        if rotation is not None:
+            rows = rotate_queries_and_keys(rows, rotation, self.num_heads, self.num_shared_heads)
+        queries, (key, value) = cache.append(rows, layout, self.num_heads)
+        return layout.from_heads(find(queries[0], key, value, cache.mask))
+
+    def _attend(self, x: Tensor, layout: Layout, memories: Sequence[Memory]) -> Tensor:
+        queries = layout.to_heads(self.query(x), 1, self.num_heads)[0]
+        parts = queries.split([len(mask) for _, mask in memories]) if len(memories) > 1 else [queries]
+        found = [
+            find(part, memory[0], memory[1], mask)
+            for part, (memory, mask) in zip(parts, memories, strict=True)
+        ]
+        return layout.from_heads(found[0] if len(found) == 1 else torch.cat(found))
+
+    def _activate(self, x: Tensor) -> Tensor:
+        if self.activation.activation == "relu":
+            return self.inner.rectified(x)
+        return self.activation.forward(self.inner(x))

@@ -1,0 +1,105 @@
+"""Layers written out for few rows: they compute what the layers compute, and are taken where they should be."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from nmt.models.kernels import few_rows
+from nmt.models.kernels.few_rows import ByteProduct, FewRowsLayer
+from nmt.models.kernels.prepare import prepare_for_translating
+
+pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="oneDNN is needed")
+
+
+def all_logits(model, beam_size, joined):
+    """Return the logits of six positions of two sentences, as one group or two, with so many hypotheses each."""
+    lengths = (7, 4)
+    sources = [torch.randint(4, 11, (1, length)) for length in lengths]
+    if joined:
+        padded = nn.utils.rnn.pad_sequence([source[0] for source in sources], batch_first=True)
+        state = model.start(padded, torch.tensor(lengths))
+    else:
+        state, other = (
+            model.start(source, torch.tensor([length]))
+            for source, length in zip(sources, lengths, strict=True)
+        )
+        state.join(other)
+    state.expand(beam_size)
+    tokens = torch.randint(4, 11, (6, 2 * beam_size))
+    found = []
+    for position in range(6):
+        found.append(model.project(model.step(tokens[position], state).outputs))
+        state.reorder(torch.tensor([0] * beam_size + [2 * beam_size - 1] * beam_size))
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("joined", [True, False], ids=["one group", "two"])
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"norm": "post"},
+        {"normalization": "rms"},
+        {"activation": "gelu"},
+        {"activation": "swiglu"},
+        {"num_key_value_heads": 1},
+        {"positions": "rotary"},
+        {"positions": "rotary", "num_key_value_heads": 1},
+        {"positions": "learned"},
+    ],
+    ids=str,
+)
+@torch.inference_mode()
+def test_few_rows_find_what_the_layers_find(options, beam_size, joined, tiny_model, monkeypatch):
+    model = tiny_model("transformer", **options).float()
+    torch.manual_seed(3)
+    expected = all_logits(model, beam_size, joined)
+    prepared = copy.deepcopy(model)
+    prepare_for_translating(prepared, torch.float32)
+    for layer in prepared.decoder.layers:
+        assert type(layer) is FewRowsLayer
+        monkeypatch.setattr(layer.layer, "forward", None)  # which would be called with more rows
+    torch.manual_seed(3)
+    assert_close(all_logits(prepared, beam_size, joined), expected, rtol=1e-4, atol=1e-4)
+
+
+@torch.inference_mode()
+def test_more_rows_are_left_to_the_layers(tiny_model, monkeypatch):
+    model = tiny_model("transformer").float()
+    prepared = copy.deepcopy(model)
+    prepare_for_translating(prepared, torch.float32)
+    monkeypatch.setattr(few_rows.FewRowsLayer, "_attend", None)  # which would be called with fewer
+    torch.manual_seed(3)
+    expected = all_logits(model, 5, True)
+    torch.manual_seed(3)
+    assert_close(all_logits(prepared, 5, True), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_layers_with_relative_positions_are_not_written_out(tiny_model):
+    model = tiny_model("transformer", positions="relative").float()
+    prepare_for_translating(model, torch.float32)
+    assert not [module for module in model.modules() if isinstance(module, FewRowsLayer)]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(8, 5), (24, 40), (256, 100)])
+@torch.inference_mode()
+def test_products_of_bytes_are_near_those_of_floats(shape, dtype, bias):
+    torch.manual_seed(0)
+    linear = nn.Linear(*shape, bias=bias)
+    linear.weight[1] = 0
+    x, residual = torch.randn(3, shape[0]), torch.randn(3, shape[1]).to(dtype)
+    exact, product = linear(x.bfloat16().float()), ByteProduct(copy.deepcopy(linear).to(dtype))
+
+    def is_near(found, expected):
+        assert found.dtype == dtype
+        assert (found.float() - expected).norm() < 0.01 * expected.norm()
+
+    is_near(product(x.to(dtype)), exact)
+    is_near(product.rectified(x.to(dtype)), exact.relu())
+    is_near(product.added_to(residual, x.to(dtype)), exact + residual.float())
