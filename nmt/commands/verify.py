@@ -127,15 +127,13 @@ def _score_again(
             (folder,) = run.find_checkpoints(checkpoint)
             weights = str(file_facts(folder / MODEL_WEIGHTS)["sha256"])
             verification.compare_hash(f"weights of {checkpoint}", test.weights, weights)
-        evaluation, hypotheses = evaluate_model(
-            model, tokenizer, corpus.test, decoding, scoring, device, dtype
-        )
+        evaluation, found = evaluate_model(model, tokenizer, corpus.test, decoding, scoring, device, dtype)
         now = {name: value for name, value in evaluation.as_dict().items() if isinstance(value, float)}
         for name, value in itertools.islice(figures.items(), MAX_FIGURES):
             if name != "perplexity":  # it says what the loss says, and grows without bound
                 verification.compare_figure(name, value, now.get(name, float("nan")), settings.tolerance)
         if test is not None:
-            is_same = test.translation == content_key(hypotheses)
+            is_same = test.translation == content_key([one.text for one in found])
             same = "the same to the last character" if is_same else "other characters in it"
             verification.rows.append(["translation", "", "", same])
     elif (validation := _validation_facts(run, record)) is not None:
