@@ -21,7 +21,7 @@ from nmt.files.reading import read_json
 from nmt.runs.directory import CONFIDENCE, RunDirectory
 from nmt.runs.provenance import Checkpoint, Hash, Recorded
 
-MAX_KNOTS = 50
+MAX_KNOTS = 1000
 NUM_BINS = 10
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -90,7 +90,8 @@ class Calibration(Recorded):
         if self.test is not None:
             words, lines = self.test.words.error, self.test.lines.error
             on_test = f"calibration error on the test text {words:.3f} of words, {lines:.3f} of lines"
-        return f"confidence   fitted on {self.num_words} words in {self.num_lines} lines of the validation text; {on_test}"
+        fitted_on = f"{self.num_words} words in {self.num_lines} lines of the validation text"
+        return f"confidence   fitted on {fitted_on}; {on_test}"
 
     def judge(self, candidate: Candidate) -> None:
         """Say how sure to be of a translation and of each of its words, where its words are known."""

@@ -15,8 +15,8 @@ from nmt.decoding.translation import Candidate
 
 # Lines of the validation text that are translated once more, and of the test text that are measured.
 MAX_LINES = 2000
-# Words, or lines, of a knot, at least: of fewer a share says little.
-MIN_OF_KNOT = 20
+# Words, or lines, of about one probability that are taken together: of fewer a share says little.
+MIN_OF_GROUP = 20
 
 Values = Sequence[float] | FloatArray
 
@@ -92,16 +92,23 @@ def right_words(hypothesis: Sequence[str], reference: Sequence[str]) -> BoolArra
 def fit_curve(log_probs: Values, right: Values) -> Curve:
     """Return the never falling curve that is nearest to what is right at these log-probabilities.
 
-    What is about as probable is one knot, at most MAX_KNOTS of them with about the same number in each.
+    Knots are groups that are about as probable, of those as often right the first and the last. Nothing is certain: to
+    what is most probable one is added that is wrong, and to what is least probable one that is right.
     """
     at, values = np.asarray(log_probs, np.float64), np.asarray(right, np.float64)
-    num_knots = min(max(1, len(at) // MIN_OF_KNOT), MAX_KNOTS)
-    inner = np.linspace(0, 1, num_knots + 1)[1:-1]
+    num_groups = min(max(1, len(at) // MIN_OF_GROUP), MAX_KNOTS)
+    inner = np.linspace(0, 1, num_groups + 1)[1:-1]
     bounds = np.unique(np.quantile(at, inner, method="inverted_cdf"))
-    # What is equally probable is in the same knot: knots rise.
-    _, knot, counts = np.unique(np.searchsorted(bounds, at, "right"), return_inverse=True, return_counts=True)
-    means = [np.bincount(knot, numbers) / counts for numbers in (at, values)]
-    return Curve(log_probs=means[0].tolist(), shares=isotonic(means[1], counts.tolist()).clip(0, 1).tolist())
+    # What is equally probable is in the same group, so that knots rise.
+    _, group = np.unique(np.searchsorted(bounds, at, "right"), return_inverse=True)
+    counts, sums = np.bincount(group).astype(np.float64), np.bincount(group, values)
+    means = np.bincount(group, at) / counts
+    counts[0], sums[0] = counts[0] + 1, sums[0] + 1
+    counts[-1] += 1
+    shares = isotonic(sums / counts, counts).clip(0, 1)
+    rises = np.diff(shares, prepend=-1, append=2) > 0
+    is_knot = rises[:-1] | rises[1:]
+    return Curve(log_probs=means[is_knot].tolist(), shares=shares[is_knot].tolist())
 
 
 def isotonic(values: Values, weights: Values) -> FloatArray:
