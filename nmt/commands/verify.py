@@ -10,6 +10,7 @@ from nmt.config.check import check
 from nmt.data.cache import content_key
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, load_corpus
+from nmt.decoding.confidence import read_calibration
 from nmt.device import choose_precision, prepare_device
 from nmt.errors import DeviceError, RunError, SettingsError, VerificationError, one_line
 from nmt.evaluation.model import evaluate_model, translate_text, validation_search
@@ -17,7 +18,7 @@ from nmt.evaluation.scoring import corpus_bleu
 from nmt.evaluation.tables import layout
 from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, differing_files, file_facts
-from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
+from nmt.runs.directory import CONFIDENCE, MODEL_WEIGHTS, RunDirectory
 from nmt.runs.provenance import (
     RECORD,
     TEST,
@@ -80,6 +81,7 @@ def main(settings: VerifySettings) -> None:
             now = "nothing" if text is None else text_facts(text).hash
             verification.compare_hash(f"{name} text", facts.hash, now)
     _compare_checkpoints(run, verification)
+    _compare_confidence(run, verification)
     try:
         _score_again(run, record, corpus, settings, verification)
     except (RunError, SettingsError) as error:
@@ -102,6 +104,18 @@ def _compare_checkpoints(run: RunDirectory, verification: Verification) -> None:
         is_same = "NOT THE SAME" if differing else "the same"
         verification.rows.append([f"files of {folder.name}", "", "", is_same])
         verification.problems += [f"{folder.name}/{name}: {what}" for name, what in differing.items()]
+
+
+def _compare_confidence(run: RunDirectory, verification: Verification) -> None:
+    """Compare the weights that curves of confidence were fitted on with those that they are used with."""
+    try:
+        calibration = read_calibration(run)
+        if calibration is not None:
+            now = run.weights_hash(calibration.checkpoint) or "nothing"
+            verification.compare_hash(f"weights of {CONFIDENCE}", calibration.weights, now)
+    except RunError as error:
+        verification.rows.append([CONFIDENCE, "", "", "NOT THE SAME"])
+        verification.problems.append(str(error).removeprefix("run: "))
 
 
 def _score_again(
