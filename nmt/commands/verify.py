@@ -1,6 +1,7 @@
 """`nmt verify`: compare a run with its own record, and score it again."""
 
 import itertools
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import torch
@@ -107,15 +108,20 @@ def _compare_checkpoints(run: RunDirectory, verification: Verification) -> None:
 
 
 def _compare_confidence(run: RunDirectory, verification: Verification) -> None:
-    """Compare the weights that curves of confidence were fitted on with those that they are used with."""
+    """Compare the weights that curves of confidence were fitted on with those of their checkpoint."""
     try:
         calibration = read_calibration(run)
-        if calibration is not None:
-            now = run.weights_hash(calibration.checkpoint) or "nothing"
-            verification.compare_hash(f"weights of {CONFIDENCE}", calibration.weights, now)
     except RunError as error:
         verification.rows.append([CONFIDENCE, "", "", "NOT THE SAME"])
         verification.problems.append(str(error).removeprefix("run: "))
+        return
+    names = [run.step_path(step).name for step in run.steps()]
+    if calibration is None or not names:
+        return
+    with suppress(RunError):  # of a manifest, which was said
+        is_there = calibration.checkpoint in names
+        now = (run.weights_hash(calibration.checkpoint) if is_there else None) or "nothing"
+        verification.compare_hash(f"weights of {CONFIDENCE}", calibration.weights, now)
 
 
 def _score_again(
