@@ -1,7 +1,8 @@
-"""How sure to be of a translation: curves from the log-probability of a word, or of a line, to the share that is right.
+"""How sure to be of a translation: a curve from the log-probability of a word to the share of such words that is right.
 
-A word is what white space separates. Its log-probability is the sum over its pieces, that of a line the mean over its
-words. `confidence.json` of a run holds the curves, and what they are worth on text that they were not fitted on.
+A word is what white space separates, and its log-probability the sum over its pieces. A second curve takes the mean of
+the words of a line to the share of its words. `confidence.json` of a run holds both, and what they are worth on text
+that they were not fitted on.
 """
 
 from collections.abc import Sequence
@@ -28,24 +29,24 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Curve(Recorded):
-    """Shares that never fall with the log-probability: straight between knots, level beyond the first and the last."""
+    """Shares that never fall as values rise: straight between knots, level beyond the first and the last."""
 
-    log_probs: Annotated[list[float], Field(min_length=1, max_length=MAX_KNOTS)]  # in nats
+    at: Annotated[list[float], Field(min_length=1, max_length=MAX_KNOTS)]
     shares: list[Share]
 
     @pydantic.model_validator(mode="after")
     def _require_rising(self) -> "Curve":
-        if len(self.shares) != len(self.log_probs):
-            raise ValueError("shares: as many as log_probs are needed")
-        if any(one >= other for one, other in pairwise(self.log_probs)):
-            raise ValueError("log_probs: rising numbers are needed")
+        if len(self.shares) != len(self.at):
+            raise ValueError("shares: as many as in at are needed")
+        if any(one >= other for one, other in pairwise(self.at)):
+            raise ValueError("at: rising numbers are needed")
         if any(one > other for one, other in pairwise(self.shares)):
             raise ValueError("shares: numbers that never fall are needed")
         return self
 
-    def __call__(self, log_probs: Sequence[float] | FloatArray) -> list[float]:
-        """Return the shares at these log-probabilities."""
-        shares: list[float] = np.interp(log_probs, self.log_probs, self.shares).tolist()
+    def __call__(self, values: Sequence[float] | FloatArray) -> list[float]:
+        """Return the shares at these values."""
+        shares: list[float] = np.interp(values, self.at, self.shares).tolist()
         return shares
 
 
@@ -80,8 +81,8 @@ class Calibration(Recorded):
     search: Annotated[str, Field(max_length=100)]
     num_lines: NonNegativeInt  # of the validation text, those that have words
     num_words: NonNegativeInt
-    lines: Curve
-    words: Curve
+    words: Curve  # by log-probability, in nats
+    lines: Curve  # by the mean confidence of the words
     test: Measured | None
 
     def __str__(self) -> str:
@@ -97,7 +98,7 @@ class Calibration(Recorded):
         """Say how sure to be of a translation and of each of its words, where its words are known."""
         if candidate.word_log_probs:
             candidate.word_confidences = self.words(candidate.word_log_probs)
-            (candidate.confidence,) = self.lines([fmean(candidate.word_log_probs)])
+            (candidate.confidence,) = self.lines([fmean(candidate.word_confidences)])
 
 
 def read_calibration(run: RunDirectory) -> Calibration | None:

@@ -1,10 +1,10 @@
-"""Curves that turn log-probabilities into confidence: fitted on validation text, measured on test text.
+"""Curves of confidence: fitted on validation text, measured on test text.
 
 A word of a translation is right if a longest common subsequence of the words of translation and reference keeps it:
 if the reference has the same word, to the letter, in the same order. A line is as right as the share of its words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 import numpy as np
@@ -15,10 +15,12 @@ from nmt.decoding.translation import Candidate
 
 # Lines of the validation text that are translated once more, and of the test text that are measured.
 MAX_LINES = 2000
-# Words, or lines, of about one probability that are taken together: of fewer a share says little.
+# Words, or lines, of about one value that are taken together: of fewer a share says little.
 MIN_OF_GROUP = 20
 
 Values = Sequence[float] | FloatArray
+# Of the words of a line: their log-probabilities, and 1 for each that is right.
+Judged = tuple[FloatArray, FloatArray]
 
 
 def calibrate(
@@ -33,40 +35,45 @@ def calibrate(
     Each text is its translations and its references. Returns None where no translation of the validation text has
     words.
     """
-    lines, words = _pairs(*validation)
-    if not len(words):
+    found = list(_judged(*validation))
+    if not found:
         return None
-    of_lines, of_words = fit_curve(*lines.T), fit_curve(*words.T)
-    measured = None
-    if test is not None:
-        test_lines, test_words = _pairs(*test)
-        if len(test_words):
-            measured = Measured(
-                lines=measure(of_lines(test_lines[:, 0]), test_lines[:, 1]),
-                words=measure(of_words(test_words[:, 0]), test_words[:, 1]),
-            )
+    words = fit_curve(*map(np.concatenate, zip(*found, strict=True)))
+    lines = fit_curve(*_of_lines(words, found))
+    # Of words that are all less sure than those of any line seen, in proportion fewer are right.
+    lines = Curve(at=[0.0, *lines.at], shares=[0.0, *lines.shares])
     return Calibration(
         format=1,
         checkpoint=checkpoint,
         weights=weights,
         search=search,
-        num_lines=len(lines),
-        num_words=len(words),
-        lines=of_lines,
-        words=of_words,
-        test=measured,
+        num_lines=len(found),
+        num_words=sum(len(right) for _, right in found),
+        words=words,
+        lines=lines,
+        test=None if test is None else _measured(words, lines, list(_judged(*test))),
     )
 
 
-def _pairs(translations: Sequence[Candidate], references: Sequence[str]) -> tuple[FloatArray, FloatArray]:
-    """Return (number, 2) of lines and of words: the log-probability of each, and how right it is."""
-    lines, words = [], []
+def _measured(words: Curve, lines: Curve, found: Sequence[Judged]) -> Measured | None:
+    if not found:
+        return None
+    log_probs, right = map(np.concatenate, zip(*found, strict=True))
+    means, shares = _of_lines(words, found)
+    return Measured(words=measure(words(log_probs), right), lines=measure(lines(means), shares))
+
+
+def _of_lines(words: Curve, found: Sequence[Judged]) -> tuple[list[float], list[float]]:
+    """Return of each line how sure to be of its words on average, and which share of them is right."""
+    means = [fmean(words(log_probs)) for log_probs, _ in found]
+    return means, [float(right.mean()) for _, right in found]
+
+
+def _judged(translations: Sequence[Candidate], references: Sequence[str]) -> Iterator[Judged]:
     for one, reference in zip(translations, references, strict=True):
         if one.word_log_probs:
             right = right_words(one.text.split(), reference.split())
-            lines.append((fmean(one.word_log_probs), right.mean()))
-            words += list(zip(one.word_log_probs, right, strict=True))
-    return np.array(lines, np.float64).reshape(-1, 2), np.array(words, np.float64).reshape(-1, 2)
+            yield np.array(one.word_log_probs), right.astype(np.float64)
 
 
 def right_words(hypothesis: Sequence[str], reference: Sequence[str]) -> BoolArray:
@@ -89,26 +96,26 @@ def right_words(hypothesis: Sequence[str], reference: Sequence[str]) -> BoolArra
     return right
 
 
-def fit_curve(log_probs: Values, right: Values) -> Curve:
-    """Return the never falling curve that is nearest to what is right at these log-probabilities.
+def fit_curve(at: Values, right: Values) -> Curve:
+    """Return the never falling curve that is nearest to what is right at these values.
 
-    Knots are groups that are about as probable, of those as often right the first and the last. Nothing is certain: to
-    what is most probable one is added that is wrong, and to what is least probable one that is right.
+    Knots are groups of about one value, of those as often right the first and the last. Nothing is certain: to the
+    highest group one is added that is wrong, and to the lowest one that is right.
     """
-    at, values = np.asarray(log_probs, np.float64), np.asarray(right, np.float64)
-    num_groups = min(max(1, len(at) // MIN_OF_GROUP), MAX_KNOTS)
+    places, values = np.asarray(at, np.float64), np.asarray(right, np.float64)
+    num_groups = min(max(1, len(places) // MIN_OF_GROUP), MAX_KNOTS)
     inner = np.linspace(0, 1, num_groups + 1)[1:-1]
-    bounds = np.unique(np.quantile(at, inner, method="inverted_cdf"))
-    # What is equally probable is in the same group, so that knots rise.
-    _, group = np.unique(np.searchsorted(bounds, at, "right"), return_inverse=True)
+    bounds = np.unique(np.quantile(places, inner, method="inverted_cdf"))
+    # What is the same is in the same group, so that knots rise.
+    _, group = np.unique(np.searchsorted(bounds, places, "right"), return_inverse=True)
     counts, sums = np.bincount(group).astype(np.float64), np.bincount(group, values)
-    means = np.bincount(group, at) / counts
+    means = np.bincount(group, places) / counts
     counts[0], sums[0] = counts[0] + 1, sums[0] + 1
     counts[-1] += 1
     shares = isotonic(sums / counts, counts).clip(0, 1)
     rises = np.diff(shares, prepend=-1, append=2) > 0
     is_knot = rises[:-1] | rises[1:]
-    return Curve(log_probs=means[is_knot].tolist(), shares=shares[is_knot].tolist())
+    return Curve(at=means[is_knot].tolist(), shares=shares[is_knot].tolist())
 
 
 def isotonic(values: Values, weights: Values) -> FloatArray:

@@ -52,9 +52,11 @@ def test_each_word_of_a_translation_has_its_confidence(copy):
                     words.append(0.0)
                 words[-1] += log_prob
             curve = calibration.words
-            expected = np.interp(words[: len(one.text.split())], curve.log_probs, curve.shares)
+            expected = np.interp(words[: len(one.text.split())], curve.at, curve.shares)
             assert one.word_confidences == pytest.approx(expected)
-            assert calibration.lines.shares[0] <= one.confidence <= calibration.lines.shares[-1]
+            lines = calibration.lines
+            mean = np.mean(one.word_confidences)
+            assert one.confidence == pytest.approx(np.interp(mean, lines.at, lines.shares))
     said = found[0].as_dict(1)["hypotheses"][0]
     assert said["word_confidences"] == pytest.approx(found[0].hypotheses[0].word_confidences, abs=1e-5)
 
@@ -78,14 +80,14 @@ def test_curves_of_other_weights_say_nothing(copy):
 
 
 SPOILED = {
-    "falls": {"words": {"log_probs": [-1, 0], "shares": [0.9, 0.1]}},
-    "turns back": {"words": {"log_probs": [0, -1], "shares": [0.1, 0.9]}},
-    "has no knots": {"lines": {"log_probs": [], "shares": []}},
-    "lacks shares": {"lines": {"log_probs": [-1, 0], "shares": [0.5]}},
-    "is beyond certain": {"words": {"log_probs": [-1], "shares": [1.5]}},
-    "is endless": {"words": {"log_probs": list(range(9999)), "shares": [0.5] * 9999}},
+    "falls": {"words": {"at": [-1, 0], "shares": [0.9, 0.1]}},
+    "turns back": {"words": {"at": [0, -1], "shares": [0.1, 0.9]}},
+    "has no knots": {"lines": {"at": [], "shares": []}},
+    "lacks shares": {"lines": {"at": [-1, 0], "shares": [0.5]}},
+    "is beyond certain": {"words": {"at": [-1], "shares": [1.5]}},
+    "is endless": {"words": {"at": list(range(9999)), "shares": [0.5] * 9999}},
     "is no curve": {"words": 3},
-    "is text": {"lines": {"log_probs": ["\x1b[2J"], "shares": [0.5]}},
+    "is text": {"lines": {"at": ["\x1b[2J"], "shares": [0.5]}},
     "is measured by no object": {"test": {"lines": 1, "words": []}},
     "is of a checkpoint elsewhere": {"checkpoint": "../../etc"},
     "is of no weights": {"weights": "\x1b[2J"},

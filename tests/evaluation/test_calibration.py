@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.decoding.confidence import MAX_KNOTS
+from nmt.decoding.confidence import MAX_KNOTS, Curve
 from nmt.decoding.translation import Candidate
 from nmt.evaluation.calibration import calibrate, fit_curve, isotonic, measure, right_words
 
@@ -66,7 +66,7 @@ def test_the_fit_that_never_falls_is_the_highest_of_the_lowest_means(pairs):
 def test_a_curve_rises_is_certain_of_nothing_and_keeps_the_mean(pairs):
     at, right = (np.array(column) for column in zip(*pairs, strict=True))
     curve = fit_curve(at, right)
-    assert all(one < other for one, other in pairwise(curve.log_probs))
+    assert all(one < other for one, other in pairwise(curve.at))
     assert all(one <= other for one, other in pairwise(curve.shares))
     assert 0 < curve.shares[0] <= curve.shares[-1] < 1
     if len(pairs) < 40:  # one group
@@ -82,7 +82,7 @@ def drawn(seed, number):
 
 def test_what_is_fitted_is_calibrated_on_what_it_has_not_seen():
     curve = fit_curve(*drawn(0, 20_000))
-    assert 2 < len(curve.log_probs) <= MAX_KNOTS
+    assert 2 < len(curve.at) <= MAX_KNOTS
     at, right = drawn(1, 20_000)
     assert np.array(curve(at)) == pytest.approx(np.exp(at / 2), abs=0.1)
     assert measure(curve(at), right).error < 0.015 < measure(np.exp(at), right).error
@@ -113,7 +113,7 @@ def test_texts_without_words_and_runs_without_test_text():
     found = calibrate(*FACTS, (some, references), None)
     assert (found.num_lines, found.num_words, found.test) == (2, 3, None)
     assert found.words.shares == [(1 + 1) / (3 + 2)]
-    assert found.lines.shares == [(0.5 + 1) / (2 + 2)]
+    assert found.lines == Curve(at=[0, 2 / 5], shares=[0, (0.5 + 1) / (2 + 2)])
     assert calibrate(*FACTS, (some, references), (empty, references)).test is None
     tested = calibrate(*FACTS, (some, references), (some, references)).test
     assert tested.words.error == pytest.approx(abs(2 / 5 - 1 / 3))
