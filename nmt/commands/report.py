@@ -86,6 +86,7 @@ def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: Re
         curves=curves(logs),
         kinds=sections.kinds(measured, context),
         signs=sections.signs(measured, context),
+        confidence=sections.confidence(measured),
         sentences=sentences(measured, context, settings.num_sentences),
         attention=[attention(one, source, lines) for one, source in zip(measured, sources, strict=True)],
         made=origin([(one.name, one.log.config, _facts(one)) for one in measured]),

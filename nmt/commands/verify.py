@@ -1,6 +1,7 @@
 """`nmt verify`: compare a run with its own record, and score it again."""
 
 import itertools
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import torch
@@ -10,6 +11,7 @@ from nmt.config.check import check
 from nmt.data.cache import content_key
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, load_corpus
+from nmt.decoding.confidence import read_calibration
 from nmt.device import choose_precision, prepare_device
 from nmt.errors import DeviceError, RunError, SettingsError, VerificationError, one_line
 from nmt.evaluation.model import evaluate_model, translate_text, validation_search
@@ -17,7 +19,7 @@ from nmt.evaluation.scoring import corpus_bleu
 from nmt.evaluation.tables import layout
 from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, differing_files, file_facts
-from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
+from nmt.runs.directory import CONFIDENCE, MODEL_WEIGHTS, RunDirectory
 from nmt.runs.provenance import (
     RECORD,
     TEST,
@@ -80,6 +82,7 @@ def main(settings: VerifySettings) -> None:
             now = "nothing" if text is None else text_facts(text).hash
             verification.compare_hash(f"{name} text", facts.hash, now)
     _compare_checkpoints(run, verification)
+    _compare_confidence(run, verification)
     try:
         _score_again(run, record, corpus, settings, verification)
     except (RunError, SettingsError) as error:
@@ -102,6 +105,23 @@ def _compare_checkpoints(run: RunDirectory, verification: Verification) -> None:
         is_same = "NOT THE SAME" if differing else "the same"
         verification.rows.append([f"files of {folder.name}", "", "", is_same])
         verification.problems += [f"{folder.name}/{name}: {what}" for name, what in differing.items()]
+
+
+def _compare_confidence(run: RunDirectory, verification: Verification) -> None:
+    """Compare the weights that curves of confidence were fitted on with those of their checkpoint."""
+    try:
+        calibration = read_calibration(run)
+    except RunError as error:
+        verification.rows.append([CONFIDENCE, "", "", "NOT THE SAME"])
+        verification.problems.append(str(error).removeprefix("run: "))
+        return
+    names = [run.step_path(step).name for step in run.steps()]
+    if calibration is None or not names:
+        return
+    with suppress(RunError):  # of a manifest, which was said
+        is_there = calibration.checkpoint in names
+        now = (run.weights_hash(calibration.checkpoint) if is_there else None) or "nothing"
+        verification.compare_hash(f"weights of {CONFIDENCE}", calibration.weights, now)
 
 
 def _score_again(
@@ -127,15 +147,13 @@ def _score_again(
             (folder,) = run.find_checkpoints(checkpoint)
             weights = str(file_facts(folder / MODEL_WEIGHTS)["sha256"])
             verification.compare_hash(f"weights of {checkpoint}", test.weights, weights)
-        evaluation, hypotheses = evaluate_model(
-            model, tokenizer, corpus.test, decoding, scoring, device, dtype
-        )
+        evaluation, found = evaluate_model(model, tokenizer, corpus.test, decoding, scoring, device, dtype)
         now = {name: value for name, value in evaluation.as_dict().items() if isinstance(value, float)}
         for name, value in itertools.islice(figures.items(), MAX_FIGURES):
             if name != "perplexity":  # it says what the loss says, and grows without bound
                 verification.compare_figure(name, value, now.get(name, float("nan")), settings.tolerance)
         if test is not None:
-            is_same = test.translation == content_key(hypotheses)
+            is_same = test.translation == content_key([one.text for one in found])
             same = "the same to the last character" if is_same else "other characters in it"
             verification.rows.append(["translation", "", "", same])
     elif (validation := _validation_facts(run, record)) is not None:

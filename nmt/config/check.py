@@ -66,8 +66,10 @@ def _expected_and_got(problem: Any, given: Any) -> tuple[str, str | None]:
     if kind == "value_error":
         return str(context["error"]), None
     if kind == "model_type":
-        fields = getattr(config, context["class_name"]).model_fields
-        return f"a value for each of {', '.join(fields)}", as_typed(given)
+        fields = getattr(
+            config, context["class_name"], Settings
+        ).model_fields  # a part of a record is no setting
+        return f"a value for each of {', '.join(fields)}" if fields else "an object", as_typed(given)
     if kind == "extra_forbidden":
         return "no such key", None
     if kind == "missing":

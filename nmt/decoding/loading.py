@@ -19,6 +19,7 @@ from nmt.config.check import check
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import TAG_END, TAG_START, known_tags, tag_of
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.confidence import calibration_of
 from nmt.decoding.pairs import PairReader
 from nmt.decoding.translation import Candidate, Translation
 from nmt.decoding.translator import Translator
@@ -58,7 +59,9 @@ def load(
     directory = RunDirectory.existing(run)
     model, tokenizer = load_models(directory, checkpoint, ensemble)
     settings = directory.read_model_settings().decoding
-    return Model(Translator(model, tokenizer, settings, where, dtype))
+    # Curves that are those of one model.
+    calibration = None if ensemble else calibration_of(directory, checkpoint)
+    return Model(Translator(model, tokenizer, settings, where, dtype, calibration))
 
 
 def load_models(run: RunDirectory, checkpoint: str, ensemble: Sequence[str]) -> tuple[Seq2Seq, Tokenizer]:

@@ -1,6 +1,7 @@
 """Lines that are longer than what a model learned from: cut into sentences, and put together again as one line."""
 
 from collections.abc import Callable, Sequence
+from operator import add, mul
 from statistics import fmean
 
 from nmt.config import DecodingSettings
@@ -69,7 +70,8 @@ class LineCutter:
 def join_parts(parts: Sequence[str], found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
     """Return the translations of a line whose parts have those that were `found`: the best of each, the second, ….
 
-    Their score is the mean of the parts'. A part that has fewer than the others gives its last one again.
+    Their score is the mean of the parts', their confidence that of the words, as far as each part has one. A part that
+    has fewer than the others gives its last one again.
     """
     num_found = max(map(len, found))
     return [_join(parts, [some[min(number, len(some) - 1)] for some in found]) for number in range(num_found)]
@@ -78,10 +80,13 @@ def join_parts(parts: Sequence[str], found: Sequence[Sequence[Candidate]]) -> li
 def _join(parts: Sequence[str], translations: Sequence[Candidate]) -> Candidate:
     texts: list[str] = []
     links, tokens, log_probs = [], [], []
+    word_log_probs: list[float] = []
+    word_confidences: list[float] = []
     first_source = first_target = 0  # words that stand before those of the part
     for number, (part, one) in enumerate(zip(parts, translations, strict=True)):
         if number and not (parts[number - 1][-1].isspace() or part[0].isspace()):
             first_source -= 1  # it was cut inside of a word
+        is_apart = True
         if texts and one.text:
             is_apart = not _is_unspaced(texts[-1][-1])
             texts.append(" " * is_apart)
@@ -91,10 +96,29 @@ def _join(parts: Sequence[str], translations: Sequence[Candidate]) -> Candidate:
         first_source, first_target = first_source + len(part.split()), first_target + len(one.text.split())
         tokens += one.tokens
         log_probs += one.token_log_probs
+        # Where two words become one, both have to be right.
+        word_log_probs = _append(word_log_probs, one.word_log_probs, add, is_apart)
+        word_confidences = _append(word_confidences, one.word_confidences, mul, is_apart)
     scores = [one.score for one in translations if one.score is not None]
     score = fmean(scores) if len(scores) == len(translations) else None
     has_links = all(one.alignment is not None for one in translations)
-    return Candidate("".join(texts), score, tokens, log_probs, links if has_links else None)
+    joined = Candidate("".join(texts), score, tokens, log_probs, links if has_links else None)
+    num_words = len(joined.text.split())
+    joined.word_log_probs = word_log_probs if len(word_log_probs) == num_words else []
+    joined.word_confidences = word_confidences if len(word_confidences) == num_words else []
+    sure = [(one.confidence, len(one.word_confidences)) for one in translations if one.confidence is not None]
+    if joined.word_confidences:
+        joined.confidence = fmean(*zip(*sure, strict=True))
+    return joined
+
+
+def _append(
+    words: list[float], more: list[float], join: Callable[[float, float], float], is_apart: bool
+) -> list[float]:
+    """Return what is known of some words and of those behind them, the first of which may go on with the last."""
+    if is_apart or not words or not more:
+        return words + more
+    return [*words[:-1], join(words[-1], more[0]), *more[1:]]
 
 
 def _is_unspaced(character: str) -> bool:

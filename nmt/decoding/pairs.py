@@ -13,7 +13,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.token_scores import token_log_probs
 from nmt.decoding.translation import Candidate
-from nmt.decoding.word_alignment import link_words, word_numbers
+from nmt.decoding.word_alignment import link_words, word_log_probs, word_numbers
 from nmt.errors import RunError
 from nmt.models.interface import Seq2Seq
 
@@ -91,6 +91,8 @@ class PairReader:
     ) -> None:
         """Say all of translations of lines, one each, that were found as ids; lines may have been cut."""
         self._add_log_probs(candidates, source, target)
+        for one in candidates:
+            one.word_log_probs = word_log_probs(one.text, one.tokens[:-1], one.token_log_probs[:-1])
         names = self.tokenizer.target.pieces
         written = [word_numbers([names[i] for i in tokens]) for tokens in target]
         self._add_alignment(candidates, source, target, self._words_read(lines), written)

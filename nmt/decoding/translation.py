@@ -15,6 +15,9 @@ class Candidate:
     expected utility. With details, `tokens` are its pieces, EOS last, and `token_log_probs` what the model says of
     each, in nats, whatever the search did; `alignment` links words of the source to those of the text, both counted
     from 0, and is None for a blank line and for a model without attention.
+
+    `word_log_probs` are those of the words of the text, in nats; where the run has curves for it, `word_confidences`
+    say how sure to be that each is right, and `confidence` which share of them is. They are empty, and None, elsewhere.
     """
 
     text: str
@@ -22,6 +25,9 @@ class Candidate:
     tokens: list[str] = field(default_factory=list)
     token_log_probs: list[float] = field(default_factory=list)
     alignment: list[Link] | None = None
+    word_log_probs: list[float] = field(default_factory=list)
+    confidence: float | None = None
+    word_confidences: list[float] = field(default_factory=list)
 
     @property
     def log_prob(self) -> float | None:
@@ -37,6 +43,8 @@ class Candidate:
             "tokens": self.tokens,
             "token_log_probs": [_rounded(value) for value in self.token_log_probs],
             "alignment": self.alignment,
+            "confidence": _rounded(self.confidence),
+            "word_confidences": [_rounded(value) for value in self.word_confidences],
         }
 
 

@@ -16,6 +16,7 @@ from nmt.data.lines import in_chunks
 from nmt.data.mixture import known_tags, tagged
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.batch_search import BatchSearch, Sentence
+from nmt.decoding.confidence import Calibration
 from nmt.decoding.expected_utility import expected_utility
 from nmt.decoding.long_lines import LineCutter, join_parts
 from nmt.decoding.pairs import PairReader
@@ -43,7 +44,8 @@ class Part(NamedTuple):
 class Translator:
     """A model with its tokenizer and a way of searching.
 
-    Each line has up to `num_hypotheses` translations, with `details` of each; what is translated begins with the `tag`
+    Each line has up to `num_hypotheses` translations, with `details` of each, among them by the curves of a
+    `calibration`, where there is one, how sure to be of it; what is translated begins with the `tag`
     of a language, where a model of many languages needs one. `remarks` are on lines that were longer than the model or
     `decoding.max_source_tokens` allow, or that were split; `num_tokens` counts those of the translations.
     """
@@ -55,11 +57,12 @@ class Translator:
         settings: DecodingSettings,
         device: torch.device,
         dtype: torch.dtype,
+        calibration: Calibration | None = None,
     ) -> None:
         # A copy: its weights change their type once, and the model that is in training stays as it is.
         self.model = copy.deepcopy(model).to(device, floating_point(dtype, device)).eval()
         prepare_for_translating(self.model, dtype)
-        self.tokenizer, self.device = tokenizer, device
+        self.tokenizer, self.device, self.calibration = tokenizer, device, calibration
         self.tags = frozenset(known_tags(tokenizer.source.pieces))
         self._search_by(settings, 1, False, None)
 
@@ -135,6 +138,9 @@ class Translator:
             of_parts, translations, tokens = zip(*shown, strict=True)
             texts, source = [part.text for part in of_parts], [part.sentence.source for part in of_parts]
             self.pairs.add_details(translations, texts, source, tokens)
+            if self.calibration is not None:
+                for one in translations:
+                    self.calibration.judge(one)
         for i, numbers in groupby(range(len(parts)), key=lambda number: parts[number].line):
             several = list(numbers)
             texts = [parts[number].text for number in several]

@@ -32,6 +32,20 @@ def word_numbers(pieces: Sequence[str]) -> Int64Array:
     return np.array([number if number < num_words else -1 for number in numbers], np.int64)
 
 
+def word_log_probs(text: str, pieces: Sequence[str], log_probs: Sequence[float]) -> list[float]:
+    """Return the log-probability of each word of a text, the sum over its pieces, in nats.
+
+    Nothing where pieces don't tell the words of the text apart, as one of several words does not.
+    """
+    numbers = word_numbers(pieces)
+    is_in_word = numbers >= 0
+    num_words = len(text.split())
+    if set(numbers[is_in_word].tolist()) != set(range(num_words)):
+        return []
+    sums: list[float] = np.bincount(numbers[is_in_word], np.array(log_probs)[is_in_word], num_words).tolist()
+    return sums
+
+
 def link_words(weights: npt.NDArray[Any], source: Int64Array, target: Int64Array) -> list[Link]:
     """Link each target word to the source word that has most of its weight, in the order of the target.
 

@@ -11,8 +11,10 @@ from nmt.config import DecodingSettings, EvaluationSettings, GreedySettings
 from nmt.data.batching import collate, plan_by_length
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, load_dataset
+from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.token_scores import token_log_probs
+from nmt.decoding.translation import Candidate
 from nmt.decoding.translator import Translator
 from nmt.device import floating_point
 from nmt.errors import LineNumbers
@@ -65,15 +67,33 @@ def evaluate_model(
     device: torch.device,
     dtype: torch.dtype,
     num_resamples: int | None = None,
-) -> tuple[Evaluation, list[str]]:
-    """Translate and score a text, with loss and perplexity; return the translation as well.
+) -> tuple[Evaluation, list[Candidate]]:
+    """Translate and score a text, with loss and perplexity; return the translation as well, with its details.
 
     With `num_resamples` the scores have intervals.
     """
-    hypotheses = translate_text(model, tokenizer, text.source, decoding, device, dtype)
+    found = translate_in_detail(model, tokenizer, text.source, decoding, device, dtype)
     loss = text_loss(model, tokenizer, text, decoding, device, dtype)
-    scores = score_against(hypotheses, [text.target], evaluation, num_resamples)
-    return evaluation_of(scores, len(hypotheses), loss), hypotheses
+    scores = score_against([one.text for one in found], [text.target], evaluation, num_resamples)
+    return evaluation_of(scores, len(found), loss), found
+
+
+def translate_in_detail(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    source: Sequence[str],
+    decoding: DecodingSettings,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> list[Candidate]:
+    """Return the best translation of each line of a text, with its details, and say what of it was cut or split."""
+    translator = Translator(model, tokenizer, decoding, device, dtype).searching(decoding, details=True)
+    found, num_before = [], 0
+    for chunk in in_chunks(source):
+        found += [one.hypotheses[0] for one in translator.find(chunk, num_before)]
+        num_before += len(chunk)
+    translator.remarks.log()
+    return found
 
 
 def translate_text(

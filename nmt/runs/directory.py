@@ -24,6 +24,7 @@ from nmt.runs.weights import Shapes, average, count_parameters, read_tensors, se
 
 CONFIG = "config.json"
 DATA = "data.json"
+CONFIDENCE = "confidence.json"
 SOURCE_TOKENS = "source_tokens"
 MODEL_WEIGHTS = "model.safetensors"
 TRAINING_TENSORS = "training.safetensors"
@@ -167,6 +168,12 @@ class RunDirectory:
             there = ", ".join(f"step-{number}" for number in steps)
             raise RunError(f"checkpoint: one of best, last, average, {there} is needed; got {name}")
         return [self.step_path(step)]
+
+    def weights_hash(self, checkpoint: str) -> str | None:
+        """Return the SHA-256 of the weights of a checkpoint, as its manifest has it; None for a mean of several."""
+        folders = self.find_checkpoints(checkpoint)
+        facts = read_json(folders[0] / MANIFEST).get(MODEL_WEIGHTS)
+        return facts.get("sha256") if len(folders) == 1 and isinstance(facts, dict) else None
 
     def load_model(self, checkpoint: str) -> tuple[Seq2Seq, Tokenizer]:
         """Return the model with the weights of a checkpoint, and its tokenizer. Raises RunError if they don't fit."""

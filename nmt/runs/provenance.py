@@ -28,7 +28,7 @@ from nmt.data.corpus import Corpus, ParallelText
 from nmt.errors import RunError, SettingsError
 from nmt.files.reading import read_json, read_plain
 from nmt.files.writing import file_facts, to_json, write_atomically
-from nmt.runs.directory import MAX_TOKENIZER_BYTES, MODEL_WEIGHTS, RunDirectory
+from nmt.runs.directory import CONFIDENCE, MAX_TOKENIZER_BYTES, MODEL_WEIGHTS, RunDirectory
 
 logger = logging.getLogger(__name__)
 
@@ -165,9 +165,10 @@ class Recorder:
     def begin(self, corpus: Corpus, joint: bool, num_parameters: int, update: int) -> None:
         """Note what the run is made of, and that a session begins after an update.
 
-        Scores of an earlier session are dropped: the model that they are of is about to change.
+        Scores and curves of an earlier session are dropped: the model that they are of is about to change.
         """
-        (self.run.path / TEST).unlink(missing_ok=True)
+        for name in (TEST, CONFIDENCE):
+            (self.run.path / name).unlink(missing_ok=True)
         session = Session(
             command=["nmt", *sys.argv[1:]],
             started=_now(),

@@ -3,18 +3,20 @@
 import contextlib
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nmt.config import TrainSettings
 from nmt.config.check import flatten
 from nmt.data.corpus import Corpus
+from nmt.decoding.translation import Candidate
 from nmt.errors import RunError
-from nmt.evaluation.model import evaluate_model
+from nmt.evaluation.calibration import MAX_LINES, calibrate
+from nmt.evaluation.model import evaluate_model, name_search, translate_in_detail
 from nmt.evaluation.plain_text import find_mark
 from nmt.evaluation.scoring import Evaluation
 from nmt.files.writing import to_json, write_atomically
-from nmt.runs.directory import DATA, SOURCE_TOKENS, RunDirectory
+from nmt.runs.directory import CONFIDENCE, DATA, SOURCE_TOKENS, RunDirectory
 from nmt.runs.provenance import TEST, Recorder, describe_machine
 from nmt.tracking.opening import figures_of, open_tracker
 from nmt.tracking.trackers import Tracker
@@ -67,10 +69,11 @@ def _train_and_test(
         if prepared.resuming:
             if reason := trainer.reason_to_stop():
                 logger.info("%s is finished: %s", run.path, reason)
-                if corpus.test is None or recorder.is_tested:
+                needs_test = corpus.test is not None and not recorder.is_tested
+                if not needs_test and (run.path / CONFIDENCE).exists():
                     return None
                 with _shown(trainer, prepared.resuming) as tracker:
-                    return final_test(trainer, corpus, recorder, tracker)
+                    return _finish(trainer, corpus, recorder, tracker)
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(prepared.tokenizer)
         facts = prepared.text.as_dict(left_out) | {SOURCE_TOKENS: prepared.lengths._asdict()}
@@ -89,9 +92,7 @@ def _train_and_test(
                 _end(recorder, run)
                 raise
             _end(recorder, run)
-            if corpus.test is None or trainer.is_hopeless:
-                return None
-            return final_test(trainer, corpus, recorder, tracker)
+            return None if trainer.is_hopeless else _finish(trainer, corpus, recorder, tracker)
 
 
 @contextlib.contextmanager
@@ -107,13 +108,24 @@ def _shown(trainer: Trainer, resuming: bool) -> Iterator[Tracker]:
         tracker.close()
 
 
-def final_test(trainer: Trainer, corpus: Corpus, recorder: Recorder, tracker: Tracker) -> Evaluation:
+def _finish(trainer: Trainer, corpus: Corpus, recorder: Recorder, tracker: Tracker) -> Evaluation | None:
+    """Test a run, unless that is done or there is no text for it, and fit its curves of confidence."""
+    evaluation, tested = None, None
+    if corpus.test is not None and not recorder.is_tested:
+        evaluation, tested = final_test(trainer, corpus, recorder, tracker)
+    fit_confidence(trainer, corpus, tested)
+    return evaluation
+
+
+def final_test(
+    trainer: Trainer, corpus: Corpus, recorder: Recorder, tracker: Tracker
+) -> tuple[Evaluation, list[Candidate]]:
     """Translate the test split with the best checkpoint and the run's own search, score it, and note the scores."""
     assert corpus.test is not None
     settings, run = trainer.settings, trainer.run
     began = time.monotonic()
     model, tokenizer = run.load_model("best")
-    evaluation, hypotheses = evaluate_model(
+    evaluation, translations = evaluate_model(
         model,
         tokenizer,
         corpus.test,
@@ -129,9 +141,35 @@ def final_test(trainer: Trainer, corpus: Corpus, recorder: Recorder, tracker: Tr
         )
     found = evaluation.as_dict()
     write_atomically(run.path / TEST, to_json(found))
-    recorder.note_test(found, hypotheses, time.monotonic() - began)
+    recorder.note_test(found, [one.text for one in translations], time.monotonic() - began)
     tracker.log(figures_of({"kind": "test", **found}), trainer.progress.update)
-    return evaluation
+    return evaluation, translations
+
+
+def fit_confidence(trainer: Trainer, corpus: Corpus, tested: Sequence[Candidate] | None) -> None:
+    """Translate the validation text as the test text, fit curves of confidence, and measure them on the test text.
+
+    `tested` is the translation of the test text, where there is one already.
+    """
+    run, decoding, step = trainer.run, trainer.settings.decoding, trainer.step
+    model, tokenizer = run.load_model("best")
+
+    def translate(source: Sequence[str]) -> list[Candidate]:
+        return translate_in_detail(model, tokenizer, source[:MAX_LINES], decoding, step.device, step.dtype)
+
+    test = None
+    if corpus.test is not None:
+        translations = translate(corpus.test.source) if tested is None else tested[:MAX_LINES]
+        test = translations, corpus.test.target[:MAX_LINES]
+    validation = translate(corpus.validation.source), corpus.validation.target[:MAX_LINES]
+    (folder,) = run.find_checkpoints("best")
+    fitted_on = folder.name, str(run.weights_hash("best")), name_search(decoding)
+    found = calibrate(*fitted_on, validation, test)
+    if found is None:
+        logger.warning("no confidence: the translation of the validation text has no words")
+        return
+    write_atomically(run.path / CONFIDENCE, to_json(found.model_dump(mode="json")))
+    logger.info("%s", found)
 
 
 def _end(recorder: Recorder, run: RunDirectory) -> None:

@@ -52,7 +52,7 @@ def test_a_run_directory_holds_what_the_design_says(run):
     names = {path.name for path in run.iterdir()}
     assert names == {
         "config.json", "tokenizer.model", "checkpoints", "best.json", "last.json", "data.json", "metrics.jsonl", "train.log", "test.json",
-        "run.json",
+        "run.json", "confidence.json",
     }  # fmt: skip
     for checkpoint in (run / "checkpoints").iterdir():
         assert {path.name for path in checkpoint.iterdir()} == {

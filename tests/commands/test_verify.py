@@ -51,6 +51,20 @@ def test_each_difference_is_a_line(nmt, copy):
     assert "run: test text: " in message
 
 
+def test_curves_of_other_weights_are_a_difference(nmt, copy):
+    edit(copy / "confidence.json", lambda values: values.update(weights="0" * 64))
+    done = nmt("verify", "run=run", code=1)
+    assert done.stderr.decode().startswith(
+        "nmt: run: weights of confidence.json: 000000000000 was recorded; got "
+    )
+    edit(copy / "confidence.json", lambda values: values.update(checkpoint="step-000099"))
+    assert b"000000000000 was recorded; got nothing" in nmt("verify", "run=run", code=1).stderr
+    (copy / "confidence.json").write_text("{}")
+    lines = nmt("verify", "run=run", code=1).stderr.decode().split("\n")[:-1]
+    assert len(lines) == 1
+    assert "confidence.json: format: a value is needed" in lines[0]
+
+
 def flip(path):
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1

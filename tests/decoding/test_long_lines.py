@@ -87,6 +87,28 @@ def test_parts_are_joined_with_what_is_known_of_them():
     assert joined[1].alignment is None
 
 
+def judged(text, *confidences):
+    found = Candidate(text, confidence=sum(confidences) / len(confidences) if confidences else None)
+    found.word_confidences, found.word_log_probs = list(confidences), [-1 - one for one in confidences]
+    return found
+
+
+def test_words_of_parts_are_as_sure_as_before_and_a_line_as_its_words():
+    parts = [judged("A b", 0.5, 0.25), judged(""), judged("C", 0.9)]
+    (joined,) = join_parts(["x ", "? ", "y"], [[one] for one in parts])
+    assert joined.word_confidences == [0.5, 0.25, 0.9]
+    assert joined.confidence == pytest.approx((0.5 + 0.25 + 0.9) / 3)
+    assert joined.word_log_probs == [-1.5, -1.25, -1.9]
+    (joined,) = join_parts(["x ", "y"], [[judged("今 天。", 0.5, 0.8)], [judged("好 。", 0.5, 0.7)]])
+    assert (joined.text, joined.word_confidences) == ("今 天。好 。", [0.5, 0.4, 0.7])
+    assert joined.confidence == pytest.approx((0.5 + 0.8 + 0.5 + 0.7) / 4)
+    assert joined.word_log_probs == [-1.5, -1.8 - 1.5, -1.7]
+    (joined,) = join_parts(["x ", "y"], [[judged("A", 0.5)], [Candidate("B")]])
+    assert (joined.confidence, joined.word_confidences, joined.word_log_probs) == (None, [], [])
+    (joined,) = join_parts(["x ", "y"], [[judged("")], [judged("")]])
+    assert (joined.text, joined.confidence, joined.word_confidences) == ("", None, [])
+
+
 def test_parts_of_a_language_without_spaces_are_joined_without():
     links = [(0, 0)]
     parts = [Candidate(text, alignment=links) for text in ("今天。", "", "好。")]

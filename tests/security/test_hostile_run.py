@@ -15,11 +15,13 @@ from nmt.runs.weights import read_shapes
 
 FILES = (
     "config.json", "tokenizer.model", "best.json", "last.json", "train.log", "metrics.jsonl", "test.json", "run.json",
+    "confidence.json",
     "checkpoints/step-000002/model.safetensors", "checkpoints/step-000002/manifest.json",
     "checkpoints/step-000002/training.safetensors", "checkpoints/step-000002/state.json",
 )  # fmt: skip
-# Read by nobody who translates.
+# Read by nobody who translates, or without a part in the text.
 SILENT = {
+    "confidence.json",
     "last.json",
     "train.log",
     "metrics.jsonl",

@@ -22,6 +22,7 @@ from nmt.runs.migration import ADDED_TO_DATA
 CHECKPOINT = "checkpoints/step-000002"
 FILES = (
     "config.json", "tokenizer.model", "best.json", "last.json", "train.log", "metrics.jsonl", "test.json", "run.json",
+    "confidence.json",
     *(f"{CHECKPOINT}/{name}" for name in ("model.safetensors", "training.safetensors", "state.json", "manifest.json")),
 )  # fmt: skip
 

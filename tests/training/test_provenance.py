@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from nmt import grammar
+from nmt.decoding.confidence import read_calibration
 from nmt.errors import RunError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.provenance import Recorder, git_state, read_record
@@ -159,6 +160,37 @@ def test_scores_of_an_earlier_model_do_not_stay_and_a_test_that_was_cut_short_is
     assert (run / "test.json").exists()
     train_in("run", "training.max_updates=4")
     assert read_record(RunDirectory(run)).test is not None
+
+
+def test_curves_are_made_up_for_and_never_stay_beside_other_weights(train_in, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    run = train_in("run", "training.max_updates=2")
+    first = (run / "confidence.json").read_bytes()
+    assert read_calibration(RunDirectory(run)).weights == sha256(
+        run / "checkpoints" / "step-000002" / "model.safetensors"
+    )
+    (run / "confidence.json").unlink()
+    scores, seconds = (run / "test.json").read_bytes(), read_record(RunDirectory(run)).test.seconds
+    train_in("run", "training.max_updates=2")
+    assert (run / "confidence.json").read_bytes() == first
+    # What was tested already is not tested anew.
+    assert (run / "test.json").read_bytes() == scores
+    assert read_record(RunDirectory(run)).test.seconds == seconds
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "evaluate_model", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train_in("run", "training.max_updates=3")
+    assert not (run / "confidence.json").exists()
+    train_in("run", "training.max_updates=3")
+    assert read_calibration(RunDirectory(run)).checkpoint in ("step-000002", "step-000003")
+
+
+def test_a_long_validation_text_is_cut(train_in, monkeypatch):
+    monkeypatch.setattr(session, "MAX_LINES", 3)
+    found = read_calibration(RunDirectory(train_in("run", "training.max_updates=2")))
+    assert found.num_lines == 3
 
 
 def test_a_run_that_was_stopped_at_once_records_what_it_saved(train_in, monkeypatch):

@@ -10,6 +10,7 @@ from sacrebleu.metrics.chrf import CHRF
 from nmt.config import DecodingSettings, EvaluationSettings
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.confidence import Calibration, calibration_of
 from nmt.evaluation.buckets import Bucket, count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.model import evaluation_of, name_search, text_loss, translate_text
 from nmt.evaluation.scoring import Evaluation, Score, Statistics
@@ -74,6 +75,7 @@ class Measures:
     by_length: list[list[Score]]
     by_rarity: list[list[Score]]
     recall: list[tuple[str, int, int]]
+    calibration: Calibration | None
 
     @property
     def name(self) -> str:
@@ -124,6 +126,7 @@ def measure(
         by(context.lengths),
         by(context.rarities),
         word_recall(hypotheses, text.target, context.target_frequencies, RARITIES),
+        calibration_of(run, checkpoint),
     )
 
 

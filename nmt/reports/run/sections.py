@@ -7,7 +7,7 @@ from nmt.evaluation.buckets import count_words
 from nmt.evaluation.scoring import Score
 from nmt.evaluation.significance import Comparison
 from nmt.evaluation.tables import comparison_cells, show_interval
-from nmt.reports.drawing.charts import Bar, bar_chart
+from nmt.reports.drawing.charts import Bar, Line, bar_chart, line_chart
 from nmt.reports.drawing.shapes import show
 from nmt.reports.page import Figure, Table
 from nmt.reports.run.measures import Context, Measures
@@ -37,6 +37,14 @@ class Signs:
     lengths: Figure
     table: Table
     examples: list[tuple[str, Table]]  # by run
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How far the confidence of runs can be relied on."""
+
+    table: Table
+    figures: list[Figure]
 
 
 def headline(runs: Sequence[Measures], comparisons: Sequence[Comparison]) -> list[tuple[str, str]]:
@@ -150,6 +158,37 @@ def signs(runs: Sequence[Measures], context: Context) -> Signs:
         Table(head, rows),
         [(name, found) for name, found in examples if found.rows],
     )
+
+
+def confidence(runs: Sequence[Measures]) -> Confidence | None:
+    """Return what the confidence of runs is worth, as it was measured when they ended; None where none was."""
+    rows, charted = [], []
+    for colour, one in enumerate(runs):
+        found = one.calibration
+        if found is not None and found.test is not None:
+            errors = [f"{found.test.words.error:.4f}", f"{found.test.lines.error:.4f}"]
+            rows.append(
+                [one.name, f"{found.num_words:,} in {found.num_lines:,} lines", found.search, *errors]
+            )
+            charted.append((one.name, found.test, colour))
+    if not rows:
+        return None
+    even = Line("as confident as right", (0.0, 1.0), (0.0, 1.0), len(runs), is_dashed=True)
+    figures = []
+    for kind in ("words", "lines"):
+        lines, notes = [even], []
+        for name, test, colour in charted:
+            bins = getattr(test, kind).bins
+            shares = [one.right for one in bins]
+            lines.append(Line(name, [one.confidence for one in bins], shares, colour, is_dotted=True))
+            notes.append(f"{name}: {', '.join(f'{one.number:,}' for one in bins)}")
+        title = f"Reliability of {kind}"
+        drawing = line_chart(
+            title, lines, "confidence", "share that is right", y_holds=(0.0, 1.0), highest=1.0
+        )
+        figures.append(Figure(title, f"{kind.capitalize()} of each point, {'; '.join(notes)}.", drawing))
+    head = ["", "words fitted on", "search", "calibration error of words", "of lines"]
+    return Confidence(Table(head, rows), figures)
 
 
 def _lengths(runs: Sequence[Measures], context: Context) -> Figure:

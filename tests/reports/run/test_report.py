@@ -135,6 +135,20 @@ def test_a_p_value_is_never_nothing(value, shown):
     assert show_p(value) == shown
 
 
+def test_confidence_is_what_was_measured_when_the_run_ended(report, runs, nmt):
+    found = json.loads((runs / "transformer" / "confidence.json").read_text())["test"]
+    page = Page(report("transformer").read_text(encoding="utf-8"))
+    shown = page.text[page.text.index("Does a word of confidence 0.8") :]
+    for kind in ("words", "lines"):
+        assert f"{found[kind]['error']:.4f}" in shown
+        numbers = ", ".join(f"{one['number']:,}" for one in found[kind]["bins"])
+        assert f"{kind.capitalize()} of each point, transformer: {numbers}." in shown
+    both = report("transformer-rnn", f"against={runs / 'rnn'}").read_text(encoding="utf-8")
+    assert both.count("Reliability of words") > 1
+    nmt("report", f"run={runs / 'transformer'}", "output=last.html", "num_resamples=40", "checkpoint=average")
+    assert "Reliability of words" not in (runs / "last.html").read_text(encoding="utf-8")
+
+
 def test_a_report_is_not_written_over_another(nmt, runs, report):
     path = report("rnn")
     message = nmt("report", f"run={runs / 'rnn'}", f"output={path}", code=2).stderr.decode()

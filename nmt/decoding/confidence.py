@@ -1,0 +1,118 @@
+"""How sure to be of a translation: a curve from the log-probability of a word to the share of such words that is right.
+
+A word is what white space separates, and its log-probability the sum over its pieces. A second curve takes the mean of
+the words of a line to the share of its words. `confidence.json` of a run holds both, and what they are worth on text
+that they were not fitted on.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import fmean
+from typing import Annotated, Literal
+
+import numpy as np
+import pydantic
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from nmt.config.check import check
+from nmt.data.arrays import FloatArray
+from nmt.decoding.translation import Candidate
+from nmt.errors import RunError, SettingsError
+from nmt.files.reading import read_json
+from nmt.runs.directory import CONFIDENCE, RunDirectory
+from nmt.runs.provenance import Checkpoint, Hash, Recorded
+
+MAX_KNOTS = 1000
+NUM_BINS = 10
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Curve(Recorded):
+    """Shares that never fall as values rise: straight between knots, level beyond the first and the last."""
+
+    at: Annotated[list[float], Field(min_length=1, max_length=MAX_KNOTS)]
+    shares: list[Share]
+
+    @pydantic.model_validator(mode="after")
+    def _require_rising(self) -> "Curve":
+        if len(self.shares) != len(self.at):
+            raise ValueError("shares: as many as in at are needed")
+        if any(one >= other for one, other in pairwise(self.at)):
+            raise ValueError("at: rising numbers are needed")
+        if any(one > other for one, other in pairwise(self.shares)):
+            raise ValueError("shares: numbers that never fall are needed")
+        return self
+
+    def __call__(self, values: Sequence[float] | FloatArray) -> list[float]:
+        """Return the shares at these values."""
+        shares: list[float] = np.interp(values, self.at, self.shares).tolist()
+        return shares
+
+
+class Bin(Recorded):
+    """The words, or lines, whose confidence is in the same tenth."""
+
+    number: PositiveInt
+    confidence: Share  # their mean
+    right: Share  # of words those that are right; of lines the mean share of their words
+
+
+class Reliability(Recorded):
+    """What confidences are worth: by how much they miss the share that is right, and in which tenths."""
+
+    error: Share
+    bins: Annotated[list[Bin], Field(min_length=1, max_length=NUM_BINS)]
+
+
+class Measured(Recorded):
+    """What the curves are worth on the test text."""
+
+    lines: Reliability
+    words: Reliability
+
+
+class Calibration(Recorded):
+    """Content of `confidence.json`: the curves, and what they were fitted on."""
+
+    format: Literal[1]
+    checkpoint: Checkpoint
+    weights: Hash
+    search: Annotated[str, Field(max_length=100)]
+    num_lines: NonNegativeInt  # of the validation text, those that have words
+    num_words: NonNegativeInt
+    words: Curve  # by log-probability, in nats
+    lines: Curve  # by the mean confidence of the words
+    test: Measured | None
+
+    def __str__(self) -> str:
+        """What was fitted and how well it does, for the log."""
+        on_test = "no test text to measure it on"
+        if self.test is not None:
+            words, lines = self.test.words.error, self.test.lines.error
+            on_test = f"calibration error on the test text {words:.3f} of words, {lines:.3f} of lines"
+        fitted_on = f"{self.num_words} words in {self.num_lines} lines of the validation text"
+        return f"confidence   fitted on {fitted_on}; {on_test}"
+
+    def judge(self, candidate: Candidate) -> None:
+        """Say how sure to be of a translation and of each of its words, where its words are known."""
+        if candidate.word_log_probs:
+            candidate.word_confidences = self.words(candidate.word_log_probs)
+            (candidate.confidence,) = self.lines([fmean(candidate.word_confidences)])
+
+
+def read_calibration(run: RunDirectory) -> Calibration | None:
+    """Return the curves of a run; None where it has none. Raises RunError if they are damaged."""
+    path = run.path / CONFIDENCE
+    if not path.exists():
+        return None
+    try:
+        return check(Calibration, read_json(path), prefix=f"run: {path}: ")
+    except SettingsError as error:
+        raise RunError(error.problems[0]) from None
+
+
+def calibration_of(run: RunDirectory, checkpoint: str) -> Calibration | None:
+    """Return the curves of a checkpoint: None for other weights than those that they were fitted on."""
+    found = read_calibration(run)
+    return found if found is not None and found.weights == run.weights_hash(checkpoint) else None
