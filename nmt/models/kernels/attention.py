@@ -126,6 +126,12 @@ def _write_out(
     return attended
 
 
+def weigh_first_head(query: Tensor, memory: KeysValues, mask: Tensor) -> Tensor:
+    """Return the weights (B, T, S), in 32 bits at least, by which the first head of queries attends to a memory."""
+    scores = (query[:, 0] * _scale(query)) @ memory[0][:, 0].mT + mask[:, 0]
+    return scores.softmax(-1, dtype=torch.promote_types(scores.dtype, torch.float32))
+
+
 class _PlainAttention(torch.autograd.Function):
     """Two batched products, whose gradients go where they belong instead of being put together afterwards."""
 
