@@ -27,9 +27,9 @@ class Batch:
     target_out: Tensor  # (B, T): y + EOS
     target_lengths: Tensor  # (B), on the host
     lengths: tuple[Tensor, Tensor]  # of source and target (B each) once more, where the ids are
-    # Where attention learns it: the share of each source piece in each target piece, (B, T, S); no share is in a row of
-    # zeros.
-    alignment: Tensor | None = None
+    alignment: Tensor | None = (
+        None  # (B, T, S): where links are learned, the share of a source piece in a target piece
+    )
 
     @property
     def num_tokens(self) -> int:

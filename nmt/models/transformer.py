@@ -20,6 +20,7 @@ from nmt.models.kernels import (
     Layout,
     Memory,
     Packing,
+    Queries,
     attend,
     observing,
     positions_mask,
@@ -98,12 +99,9 @@ class CrossAttention(nn.Module):
         return layout.to_heads(self.key_value(encoded), 2, self.num_shared_heads)
 
     def forward(
-        self, x: Tensor, layout: Layout, memories: Sequence[Memory], queries: list[Tensor] | None = None
+        self, x: Tensor, layout: Layout, memories: Sequence[Memory], queries: Queries = None
     ) -> Tensor:
-        """Return (N, D) for rows x (N, D) of the sentences of the memories, one after the other.
-
-        A list of `queries` grows by those of all heads, (B, H, T, d).
-        """
+        """Return (N, D) for rows x (N, D) of the sentences of the memories, one after the other."""
         heads = layout.to_heads(self.query(x), 1, self.num_heads)
         if queries is not None:
             queries.append(heads[0])
@@ -180,11 +178,11 @@ class DecoderLayer(nn.Module):
         rotation: Tensor | None,
         memories: Sequence[Memory],
         cache: Cache | None = None,
-        queries: list[Tensor] | None = None,
+        queries: Queries = None,
     ) -> Tensor:
         """Return (N, D) for rows x (N, D), laid out in one way as sequences, in another by sentences of the memories.
 
-        The two ways differ where a sentence has several hypotheses. `queries` as in CrossAttention.
+        The two ways differ where a sentence has several hypotheses. `queries` grows by those of cross-attention.
         """
         own, shared = layouts
         x = self.residuals[0](x, lambda h: self.self_attention(h, own, rotation, cache is None, cache))
@@ -280,17 +278,12 @@ class Transformer(Seq2Seq):
         target_in = batch.target_in
         if sample_mask is not None:
             with torch.no_grad():
-                first, _ = self._decode(target_in, target, encoded, source)
-                predicted = self.project(target.unpack(first, target_in.shape)).argmax(
-                    -1
-                )  # (B, T): of the token after each
+                first = self._decode(batch, target_in, encoded, [source, target]).outputs
+                predicted = self.project(first).argmax(-1)  # (B, T): of the token after each
             # The first token is BOS, which nobody predicts.
             sampled = torch.where(sample_mask[:, 1:], predicted[:, :-1], target_in[:, 1:])
             target_in = torch.cat([target_in[:, :1], sampled], 1)
-        outputs, weights = self._decode(target_in, target, encoded, source)
-        if weights is not None:
-            weights = weights[: len(target_in), : target_in.shape[1], : batch.source.shape[1]]
-        return Decoded(target.unpack(outputs, target_in.shape), weights, rows=(outputs, target))
+        return self._decode(batch, target_in, encoded, [source, target])
 
     def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
@@ -338,22 +331,20 @@ class Transformer(Seq2Seq):
             for (kind, i, height, width), weights in zip(seen, observed, strict=True)
         ]
 
-    def _decode(
-        self, target_in: Tensor, target: Packing, encoded: Tensor, source: Packing
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return the rows (N, D) of what follows `target_in` (B, T), for the rows of the encoded source.
-
-        Where the model is guided, also the weights (B', T', S') of the head that is: the first one of the layer before
-        the last (Garg et al. 2019), or of the only one.
-        """
+    def _decode(self, batch: Batch, target_in: Tensor, encoded: Tensor, layouts: list[Packing]) -> Decoded:
+        """Return what follows `target_in` (B, T), for the rows of the encoded source."""
+        source, target = layouts
+        # The head that learns links of words is the first of the layer before the last (Garg et al. 2019).
         weights, guided = None, self.decoder.layers[-2:][0] if self.is_guided else None
         embedded = self.target_embedding(target.pack(target_in))
         x = self.decoder.enter(embedded, target.positions, target.cells.shape[1])
         rotation = self.decoder.positions.rotation(target.positions)
         for layer in self.decoder.kept_layers():
             memory = layer.cross_attention.project_memory(encoded, source)
-            queries: list[Tensor] | None = [] if layer is guided else None
+            queries: Queries = [] if layer is guided else None
             x = layer(x, (target, target), rotation, [(memory, source.padding_mask)], queries=queries)
             if queries:
-                weights = weigh_first_head(queries[0], memory, source.padding_mask)
-        return cast(Tensor, self.decoder.norm(x)), weights
+                found = weigh_first_head(queries[0], memory, source.padding_mask)
+                weights = found[: len(target_in), : target_in.shape[1], : batch.source.shape[1]]
+        outputs = self.decoder.norm(x)
+        return Decoded(target.unpack(outputs, target_in.shape), weights, rows=(outputs, target))

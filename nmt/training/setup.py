@@ -135,18 +135,15 @@ def _require_weights(run: RunDirectory, expected: Shapes) -> None:
 
 def origins(corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset) -> dict[str, str]:
     """Return hashes of what a run learns from, by the keys that it comes from: a run goes on with the same alone."""
-    links = dataset.links
-    of_links = (
-        {}
-        if links is None
-        else {LINKS: content_key(links.words.tokens.numpy().tobytes(), links.words.offsets.tobytes())}
-    )
-    return {
+    found = {
         "data.train": content_key(corpus.train.source, corpus.train.target),
         "data.validation": content_key(corpus.validation.source, corpus.validation.target),
         "tokenizer": content_key(tokenizer.source.model, tokenizer.target.model),
-        **of_links,
     }
+    if dataset.links is not None:
+        words = dataset.links.words
+        found[LINKS] = content_key(words.tokens.numpy().tobytes(), words.offsets.tobytes())
+    return found
 
 
 def start_from(

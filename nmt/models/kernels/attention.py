@@ -20,6 +20,8 @@ KeysValues = Tensor | tuple[Tensor, Tensor]  # (2, B, H, S, d), or two of (B, H,
 Distances = tuple[Tensor, Tensor]
 # The keys and values of a group of sentences, and the mask of their positions.
 Memory = tuple[KeysValues, Tensor]
+# Where a list is given, it grows by the queries of all heads, (B, H, T, d), that attend to the source.
+Queries = list[Tensor] | None
 
 _observed: dict[int, list[Tensor]] = {}  # the weights that each observing thread has met
 

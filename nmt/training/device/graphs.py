@@ -122,9 +122,7 @@ def _with_room(batch: Batch) -> Batch:
             source_lengths.new_zeros(source.num_sentences),
             target_lengths.new_zeros(target.num_sentences),
         ),
-        alignment=batch.alignment
-        if batch.alignment is None
-        else batch.alignment.new_zeros(*target[1:], source[2]),
+        alignment=None if batch.alignment is None else batch.alignment.new_zeros(*target[1:], source.longest),
     )
 
 

@@ -20,11 +20,11 @@ class Recorder:
 
     def __call__(self, compute):
         self.num_recorded += 1
-        loss = Loss(torch.zeros((), dtype=torch.float64), torch.zeros((), dtype=torch.float64))
+        loss = Loss(*torch.zeros(3, dtype=torch.float64).unbind())
 
         def start():
             for kept, new in zip(loss, compute(), strict=True):
-                kept.copy_(new)
+                kept.copy_(torch.tensor(0.0) if new is None else new)
 
         return loss, start
 
