@@ -25,7 +25,7 @@ from nmt.config.kinds import (
     Settings,
     Shown,
 )
-from nmt.config.model_settings import ModelSettings, TransformerSettings
+from nmt.config.model_settings import AttentionSettings, ModelSettings, RNNSettings, TransformerSettings
 from nmt.config.tracking_settings import TrackingSettings
 from nmt.config.training_settings import (
     ConsistencySettings,
@@ -80,6 +80,24 @@ class RunCheckpoints(RecordedSettings):
     training: KeptCheckpoints
 
 
+def _check_guided(model: ModelSettings, training: TrainingSettings) -> None:
+    """Raise ValueError where there is no attention that could learn from every link of `training.guided_alignment`."""
+    wrong: tuple[str, object] | None = None
+    if training.subword_sampling is not None:
+        wrong = "training.subword_sampling: null", training.subword_sampling
+    elif isinstance(model, RNNSettings):
+        wrong = "model: attention or transformer", "rnn"
+    elif isinstance(model, TransformerSettings) and model.layer_dropout:
+        wrong = "model.layer_dropout: 0", model.layer_dropout
+    elif isinstance(model, AttentionSettings):
+        attention = model.attention
+        for key, needed in (("choice", "soft"), ("span", "global")):
+            if getattr(attention, key) != needed:
+                wrong = f"model.attention.{key}: {needed}", getattr(attention, key)
+    if wrong is not None:
+        raise ValueError(f"{wrong[0]} is needed with training.guided_alignment; got {wrong[1]}")
+
+
 class TrainSettings(Settings):
     """See conf/train.yaml."""
 
@@ -126,6 +144,8 @@ class TrainSettings(Settings):
                 f"training.subword_sampling: null is needed with tokenizer={self.tokenizer.kind}, which has one way "
                 f"to segment a text; got {training.subword_sampling}"
             )
+        if training.guided_alignment is not None:
+            _check_guided(model, training)
         if model.tied_embeddings == "three_way" and not self.tokenizer.joint:
             raise ValueError(
                 "model.tied_embeddings: auto, none or two_way is needed with two vocabularies "

@@ -7,6 +7,7 @@ from pydantic import Field
 from nmt.config.kinds import (
     Count,
     CountOrZero,
+    Files,
     Number,
     PositiveShare,
     Rate,
@@ -103,6 +104,8 @@ class TrainingSettings(Settings):
     from_run: str | None
     source_vectors: str | None
     target_vectors: str | None
+    guided_alignment: Files | None
+    guided_alignment_weight: Weight
     freeze: list[str]
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.arrays import Int64Array
-from nmt.data.dataset import Dataset, Ids
+from nmt.data.dataset import Dataset, Ids, Links
 from nmt.data.tokenizer import Tokenizer
 
 
@@ -27,6 +27,9 @@ class Batch:
     target_out: Tensor  # (B, T): y + EOS
     target_lengths: Tensor  # (B), on the host
     lengths: tuple[Tensor, Tensor]  # of source and target (B each) once more, where the ids are
+    alignment: Tensor | None = (
+        None  # (B, T, S): where links are learned, the share of a source piece in a target piece
+    )
 
     @property
     def num_tokens(self) -> int:
@@ -41,6 +44,7 @@ class Batch:
             target_in=send(self.target_in, device),
             target_out=send(self.target_out, device),
             lengths=(send(self.lengths[0], device), send(self.lengths[1], device)),
+            alignment=None if self.alignment is None else send(self.alignment, device),
         )
 
 
@@ -205,7 +209,25 @@ def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
         target.ids,
         target.lengths,
         (source.lengths_there, target.lengths_there),
+        None if dataset.links is None else shares_of(dataset.links, rows),
     )
+
+
+def shares_of(links: Links, rows: Int64Array) -> Tensor:
+    """Return what source pieces each target piece of the pairs `rows` is linked to, in even shares, (B, T, S)."""
+    source, target = (pad_with_end(ids, rows, 0, 0).ids for ids in (links.source, links.target))
+    found = links.words.take(rows)
+    sentences = torch.from_numpy(np.repeat(np.arange(len(rows)), found.lengths // 2))
+    source_words, target_words = found.tokens.long().view(-1, 2).unbind(1)
+    # A piece of several words is of the first of them, so that the last word may have none.
+    heights = [
+        int(torch.cat(of).max()) + 1
+        for of in ((target.flatten(), target_words), (source.flatten(), source_words))
+    ]
+    are_linked = torch.zeros(len(rows), *heights)
+    are_linked[sentences, target_words, source_words] = 1
+    of_pieces = are_linked[torch.arange(len(rows))[:, None, None], target.unsqueeze(2), source.unsqueeze(1)]
+    return of_pieces / of_pieces.sum(-1, keepdim=True).clamp_min(1)
 
 
 class Padded(NamedTuple):

@@ -1,6 +1,6 @@
 """Parallel text as token ids: tokenised once, kept on disk, read through memory maps."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -13,7 +13,7 @@ from tqdm import tqdm
 from nmt.data.arrays import Int64Array, map_file, on_disk
 from nmt.data.cache import cache_folder, cached_folder, entry_name
 from nmt.data.corpus import ParallelText
-from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, Vocabulary
+from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer
 from nmt.errors import DataError
 
 LINES_ENCODED_AT_ONCE = 10_000
@@ -53,11 +53,21 @@ class Ids:
 
 
 @dataclass(frozen=True)
+class Links:
+    """Which words of pairs of sentences go back to which, on the host. Words are counted from 1; 0 is none of them."""
+
+    source: Ids  # of each piece, the word that it belongs to
+    target: Ids
+    words: Ids  # of each pair, a source word and a target word for each link
+
+
+@dataclass(frozen=True)
 class Dataset:
     """Pairs of sentences as ids, in the order of the text."""
 
     source: Ids
     target: Ids
+    links: Links | None = None  # where they are learned
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
@@ -69,7 +79,7 @@ class Dataset:
     def to(self, device: torch.device) -> "Dataset":
         """Return the pairs with their ids on `device`."""
         source, target = (Ids(ids.tokens.to(device), ids.offsets) for ids in (self.source, self.target))
-        return Dataset(source, target)
+        return Dataset(source, target, self.links)
 
 
 @dataclass(frozen=True)
@@ -87,11 +97,12 @@ def load_dataset(text: ParallelText, tokenizer: Tokenizer) -> Dataset:
     )
 
     def make(folder: Path) -> None:
-        _save(folder / "source", text.source, tokenizer.source)
-        _save(folder / "target", text.target, tokenizer.target)
+        for side in ("source", "target"):
+            lines, vocabulary = getattr(text, side), getattr(tokenizer, side)
+            save_ids(folder / side, map(vocabulary.encode, chunks_to_encode(lines, f"tokenising {side}")))
 
     folder = cached_folder(name, make)
-    return Dataset(_load(folder / "source"), _load(folder / "target"))
+    return Dataset(load_ids(folder / "source"), load_ids(folder / "target"))
 
 
 def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut]:
@@ -120,22 +131,27 @@ def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut
     return kept, left_out
 
 
-def _save(path: Path, lines: Sequence[str], vocabulary: Vocabulary) -> None:
-    """Write the ids of lines, some at a time: SentencePiece takes as many threads as there are cores."""
+def chunks_to_encode(lines: Sequence[str], label: str) -> Iterator[list[str]]:
+    """Yield lines, some at a time: SentencePiece takes as many threads as there are cores. A bar has a `label`."""
     starts = range(0, len(lines), LINES_ENCODED_AT_ONCE)
-    bar = tqdm(starts, f"tokenising {path.name}", unit=" x 10k lines", disable=None, leave=False)
+    for start in tqdm(starts, label, unit=" x 10k lines", disable=None, leave=False):
+        # Some white space, such as U+3000, would become pieces.
+        yield [line if line.strip() else "" for line in lines[start : start + LINES_ENCODED_AT_ONCE]]
+
+
+def save_ids(path: Path, chunks: Iterable[Sequence[Sequence[int]]]) -> None:
+    """Write sentences that come some at a time."""
     end = 0
     with open(f"{path}.tokens", "wb") as tokens, open(f"{path}.offsets", "wb") as offsets:
         offsets.write(np.zeros(1, np.int64).data)
-        for start in bar:
-            chunk = lines[start : start + LINES_ENCODED_AT_ONCE]
-            # Some white space, such as U+3000, would become pieces.
-            ids = Ids.of(vocabulary.encode([line if line.strip() else "" for line in chunk]))
+        for chunk in chunks:
+            ids = Ids.of(chunk)
             tokens.write(ids.tokens.numpy().data)
             offsets.write((ids.offsets[1:] + end).data)
             end += len(ids.tokens)
 
 
-def _load(path: Path) -> Ids:
+def load_ids(path: Path) -> Ids:
+    """Return sentences that were written by `save_ids`, read when they are asked for."""
     tokens = map_file(Path(f"{path}.tokens"), np.int32)
     return Ids(torch.from_numpy(tokens), map_file(Path(f"{path}.offsets"), np.int64))

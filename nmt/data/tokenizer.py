@@ -102,6 +102,10 @@ class Vocabulary:
         normalized: str = self._processor.normalize(line)
         return normalized.replace(WORD_START, " ").split() == line.replace(WORD_START, " ").split()
 
+    def num_words(self, line: str) -> int:
+        """How many words white space separates, after normalisation."""
+        return len(self._processor.normalize(line).replace(WORD_START, " ").split())
+
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Turn lines into ids, without BOS or EOS."""
         ids: list[list[int]] = self._processor.encode(list(lines))

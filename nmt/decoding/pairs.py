@@ -10,10 +10,11 @@ from nmt.data.batching import Batch, collate, cut_by_length
 from nmt.data.dataset import Dataset, Ids
 from nmt.data.mixture import tagged
 from nmt.data.tokenizer import Tokenizer
+from nmt.data.word_links import word_numbers
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.token_scores import token_log_probs
 from nmt.decoding.translation import Candidate
-from nmt.decoding.word_alignment import link_words, word_log_probs, word_numbers
+from nmt.decoding.word_alignment import link_words, word_log_probs
 from nmt.errors import RunError
 from nmt.models.interface import Seq2Seq
 

@@ -10,26 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt.data.arrays import Int64Array
-from nmt.data.tokenizer import WORD_START
+from nmt.data.word_links import word_numbers
 
 # The number of a source word and that of a target word, both from 0.
 Link = tuple[int, int]
-
-
-def word_numbers(pieces: Sequence[str]) -> Int64Array:
-    """Return which word, from 0, each piece belongs to; -1 for white space at the end, which is of none.
-
-    A piece of several words belongs to the first of them.
-    """
-    numbers, num_words, is_between = [], 0, True
-    for piece in pieces:
-        inside = piece.replace(WORD_START, " ").split()
-        is_between = is_between or piece.startswith(WORD_START)
-        number = num_words if is_between else num_words - 1
-        numbers.append(number)
-        if inside:
-            num_words, is_between = number + len(inside), False
-    return np.array([number if number < num_words else -1 for number in numbers], np.int64)
 
 
 def word_log_probs(text: str, pieces: Sequence[str], log_probs: Sequence[float]) -> list[float]:

@@ -43,6 +43,11 @@ class Ensemble(Seq2Seq):
         """Return the weights of all models, one model after the other."""
         return [one for member in self._all() for one in member.attention_maps(batch)]
 
+    def alignment(self, batch: Batch) -> Tensor | None:
+        """Return the mean of the alignments of the models that have one, (B, T, S)."""
+        found = [one for member in self._all() if (one := member.alignment(batch)) is not None]
+        return torch.stack(found).mean(0) if found else None
+
     def project(self, outputs: Tensor) -> Tensor:
         """Return the logarithm of the mean probabilities (…, V)."""
         parts = outputs.split(self._widths, -1)

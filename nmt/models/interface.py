@@ -148,12 +148,14 @@ class Seq2Seq(nn.Module):
 
     `output` is the layer from outputs (…, D) to logits (…, V). `max_positions` is the longest sequence that the
     model can read or write, None where it has no limit; `learned_lengths` are those of the lines that it learned from,
-    None where they are not known.
+    None where they are not known. `is_guided` says that attention to the source learns, or has learned, from links of
+    words: then `forward` gives the weights of the head that does.
     """
 
     output: nn.Linear
     max_positions: int | None = None
     learned_lengths: LearnedLengths | None = None
+    is_guided: bool = False
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once.
@@ -181,8 +183,12 @@ class Seq2Seq(nn.Module):
     def alignment(self, batch: Batch) -> Tensor | None:
         """Return how much of each source position goes into each target position, (B, T, S); None without attention.
 
-        It is the mean of all heads and layers of attention to the source, with rows that sum to one.
+        It is that of the head that has learned from links, else the mean of all heads and layers of attention to the
+        source; rows sum to one.
         """
+        if self.is_guided:
+            with torch.no_grad():
+                return self(batch).attention
         maps = [one.weights.mean(1) for one in self.attention_maps(batch) if one.kind == "cross"]
         if not maps:
             return None

@@ -20,12 +20,14 @@ from nmt.models.kernels import (
     Layout,
     Memory,
     Packing,
+    Queries,
     attend,
     observing,
     positions_mask,
     room_for,
     rooms_of,
     scaled_linear,
+    weigh_first_head,
     width_for,
     with_room,
 )
@@ -96,9 +98,13 @@ class CrossAttention(nn.Module):
         """Return keys and values (2, B, H, S, d) of the rows (N, D) of the encoded source."""
         return layout.to_heads(self.key_value(encoded), 2, self.num_shared_heads)
 
-    def forward(self, x: Tensor, layout: Layout, memories: Sequence[Memory]) -> Tensor:
+    def forward(
+        self, x: Tensor, layout: Layout, memories: Sequence[Memory], queries: Queries = None
+    ) -> Tensor:
         """Return (N, D) for rows x (N, D) of the sentences of the memories, one after the other."""
         heads = layout.to_heads(self.query(x), 1, self.num_heads)
+        if queries is not None:
+            queries.append(heads[0])
         dropout = self.dropout if self.training else 0.0
         parts = heads.split([len(mask) for _, mask in memories], 1)
         found = [
@@ -172,14 +178,15 @@ class DecoderLayer(nn.Module):
         rotation: Tensor | None,
         memories: Sequence[Memory],
         cache: Cache | None = None,
+        queries: Queries = None,
     ) -> Tensor:
         """Return (N, D) for rows x (N, D), laid out in one way as sequences, in another by sentences of the memories.
 
-        The two ways differ where a sentence has several hypotheses.
+        The two ways differ where a sentence has several hypotheses. `queries` grows by those of cross-attention.
         """
         own, shared = layouts
         x = self.residuals[0](x, lambda h: self.self_attention(h, own, rotation, cache is None, cache))
-        x = self.residuals[1](x, lambda h: self.cross_attention(h, shared, memories))
+        x = self.residuals[1](x, lambda h: self.cross_attention(h, shared, memories, queries))
         return self.residuals[2](x, self.feed_forward)
 
 
@@ -272,13 +279,12 @@ class Transformer(Seq2Seq):
         target_in = batch.target_in
         if sample_mask is not None:
             with torch.no_grad():
-                first = target.unpack(self._decode(target_in, target, encoded, source), target_in.shape)
+                first = self._decode(batch, target_in, encoded, [source, target]).outputs
                 predicted = self.project(first).argmax(-1)  # (B, T): of the token after each
             # The first token is BOS, which nobody predicts.
             sampled = torch.where(sample_mask[:, 1:], predicted[:, :-1], target_in[:, 1:])
             target_in = torch.cat([target_in[:, :1], sampled], 1)
-        outputs = self._decode(target_in, target, encoded, source)
-        return Decoded(target.unpack(outputs, target_in.shape), rows=(outputs, target))
+        return self._decode(batch, target_in, encoded, [source, target])
 
     def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
@@ -330,12 +336,20 @@ class Transformer(Seq2Seq):
             for (kind, i, height, width), weights in zip(seen, observed, strict=True)
         ]
 
-    def _decode(self, target_in: Tensor, target: Packing, encoded: Tensor, source: Packing) -> Tensor:
-        """Return the rows (N, D) of what follows `target_in` (B, T), for the rows of the encoded source."""
+    def _decode(self, batch: Batch, target_in: Tensor, encoded: Tensor, layouts: list[Packing]) -> Decoded:
+        """Return what follows `target_in` (B, T), for the rows of the encoded source."""
+        source, target = layouts
+        # The head that learns links of words is the first of the layer before the last (Garg et al. 2019).
+        weights, guided = None, self.decoder.layers[-2:][0] if self.is_guided else None
         embedded = self.target_embedding(target.pack(target_in))
         x = self.decoder.enter(embedded, target.positions, target.cells.shape[1])
         rotation = self.decoder.positions.rotation(target.positions)
         for layer in self.decoder.kept_layers():
             memory = layer.cross_attention.project_memory(encoded, source)
-            x = layer(x, (target, target), rotation, [(memory, source.padding_mask)])
-        return cast(Tensor, self.decoder.norm(x))
+            queries: Queries = [] if layer is guided else None
+            x = layer(x, (target, target), rotation, [(memory, source.padding_mask)], queries=queries)
+            if queries:
+                found = weigh_first_head(queries[0], memory, source.padding_mask)
+                weights = found[: len(target_in), : target_in.shape[1], : batch.source.shape[1]]
+        outputs = self.decoder.norm(x)
+        return Decoded(target.unpack(outputs, target_in.shape), weights, rows=(outputs, target))

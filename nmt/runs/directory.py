@@ -25,7 +25,7 @@ from nmt.runs.weights import Shapes, average, count_parameters, read_tensors, se
 CONFIG = "config.json"
 DATA = "data.json"
 CONFIDENCE = "confidence.json"
-SOURCE_TOKENS = "source_tokens"
+SOURCE_TOKENS, IS_GUIDED = "source_tokens", "is_guided"
 MODEL_WEIGHTS = "model.safetensors"
 TRAINING_TENSORS = "training.safetensors"
 STATE = "state.json"
@@ -182,15 +182,21 @@ class RunDirectory:
         weights, origin = self._read_weights(checkpoint, parameter_shapes(settings.model, tokenizer))
         model = build_model(settings.model, tokenizer)
         set_parameters(model, weights, origin)
-        model.learned_lengths = self._read_lengths()
+        model.learned_lengths, model.is_guided = self._read_facts()
         return model, tokenizer
 
-    def _read_lengths(self) -> LearnedLengths | None:
-        """Return the lengths of the lines that were learned from; None for a run of an older version."""
+    def _read_facts(self) -> tuple[LearnedLengths | None, bool]:
+        """Return the lengths of the lines that were learned from, and whether links of words were learned, too.
+
+        Of a run of an older version, the lengths are not known.
+        """
         path = self.path / DATA
-        found = read_json(path).get(SOURCE_TOKENS) if path.exists() else None
+        facts = read_json(path) if path.exists() else {}
+        found, is_guided = facts.get(SOURCE_TOKENS), facts.get(IS_GUIDED, False)
+        if not isinstance(is_guided, bool):
+            raise RunError(f"run: true or false is needed as {IS_GUIDED}; got {is_guided} in {path}")
         if found is None:
-            return None
+            return None, is_guided
         if not isinstance(found, dict) or not all(
             isinstance(found.get(key), int) and found[key] > 0 for key in LearnedLengths._fields
         ):
@@ -198,7 +204,7 @@ class RunDirectory:
                 f"run: numbers of tokens, {' and '.join(LearnedLengths._fields)}, are needed as {SOURCE_TOKENS}; "
                 f"got {found} in {path}"
             )
-        return LearnedLengths(*(found[key] for key in LearnedLengths._fields))
+        return LearnedLengths(*(found[key] for key in LearnedLengths._fields)), is_guided
 
     def _read_weights(self, checkpoint: str, shapes: Shapes) -> tuple[dict[str, Tensor], Path]:
         """Return the weights of a checkpoint, or of several their average, and the folder of the last.

@@ -36,6 +36,8 @@ ADDED_TO_TRAINING: dict[str, Any] = {
     "from_run": None,
     "source_vectors": None,
     "target_vectors": None,
+    "guided_alignment": None,
+    "guided_alignment_weight": 0.05,
     "freeze": [],
     "max_updates_skipped": 25,
 }

@@ -2,10 +2,11 @@
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from nmt.data.batching import Batch
-from nmt.models.interface import Seq2Seq
+from nmt.models.interface import Decoded, Seq2Seq
 from nmt.training.consistency import Agreement, ChunkedAgreement, cut_words
 from nmt.training.cross_entropy import ChunkedCrossEntropy
 
@@ -13,20 +14,33 @@ from nmt.training.cross_entropy import ChunkedCrossEntropy
 class Loss(NamedTuple):
     """Sums over the target tokens of a batch, in nats."""
 
-    total: Tensor  # what is minimised, with label smoothing
+    total: Tensor  # what is minimised, with label smoothing and the weighted loss of alignment
     negative_log_likelihood: Tensor  # without, for perplexity; carries no gradient
+    alignment: Tensor | None = None  # where links of words are learned; carries no gradient
 
 
 class Objective(nn.Module):
-    """Cross-entropy with label smoothing of a model's predictions, in one pass or in two that should agree."""
+    """Cross-entropy with label smoothing of a model's predictions, in one pass or in two that should agree.
 
-    def __init__(self, model: Seq2Seq, label_smoothing: float, agreement: Agreement | None = None) -> None:
+    Where a batch has links of words, attention learns them, too: cross-entropy times `alignment_weight` (Chen et al.
+    2016; Garg et al. 2019).
+    """
+
+    def __init__(
+        self,
+        model: Seq2Seq,
+        label_smoothing: float,
+        agreement: Agreement | None = None,
+        alignment_weight: float = 0.0,
+    ) -> None:
         super().__init__()
         self.model, self.label_smoothing, self.agreement = model, label_smoothing, agreement
+        self.alignment_weight = alignment_weight
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Loss:
         """Return the summed loss of a batch; `sample_mask` (B, T) as in `Seq2Seq.forward`."""
-        outputs, packing = self.model(batch, sample_mask).packed(batch)
+        decoded = self.model(batch, sample_mask)
+        outputs, packing = decoded.packed(batch)
         given = (
             self.model.output.weight,
             self.model.output.bias,
@@ -35,7 +49,25 @@ class Objective(nn.Module):
             self.label_smoothing if self.training else 0.0,
         )
         if not self.training or self.agreement is None:
-            return Loss(*ChunkedCrossEntropy.apply(outputs, *given))  # type: ignore[no-untyped-call]
+            loss = Loss(*ChunkedCrossEntropy.apply(outputs, *given))  # type: ignore[no-untyped-call]
+            return self._with_alignment(loss, batch, [(decoded, 1.0)])
+        own_p, own_q = self.agreement.own_p, self.agreement.own_q
         with cut_words(self.model, self.agreement.cutoff):
-            second, _ = self.model(batch, sample_mask).packed(batch)
-        return Loss(*ChunkedAgreement.apply(outputs, second, *given, self.agreement))  # type: ignore[no-untyped-call]
+            again = self.model(batch, sample_mask)
+        second, _ = again.packed(batch)
+        loss = Loss(*ChunkedAgreement.apply(outputs, second, *given, self.agreement))  # type: ignore[no-untyped-call]
+        return self._with_alignment(loss, batch, [(decoded, own_p), (again, own_q)])
+
+    def _with_alignment(self, loss: Loss, batch: Batch, passes: list[tuple[Decoded, float]]) -> Loss:
+        """Add the loss of alignment in some passes, each by its share, where the batch says what is right."""
+        if batch.alignment is None:
+            return loss
+        found = loss.total.new_zeros(())
+        for decoded, share in passes:
+            assert decoded.attention is not None
+            weights = decoded.attention.to(torch.promote_types(decoded.attention.dtype, torch.float32))
+            # A position that cannot be seen, as some scores have them, costs 87 nats.
+            log_weights = weights.clamp_min(torch.finfo(torch.float32).tiny).log()
+            found = found - share * (batch.alignment * log_weights).sum()
+        total = loss.total + self.alignment_weight * found
+        return Loss(total, loss.negative_log_likelihood, found.detach())

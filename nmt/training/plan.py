@@ -64,6 +64,10 @@ def plan_lines(prepared: Prepared) -> list[str]:
     if corpus.groups is not None:
         rows = np.sort(np.concatenate([pairs.rows_of(part) for part in range(pairs.num_parts)]))
         mixture = [f"mixture      {corpus.groups.describe(rows)}"]
+    links = []
+    if pairs.plain.links is not None:
+        num_links = len(pairs.plain.links.words.tokens) // 2
+        links = [f"links        {num_links} of words, for attention to learn"]
     parts = "" if pairs.num_parts == 1 else f"{pairs.num_parts} parts of about "
     return [
         f"run          {trainer.run.path}",
@@ -72,6 +76,7 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"{len(corpus.validation.source)} validation pairs; "
         f"{len(corpus.test.source) if corpus.test else 'no'} test pairs",
         *mixture,
+        *links,
         f"vocabulary   {tokenizer.source.size} source, {tokenizer.target.size} target pieces",
         f"normalised   {_normalization(tokenizer.target, corpus.validation.target)}",
         f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",

@@ -23,6 +23,7 @@ class UpdateFigures:
     learning_rate: float
     seconds_collating: float  # waiting for data
     ran_out_of_memory: bool  # and was done in smaller parts
+    alignment: Tensor | None = None  # the loss of links of words, where they are learned
 
 
 class AppliedUpdate(NamedTuple):
@@ -32,6 +33,7 @@ class AppliedUpdate(NamedTuple):
     negative_log_likelihood: float
     gradient_norm: float
     num_tokens: int
+    alignment: float | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ class Window:
             for name in AppliedUpdate._fields[:3]
         ]
         for total, nll, norm, update in zip(*columns, self.unread, strict=True):
-            applied = AppliedUpdate(total, nll, norm, update.num_tokens)
+            alignment = None if update.alignment is None else float(update.alignment)
+            applied = AppliedUpdate(total, nll, norm, update.num_tokens, alignment)
             if math.isfinite(applied.gradient_norm):
                 self.applied.append(applied)
                 self.num_skipped_in_row = 0
@@ -111,11 +114,14 @@ class Window:
         num_tokens = sum(update.num_tokens for update in applied)
 
         def mean(name: str) -> float:
-            return sum(getattr(update, name) for update in applied) / num_tokens if applied else math.nan
+            return (
+                sum(getattr(update, name) or 0.0 for update in applied) / num_tokens if applied else math.nan
+            )
 
         figures = {
             "loss": mean("total"),
             "negative_log_likelihood": mean("negative_log_likelihood"),
+            **({} if self.last.alignment is None else {"alignment_loss": mean("alignment")}),
             "tokens_per_second": self.num_tokens / (time.monotonic() - self.started),
             "seconds_waiting_for_data": self.seconds_collating,
             "learning_rate": self.last.learning_rate,

@@ -16,7 +16,7 @@ from nmt.evaluation.model import evaluate_model, name_search, translate_in_detai
 from nmt.evaluation.plain_text import find_mark
 from nmt.evaluation.scoring import Evaluation
 from nmt.files.writing import to_json, write_atomically
-from nmt.runs.directory import CONFIDENCE, DATA, SOURCE_TOKENS, RunDirectory
+from nmt.runs.directory import CONFIDENCE, DATA, IS_GUIDED, SOURCE_TOKENS, RunDirectory
 from nmt.runs.provenance import TEST, Recorder, describe_machine
 from nmt.tracking.opening import figures_of, open_tracker
 from nmt.tracking.trackers import Tracker
@@ -76,7 +76,10 @@ def _train_and_test(
                     return _finish(trainer, corpus, recorder, tracker)
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(prepared.tokenizer)
-        facts = prepared.text.as_dict(left_out) | {SOURCE_TOKENS: prepared.lengths._asdict()}
+        facts = prepared.text.as_dict(left_out) | {
+            SOURCE_TOKENS: prepared.lengths._asdict(),
+            IS_GUIDED: trainer.model.is_guided,
+        }
         write_atomically(run.path / DATA, to_json(facts))
         run.write_config(settings)  # last: it makes the folder a run
         for line in plan_lines(prepared):

@@ -1,6 +1,6 @@
 """Parts of a training run, made before anything of it is written: text, tokenizer, model, trainer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -9,8 +9,10 @@ from nmt.config.check import flatten
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
 from nmt.data.corpus import Corpus, load_corpus, require_files
-from nmt.data.dataset import LeftOut, load_dataset, select_pairs
+from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer, with_symbols
+from nmt.data.word_links import KEY as LINKS
+from nmt.data.word_links import load_links
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_precision, prepare_device, require_determinism, require_memory
 from nmt.errors import RunError, naming
@@ -88,6 +90,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
         else _tokenizer_of_new(settings.tokenizer, corpus, parent)
     )
     dataset = load_dataset(corpus.train, tokenizer)
+    if settings.training.guided_alignment is not None:
+        dataset = replace(dataset, links=load_links(settings.training.guided_alignment, text, tokenizer))
     selected, left_out = select_pairs(dataset, settings.data.max_length)
     shapes = parameter_shapes(settings.model, tokenizer)
     _require_weights(run, shapes)
@@ -95,13 +99,14 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     require_memory(count_parameters(shapes), 4 + (ranks.size > 1), device)
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
+    model.is_guided = dataset.links is not None
     # Also where a run goes on that stopped before its first checkpoint.
     start = [] if run.steps() else start_from(settings.training, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
     pairs = training_pairs(settings, dataset, selected, tokenizer, device, corpus.groups)
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     trainer = Trainer(step, run, (corpus.validation, load_dataset(corpus.validation, tokenizer)))
-    trainer.progress.origins = origins(corpus, tokenizer)
+    trainer.progress.origins = origins(corpus, tokenizer, dataset)
     lengths = learned_lengths(dataset, selected)
     return Prepared(trainer, text, tokenizer, left_out, lengths, start, resuming)
 
@@ -128,13 +133,17 @@ def _require_weights(run: RunDirectory, expected: Shapes) -> None:
         return
 
 
-def origins(corpus: Corpus, tokenizer: Tokenizer) -> dict[str, str]:
+def origins(corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset) -> dict[str, str]:
     """Return hashes of what a run learns from, by the keys that it comes from: a run goes on with the same alone."""
-    return {
+    found = {
         "data.train": content_key(corpus.train.source, corpus.train.target),
         "data.validation": content_key(corpus.validation.source, corpus.validation.target),
         "tokenizer": content_key(tokenizer.source.model, tokenizer.target.model),
     }
+    if dataset.links is not None:
+        words = dataset.links.words
+        found[LINKS] = content_key(words.tokens.numpy().tobytes(), words.offsets.tobytes())
+    return found
 
 
 def start_from(

@@ -54,7 +54,8 @@ class TrainingStep:
         self.device, self.dtype = device, dtype
         self.model = model.to(device)
         smoothing, passes = settings.training.label_smoothing, agreement(settings.consistency)
-        self.objective = Objective(self.model, smoothing, passes)
+        weight = settings.training.guided_alignment_weight
+        self.objective = Objective(self.model, smoothing, passes, weight)
         self.optimizer = build_optimizer(settings.optimizer, self.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
         self.scaler.scale(
@@ -85,7 +86,7 @@ class TrainingStep:
         parts = share
         while True:
             try:
-                total, nll, seconds_collating = self._accumulate(number, parts, num_tokens)
+                sums, seconds_collating = self._accumulate(number, parts, num_tokens)
                 break
             except RuntimeError as error:
                 if not is_out_of_memory(error) or all(len(rows) == 1 for rows in parts):
@@ -93,7 +94,7 @@ class TrainingStep:
             self.forget_gradients()
             parts = [half for rows in parts for half in np.array_split(rows, 2) if len(half)]
             logger.warning("update %d ran out of memory and begins again in %d parts", number, len(parts))
-        self._add_up(total, nll)
+        self._add_up(*(part for part in sums if part is not None))
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limits.max_gradient_norm)
         if not self.scaler.is_enabled():  # else it looks at the gradients itself
@@ -103,7 +104,9 @@ class TrainingStep:
         self.optimizer.zero_grad(set_to_none=self.replay is None)
         if self.moving_average is not None:
             self.moving_average.update(number, norm.isfinite())
-        return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating, parts is not share)
+        total, nll, alignment = sums
+        has_halved = parts is not share
+        return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating, has_halved, alignment)
 
     def fits(self, rows: Int64Array) -> bool:
         """Tell whether there is memory to learn from these pairs at once; nothing is learned."""
@@ -201,13 +204,11 @@ class TrainingStep:
             [*(parameter.grad for parameter in learning if parameter.grad is not None), *losses]
         )
 
-    def _accumulate(
-        self, number: int, micro_batches: Update, num_tokens: int
-    ) -> tuple[Tensor, Tensor, float]:
+    def _accumulate(self, number: int, micro_batches: Update, num_tokens: int) -> tuple[Loss, float]:
         """Add up this rank's gradients of an update of `num_tokens`; return its losses and the seconds of collating."""
         self.objective.train()
         there = torch.full((), num_tokens, device=self.device)
-        total, nll = torch.zeros(2, device=self.device)
+        total, nll, alignment = torch.zeros(3, device=self.device)
         seconds_collating = 0.0
         for index, rows in enumerate(micro_batches):
             of_all = self.ranks.rank + index * self.ranks.size  # its number in the update
@@ -218,7 +219,8 @@ class TrainingStep:
             seconds_collating += time.perf_counter() - began
             loss = (self.replay or self._learn)(batch, there)
             total, nll = total + loss.total, nll + loss.negative_log_likelihood
-        return total, nll, seconds_collating
+            alignment = alignment if loss.alignment is None else alignment + loss.alignment
+        return Loss(total, nll, alignment if self.model.is_guided else None), seconds_collating
 
     def _learn(self, batch: Batch, num_tokens: Tensor) -> Loss:
         """Run a batch forward and backward; its gradients are those of the mean over `num_tokens`."""
@@ -234,4 +236,4 @@ class TrainingStep:
         # Is 1 where the loss is finite; else not a number, so that the gradients are not finite either.
         is_finite = 1 + 0 * loss.total.detach()
         self.scaler.scale(loss.total * (is_finite / num_tokens)).backward()
-        return Loss(loss.total.detach(), loss.negative_log_likelihood)
+        return loss._replace(total=loss.total.detach())

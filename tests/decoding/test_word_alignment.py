@@ -8,7 +8,8 @@ import pytest
 import sentencepiece
 
 from nmt.data.tokenizer import Vocabulary
-from nmt.decoding.word_alignment import link_words, word_numbers
+from nmt.data.word_links import word_numbers
+from nmt.decoding.word_alignment import link_words
 
 TEXT = [
     "der Hund schläft im Garten .",

@@ -21,7 +21,7 @@ NEW_OF_ATTENTION = (
 )  # fmt: skip
 NEW_OF_TRAINING = (
     "subword_sampling", "ema_decay", "from_run", "source_vectors", "target_vectors", "freeze",
-    "max_updates_skipped",
+    "max_updates_skipped", "guided_alignment", "guided_alignment_weight",
 )  # fmt: skip
 
 

@@ -87,6 +87,7 @@ WAYS = {
     "moving average": ("transformer", ("model.dropout=0", "training.ema_decay=0.9")),
     "r-drop": ("transformer", ("consistency=r_drop", "model.dropout=0", "model.layer_dropout=1e-9")),
     "subwords drawn anew": ("transformer", ("model.dropout=0", "training.subword_sampling=0.2")),
+    "links of words": ("transformer", ("model.dropout=0", "training.guided_alignment=links")),
     "rnn": ("rnn", ("model.dropout=0",)),
     "attention, its own words": ("attention", ("model.dropout=0", "training.label_smoothing=0.1")),
 }
@@ -94,8 +95,9 @@ WAYS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
-def test_two_ranks_learn_what_one_learns(together, way):
+def test_two_ranks_learn_what_one_learns(together, way, tmp_path):
     kind, overrides = WAYS[way]
+    (tmp_path / "links").write_text("0-0 1-1\n" * 240)
     alone = together("alone", *overrides, size=1, kind=kind)
     assert_equal_runs(together("both", *overrides, size=2, kind=kind), alone)
 

@@ -4,7 +4,7 @@ A model uses these names alone; each has its plain definition in its docstring o
 `prepare` and `int8` fit a whole model to a machine; no model knows of them.
 """
 
-from nmt.models.kernels.attention import Memory, attend, observing
+from nmt.models.kernels.attention import Memory, Queries, attend, observing, weigh_first_head
 from nmt.models.kernels.attention_cache import Cache, positions_mask, width_for, with_room
 from nmt.models.kernels.dropout import ActivationDropout, Dropout, scaled_linear
 from nmt.models.kernels.packing import Grid, Layout, Packing, room_for, rooms_of
@@ -17,12 +17,14 @@ __all__ = [
     "Layout",
     "Memory",
     "Packing",
+    "Queries",
     "attend",
     "observing",
     "positions_mask",
     "room_for",
     "rooms_of",
     "scaled_linear",
+    "weigh_first_head",
     "width_for",
     "with_room",
 ]

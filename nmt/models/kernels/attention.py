@@ -21,6 +21,8 @@ KeysValues = Tensor | tuple[Tensor, Tensor]  # (2, B, H, S, d), or two of (B, H,
 Distances = tuple[Tensor, Tensor]
 # The keys and values of a group of sentences, and the mask of their positions.
 Memory = tuple[KeysValues, Tensor]
+# Where a list is given, it grows by the queries of all heads, (B, H, T, d), that attend to the source.
+Queries = list[Tensor] | None
 
 _observed: dict[int, list[Tensor]] = {}  # the weights that each observing thread has met
 
@@ -126,6 +128,12 @@ def _write_out(
     if relative is not None:
         attended = attended + torch.einsum("bhts,tsd->bhtd", weights, relative[1].to(weights.dtype))
     return attended
+
+
+def weigh_first_head(query: Tensor, memory: KeysValues, mask: Tensor) -> Tensor:
+    """Return the weights (B, T, S), in 32 bits at least, by which the first head of queries attends to a memory."""
+    scores = (query[:, 0] * _scale(query)) @ memory[0][:, 0].mT + mask[:, 0]
+    return scores.softmax(-1, dtype=torch.promote_types(scores.dtype, torch.float32))
 
 
 class _PlainAttention(torch.autograd.Function):

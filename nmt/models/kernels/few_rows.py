@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nmt.models.kernels.attention import Memory, find
+from nmt.models.kernels.attention import Memory, Queries, find
 from nmt.models.kernels.attention_cache import Cache
 from nmt.models.kernels.packing import Layout
 from nmt.models.positions import rotate_queries_and_keys
@@ -93,10 +93,11 @@ class FewRowsLayer(nn.Module):
         rotation: Tensor | None,
         memories: Sequence[Memory],
         cache: Cache | None = None,
+        queries: Queries = None,
     ) -> Tensor:
         """Return (N, D) for rows x (N, D), as the layer itself does."""
         if cache is None or len(x) > MOST_ROWS:
-            return cast(Tensor, self.layer(x, layouts, rotation, memories, cache))
+            return cast(Tensor, self.layer(x, layouts, rotation, memories, cache, queries))
         own, shared = layouts
         first, second, third = self.norms
         is_before = self.is_before

@@ -67,7 +67,8 @@ class Replay:
         _fill(recording.batch, batch)
         recording.num_tokens.copy_(num_tokens)
         recording.start()
-        return Loss(*(part.clone() for part in recording.loss))
+        total, nll, alignment = recording.loss
+        return Loss(total.clone(), nll.clone(), alignment if alignment is None else alignment.clone())
 
     def forget(self) -> None:
         """Drop all recordings, which hold gradients, and go on; what could not be recorded is not tried again."""
@@ -121,6 +122,7 @@ def _with_room(batch: Batch) -> Batch:
             source_lengths.new_zeros(source.num_sentences),
             target_lengths.new_zeros(target.num_sentences),
         ),
+        alignment=None if batch.alignment is None else batch.alignment.new_zeros(*target[1:], source.longest),
     )
 
 
@@ -129,6 +131,9 @@ def _fill(own: Batch, batch: Batch) -> None:
     for name in ("source", "target_in", "target_out"):
         ids = getattr(batch, name)
         getattr(own, name)[: ids.shape[0], : ids.shape[1]].copy_(ids)
+    if own.alignment is not None and batch.alignment is not None:
+        num_sentences, height, width = batch.alignment.shape
+        own.alignment.zero_()[:num_sentences, :height, :width].copy_(batch.alignment)
     for own_lengths, lengths in zip(own.lengths, batch.lengths, strict=True):
         own_lengths.zero_()[: len(lengths)].copy_(lengths)
 

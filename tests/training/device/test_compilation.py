@@ -1,6 +1,7 @@
 """Compiled layers against eager ones, with a backend that needs no compiler."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 import torch
@@ -17,7 +18,12 @@ pytestmark = pytest.mark.filterwarnings("default")  # torch.compile warns of its
 
 def learn(model, batch):
     model.zero_grad()
-    loss = Objective(model, 0.1).train()(batch)
+    if model.is_guided:
+        shares = torch.ones(*batch.target_out.shape, batch.source.shape[1]) * (
+            batch.target_out > 0
+        ).unsqueeze(2)
+        batch = replace(batch, alignment=shares * (batch.source > 0).unsqueeze(1))
+    loss = Objective(model, 0.1, alignment_weight=0.3).train()(batch)
     loss.total.backward()
     return loss.total.detach(), [parameter.grad.clone() for parameter in model.parameters()]
 
@@ -27,8 +33,10 @@ def many(tiny_batch, count, longest):
     return tiny_batch(count, (longest, *lengths[1:]), (*lengths[:-1], longest))
 
 
-def test_compiled_layers_equal_eager_ones_on_every_shape(tiny_model, tiny_batch):
+@pytest.mark.parametrize("is_guided", [False, True])
+def test_compiled_layers_equal_eager_ones_on_every_shape(tiny_model, tiny_batch, is_guided):
     model = tiny_model("transformer", dropout=0.0)
+    model.is_guided = is_guided
     batches = [
         many(tiny_batch, count, longest) for count, longest in ((60, 12), (50, 15), (37, 40), (21, 60))
     ]
@@ -40,12 +48,14 @@ def test_compiled_layers_equal_eager_ones_on_every_shape(tiny_model, tiny_batch)
         return graph.forward
 
     assert compile_layers(model, "on", lambda: bool(learn(model, batches[0])), backend=backend)
-    assert len(programs) == 2  # for four layers: one of the encoder's, one of the decoder's
+    # For four layers: one of the encoder's, one of the decoder's, and one of what also gives its queries.
+    num_programs = 3 if is_guided else 2
+    assert len(programs) == num_programs
     for batch, (loss, gradients) in zip(batches, eager, strict=True):
         found_loss, found_gradients = learn(model, batch)
         assert_close(found_loss, loss)
         assert_close(found_gradients, gradients)
-    assert len(programs) == 2
+    assert len(programs) == num_programs
 
 
 @pytest.mark.parametrize(

@@ -15,33 +15,36 @@ from nmt.training.objective import Loss, Objective
 class Recorder:
     """Stands for a GPU: what is recorded runs only when it is started, again and again on the same tensors."""
 
-    def __init__(self):
-        self.num_recorded = 0
+    def __init__(self, num_losses=2):
+        self.num_recorded, self.num_losses = 0, num_losses
 
     def __call__(self, compute):
         self.num_recorded += 1
-        loss = Loss(torch.zeros((), dtype=torch.float64), torch.zeros((), dtype=torch.float64))
+        loss = Loss(*torch.zeros(self.num_losses, dtype=torch.float64).unbind())
 
         def start():
             for kept, new in zip(loss, compute(), strict=True):
-                kept.copy_(new)
+                if kept is not None:
+                    kept.copy_(new)
 
         return loss, start
 
 
 def learner(model):
-    objective = Objective(model, 0.1).train()
+    objective = Objective(model, 0.1, alignment_weight=0.3).train()
 
     def learn(batch, num_tokens):
         loss = objective(batch)
         (loss.total / num_tokens).backward()
-        return Loss(loss.total.detach(), loss.negative_log_likelihood)
+        return loss._replace(total=loss.total.detach())
 
     return learn
 
 
-def test_replayed_batches_teach_what_eager_ones_teach(tiny_model, tiny_batch):
-    model, recorder = tiny_model("transformer", dropout=0.0), Recorder()
+@pytest.mark.parametrize("is_guided", [False, True])
+def test_replayed_batches_teach_what_eager_ones_teach(tiny_model, tiny_batch, is_guided):
+    model, recorder = tiny_model("transformer", dropout=0.0), Recorder(3 if is_guided else 2)
+    model.is_guided = is_guided
     learn = learner(model)
     replay = Replay(learn, recorder)
     shapes = [
@@ -53,6 +56,11 @@ def test_replayed_batches_teach_what_eager_ones_teach(tiny_model, tiny_batch):
     ]
     batches = [tiny_batch(seed, *shape) for seed, shape in enumerate(shapes)]
     assert len({rooms_of(batch) for batch in batches}) == 2  # the last one needs more
+    if is_guided:
+        shares = [torch.rand(*batch.target_out.shape, batch.source.shape[1]) for batch in batches]
+        batches = [
+            dataclasses.replace(batch, alignment=share) for batch, share in zip(batches, shares, strict=True)
+        ]
     for batch in (*batches, *batches[::-1]):
         num_tokens = torch.tensor(batch.num_tokens + 3)
         found = []

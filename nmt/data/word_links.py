@@ -1,0 +1,165 @@
+"""Links of words of the training text, for attention to learn: from Pharaoh files, or by eflomal."""
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from nmt.config import Files
+from nmt.data.arrays import BoolArray, Int64Array
+from nmt.data.cache import cached_folder, entry_name
+from nmt.data.cleaning import PreparedCorpus
+from nmt.data.corpus import ParallelText
+from nmt.data.dataset import LINES_ENCODED_AT_ONCE, Links, chunks_to_encode, load_ids, save_ids
+from nmt.data.lines import iterate_lines, read_text
+from nmt.data.tokenizer import SENTENCEPIECE, WORD_START, Tokenizer
+from nmt.errors import DataError, LineNumbers, SettingsError
+from nmt.files.reading import read_json
+from nmt.files.writing import to_json
+
+KEY = "training.guided_alignment"
+EFLOMAL = "eflomal"
+LINK = re.compile("([0-9]{1,9})-([0-9]{1,9})")
+FACTS = "facts.json"
+MAX_SHOWN = 40  # characters of what is no link
+
+logger = logging.getLogger(__name__)
+
+
+def word_numbers(pieces: Sequence[str]) -> Int64Array:
+    """Return which word, from 0, each piece belongs to; -1 for white space at the end, which is of none.
+
+    A piece of several words belongs to the first of them.
+    """
+    numbers, num_words, is_between = [], 0, True
+    for piece in pieces:
+        inside = piece.replace(WORD_START, " ").split()
+        is_between = is_between or piece.startswith(WORD_START)
+        number = num_words if is_between else num_words - 1
+        numbers.append(number)
+        if inside:
+            num_words, is_between = number + len(inside), False
+    return np.array([number if number < num_words else -1 for number in numbers], np.int64)
+
+
+def load_links(files: Files, text: PreparedCorpus, tokenizer: Tokenizer) -> Links:
+    """Return links of the training pairs that are left, from files with a line for each pair that was read.
+
+    They are taken up once, into the cache. Raises DataError for files with another number of lines, or with something
+    else than links of words that are there, SettingsError where `eflomal` is asked for and not installed.
+    """
+    train, kept = text.corpus.train, text.kept
+    numbers = np.flatnonzero(kept) + 1  # in the text as it was read
+    num_tags = int(text.corpus.groups is not None and text.corpus.groups.tags is not None)
+    if files == EFLOMAL:
+        files, kept = str(_align(train, num_tags)), np.ones(len(train.source), bool)
+    for path in [files] if isinstance(files, str) else files:
+        if Path(path).exists() and not Path(path).is_file():  # a pipe or a device need not end
+            raise DataError(f"{KEY}: a file is needed; got {path}")
+
+    def make(folder: Path) -> None:
+        for side, tags in (("source", num_tags), ("target", 0)):
+            vocabulary, chunks = (
+                getattr(tokenizer, side),
+                chunks_to_encode(getattr(train, side), f"words of {side}"),
+            )
+            save_ids(folder / side, (_words(vocabulary.segment(chunk), tags) for chunk in chunks))
+        recounted = LineNumbers()
+        links = _read_links(files, kept, train, num_tags)
+        pairs = zip(numbers.tolist(), train.source, train.target, links, strict=True)
+        found = (
+            _without_recounted(links_of_pair, number, sides, tokenizer, recounted)
+            for number, *sides, links_of_pair in pairs
+        )
+        save_ids(folder / "words", iter(lambda: list(islice(found, LINES_ENCODED_AT_ONCE)), []))
+        (folder / FACTS).write_bytes(to_json({"count": recounted.count, "first": recounted.first}))
+
+    content = iterate_lines(files, KEY)
+    facts = np.packbits(kept).tobytes(), train.source, train.target, bytes([num_tags])
+    folder = cached_folder(entry_name("links", SENTENCEPIECE, *tokenizer.models, *facts, content), make)
+    recounted = LineNumbers()
+    recounted.count, recounted.first = (read_json(folder / FACTS)[name] for name in ("count", "first"))
+    if recounted.count:
+        told = recounted.tell("of another number of words after tokenizer.normalization")
+        logger.warning("links        %s; their links are left out", told)
+    return Links(*(load_ids(folder / name) for name in ("source", "target", "words")))
+
+
+def _words(segmented: Sequence[Sequence[str]], num_tags: int) -> list[list[int]]:
+    """Return the words, from 1, that the pieces of lines belong to; tags before the words are none."""
+    return [np.maximum(word_numbers(pieces) + 1 - num_tags, 0).tolist() for pieces in segmented]
+
+
+def _without_recounted(
+    links: list[int], number: int, sides: Sequence[str], tokenizer: Tokenizer, recounted: LineNumbers
+) -> list[int]:
+    """Return the links of a pair; none, which is noted, where normalisation makes more or fewer words of a side."""
+    vocabularies = tokenizer.source, tokenizer.target
+    if all(own.num_words(line) == len(line.split()) for own, line in zip(vocabularies, sides, strict=True)):
+        return links
+    recounted.add(number)
+    return []
+
+
+def _read_links(files: Files, kept: BoolArray, text: ParallelText, num_tags: int) -> Iterator[list[int]]:
+    """Yield the links of each pair that is left: source word and target word, both from 1, one after the other."""
+    written = _lines_of(files, kept)
+    for source, target, (where, line) in zip(text.source, text.target, written, strict=True):
+        sizes = max(0, len(source.split()) - num_tags), len(target.split())
+        links = []
+        for link in line.split():
+            if (found := LINK.fullmatch(link)) is None:
+                raise DataError(f"{KEY}: links such as 0-0 1-2 are needed; got {link[:MAX_SHOWN]} in {where}")
+            ends = int(found[1]), int(found[2])
+            if ends[0] >= sizes[0] or ends[1] >= sizes[1]:
+                raise DataError(
+                    f"{KEY}: words of the pair, from 0, are needed, of {sizes[0]} in the source and {sizes[1]} in the "
+                    f"target; got {link} in {where}"
+                )
+            links += [ends[0] + 1, ends[1] + 1]
+        yield links
+
+
+def _lines_of(files: Files, kept: BoolArray) -> Iterator[tuple[str, str]]:
+    """Yield the lines of the pairs that are kept, each after where it stands. Raises DataError for more or fewer."""
+    num_lines = 0
+    for path in [files] if isinstance(files, str) else files:
+        for number, line in enumerate(read_text(path, KEY), 1):
+            if num_lines < len(kept) and kept[num_lines]:
+                yield f"{path}, line {number}", line
+            num_lines += 1
+    if num_lines != len(kept):
+        names = files if isinstance(files, str) else " + ".join(files)
+        raise DataError(
+            f"{KEY}: a line for each of the {len(kept)} training pairs is needed; got {num_lines} lines in {names}"
+        )
+
+
+def _align(text: ParallelText, num_tags: int) -> Path:
+    """Return a Pharaoh file of the links that eflomal (Östling & Tiedemann 2016) finds in both directions.
+
+    It draws by chance, another time others; what it found stays in the cache.
+    """
+    try:
+        from eflomal import Aligner
+    except ImportError as error:
+        raise SettingsError(
+            f"{KEY}: the extra `eflomal` is needed: pip install 'nmt[eflomal]', or a file of links; got {error}"
+        ) from None
+
+    def make(folder: Path) -> None:
+        logger.info("links        eflomal aligns %d training pairs", len(text.source))
+        paths = [folder / "forward", folder / "reverse"]
+        without_tags = (line.split(maxsplit=num_tags)[-1] if line.strip() else "" for line in text.source)
+        # A word that Python and eflomal end at different white space would shift all that follow it.
+        sides = ([" ".join(line.split()) for line in side] for side in (without_tags, text.target))
+        Aligner().align(*sides, *map(str, paths))
+        with open(folder / "links", "w", encoding="ascii") as file:
+            for forward, reverse in zip(*(read_text(str(path), KEY) for path in paths), strict=True):
+                both = set(reverse.split())
+                file.write(" ".join(link for link in forward.split() if link in both) + "\n")
+
+    return cached_folder(entry_name(EFLOMAL, bytes([num_tags]), text.source, text.target), make) / "links"
