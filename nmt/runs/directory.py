@@ -25,6 +25,7 @@ from nmt.runs.weights import Shapes, average, count_parameters, read_tensors, se
 CONFIG = "config.json"
 DATA = "data.json"
 SOURCE_TOKENS = "source_tokens"
+SHORTLIST = "shortlist.txt"
 MODEL_WEIGHTS = "model.safetensors"
 TRAINING_TENSORS = "training.safetensors"
 STATE = "state.json"
@@ -175,7 +176,7 @@ class RunDirectory:
         weights, origin = self._read_weights(checkpoint, parameter_shapes(settings.model, tokenizer))
         model = build_model(settings.model, tokenizer)
         set_parameters(model, weights, origin)
-        model.learned_lengths = self._read_lengths()
+        model.learned_lengths, model.shortlist = self._read_lengths(), self.path / SHORTLIST
         return model, tokenizer
 
     def _read_lengths(self) -> LearnedLengths | None:

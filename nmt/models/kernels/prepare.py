@@ -1,5 +1,6 @@
 """A whole model fitted to a machine: weights laid out for translating, layers to compile, steps to record."""
 
+import copy
 from typing import cast
 
 import torch
@@ -23,11 +24,21 @@ class PreparedLinear(nn.Module):
         super().__init__()
         self.weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach())
         self.bias = None if linear.bias is None else linear.bias.detach()
+        self.plain: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (…, d_out) for x (…, d_in)."""
         result: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
         return result
+
+    def choose(self, rows: Tensor) -> "PreparedLinear":
+        """Return a layer that gives the outputs of these `rows` (N) alone."""
+        if self.plain is None:  # kept for those who ask once, since they will again
+            self.plain = self.weight.to_dense()
+        chosen = copy.copy(self)
+        chosen.weight = torch.ops.mkldnn._reorder_linear_weight(self.plain[rows])
+        chosen.bias = None if self.bias is None else self.bias[rows]
+        return chosen
 
 
 def prepare_linears(model: nn.Module) -> None:
