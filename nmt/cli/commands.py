@@ -84,9 +84,7 @@ COMPARE_EXAMPLES = (
     ("nmt compare outputs/a outputs/b html=runs.html", "a table of what they recorded, and a page"),
 )
 VERIFY_EXAMPLES = (("nmt verify run=outputs/mine", "text, weights and scores as they were recorded"),)
-SHORTLIST_EXAMPLES = (
-    ("nmt shortlist run=outputs/mine", "then: nmt translate run=outputs/mine decoding.shortlist=true"),
-)
+SHORTLIST_EXAMPLES = (("nmt shortlist run=outputs/mine", "for nmt translate ... decoding.shortlist=true"),)
 EXPORT_EXAMPLES = (("nmt export run=outputs/mine output=exported", "needs: pip install 'nmt[export]'"),)
 TRAIN_OPTIONS = (
     *OPTIONS,

@@ -111,7 +111,9 @@ def compare(
         for side in (own, exported)
     ]
     num_identical = sum(ours == theirs for ours, theirs in zip(own, exported, strict=True))
-    return ExportComparison(quantization, compute_type, len(kept), num_identical, *bleus, has_map=with_map)
+    return ExportComparison(
+        quantization, compute_type, len(kept), num_identical, bleus[0], bleus[1], with_map
+    )
 
 
 def _search_exported(
