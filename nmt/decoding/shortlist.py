@@ -22,8 +22,8 @@ from nmt.errors import RunError
 from nmt.files.reading import read_plain
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq
 
-# The largest vocabularies, with a hundred targets for each token, take as much.
-MAX_BYTES = 1 << 30
+# A vocabulary of a quarter of a million, with fifty targets for each token, takes as much.
+MAX_BYTES = 1 << 27
 # The best of a vocabulary are found in blocks of so many words (candidates.py).
 MULTIPLE = 64
 NUM_SPECIAL = 4  # PAD, UNK, BOS and EOS
