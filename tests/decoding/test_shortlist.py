@@ -94,6 +94,25 @@ def test_no_other_words_come_and_prefixes_do(make, kind, settings):
     assert {token for row in without for one in row for token in one.tokens} - words, "others would come"
 
 
+@pytest.mark.parametrize("settings", SEARCHES, ids=lambda settings: settings.kind)
+def test_special_tokens_may_have_any_ids(make, settings):
+    """Those that a vocabulary of another program lacks come after its pieces."""
+    ids = {"pad_id": 197, "unk_id": 30, "bos_id": 198, "eos_id": 196}
+    vocabulary = SimpleNamespace(**ids, size=SIZE)
+    tokenizer = SimpleNamespace(source=vocabulary, target=vocabulary)
+    model = make("transformer")
+    with torch.no_grad():
+        model.output.bias[[197, 30, 198]] += 20.0
+    short = Shortlist(vocabulary, SHORT.frequent, SHORT.likely)
+    sentences = [Sentence(source, number=i) for i, source in enumerate(SOURCES)]
+    (found,) = zip(*BatchSearch(model, tokenizer, settings, CPU, 1, short)([sentences]), strict=True)
+    words = set(short.choose(SOURCES).tolist())
+    assert set(ids.values()) <= words
+    tokens = {token for one in found for token in one.tokens}
+    assert tokens
+    assert tokens <= words - set(ids.values())
+
+
 @every_kind
 def test_a_wide_beam_finds_the_best_of_all_translations_of_the_chosen_words(make, kind):
     model, length = make(kind), 2
