@@ -84,6 +84,7 @@ COMPARE_EXAMPLES = (
     ("nmt compare outputs/a outputs/b html=runs.html", "a table of what they recorded, and a page"),
 )
 VERIFY_EXAMPLES = (("nmt verify run=outputs/mine", "text, weights and scores as they were recorded"),)
+SHORTLIST_EXAMPLES = (("nmt shortlist run=outputs/mine", "for nmt translate ... decoding.shortlist=true"),)
 EXPORT_EXAMPLES = (("nmt export run=outputs/mine output=exported", "needs: pip install 'nmt[export]'"),)
 TRAIN_OPTIONS = (
     *OPTIONS,
@@ -103,6 +104,7 @@ TABLE = (
     Command("report", "ReportSettings", REPORT_EXAMPLES),
     Command("compare", "CompareSettings", COMPARE_EXAMPLES, listed_key="runs"),
     Command("verify", "VerifySettings", VERIFY_EXAMPLES),
+    Command("shortlist", "ShortlistSettings", SHORTLIST_EXAMPLES),
     Command("export", "ExportSettings", EXPORT_EXAMPLES),
 )
 COMMANDS = {command.name: command for command in TABLE}

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from nmt.config import ExportSettings
+from nmt.decoding.shortlist import shortlist_of
 from nmt.export.comparison import compare
 from nmt.export.output import check_output, new_folder, write_model
 from nmt.export.readme import readme
@@ -21,28 +22,35 @@ def main(settings: ExportSettings) -> None:
     load_ctranslate2()
     check_output(output, settings.overwrite)
     model, tokenizer = run.load_model(settings.checkpoint)
+    has_map = model.shortlist is not None and model.shortlist.exists()
+    shortlist = shortlist_of(model, tokenizer) if has_map else None
     with new_folder(output) as folder:
-        write_model(folder, model, tokenizer, settings.quantization)
-        comparison = compare(
-            folder,
-            model,
-            tokenizer,
-            text_of_run("validation", run),
-            settings.decoding,
-            settings.evaluation,
-            settings.quantization,
-            settings.device,
-        )
-        print(comparison.report(), flush=True)
-        comparison.require()
+        write_model(folder, model, tokenizer, settings.quantization, shortlist)
+        text, comparisons = text_of_run("validation", run), []
+        for with_map in (False, True) if has_map else (False,):
+            comparison = compare(
+                folder,
+                model,
+                tokenizer,
+                text,
+                settings.decoding,
+                settings.evaluation,
+                settings.quantization,
+                settings.device,
+                with_map,
+            )
+            print(comparison.report(), flush=True)
+            comparison.require()
+            comparisons.append(comparison)
         assert model.max_positions is not None
         page = readme(
             run.path.resolve().name,
             settings.checkpoint,
             tokenizer,
             settings.decoding,
-            comparison,
+            comparisons[0],
             model.max_positions,
+            comparisons[1] if has_map else None,
         )
         write_atomically(folder / "README.md", page.encode())
     print(f"to translate: the lines of Python in {output / 'README.md'}")

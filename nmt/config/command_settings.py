@@ -12,6 +12,7 @@ from nmt.config.kinds import (
     CheckpointName,
     Count,
     CountOrZero,
+    Depth,
     Device,
     Draws,
     Encoding,
@@ -24,6 +25,7 @@ from nmt.config.kinds import (
     Seed,
     Settings,
     Shown,
+    Size,
 )
 from nmt.config.model_settings import AttentionSettings, ModelSettings, RNNSettings, TransformerSettings
 from nmt.config.tracking_settings import TrackingSettings
@@ -151,6 +153,11 @@ class TrainSettings(Settings):
                 "model.tied_embeddings: auto, none or two_way is needed with two vocabularies "
                 "(tokenizer.joint=false); got three_way"
             )
+        if self.decoding.shortlist:
+            raise ValueError(
+                "decoding.shortlist: false is needed in training, after which `nmt shortlist run=DIR` makes one; "
+                "got true"
+            )
         if self.resume and self.run is None:
             raise ValueError("run: the folder of the run is needed with resume=true; got null")
         return self
@@ -253,6 +260,18 @@ class ExportSettings(Settings):
     device: Literal["cpu", "cuda"]
     decoding: DecodingSettings
     evaluation: EvaluationSettings
+
+
+class ShortlistSettings(Settings):
+    """See conf/shortlist.yaml."""
+
+    run: str
+    output: str | None
+    overwrite: bool
+    num_targets: Size
+    num_frequent: Size
+    max_pairs: Count
+    num_iterations: Depth
 
 
 class VerifySettings(Settings):

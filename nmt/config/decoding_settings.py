@@ -16,6 +16,7 @@ class SearchSettings(Settings):
     min_length: Annotated[int, Number, Field(ge=0, le=10_000)]
     repetition_penalty: Annotated[float, Number, Field(ge=0.1, le=10)]
     no_repeat_ngram_size: Size | None
+    shortlist: bool
     split: Literal["long", "sentences", "none"]
     sentence_splitter: Annotated[str, Field(pattern=r"^(rules|sentencex:[a-z]{2,3})$")]
     long_line: Size | None

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from nmt.data.arrays import Int64Array, map_file, on_disk
+from nmt.data.arrays import Int32Array, Int64Array, map_file, on_disk
 from nmt.data.cache import cache_folder, cached_folder, entry_name
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer
@@ -46,10 +46,13 @@ class Ids:
     @classmethod
     def of(cls, sentences: Sequence[Sequence[int]]) -> "Ids":
         """Lay sentences one after the other."""
-        offsets = np.zeros(len(sentences) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, sentences), np.int64, len(sentences)), out=offsets[1:])
-        tokens = np.fromiter(chain.from_iterable(sentences), np.int32, int(offsets[-1]))
-        return cls(torch.from_numpy(tokens), offsets)
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        return cls.laid(np.fromiter(chain.from_iterable(sentences), np.int32, int(lengths.sum())), lengths)
+
+    @classmethod
+    def laid(cls, tokens: Int32Array, lengths: Int64Array) -> "Ids":
+        """Take the tokens of sentences of these lengths, which lie one after the other."""
+        return cls(torch.from_numpy(tokens), np.concatenate([[0], np.cumsum(lengths)]))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Sentences of ids in, hypotheses of ids out: a model, its vocabulary, and the search that settings name."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,8 @@ from nmt.decoding.rules import (
     PenalizeRepetition,
     Rule,
 )
-from nmt.decoding.search import Hypothesis
+from nmt.decoding.search import Decoder, Hypothesis
+from nmt.decoding.shortlist import ShortDecoder, Shortlist
 from nmt.models.interface import DecoderState, Seq2Seq
 
 
@@ -38,7 +39,8 @@ class Sentence(NamedTuple):
 class BatchSearch:
     """A model with its vocabulary and a way of searching, which finds `num_hypotheses` of each sentence.
 
-    `num_rows` (K) are the hypotheses of a sentence that are extended at the same time.
+    `num_rows` (K) are the hypotheses of a sentence that are extended at the same time. With a `shortlist`, the search
+    knows its words alone.
     """
 
     def __init__(
@@ -48,7 +50,9 @@ class BatchSearch:
         settings: DecodingSettings,
         device: torch.device,
         num_hypotheses: int = 1,
+        shortlist: Shortlist | None = None,
     ) -> None:
+        self.shortlist = shortlist
         self.model, self.tokenizer, self.settings, self.device = model, tokenizer, settings, device
         self.num_hypotheses = num_hypotheses
         if isinstance(settings, BeamSettings):
@@ -62,11 +66,27 @@ class BatchSearch:
 
         Those of a beam are the best of it, best first; others are as they were drawn.
         """
-        settings, vocabulary = self.settings, self.tokenizer.target
         sentences = [sentence for group in groups for sentence in group]
         state, limits = self._start(groups)
-        given = self.model, state, int(limits.max()), vocabulary.bos_id, vocabulary.eos_id
-        rules = self._rules(sentences, limits)
+        if self.shortlist is None:
+            return self._search(self.model, int, sentences, state, limits)
+        words = self.shortlist.choose(*zip(*((one.source, one.prefix) for one in sentences), strict=True))
+        decoder = ShortDecoder(self.model, words, self.device)
+        found = self._search(decoder, decoder.place, sentences, state, limits)
+        return [[decoder.in_full(hypothesis) for hypothesis in of_sentence] for of_sentence in found]
+
+    def _search(
+        self,
+        decoder: Decoder,
+        place: Callable[[int], int],
+        sentences: Sequence[Sentence],
+        state: DecoderState,
+        limits: Tensor,
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses of a decoder to which each target id is its `place`."""
+        settings, vocabulary = self.settings, self.tokenizer.target
+        given = decoder, state, int(limits.max()), place(vocabulary.bos_id), place(vocabulary.eos_id)
+        rules = self._rules(sentences, limits, place)
         if isinstance(settings, BeamSettings):
             penalty = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
             return beam_search(
@@ -93,10 +113,15 @@ class BatchSearch:
             limits = limits.clamp(max=self.model.max_positions - 1)
         return limits.clamp(min=1)
 
-    def _rules(self, sentences: Sequence[Sentence], limits: Tensor) -> list[Rule]:
+    def _rules(
+        self, sentences: Sequence[Sentence], limits: Tensor, place: Callable[[int], int]
+    ) -> list[Rule]:
         """Return what translations may not be, the strongest rule last."""
         settings, vocabulary = self.settings, self.tokenizer.target
-        forbidden = torch.tensor([vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id])
+        forbidden = torch.tensor(
+            [place(token) for token in (vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id)]
+        )
+        eos_id = place(vocabulary.eos_id)
         size: tuple[Any, ...] = len(sentences), self.num_rows, self.device
         rules: list[Rule] = []
         if settings.repetition_penalty != 1:
@@ -104,10 +129,11 @@ class BatchSearch:
         if settings.no_repeat_ngram_size is not None:
             rules.append(NoRepeatedNgram(settings.no_repeat_ngram_size, *size))
         rules.append(ForbidTokens(send(forbidden, self.device)))
-        rules.append(MinimumLength(vocabulary.eos_id, settings.min_length))
+        rules.append(MinimumLength(eos_id, settings.min_length))
         if any(sentence.prefix for sentence in sentences):
-            rules.append(BeginWith([sentence.prefix for sentence in sentences], self.device))
-        return [*rules, EndAtLimit(vocabulary.eos_id, limits, self.device)]
+            prefixes = [[place(token) for token in sentence.prefix] for sentence in sentences]
+            rules.append(BeginWith(prefixes, self.device))
+        return [*rules, EndAtLimit(eos_id, limits, self.device)]
 
     def _start(self, groups: Sequence[Sequence[Sentence]]) -> tuple[DecoderState, Tensor]:
         """Encode the sentences; return their state, and their limits, which leave room for what is to come first."""

@@ -3,6 +3,7 @@
 import copy
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from nmt.decoding.long_lines import LineCutter, join_parts
 from nmt.decoding.pairs import PairReader
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.search import Hypothesis
+from nmt.decoding.shortlist import Shortlist, shortlist_of
 from nmt.decoding.translation import Candidate, Translation
 from nmt.device import floating_point
 from nmt.errors import DataError
@@ -64,7 +66,7 @@ class Translator:
         prepare_for_translating(self.model, dtype)
         self.tokenizer, self.device, self.calibration = tokenizer, device, calibration
         self.tags = frozenset(known_tags(tokenizer.source.pieces))
-        self._search_by(settings, 1, False, None)
+        self._search_by(settings, 1, False, None, self.shortlist if settings.shortlist else None)
 
     def searching(
         self,
@@ -74,15 +76,23 @@ class Translator:
         tag: str | None = None,
     ) -> "Translator":
         """Return a translator that searches in another way, with the same model, and counts by itself."""
+        shortlist = self.shortlist if settings.shortlist else None  # kept here, for all copies
         other = copy.copy(self)
-        other._search_by(settings, num_hypotheses, details, tag)
+        other._search_by(settings, num_hypotheses, details, tag, shortlist)
         return other
 
     def _search_by(
-        self, settings: DecodingSettings, num_hypotheses: int, details: bool, tag: str | None
+        self,
+        settings: DecodingSettings,
+        num_hypotheses: int,
+        details: bool,
+        tag: str | None,
+        shortlist: Shortlist | None,
     ) -> None:
         self.settings, self.num_hypotheses, self.details = settings, num_hypotheses, details
-        self.batch_search = BatchSearch(self.model, self.tokenizer, settings, self.device, num_hypotheses)
+        self.batch_search = BatchSearch(
+            self.model, self.tokenizer, settings, self.device, num_hypotheses, shortlist
+        )
         limit = self.model.max_positions
         self.max_tokens = limit - 1 if limit else None  # of a side, EOS not counted
         self.max_source_tokens = min(
@@ -104,6 +114,11 @@ class Translator:
             self.max_source_tokens,
         )
         self.begin()
+
+    @cached_property
+    def shortlist(self) -> Shortlist:
+        """The shortlist of the run, read when it is first asked for. Raises RunError if there is none."""
+        return shortlist_of(self.model, self.tokenizer)
 
     def begin(self) -> None:
         """Count, and remark on lines, from now on."""

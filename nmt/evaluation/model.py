@@ -131,9 +131,9 @@ def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluatio
 
 
 def validation_search(settings: DecodingSettings) -> GreedySettings:
-    """Return greedy search with the limits of the run's own search, for lines as they are."""
+    """Return greedy search among all words with the limits of the run's own search, for lines as they are."""
     shared = {name: getattr(settings, name) for name in GreedySettings.model_fields if name != "kind"}
-    return GreedySettings(kind="greedy", **(shared | {"split": "none"}))
+    return GreedySettings(kind="greedy", **(shared | {"split": "none", "shortlist": False}))
 
 
 def name_search(decoding: DecodingSettings) -> str:

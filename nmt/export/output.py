@@ -10,12 +10,15 @@ from typing import Any
 
 from nmt.config import Quantization
 from nmt.data.tokenizer import Tokenizer, Vocabulary
+from nmt.decoding.shortlist import Shortlist
 from nmt.errors import DataError
 from nmt.export.specification import norm_epsilon, specification
+from nmt.files.writing import write_atomically
 from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import RunDirectory
 
 MODEL = "model.bin"
+VOCABULARY_MAP = "vmap.txt"  # the name that CTranslate2 looks for
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,16 @@ def _special_ids(vocabulary: Vocabulary) -> tuple[int, int, int, int]:
 
 
 def write_model(
-    folder: Path, model: Seq2Seq, tokenizer: Tokenizer, quantization: Quantization = "float32"
+    folder: Path,
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    quantization: Quantization = "float32",
+    shortlist: Shortlist | None = None,
 ) -> None:
-    """Write model, vocabularies and tokenizer. Raises RunError for a model that CTranslate2 cannot hold."""
+    """Write model, vocabularies, tokenizer and, where there is one, the shortlist as a vocabulary map.
+
+    Raises RunError for a model that CTranslate2 cannot hold.
+    """
     spec: Any = specification(model, tokenizer.target)
     names = TokenNames.of(tokenizer)
     spec.register_source_vocabulary(names.source)
@@ -70,6 +80,8 @@ def write_model(
     spec.optimize(quantization=quantization)
     spec.save(str(folder))
     RunDirectory(folder).write_tokenizer(tokenizer)
+    if shortlist is not None:
+        write_atomically(folder / VOCABULARY_MAP, shortlist.to_bytes(tokenizer.source))
 
 
 def check_output(path: Path, overwrite: bool) -> None:

@@ -1,5 +1,7 @@
 """The page beside an exported model: the lines of Python that translate as the run does."""
 
+from textwrap import indent
+
 from nmt.config import BeamSettings, DecodingSettings, RandomSettings
 from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
@@ -63,6 +65,12 @@ What these options are for, and what differs from `nmt translate`:
 """
 WU = "- nmt divides scores by ((5 + length) / 6)^{length_penalty} in this run; CTranslate2 has only length^p.\n"
 GROUPS = "- The beam of this run has {num_groups} groups, which CTranslate2 does not have.\n"
+MAP = """\
+- `vmap.txt` is the run's shortlist, likely translations of each token. With `use_vmap=True` in `translate_batch` only
+  those of a batch are searched, as with `decoding.shortlist=true` in nmt; this was compared, too:
+
+{report}
+"""
 RANDOM = "- This run searches by `{kind}`; the lines above search greedily.\n"
 TAGS = "- Each line begins with the tag of the language to translate into and a space: {tags}.\n"
 
@@ -74,8 +82,12 @@ def readme(
     decoding: DecodingSettings,
     comparison: ExportComparison,
     max_positions: int,
+    with_map: ExportComparison | None = None,
 ) -> str:
-    """Return the page, in Markdown, for a model that was found to translate as `comparison` says."""
+    """Return the page, in Markdown, for a model that was found to translate as `comparison` says.
+
+    `with_map` says so for its vocabulary map, where it has one.
+    """
     beam_size, length_penalty, differences = 1, 1.0, ""
     if isinstance(decoding, BeamSettings):
         beam_size, length_penalty = decoding.beam_size, decoding.length_penalty
@@ -91,7 +103,7 @@ def readme(
     page = PAGE.format(
         run=run,
         checkpoint=checkpoint,
-        report="\n".join(f"    {line}" for line in comparison.report().split("\n")),
+        report=indent(comparison.report(), "    "),
         source_model=names[0],
         target_model=names[1],
         max_source_tokens=min(decoding.max_source_tokens, max_positions - 1),
@@ -106,5 +118,7 @@ def readme(
         max_batch_size=decoding.max_tokens // beam_size,
         eos=TokenNames.of(tokenizer).eos,
     )
+    if with_map is not None:
+        differences += MAP.format(report=indent(with_map.report(), "      "))
     tags = known_tags(tokenizer.source.pieces)
     return page + differences + (TAGS.format(tags=", ".join(f"`{tag}`" for tag in tags)) if tags else "")

@@ -1,7 +1,7 @@
 """Several models with one vocabulary that translate as one: the mean of their probabilities at each position."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
 import torch
@@ -19,7 +19,7 @@ class Ensemble(Seq2Seq):
         self.members = nn.ModuleList(members)
         limits = [member.max_positions for member in members if member.max_positions is not None]
         self.max_positions = min(limits, default=None)
-        self.learned_lengths = members[0].learned_lengths
+        self.learned_lengths, self.shortlist = members[0].learned_lengths, members[0].shortlist
         self._widths = [member.output.in_features for member in members]
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
@@ -50,8 +50,16 @@ class Ensemble(Seq2Seq):
 
     def project(self, outputs: Tensor) -> Tensor:
         """Return the logarithm of the mean probabilities (…, V)."""
+        return self._mean(outputs, [member.project for member in self._all()])
+
+    def project_to(self, words: Tensor) -> Callable[[Tensor], Tensor]:
+        """Return what turns outputs into the logarithm of mean probabilities (…, V'), as if no other words were."""
+        projections = [member.project_to(words) for member in self._all()]
+        return lambda outputs: self._mean(outputs, projections)
+
+    def _mean(self, outputs: Tensor, projections: Sequence[Callable[[Tensor], Tensor]]) -> Tensor:
         parts = outputs.split(self._widths, -1)
-        logits = [member.project(part) for member, part in zip(self._all(), parts, strict=True)]
+        logits = [project(part) for project, part in zip(projections, parts, strict=True)]
         wide = torch.promote_types(logits[0].dtype, torch.float32)
         log_probs = torch.stack([each.log_softmax(-1, dtype=wide) for each in logits])
         return log_probs.logsumexp(0) - math.log(len(logits))

@@ -5,8 +5,10 @@ sentence adjacent), S source length, T target length, D width of what the output
 L layers, V vocabulary.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -149,13 +151,14 @@ class Seq2Seq(nn.Module):
     `output` is the layer from outputs (…, D) to logits (…, V). `max_positions` is the longest sequence that the
     model can read or write, None where it has no limit; `learned_lengths` are those of the lines that it learned from,
     None where they are not known. `is_guided` says that attention to the source learns, or has learned, from links of
-    words: then `forward` gives the weights of the head that does.
+    words: then `forward` gives the weights of the head that does. `shortlist` is where that of its run is, or would be.
     """
 
     output: nn.Linear
     max_positions: int | None = None
     learned_lengths: LearnedLengths | None = None
     is_guided: bool = False
+    shortlist: Path | None = None
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once.
@@ -200,6 +203,15 @@ class Seq2Seq(nn.Module):
         """Turn outputs (…, D) into logits (…, V)."""
         logits: Tensor = self.output(outputs)
         return logits
+
+    def project_to(self, words: Tensor) -> Callable[[Tensor], Tensor]:
+        """Return what turns outputs (…, D) into logits (…, V') of the ids `words` (V') alone."""
+        output: Any = self.output
+        if not isinstance(output, nn.Linear):  # laid out for translating
+            chosen: Callable[[Tensor], Tensor] = output.choose(words)
+            return chosen
+        weight, bias = output.weight[words], output.bias[words]
+        return lambda outputs: functional.linear(outputs, weight, bias)
 
 
 def concatenate_rows(tensors: list[Tensor]) -> Tensor:

@@ -26,6 +26,7 @@ CONFIG = "config.json"
 DATA = "data.json"
 CONFIDENCE = "confidence.json"
 SOURCE_TOKENS, IS_GUIDED = "source_tokens", "is_guided"
+SHORTLIST = "shortlist.txt"
 MODEL_WEIGHTS = "model.safetensors"
 TRAINING_TENSORS = "training.safetensors"
 STATE = "state.json"
@@ -183,6 +184,7 @@ class RunDirectory:
         model = build_model(settings.model, tokenizer)
         set_parameters(model, weights, origin)
         model.learned_lengths, model.is_guided = self._read_facts()
+        model.shortlist = self.path / SHORTLIST
         return model, tokenizer
 
     def _read_facts(self) -> tuple[LearnedLengths | None, bool]:

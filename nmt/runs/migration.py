@@ -61,6 +61,7 @@ ADDED_TO_KIND: dict[str, dict[str, Any]] = {
     "table": {"encoding": "utf-8"},
 }
 ADDED_TO_ALL_DECODING: dict[str, Any] = {
+    "shortlist": False,
     "split": "long",
     "sentence_splitter": "rules",
     "long_line": None,

@@ -1,6 +1,7 @@
 """The command `nmt export`: what it compares, writes, explains and refuses."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -8,7 +9,9 @@ from command_line import run_command
 
 from nmt.config import EvaluationSettings
 from nmt.data.corpus import ParallelText
+from nmt.data.dataset import Ids
 from nmt.decoding.loading import choose_search
+from nmt.decoding.shortlist import Shortlist
 from nmt.decoding.translator import Translator
 from nmt.errors import ExportError, RunError
 from nmt.export import specification
@@ -17,7 +20,7 @@ from nmt.export.output import write_model
 from nmt.export.readme import readme
 from nmt.runs.directory import RunDirectory
 
-pytest.importorskip("ctranslate2")
+ctranslate2 = pytest.importorskip("ctranslate2")
 
 UNK = 1
 # Three of them are blank, one has letters that no vocabulary knows, one is longer than models here allow.
@@ -167,6 +170,64 @@ def test_the_command_writes_what_its_page_says(nmt, run, tmp_path, monkeypatch, 
     folder.rename(tmp_path / "outputs")
     with pytest.raises(RunError, match=r"^run: a run under outputs/ is needed for `last`; got none"):
         RunDirectory.existing("last")
+
+
+def test_a_shortlist_becomes_a_vocabulary_map(nmt, run, tmp_path, monkeypatch):
+    shutil.copytree(run, tmp_path / "short")
+    nmt("shortlist", "run=short", "num_targets=2", "num_frequent=3")
+    options = "run=short", "output=model", "decoding=greedy"
+    out = nmt("export", *options).stdout.decode()
+    assert out.count("lines          20  of validation text") == 2
+    assert "identical      20  token by token, at least 20 are needed" in out
+    assert "computed in float32, with use_vmap" in out
+    folder = tmp_path / "model"
+    assert (folder / "vmap.txt").read_bytes() == (tmp_path / "short" / "shortlist.txt").read_bytes()
+    page = (folder / "README.md").read_text()
+    report = out.split("in float32\n")[2].removesuffix(
+        "to translate: the lines of Python in model/README.md\n"
+    )
+    assert all(f"      {line}" in page for line in report.splitlines())
+    assert "use_vmap=True" in page
+    (tmp_path / "short" / "shortlist.txt").write_bytes(b"\tnothing-of-this-run\n")
+    assert b"in line 1 of short/shortlist.txt" in nmt("export", *options, "overwrite=true", code=2).stderr
+    assert (folder / "vmap.txt").stat().st_size > 1000, "the earlier one is still there"
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_the_library_and_nmt_search_the_same_words(seed, strange_model, tokenizer, tmp_path, monkeypatch):
+    monkeypatch.setattr("nmt.decoding.shortlist.MULTIPLE", 1)  # else all of so few letters would be chosen
+    model = strange_model(end=0.0, seed=seed, width=16).float()
+    size = tokenizer.target.size
+    likely = Ids.of([[4 + (i + seed) % (size - 4)] for i in range(size)])
+    shortlist = Shortlist(tokenizer.target, [], likely)
+    model.shortlist = tmp_path / "shortlist.txt"
+    model.shortlist.write_bytes(shortlist.to_bytes(tokenizer.source))
+    folder = tmp_path / "model"
+    folder.mkdir()
+    write_model(folder, model, tokenizer, "float32", shortlist)
+    decoding = choose_search("greedy", max_length_ratio=1.0, max_length_extra=9)
+    evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
+    lines = ["ab", "a", "bba"]
+    text = ParallelText(lines, ["abc"] * len(lines))
+    given = folder, model, tokenizer, text, decoding, evaluation, "float32"
+    assert [compare(*given, with_map=has_map).num_identical for has_map in (False, True)] == [3, 3]
+    names = tokenizer.source.pieces
+    source = [[names[i] for i in ids] for ids in tokenizer.source.encode(lines)]
+    library = ctranslate2.Translator(str(folder))
+    found, whole = (
+        {
+            token
+            for result in library.translate_batch(
+                source, use_vmap=use_vmap, beam_size=1, max_decoding_length=9, disable_unk=True
+            )
+            for token in result.hypotheses[0]
+        }
+        for use_vmap in (True, False)
+    )
+    words = shortlist.choose(tokenizer.source.encode(lines))
+    allowed = {names[i] for i in words}
+    assert found <= allowed
+    assert whole - allowed, "without the map others come"
 
 
 def test_existing_folders_are_replaced_only_where_asked(run, main, tmp_path, monkeypatch):

@@ -135,6 +135,7 @@ def test_an_older_run_searches_as_before(kind):
     decoding = migrate(config)["decoding"]
     assert decoding["max_length_extra"] == 7
     assert (decoding["repetition_penalty"], decoding["no_repeat_ngram_size"]) == (1.0, None)
+    assert decoding["shortlist"] is False
     assert decoding.get("early_stopping") is (True if kind == "beam" else None)
     assert decoding.keys() <= choose_search(kind).model_dump().keys()
 

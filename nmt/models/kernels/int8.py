@@ -7,6 +7,7 @@ length is the neuron's spread then, and ReLU lets a scale through to the weights
 the projections of what it finds stay in floating point.
 """
 
+import copy
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -64,6 +65,7 @@ class QuantizedLinear(nn.Module):
         self.weight = torch.ops.onednn.qlinear_prepack(steps, None)
         # oneDNN would sum up the weights, for what `zero` adds, at each call.
         self.bias = bias - step * zero * self.scales * steps.sum(1)
+        self.plain: Tensor | None = None
         is_bytes = dtype == torch.uint8
         self.output_step, self.function = (1 / LARGEST_BYTE, "relu") if is_bytes else (1.0, "none")
 
@@ -73,6 +75,15 @@ class QuantizedLinear(nn.Module):
         wanted = self.output_step, 0, self.dtype, self.function
         result: Tensor = torch.ops.onednn.qlinear_pointwise(*given, *wanted, [], "")
         return result
+
+    def choose(self, rows: Tensor) -> "QuantizedLinear":
+        """Return a layer that gives the outputs of these `rows` (N) alone, and the same as this one."""
+        if self.plain is None:  # kept for those who ask once, since they will again
+            self.plain = self.weight.to_dense().t().contiguous()
+        chosen = copy.copy(self)
+        chosen.weight = torch.ops.onednn.qlinear_prepack(self.plain[rows], None)
+        chosen.scales, chosen.zeros, chosen.bias = self.scales[rows], self.zeros[rows], self.bias[rows]
+        return chosen
 
 
 class QuantizedFeedForward(nn.Module):

@@ -1,5 +1,6 @@
 """A whole model fitted to a machine: weights laid out for translating, layers to compile, steps to record."""
 
+import copy
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ class PreparedLinear(nn.Module):
         super().__init__()
         self.weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach())
         self.bias = None if linear.bias is None else linear.bias.detach()
+        self.plain: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (…, d_out) for x (…, d_in)."""
@@ -35,6 +37,15 @@ class PreparedLinear(nn.Module):
         """Return the same with zero in place of what is negative."""
         result: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "relu", [], "")
         return result
+
+    def choose(self, rows: Tensor) -> "PreparedLinear":
+        """Return a layer that gives the outputs of these `rows` (N) alone."""
+        if self.plain is None:  # kept for those who ask once, since they will again
+            self.plain = self.weight.to_dense()
+        chosen = copy.copy(self)
+        chosen.weight = torch.ops.mkldnn._reorder_linear_weight(self.plain[rows])
+        chosen.bias = None if self.bias is None else self.bias[rows]
+        return chosen
 
     def added_to(self, residual: Tensor, x: Tensor) -> Tensor:
         """Return the same plus `residual` (…, d_out)."""

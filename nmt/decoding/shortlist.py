@@ -1,0 +1,149 @@
+"""A shortlist of words: likely translations of the words of a batch, and frequent words, which alone are searched.
+
+Jean et al. 2015; L'Hostis et al. 2016. The file is a vocabulary map of CTranslate2: a line for each source token, with
+a tab and the target tokens that are likely translations of it; those of the empty source token are always there.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nmt.data.arrays import Int64Array
+from nmt.data.batching import send
+from nmt.data.dataset import Ids
+from nmt.data.tokenizer import Tokenizer, Vocabulary
+from nmt.decoding.search import Hypothesis
+from nmt.errors import RunError
+from nmt.files.reading import read_plain
+from nmt.models.interface import Decoded, DecoderState, Seq2Seq
+
+# A vocabulary of a quarter of a million, with fifty targets for each token, takes as much.
+MAX_BYTES = 1 << 27
+# The best of a vocabulary are found in blocks of so many words (candidates.py).
+MULTIPLE = 64
+NUM_SPECIAL = 4  # PAD, UNK, BOS and EOS
+ANY = -1  # in place of a source id: the targets of all sentences
+SEPARATORS = frozenset(" \t\n\r")
+
+
+@dataclass(frozen=True)
+class Shortlist:
+    """Target ids that any sentence may have, and those that are likely translations of each source id."""
+
+    vocabulary: Vocabulary  # of the target
+    frequent: Sequence[int]
+    likely: Ids  # one "sentence" of target ids for each source id
+
+    def choose(self, sources: Iterable[Sequence[int]], others: Iterable[Sequence[int]] = ((),)) -> Int64Array:
+        """Return the target ids (V'), ascending, for sentences of ids that are searched together.
+
+        Those of `others`, what translations begin with, and the special ones are always there. The first of the
+        vocabulary, which are frequent, make V' a multiple of 64.
+        """
+        vocabulary = self.vocabulary
+        special = vocabulary.pad_id, vocabulary.unk_id, vocabulary.bos_id, vocabulary.eos_id
+        is_chosen = np.zeros(vocabulary.size, bool)
+        is_chosen[[*special, *self.frequent, *(token for tokens in others for token in tokens)]] = True
+        found = np.fromiter({token for tokens in sources for token in tokens}, np.int64)
+        is_chosen[self.likely.take(found).tokens.numpy()] = True
+        num_missing = -int(is_chosen.sum()) % MULTIPLE
+        is_chosen[np.flatnonzero(~is_chosen)[:num_missing]] = True
+        return np.flatnonzero(is_chosen)
+
+    def to_bytes(self, source: Vocabulary) -> bytes:
+        """Return the content of a file; tokens whose names it cannot hold, or that are special, are not in it."""
+        names, source_names = written_names(self.vocabulary), written_names(source)
+        offsets, tokens = self.likely.offsets.tolist(), self.likely.tokens.tolist()
+
+        def line(key: str, ids: Sequence[int]) -> str:
+            return f"{key}\t{' '.join(names[i] for i in ids if i in names)}\n"
+
+        rows = (tokens[start:end] for start, end in pairwise(offsets))
+        of_sources = (line(source_names[i], row) for i, row in enumerate(rows) if row and i in source_names)
+        return "".join([line("", self.frequent), *of_sources]).encode()
+
+    @classmethod
+    def read(cls, path: Path, tokenizer: Tokenizer) -> "Shortlist":
+        """Read a file. Raises RunError for one that is not there, or not of this tokenizer."""
+        source_ids, target_ids = (
+            {name: i for i, name in written_names(side).items()}
+            for side in (tokenizer.source, tokenizer.target)
+        )
+        source_ids[""] = ANY
+        found: dict[int, list[int]] = {}
+        content = read_plain(path, MAX_BYTES)
+        for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), 1):
+            try:
+                source_id, ids = _parse(line, source_ids, target_ids)
+                if source_id in found:
+                    raise ValueError("a source token for the second time")
+            except ValueError as error:
+                raise RunError(
+                    "decoding.shortlist: a source token, a tab and target tokens of this run are needed in each line "
+                    f"(`nmt shortlist run=DIR overwrite=true` makes them anew); got {error} in line {number} of {path}"
+                ) from None
+            found[source_id] = ids
+        likely = Ids.of([found.get(i, []) for i in range(tokenizer.source.size)])
+        return cls(tokenizer.target, found.get(ANY, []), likely)
+
+
+def written_names(vocabulary: Vocabulary) -> dict[int, str]:
+    """Return the names of ids that can stand in a file: not special, and without what separates them there."""
+    special = {vocabulary.pad_id, vocabulary.unk_id, vocabulary.bos_id, vocabulary.eos_id}
+    return {
+        i: name
+        for i, name in enumerate(vocabulary.pieces)
+        if name and i not in special and SEPARATORS.isdisjoint(name)
+    }
+
+
+def _parse(
+    line: bytes, source_ids: Mapping[str, int], target_ids: Mapping[str, int]
+) -> tuple[int, list[int]]:
+    """Return the source id and the target ids of a line. Raises ValueError, with what is wrong."""
+    source, *rest = line.decode("utf-8").split("\t")
+    if len(rest) != 1:
+        raise ValueError(f"{len(rest)} tabs")
+    targets = rest[0].split(" ") if rest[0] else []
+    unknown = [name for name in targets if name not in target_ids]
+    if source not in source_ids or unknown:
+        raise ValueError(f"{[source, *unknown][-1][:100]}, which is none,")
+    return source_ids[source], [target_ids[name] for name in targets]
+
+
+def shortlist_of(model: Seq2Seq, tokenizer: Tokenizer) -> Shortlist:
+    """Read the shortlist of the run that a model is from. Raises RunError if there is none."""
+    path = model.shortlist
+    if path is None or not path.exists():
+        raise RunError(
+            "decoding.shortlist: false is needed for a run without a shortlist (`nmt shortlist run=DIR` makes one); "
+            f"got true, and no {path or 'run'}"
+        )
+    return Shortlist.read(path, tokenizer)
+
+
+class ShortDecoder:
+    """A decoder of chosen words: to a search, these are the whole vocabulary, by their places among the chosen."""
+
+    def __init__(self, model: Seq2Seq, words: Int64Array, device: torch.device) -> None:
+        """Take the ids `words` (V', ascending) of a model on `device`."""
+        self.model, self.words = model, words
+        self.ids = send(torch.from_numpy(words), device)
+        self.project = model.project_to(self.ids)
+
+    def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
+        """Decode the position after `tokens` (N)."""
+        return self.model.step(self.ids[tokens], state)
+
+    def place(self, token_id: int) -> int:
+        """Return the place of an id among the chosen, where it is."""
+        return int(np.searchsorted(self.words, token_id))
+
+    def in_full(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis of places with the ids of its words."""
+        return hypothesis._replace(tokens=self.words[hypothesis.tokens].tolist())
