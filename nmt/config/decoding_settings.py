@@ -52,6 +52,7 @@ class BeamSettings(SearchSettings):
     beam_size: Annotated[int, Number, Field(gt=0, le=1_000)]
     length_penalty: Annotated[float, Number, Field(ge=0, le=10)]
     length_penalty_kind: Literal["power", "wu"]
+    coverage_penalty: Annotated[float, Number, Field(ge=0, le=10)]
     early_stopping: bool
     num_groups: Annotated[int, Number, Field(gt=0, le=1_000)]
     diversity_penalty: Annotated[float, Number, Field(ge=0, le=100)]

@@ -20,6 +20,8 @@ from nmt.models.interface import Seq2Seq
 
 # Cells of the attention, target by source positions, that exist at the same time, for each head of each layer.
 CELLS_ALIGNED = 1 << 18
+# What a source token gets at least, so that one that gets nothing at all can be told by a number.
+LEAST_ATTENTION = 1e-6
 
 Sentences = Sequence[Sequence[int]]
 
@@ -140,6 +142,25 @@ class PairReader:
             for row, weights in zip(rows, found.float().cpu().numpy(), strict=True):
                 sides = read[row][: len(source[row])], written[row][: len(target[row])]
                 candidates[row].alignment = link_words(weights, *sides)
+
+    def coverage(self, source: Sentences, target: Sentences) -> list[float]:
+        """Return how well translations cover their sources, both ids: 0 is all of it, less the more is left out.
+
+        It is the sum, over the tokens of a source, of the logarithm of the attention that they get from all tokens of
+        the translation, but of 1 where it is more (Wu et al. 2016). Raises RunError for a model without attention.
+        """
+        found = [0.0] * len(source)
+        for rows, batch in self._batches(source, target, lambda longest: CELLS_ALIGNED // longest**2):
+            with torch.inference_mode():
+                weights = self.model.alignment(batch)
+            if weights is None:
+                raise RunError(
+                    "decoding.coverage_penalty: 0 is needed for a model without attention (model=rnn); got more"
+                )
+            for row, one in zip(rows, weights.float().cpu(), strict=True):
+                attended = one[: len(target[row]) + 1, : len(source[row])].sum(0)
+                found[row] = float(attended.clamp(LEAST_ATTENTION, 1).log().sum())
+        return found
 
     def _batches(
         self, source: Sentences, target: Sentences, size_of: Callable[[int], int]

@@ -10,15 +10,14 @@ from nmt.errors import RunError, UserError
 from nmt.models.interface import Seq2Seq
 from nmt.models.layers import LayerOptions
 from nmt.models.positions import sinusoids
-from nmt.models.transformer import (
+from nmt.models.transformer import Stack, Transformer
+from nmt.models.transformer_layers import (
     CrossAttention,
     DecoderLayer,
     EncoderLayer,
     FeedForward,
     Residual,
     SelfAttention,
-    Stack,
-    Transformer,
 )
 from nmt.versions import require
 

@@ -75,6 +75,7 @@ ADDED_TO_DECODING: dict[str, dict[str, Any]] = {
         "early_stopping": True,
         "num_groups": 1,
         "diversity_penalty": 0.5,
+        "coverage_penalty": 0.0,
     },
 }
 ADDED: dict[str, Any] = {

@@ -19,7 +19,8 @@ from nmt.models.kernels.attention import attend
 from nmt.models.kernels.packing import Packing, room_for
 from nmt.models.layers import LayerOptions, normalisation
 from nmt.models.positions import Positions, RelativePositions, rotate, rotate_queries_and_keys
-from nmt.models.transformer import FeedForward, SelfAttention, TransformerEncoder
+from nmt.models.transformer import TransformerEncoder
+from nmt.models.transformer_layers import FeedForward, SelfAttention
 from nmt.training.objective import Objective
 
 

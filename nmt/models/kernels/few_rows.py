@@ -11,7 +11,7 @@ from nmt.models.kernels.attention import Memory, Queries, find
 from nmt.models.kernels.attention_cache import Cache
 from nmt.models.kernels.packing import Layout
 from nmt.models.positions import rotate_queries_and_keys
-from nmt.models.transformer import DecoderLayer
+from nmt.models.transformer_layers import DecoderLayer
 
 # With more rows, arithmetic counts, and what is written out here saves little.
 MOST_ROWS = 8

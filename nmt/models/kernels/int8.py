@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.models.layers import RMSNorm
-from nmt.models.transformer import DecoderLayer, FeedForward, Stack
+from nmt.models.transformer import Stack
+from nmt.models.transformer_layers import DecoderLayer, FeedForward
 
 # Activations are cut at so many times their spread: those of normalised vectors, and neurons.
 # After 900 updates on Multi30k the largest were at 5 and 9; more than the root of the width is not possible.

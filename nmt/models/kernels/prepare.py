@@ -12,7 +12,8 @@ from nmt.models.ensemble import Ensemble
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels.few_rows import ByteProduct, FewRowsLayer, Product
 from nmt.models.kernels.int8 import quantize
-from nmt.models.transformer import DecoderLayer, Transformer
+from nmt.models.transformer import Transformer
+from nmt.models.transformer_layers import DecoderLayer
 
 
 class PreparedLinear(nn.Module):

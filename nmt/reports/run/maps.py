@@ -12,7 +12,8 @@ from nmt.data.batching import Batch, collate
 from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.models.interface import AttentionMap, Seq2Seq
-from nmt.models.transformer import EncoderLayer, Transformer
+from nmt.models.transformer import Transformer
+from nmt.models.transformer_layers import EncoderLayer
 from nmt.reports.drawing.alignment_lines import alignment
 from nmt.reports.drawing.heat_map import heat_map
 from nmt.reports.drawing.shapes import Drawing
