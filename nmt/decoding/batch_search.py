@@ -1,6 +1,7 @@
 """Sentences of ids in, hypotheses of ids out: a model, its vocabulary, and the search that settings name."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,9 @@ from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.beam_search import beam_search, power_penalty, wu_penalty
 from nmt.decoding.choice import Sampled
+from nmt.decoding.constraints import Constraints
 from nmt.decoding.greedy_search import greedy_search
+from nmt.decoding.literal_text import makes_longer
 from nmt.decoding.rules import (
     BeginWith,
     EndAtLimit,
@@ -28,11 +31,20 @@ from nmt.models.interface import DecoderState, Seq2Seq
 
 
 class Sentence(NamedTuple):
-    """A source as ids, without EOS; what its translation begins with; and its number, for what is drawn at random."""
+    """A source as ids, without EOS; what its translation begins with; and its number, for what is drawn at random.
+
+    Behind what it begins with, its translation has all `phrases`, each of one token at least or left out.
+    """
 
     source: Sequence[int]
     prefix: Sequence[int] = ()
     number: int = 0
+    phrases: Sequence[Sequence[int]] = ()
+
+    @property
+    def num_given(self) -> int:
+        """The tokens that the translation has in any case."""
+        return len(self.prefix) + sum(map(len, self.phrases))
 
 
 class BatchSearch:
@@ -66,18 +78,21 @@ class BatchSearch:
         sentences = [sentence for group in groups for sentence in group]
         state, limits = self._start(groups)
         given = self.model, state, int(limits.max()), vocabulary.bos_id, vocabulary.eos_id
-        rules = self._rules(sentences, limits)
+        constraints = self._constraints(sentences, limits)
+        num_rows = constraints.num_rows if constraints else self.num_rows
+        rules = self._rules(sentences, limits, num_rows)
         if isinstance(settings, BeamSettings):
             penalty = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
             return beam_search(
                 *given,
-                settings.beam_size,
+                num_rows,
                 penalty(settings.length_penalty),
-                rules,
+                [constraints, *rules] if constraints else rules,
                 self.num_hypotheses,
                 settings.early_stopping,
                 settings.num_groups,
                 settings.diversity_penalty,
+                constraints,
             )
         choice = None
         if isinstance(settings, RandomSettings):
@@ -93,11 +108,20 @@ class BatchSearch:
             limits = limits.clamp(max=self.model.max_positions - 1)
         return limits.clamp(min=1)
 
-    def _rules(self, sentences: Sequence[Sentence], limits: Tensor) -> list[Rule]:
+    def _limits_of(self, sentences: Sequence[Sentence], lengths: Tensor) -> Tensor:
+        """Return the limits (B) with room for what is given: a prefix is part of them, phrases come on top."""
+        given = torch.tensor([sentence.num_given for sentence in sentences])
+        prefixes = torch.tensor([len(sentence.prefix) for sentence in sentences])
+        limits = torch.maximum(self.limits(lengths), prefixes) + given - prefixes
+        if self.model.max_positions:
+            limits = torch.maximum(limits.clamp(max=self.model.max_positions - 1), given)
+        return limits
+
+    def _rules(self, sentences: Sequence[Sentence], limits: Tensor, num_rows: int) -> list[Rule]:
         """Return what translations may not be, the strongest rule last."""
         settings, vocabulary = self.settings, self.tokenizer.target
         forbidden = torch.tensor([vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id])
-        size: tuple[Any, ...] = len(sentences), self.num_rows, self.device
+        size: tuple[Any, ...] = len(sentences), num_rows, self.device
         rules: list[Rule] = []
         if settings.repetition_penalty != 1:
             rules.append(PenalizeRepetition(settings.repetition_penalty, *size))
@@ -109,6 +133,19 @@ class BatchSearch:
             rules.append(BeginWith([sentence.prefix for sentence in sentences], self.device))
         return [*rules, EndAtLimit(vocabulary.eos_id, limits, self.device)]
 
+    def _constraints(self, sentences: Sequence[Sentence], limits: Tensor) -> Constraints | None:
+        """Return what has translations of the sentences have their phrases; None where none has any."""
+        phrases = [sentence.phrases for sentence in sentences]
+        if not any(map(any, phrases)):
+            return None
+        first = [len(sentence.prefix) for sentence in sentences]
+        size, eos_id = self.num_rows, self.tokenizer.target.eos_id
+        return Constraints(phrases, first, limits, self._word_endings, eos_id, size, self.device)
+
+    @cached_property
+    def _word_endings(self) -> Tensor:
+        return torch.tensor([makes_longer(piece) for piece in self.tokenizer.target.pieces])
+
     def _start(self, groups: Sequence[Sequence[Sentence]]) -> tuple[DecoderState, Tensor]:
         """Encode the sentences; return their state, and their limits, which leave room for what is to come first."""
         state, limits, vocabulary = None, [], self.tokenizer.source
@@ -116,8 +153,7 @@ class BatchSearch:
             rows = np.arange(len(group))
             sources = Ids.of([sentence.source for sentence in group])
             ids, lengths, _ = pad_with_end(sources, rows, vocabulary.pad_id, vocabulary.eos_id)
-            given = torch.tensor([len(sentence.prefix) for sentence in group])
-            limits.append(torch.maximum(self.limits(lengths), given))
+            limits.append(self._limits_of(group, lengths))
             started = self.model.start(send(ids, self.device), lengths)
             if state is None:
                 state = started

@@ -72,6 +72,8 @@ ADDED_TO_DECODING: dict[str, dict[str, Any]] = {
         "early_stopping": True,
         "num_groups": 1,
         "diversity_penalty": 0.5,
+        "glossary": None,
+        "protect": [],
     },
 }
 ADDED: dict[str, Any] = {
