@@ -9,7 +9,6 @@ from pydantic_core import PydanticCustomError
 
 from nmt.config.kinds import Number, PositiveShare, Seed, Settings, Size
 
-
 ProtectedName = Literal["placeholders", "tags", "urls", "emails", "numbers"]
 NAMES = ", ".join(get_args(ProtectedName))
 

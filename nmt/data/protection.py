@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 
+PUNCTUATION = r".,;:!?…'\"’”)\]}。，、"
 # Every one takes time in proportion to the length of a line: what repeats is bounded, or cannot match in two ways.
 PATTERNS = {
-    "urls": r"(?:https?://|ftp://|www\.)[^\s<>\"“”„«»]{0,2000}[^\s<>\"“”„«».,;:!?…'’)\]}。，、]",
+    "urls": r"(?:https?://|ftp://|www\.)[^\s<>\"“”„«»]{0,2000}(?<![" + PUNCTUATION + "])",
     "emails": r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}",
     "tags": r"</?[A-Za-z][^<>]{0,500}>",
     "placeholders": (
@@ -23,7 +24,8 @@ MAX_ANY = 100
 class Protection:
     """Finds what must not change: that of PATTERNS by their names, and strings with `*` for anything but white space.
 
-    `*` goes up to the character that follows it, at the end up to white space, and over MAX_ANY characters at most.
+    `*` goes up to the character that follows it, at the end up to white space or the punctuation before it, and over
+    MAX_ANY characters at most.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
@@ -37,6 +39,8 @@ class Protection:
 
 
 def _expression(pattern: str) -> str:
+    if pattern.endswith(ANY):
+        return _expression(pattern[:-1]) + rf"[^\s]{{0,{MAX_ANY}}}(?<![{PUNCTUATION}])"
     parts = [re.escape(part) for part in pattern.split(ANY)]
     for number, part in enumerate(parts[1:], 1):
         stop = re.escape(pattern.split(ANY)[number][:1])

@@ -12,7 +12,7 @@ from nmt.config import BeamSettings, DecodingSettings, MBRSettings, RandomSettin
 from nmt.data.batching import pad_with_end, send
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.beam_search import beam_search, power_penalty, wu_penalty
+from nmt.decoding.beam_search import LengthPenalty, beam_search, power_penalty, wu_penalty
 from nmt.decoding.choice import Sampled
 from nmt.decoding.constraints import Constraints
 from nmt.decoding.greedy_search import greedy_search
@@ -78,15 +78,16 @@ class BatchSearch:
         sentences = [sentence for group in groups for sentence in group]
         state, limits = self._start(groups)
         given = self.model, state, int(limits.max()), vocabulary.bos_id, vocabulary.eos_id
-        constraints = self._constraints(sentences, limits)
-        num_rows = constraints.num_rows if constraints else self.num_rows
-        rules = self._rules(sentences, limits, num_rows)
         if isinstance(settings, BeamSettings):
-            penalty = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
+            kind = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
+            penalty = kind(settings.length_penalty)
+            constraints = self._constraints(sentences, limits, penalty)
+            num_rows = constraints.num_rows if constraints else settings.beam_size
+            rules = self._rules(sentences, limits, num_rows)
             return beam_search(
                 *given,
                 num_rows,
-                penalty(settings.length_penalty),
+                penalty,
                 [constraints, *rules] if constraints else rules,
                 self.num_hypotheses,
                 settings.early_stopping,
@@ -94,7 +95,7 @@ class BatchSearch:
                 settings.diversity_penalty,
                 constraints,
             )
-        choice = None
+        choice, rules = None, self._rules(sentences, limits, self.num_rows)
         if isinstance(settings, RandomSettings):
             numbers = torch.tensor([sentence.number for sentence in sentences])
             drawn = settings.seed, settings.temperature, settings.top_k, settings.top_p
@@ -133,14 +134,17 @@ class BatchSearch:
             rules.append(BeginWith([sentence.prefix for sentence in sentences], self.device))
         return [*rules, EndAtLimit(vocabulary.eos_id, limits, self.device)]
 
-    def _constraints(self, sentences: Sequence[Sentence], limits: Tensor) -> Constraints | None:
+    def _constraints(
+        self, sentences: Sequence[Sentence], limits: Tensor, penalty: LengthPenalty
+    ) -> Constraints | None:
         """Return what has translations of the sentences have their phrases; None where none has any."""
         phrases = [sentence.phrases for sentence in sentences]
         if not any(map(any, phrases)):
             return None
         first = [len(sentence.prefix) for sentence in sentences]
+        penalties = [penalty(len(sentence.source) + 1) for sentence in sentences]
         size, eos_id = self.num_rows, self.tokenizer.target.eos_id
-        return Constraints(phrases, first, limits, self._word_endings, eos_id, size, self.device)
+        return Constraints(phrases, first, limits, penalties, self._word_endings, eos_id, size, self.device)
 
     @cached_property
     def _word_endings(self) -> Tensor:

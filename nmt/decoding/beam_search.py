@@ -46,9 +46,9 @@ def beam_search(
     when none that goes on could still come among the `num_hypotheses` best, however long it became; with
     `early_stopping`, once K have finished and none that goes on is ahead of them at its present length.
 
-    The beam may consist of `num_groups`, each of K / num_groups hypotheses: see `diverse_candidates`. With `constraints`,
-    the first of the rules, K is their `num_rows`, and they choose among the candidates. `state` is that of B sentences,
-    of which nothing is decoded yet; the rules end every one of them within `max_length` tokens.
+    The beam may consist of `num_groups`, each of K / num_groups hypotheses: see `diverse_candidates`. With
+    `constraints`, the first of the rules, K is their `num_rows`, and they choose among the candidates. `state` is that
+    of B sentences, of which nothing is decoded yet; the rules end every one of them within `max_length` tokens.
     Returns the hypotheses of each sentence, best first, at least one and at most `num_hypotheses`.
     """
     device, num_sentences, group_size = state.device, state.num_sentences, beam_size // num_groups
@@ -74,7 +74,10 @@ def beam_search(
 
         # An end that is not among the best of its group is no result yet.
         ending = is_end[..., :group_size] & ~done.view(-1, 1, 1)
-        normalised = (best[..., :group_size] / length_penalty(position + 1)).masked_fill(~ending, -torch.inf)
+        normalised = best[..., :group_size] / length_penalty(position + 1)
+        if constraints is not None:
+            normalised += constraints.shares(constraints.kept_costs[..., :group_size])
+        normalised = normalised.masked_fill(~ending, -torch.inf)
         worst = trellis.finish(remaining, normalised.flatten(1), parents[..., :group_size].flatten(1))
 
         best, chosen = best.masked_fill(is_end, -torch.inf).topk(group_size, 2)
@@ -83,7 +86,12 @@ def beam_search(
         trellis.extend(parents, words)
 
         ahead = best[..., 0].amax(1)
-        is_behind = ahead / length_penalty(position + 1 if early_stopping else max_length + 1) <= worst
+        penalty = length_penalty(position + 1 if early_stopping else max_length + 1)
+        hope = ahead / penalty
+        if constraints is not None:
+            constraints.take(chosen)
+            hope = (scores / penalty + constraints.shares(constraints.costs)).amax(1)
+        is_behind = hope <= worst
         if early_stopping:
             num_finished += ending.sum((1, 2))
             is_behind &= num_finished >= beam_size

@@ -23,6 +23,10 @@ class Constraints(Rule):
     is begun is for the beam to try. What would write a phrase out of free words is left out, since the phrase itself
     has the same words. The end has to wait for all phrases, and once there is room for no more, they alone come.
 
+    Phrases cost what the model says, but their cost is divided by the length penalty of the source's length rather than
+    of the translation's: else an improbable phrase would make translations good that are long for nothing. A search has
+    it apart, as the beam's scores are those of free words.
+
     Candidates are labels: a token, plus `V · (p + 1)` where it is a token of phrase p, so that what a search finds
     tells where its phrases stand.
     """
@@ -32,6 +36,7 @@ class Constraints(Rule):
         phrases: Sequence[Sequence[Sequence[int]]],
         first_positions: Sequence[int],
         limits: Tensor,
+        penalties: Sequence[float],
         word_endings: Tensor,
         eos_id: int,
         beam_size: int,
@@ -39,7 +44,8 @@ class Constraints(Rule):
     ) -> None:
         """Take the `phrases` of B sentences, where the first of them may stand, and `limits` (B) with room for them.
 
-        `word_endings` (V) are True for tokens that would make the word before them longer; none follows a phrase.
+        The cost of phrases is divided by `penalties` (B). `word_endings` (V) are True for tokens that would make the word
+        before them longer; none follows a phrase.
         """
         num_phrases = max(1, *map(len, phrases))
         longest = max([1, *(len(phrase) for some in phrases for phrase in some)])
@@ -63,6 +69,7 @@ class Constraints(Rule):
             send(last, device),
         )  # right-aligned all but the last; the last
         self.limits, self.first_positions = send(limits, device), send(torch.tensor(first_positions), device)
+        self.penalties = send(torch.tensor(penalties), device)
         self.word_endings, self.eos_id, self.beam_size = send(word_endings, device), eos_id, beam_size
         self.num_rows = num_rows_for(beam_size, phrases)
         size = len(phrases), self.num_rows
@@ -71,6 +78,7 @@ class Constraints(Rule):
         )  # tokens of each phrase
         self.recent = torch.full((*size, longest - 1), -2, device=device)  # free words, -2 for others
         self.is_behind_phrase = torch.zeros(size, dtype=torch.bool, device=device)
+        self.costs = torch.zeros(size, device=device)  # log-probabilities of phrases
 
     def apply(self, logits: Tensor, position: int) -> None:
         """Note what the model says of the next token of each phrase (B, K, P), before rules that phrases are above."""
@@ -84,30 +92,45 @@ class Constraints(Rule):
     def candidates(self, scores: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Extend the hypotheses of `scores` (B, K): return scores, parents and labels (B, 1, 2K) of those to be kept.
 
-        The first K end, those that end among the best of their bank; the last K go on. `logits` (N, V) are written
-        over.
+        The first K end, those that end among the best of their bank; the last K go on. Scores are without the costs of
+        phrases. `logits` (N, V) are written over.
         """
         num_sentences, num_rows, num_phrases = self.written.shape
         probabilities = probabilities_of(logits)
         rows = probabilities.view(num_sentences, num_rows, -1)
         allowed = rows.gather(2, self.next).to(scores.dtype)
-        forced = scores.unsqueeze(2) + torch.where(allowed > 0, allowed.log(), self.log_probs)
+        forced = torch.where(allowed > 0, allowed.log(), self.log_probs)
         forced = forced.masked_fill(~self._can_be_forced(), -torch.inf)
         self._leave_out(rows)
-        flat = scores.reshape(-1, 1)  # each hypothesis by itself: a bank may have but one
+        totals = scores + self.costs
+        flat = totals.reshape(-1, 1)  # each hypothesis by itself: a bank may have but one
         free, _, words = (
             part.flatten(1) for part in best_candidates(flat, probabilities, self.beam_size + 1)
         )
         count = free.shape[1]
         of_phrases = self.next + rows.shape[2] * torch.arange(1, num_phrases + 1, device=scores.device)
-        values = torch.cat([free.view(num_sentences, -1), forced.flatten(1)], 1)  # (B, C)
+        with_phrase = (totals.unsqueeze(2) + forced).flatten(1)
+        values = torch.cat([free.view(num_sentences, -1), with_phrase], 1)  # (B, C)
         labels = torch.cat([words.reshape(num_sentences, -1), of_phrases.flatten(1)], 1)
         hypotheses = torch.arange(num_rows, device=scores.device)
         repeats = hypotheses.repeat_interleave(count), hypotheses.repeat_interleave(num_phrases)
         parents = torch.cat(repeats).expand_as(labels)
         num_written = self.written.sum(2).gather(1, parents)
-        num_written[:, num_rows * count :] += 1
-        return self._best_of_banks(values, parents, labels, num_written)
+        costs, first = self.costs.gather(1, parents), num_rows * count
+        num_written[:, first:] += 1
+        costs[:, first:] += forced.flatten(1)
+        kept, chosen = self._best_of_banks(values, labels, num_written)
+        parents, labels, costs = (part.gather(1, chosen) for part in (parents, labels, costs))
+        self.kept_costs = costs.masked_fill(kept == -torch.inf, 0).unsqueeze(1)
+        return kept.unsqueeze(1) - self.kept_costs, parents.unsqueeze(1), labels.unsqueeze(1)
+
+    def take(self, chosen: Tensor) -> None:
+        """Go on with some of the candidates (B, 1, K) that were returned last."""
+        self.costs = self.kept_costs.gather(2, chosen).flatten(1)
+
+    def shares(self, costs: Tensor) -> Tensor:
+        """Return what the costs of phrases (B, …) add to scores over the length penalty."""
+        return costs / self.penalties.view(-1, *[1] * (costs.dim() - 1))
 
     def _can_be_forced(self) -> Tensor:
         """Return whether the next token of each phrase (B, K, P) may come now."""
@@ -141,16 +164,14 @@ class Constraints(Rule):
         last = self.last.clamp(min=0).unsqueeze(1).expand_as(largest)
         probabilities.scatter_reduce_(2, last, largest, "amin")
 
-    def _best_of_banks(
-        self, values: Tensor, parents: Tensor, labels: Tensor, num_written: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return what is kept of candidates (B, C), of which `num_written` are the tokens of phrases."""
+    def _best_of_banks(self, values: Tensor, labels: Tensor, num_written: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the values (B, 2K) of what is kept, and where it was among candidates (B, C).
 
-        def reorder(order: Tensor) -> list[Tensor]:
-            return [part.gather(1, order) for part in (values, parents, labels, num_written)]
-
-        values, parents, labels, num_written = reorder(values.argsort(dim=1, descending=True, stable=True))
-        values, parents, labels, num_written = reorder(num_written.argsort(dim=1, stable=True))
+        `num_written` are the tokens of phrases that each has.
+        """
+        order = values.argsort(dim=1, descending=True, stable=True)
+        order = order.gather(1, num_written.gather(1, order).argsort(dim=1, stable=True))
+        values, labels, num_written = (part.gather(1, order) for part in (values, labels, num_written))
         places = torch.arange(values.shape[1], device=values.device)
         ranks = places - torch.searchsorted(num_written, num_written)  # in the bank, from 0
         is_end, is_there = labels == self.eos_id, values > -torch.inf
@@ -165,14 +186,9 @@ class Constraints(Rule):
         ends = ending.topk(self.num_rows, 1).indices
         # As many as the sentence would have by itself, whatever others in the batch need.
         is_kept = places[: self.num_rows] < self.beam_size + total.clamp(max=MAX_MORE_ROWS)
-        values = values.masked_fill(is_end, -torch.inf).gather(1, going_on).masked_fill(~is_kept, -torch.inf)
-        kept = torch.cat([ending.gather(1, ends), values], 1)
-        chosen = torch.cat([ends, going_on], 1)
-        return (
-            kept.unsqueeze(1),
-            parents.gather(1, chosen).unsqueeze(1),
-            labels.gather(1, chosen).unsqueeze(1),
-        )
+        going = values.masked_fill(is_end, -torch.inf).gather(1, going_on).masked_fill(~is_kept, -torch.inf)
+        kept = torch.cat([ending.gather(1, ends), going], 1)
+        return kept, order.gather(1, torch.cat([ends, going_on], 1))
 
     def advance(self, labels: Tensor, rows: Tensor) -> Tensor:
         """Extend the hypotheses `rows` (N) by `labels` (B, K); return their tokens."""
@@ -195,10 +211,11 @@ class Constraints(Rule):
 
     def keep(self, sentences: Tensor) -> None:
         """Keep the phrases of these sentences (B')."""
-        for name in ("tokens", "lengths", "earlier", "starts", "last", "limits", "first_positions"):
+        for name in (
+            "tokens", "lengths", "earlier", "starts", "last", "limits", "first_positions", "penalties",
+            "written", "recent", "is_behind_phrase", "costs",
+        ):  # fmt: skip
             setattr(self, name, getattr(self, name)[sentences])
-        self.written, self.recent = self.written[sentences], self.recent[sentences]
-        self.is_behind_phrase = self.is_behind_phrase[sentences]
 
     def read(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis of labels as one of tokens, with the phrase that each belongs to."""

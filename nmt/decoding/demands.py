@@ -34,9 +34,8 @@ class Demands:
 
     def __init__(self, settings: DecodingSettings, vocabulary: Vocabulary) -> None:
         """Raise DataError for a glossary that is missing or none."""
-        path, patterns = None, ()
-        if isinstance(settings, BeamSettings):
-            path, patterns = settings.glossary, settings.protect
+        path = settings.glossary if isinstance(settings, BeamSettings) else None
+        patterns = settings.protect if isinstance(settings, BeamSettings) else []
         self.glossary = Glossary({}) if path is None else read_glossary(path)
         self.protection, self.vocabulary = Protection(patterns), vocabulary
         self.are_there = bool(path or patterns)

@@ -193,11 +193,11 @@ class Translator:
             if max(map(len, ids_of_parts)) > self.max_source_tokens:
                 self.remarks.cut.add(num_before + i + 1)
             for number, (text, source) in enumerate(zip(texts, ids_of_parts, strict=True)):
-                given, begin = (prefix, prefixes[i]) if number == 0 and prefixes else ([], "")
+                given, given_text = ([], "") if number else (prefix, prefixes[i] if prefixes else "")
                 is_cut = len(source) > self.max_source_tokens
                 demands = self._demands(text, is_cut)
                 room = None if self.max_tokens is None else self.max_tokens - len(given)
-                phrases = self.demands.phrases(demands, begin, room) if demands else ()
+                phrases = self.demands.phrases(demands, given_text, room) if demands else ()
                 sentence = Sentence(source[: self.max_source_tokens], given, num_before + i, phrases)
                 if source:
                     parts.append(Part(i, text, sentence, is_cut, demands))
@@ -229,12 +229,11 @@ class Translator:
         has_phrases = np.array([any(sentence.phrases) for sentence in sentences], bool)
         found: list[tuple[list[Hypothesis], float]] = [([], 0.0)] * len(sentences)
         for members in (np.flatnonzero(~has_phrases), np.flatnonzero(has_phrases)):
-            more = num_rows_for(0, [sentences[row].phrases for row in members])
-            for batch in plan_batches(
-                lengths[members], self.settings.max_tokens // (self.batch_search.num_rows + more)
-            ):
+            of_kind = [sentences[row] for row in members.tolist()]
+            num_rows = num_rows_for(self.batch_search.num_rows, [sentence.phrases for sentence in of_kind])
+            for batch in plan_batches(lengths[members], self.settings.max_tokens // num_rows):
                 began = time.monotonic()
-                results = self.batch_search([[sentences[row] for row in members[rows]] for rows in batch])
+                results = self.batch_search([[of_kind[row] for row in rows] for rows in batch])
                 seconds = time.monotonic() - began
                 for row, hypotheses in zip(members[np.concatenate(batch)], results, strict=True):
                     found[row] = hypotheses, seconds

@@ -33,7 +33,7 @@ def make(tiny_model, kind, seed=0):
 
 
 def log_prob(model, source, translations):
-    """Return the log-probability of translations of one length, without those of forbidden tokens."""
+    """Return the log-probability of each token, EOS last, of translations of one length; some tokens are forbidden."""
     length = len(translations[0])
     inputs = torch.tensor([[BOS, *row] for row in translations])
     outputs = torch.tensor([[*row, EOS] for row in translations])
@@ -49,7 +49,7 @@ def log_prob(model, source, translations):
         found = sum(shares(member) for member in members) / len(members)
     found[..., [PAD, UNK, BOS]] = 0
     found = (found / found.sum(-1, keepdim=True)).gather(2, outputs.unsqueeze(2)).squeeze(2).log()
-    return found, found.sum(1).tolist()
+    return found
 
 
 def has_apart(words, phrases):
@@ -65,16 +65,38 @@ def has_apart(words, phrases):
     )
 
 
+def placings(words, phrases, begun=(), free=()):
+    """Yield which positions of a translation have phrases; what no phrase has does not make up one to come."""
+    if not words:
+        if len(begun) == len(phrases):
+            yield ()
+        return
+    word, *rest = words
+    now = (*free, word)
+    if not any(now[-len(phrase) :] == tuple(phrase) for i, phrase in enumerate(phrases) if i not in begun):
+        for others in placings(rest, phrases, begun, now):
+            yield (False, *others)
+    for i, phrase in enumerate(phrases):
+        if i not in begun and list(words[: len(phrase)]) == phrase:
+            for others in placings(words[len(phrase) :], phrases, (*begun, i)):
+                yield (*[True] * len(phrase), *others)
+
+
 def all_with(model, source, phrases, limit):
-    """Return the translations that have all phrases, with their scores, best first."""
+    """Return the translations that have all phrases, with the best score of each, best first."""
     found = {}
     for length in range(limit + 1):
         rows = [row for row in itertools.product(WORDS, repeat=length) if has_apart(row, phrases)]
-        if rows:
-            each, totals = log_prob(model, source, rows)
-            if length == limit:  # where nothing but the end is allowed
-                totals = each[:, :-1].sum(1).tolist()
-            found |= {row: total / (length + 1) for row, total in zip(rows, totals, strict=True)}
+        for row, each in zip(rows, log_prob(model, source, rows) if rows else [], strict=True):
+            values = each.tolist()
+            values[-1] *= length < limit  # there nothing but the end is allowed
+            found[row] = max(
+                sum(x for x, has_phrase in zip(values, [*placing, False], strict=True) if not has_phrase)
+                / (length + 1)
+                + sum(x for x, has_phrase in zip(values, placing, strict=False) if has_phrase)
+                / (len(source) + 1)
+                for placing in placings(list(row), phrases)
+            )
     return sorted(found.items(), key=lambda item: -item[1])
 
 
