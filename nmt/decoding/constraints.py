@@ -44,8 +44,8 @@ class Constraints(Rule):
     ) -> None:
         """Take the `phrases` of B sentences, where the first of them may stand, and `limits` (B) with room for them.
 
-        The cost of phrases is divided by `penalties` (B). `word_endings` (V) are True for tokens that would make the word
-        before them longer; none follows a phrase.
+        The cost of phrases is divided by `penalties` (B). `word_endings` (V) are True for tokens that would make the
+        word before them longer; none follows a phrase.
         """
         num_phrases = max(1, *map(len, phrases))
         longest = max([1, *(len(phrase) for some in phrases for phrase in some)])

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from nmt.config import DecodingSettings
-from nmt.config.decoding_settings import BeamSettings
+from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.glossary import Glossary, is_whole_word, read_glossary
 from nmt.data.protection import Protection
 from nmt.data.tokenizer import Vocabulary

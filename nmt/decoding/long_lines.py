@@ -29,7 +29,7 @@ class LineCutter:
         learned: LearnedLengths | None,
         count_tokens: CountTokens,
         limit: int,
-        find_whole: FindSpans,
+        find_whole: FindSpans = lambda _: (),
     ) -> None:
         """Raise SettingsError where the library that finds sentences is not there."""
         usual, longest = learned or (limit, limit)

@@ -48,8 +48,7 @@ def log_prob(model, source, translations):
         members = model.members if isinstance(model, Ensemble) else [model]
         found = sum(shares(member) for member in members) / len(members)
     found[..., [PAD, UNK, BOS]] = 0
-    found = (found / found.sum(-1, keepdim=True)).gather(2, outputs.unsqueeze(2)).squeeze(2).log()
-    return found
+    return (found / found.sum(-1, keepdim=True)).gather(2, outputs.unsqueeze(2)).squeeze(2).log()
 
 
 def has_apart(words, phrases):
