@@ -1,11 +1,30 @@
 """Settings of searches."""
 
-from typing import Annotated, Literal, Self
+import re
+from typing import Annotated, Literal, Self, get_args
 
 import pydantic
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from nmt.config.kinds import Number, PositiveShare, Seed, Settings, Size
+
+ProtectedName = Literal["placeholders", "tags", "urls", "emails", "numbers"]
+NAMES = ", ".join(get_args(ProtectedName))
+
+
+def _require_pattern(pattern: str) -> str:
+    """Return what must not change. Raises PydanticCustomError for what is neither a name of it nor a pattern."""
+    # A word of small letters is a name, or a slip in one.
+    is_pattern = re.search(r"[^\s*a-z]", pattern) and "**" not in pattern
+    if pattern not in get_args(ProtectedName) and not is_pattern:
+        raise PydanticCustomError(
+            "protect", f"a list of {NAMES}, or of patterns with more than small letters, as SKU-*,"
+        )
+    return pattern
+
+
+Protected = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_require_pattern)]
 
 
 class SearchSettings(Settings):
@@ -56,6 +75,8 @@ class BeamSettings(SearchSettings):
     early_stopping: bool
     num_groups: Annotated[int, Number, Field(gt=0, le=1_000)]
     diversity_penalty: Annotated[float, Number, Field(ge=0, le=100)]
+    glossary: Annotated[str, Field(min_length=1)] | None
+    protect: Annotated[list[Protected], Field(max_length=100)]
 
     @pydantic.model_validator(mode="after")
     def _check_groups(self) -> Self:
@@ -63,6 +84,8 @@ class BeamSettings(SearchSettings):
             raise ValueError(
                 f"num_groups: a divisor of beam_size={self.beam_size} is needed; got {self.num_groups}"
             )
+        if self.num_groups > 1 and (self.glossary is not None or self.protect):
+            raise ValueError(f"num_groups: 1 is needed with glossary or protect; got {self.num_groups}")
         return self
 
 

@@ -36,6 +36,14 @@ PREFIXES = sorted(
 SCRIPTS = (NO_LETTER, OTHER, *sorted({script for _, script in PREFIXES}))
 INDEX_OF_SCRIPT = {script: index for index, script in enumerate(SCRIPTS)}
 NOT_ASKED = 255
+# Characters of scripts that put no space between sentences: Thai to Burmese, Khmer, Chinese and Japanese.
+UNSPACED = (
+    ("\u0e00", "\u0eff"),
+    ("\u1000", "\u109f"),
+    ("\u1780", "\u17ff"),
+    ("\u3000", "\u9fff"),
+    ("\uff00", "\uffef"),
+)
 
 Codes = npt.NDArray[np.uint32]
 
@@ -49,6 +57,11 @@ def script_of(character: str) -> str:
         if name.startswith(prefix) and name[len(prefix) : len(prefix) + 1] in ("", " "):
             return script
     return OTHER
+
+
+def is_unspaced(character: str) -> bool:
+    """Whether a character is of a script that puts no space between words or sentences."""
+    return any(first <= character <= last for first, last in UNSPACED)
 
 
 def codes_of(lines: Sequence[str]) -> tuple[Codes, Int64Array]:

@@ -1,6 +1,7 @@
 """Sentences of ids in, hypotheses of ids out: a model, its vocabulary, and the search that settings name."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,12 +9,15 @@ import torch
 from torch import Tensor
 
 from nmt.config import BeamSettings, DecodingSettings, MBRSettings, RandomSettings
+from nmt.data.arrays import Int64Array
 from nmt.data.batching import pad_with_end, send
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.beam_search import beam_search, power_penalty, wu_penalty
+from nmt.decoding.beam_search import LengthPenalty, beam_search, power_penalty, wu_penalty
 from nmt.decoding.choice import Sampled
+from nmt.decoding.constraints import Constraints
 from nmt.decoding.greedy_search import greedy_search
+from nmt.decoding.literal_text import makes_longer
 from nmt.decoding.rules import (
     BeginWith,
     EndAtLimit,
@@ -29,11 +33,20 @@ from nmt.models.interface import DecoderState, Seq2Seq
 
 
 class Sentence(NamedTuple):
-    """A source as ids, without EOS; what its translation begins with; and its number, for what is drawn at random."""
+    """A source as ids, without EOS; what its translation begins with; and its number, for what is drawn at random.
+
+    Behind what it begins with, its translation has all `phrases`, each of one token at least or left out.
+    """
 
     source: Sequence[int]
     prefix: Sequence[int] = ()
     number: int = 0
+    phrases: Sequence[Sequence[int]] = ()
+
+    @property
+    def num_given(self) -> int:
+        """The tokens that the translation has in any case."""
+        return len(self.prefix) + sum(map(len, self.phrases))
 
 
 class BatchSearch:
@@ -69,37 +82,45 @@ class BatchSearch:
         sentences = [sentence for group in groups for sentence in group]
         state, limits = self._start(groups)
         if self.shortlist is None:
-            return self._search(self.model, int, sentences, state, limits)
-        words = self.shortlist.choose(*zip(*((one.source, one.prefix) for one in sentences), strict=True))
+            return self._search(self.model, int, slice(None), sentences, state, limits)
+        given = [(one.prefix, *one.phrases) for one in sentences]
+        words = self.shortlist.choose(
+            [one.source for one in sentences], [ids for some in given for ids in some]
+        )
         decoder = ShortDecoder(self.model, words, self.device)
-        found = self._search(decoder, decoder.place, sentences, state, limits)
+        found = self._search(decoder, decoder.place, words, sentences, state, limits)
         return [[decoder.in_full(hypothesis) for hypothesis in of_sentence] for of_sentence in found]
 
     def _search(
         self,
         decoder: Decoder,
         place: Callable[[int], int],
+        words: Int64Array | slice,
         sentences: Sequence[Sentence],
         state: DecoderState,
         limits: Tensor,
     ) -> list[list[Hypothesis]]:
-        """Return the hypotheses of a decoder to which each target id is its `place`."""
+        """Return the hypotheses of a decoder that knows `words` alone, and to which each target id is its `place`."""
         settings, vocabulary = self.settings, self.tokenizer.target
         given = decoder, state, int(limits.max()), place(vocabulary.bos_id), place(vocabulary.eos_id)
-        rules = self._rules(sentences, limits, place)
         if isinstance(settings, BeamSettings):
-            penalty = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
+            kind = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
+            penalty = kind(settings.length_penalty)
+            constraints = self._constraints(sentences, limits, penalty, place, words)
+            num_rows = constraints.num_rows if constraints else settings.beam_size
+            rules = self._rules(sentences, limits, place, num_rows)
             return beam_search(
                 *given,
-                settings.beam_size,
-                penalty(settings.length_penalty),
-                rules,
+                num_rows,
+                penalty,
+                [constraints, *rules] if constraints else rules,
                 self.num_hypotheses,
                 settings.early_stopping,
                 settings.num_groups,
                 settings.diversity_penalty,
+                constraints,
             )
-        choice = None
+        choice, rules = None, self._rules(sentences, limits, place, self.num_rows)
         if isinstance(settings, RandomSettings):
             numbers = torch.tensor([sentence.number for sentence in sentences])
             drawn = settings.seed, settings.temperature, settings.top_k, settings.top_p
@@ -113,8 +134,17 @@ class BatchSearch:
             limits = limits.clamp(max=self.model.max_positions - 1)
         return limits.clamp(min=1)
 
+    def _limits_of(self, sentences: Sequence[Sentence], lengths: Tensor) -> Tensor:
+        """Return the limits (B) with room for what is given: a prefix is part of them, phrases come on top."""
+        given = torch.tensor([sentence.num_given for sentence in sentences])
+        prefixes = torch.tensor([len(sentence.prefix) for sentence in sentences])
+        limits = torch.maximum(self.limits(lengths), prefixes) + given - prefixes
+        if self.model.max_positions:
+            limits = torch.maximum(limits.clamp(max=self.model.max_positions - 1), given)
+        return limits
+
     def _rules(
-        self, sentences: Sequence[Sentence], limits: Tensor, place: Callable[[int], int]
+        self, sentences: Sequence[Sentence], limits: Tensor, place: Callable[[int], int], num_rows: int
     ) -> list[Rule]:
         """Return what translations may not be, the strongest rule last."""
         settings, vocabulary = self.settings, self.tokenizer.target
@@ -122,7 +152,7 @@ class BatchSearch:
             [place(token) for token in (vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id)]
         )
         eos_id = place(vocabulary.eos_id)
-        size: tuple[Any, ...] = len(sentences), self.num_rows, self.device
+        size: tuple[Any, ...] = len(sentences), num_rows, self.device
         rules: list[Rule] = []
         if settings.repetition_penalty != 1:
             rules.append(PenalizeRepetition(settings.repetition_penalty, *size))
@@ -135,6 +165,27 @@ class BatchSearch:
             rules.append(BeginWith(prefixes, self.device))
         return [*rules, EndAtLimit(eos_id, limits, self.device)]
 
+    def _constraints(
+        self,
+        sentences: Sequence[Sentence],
+        limits: Tensor,
+        penalty: LengthPenalty,
+        place: Callable[[int], int],
+        words: Int64Array | slice,
+    ) -> Constraints | None:
+        """Return what has translations of the sentences have their phrases; None where none has any."""
+        phrases = [[list(map(place, ids)) for ids in sentence.phrases] for sentence in sentences]
+        if not any(map(any, phrases)):
+            return None
+        first = [len(sentence.prefix) for sentence in sentences]
+        penalties = [penalty(len(sentence.source) + 1) for sentence in sentences]
+        endings, eos_id = self._word_endings[words], place(self.tokenizer.target.eos_id)
+        return Constraints(phrases, first, limits, penalties, endings, eos_id, self.num_rows, self.device)
+
+    @cached_property
+    def _word_endings(self) -> Tensor:
+        return torch.tensor([makes_longer(piece) for piece in self.tokenizer.target.pieces])
+
     def _start(self, groups: Sequence[Sequence[Sentence]]) -> tuple[DecoderState, Tensor]:
         """Encode the sentences; return their state, and their limits, which leave room for what is to come first."""
         state, limits, vocabulary = None, [], self.tokenizer.source
@@ -142,8 +193,7 @@ class BatchSearch:
             rows = np.arange(len(group))
             sources = Ids.of([sentence.source for sentence in group])
             ids, lengths, _ = pad_with_end(sources, rows, vocabulary.pad_id, vocabulary.eos_id)
-            given = torch.tensor([len(sentence.prefix) for sentence in group])
-            limits.append(torch.maximum(self.limits(lengths), given))
+            limits.append(self._limits_of(group, lengths))
             started = self.model.start(send(ids, self.device), lengths)
             if state is None:
                 state = started

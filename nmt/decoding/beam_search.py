@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from nmt.decoding.candidates import best_candidates, probabilities_of
+from nmt.decoding.constraints import Constraints
 from nmt.decoding.rules import Rule
 from nmt.decoding.search import Decoder, Hypothesis, is_time_to_ask, let_go
 from nmt.models.interface import DecoderState
@@ -36,6 +37,7 @@ def beam_search(
     early_stopping: bool = False,
     num_groups: int = 1,
     diversity_penalty: float = 0.0,
+    constraints: Constraints | None = None,
 ) -> list[list[Hypothesis]]:
     """Keep the `beam_size` (K) best hypotheses of each sentence at every step.
 
@@ -44,7 +46,8 @@ def beam_search(
     when none that goes on could still come among the `num_hypotheses` best, however long it became; with
     `early_stopping`, once K have finished and none that goes on is ahead of them at its present length.
 
-    The beam may consist of `num_groups`, each of K / num_groups hypotheses: see `diverse_candidates`. `state` is that
+    The beam may consist of `num_groups`, each of K / num_groups hypotheses: see `diverse_candidates`. With
+    `constraints`, the first of the rules, K is their `num_rows`, and they choose among the candidates. `state` is that
     of B sentences, of which nothing is decoded yet; the rules end every one of them within `max_length` tokens.
     Returns the hypotheses of each sentence, best first, at least one and at most `num_hypotheses`.
     """
@@ -63,12 +66,18 @@ def beam_search(
         for rule in rules:
             rule.apply(logits, position)
         # (B, G, 2K / G) each; `parents` count the hypotheses of a sentence.
-        best, parents, words = diverse_candidates(scores, logits, num_groups, diversity_penalty)
+        if constraints is None:
+            best, parents, words = diverse_candidates(scores, logits, num_groups, diversity_penalty)
+        else:
+            best, parents, words = constraints.candidates(scores, logits)
         is_end = (words == eos_id) & (best > -torch.inf)
 
         # An end that is not among the best of its group is no result yet.
         ending = is_end[..., :group_size] & ~done.view(-1, 1, 1)
-        normalised = (best[..., :group_size] / length_penalty(position + 1)).masked_fill(~ending, -torch.inf)
+        normalised = best[..., :group_size] / length_penalty(position + 1)
+        if constraints is not None:
+            normalised += constraints.shares(constraints.kept_costs[..., :group_size])
+        normalised = normalised.masked_fill(~ending, -torch.inf)
         worst = trellis.finish(remaining, normalised.flatten(1), parents[..., :group_size].flatten(1))
 
         best, chosen = best.masked_fill(is_end, -torch.inf).topk(group_size, 2)
@@ -77,7 +86,12 @@ def beam_search(
         trellis.extend(parents, words)
 
         ahead = best[..., 0].amax(1)
-        is_behind = ahead / length_penalty(position + 1 if early_stopping else max_length + 1) <= worst
+        penalty = length_penalty(position + 1 if early_stopping else max_length + 1)
+        hope = ahead / penalty
+        if constraints is not None:
+            constraints.take(chosen)
+            hope = (scores / penalty + constraints.shares(constraints.costs)).amax(1)
+        is_behind = hope <= worst
         if early_stopping:
             num_finished += ending.sum((1, 2))
             is_behind &= num_finished >= beam_size
@@ -95,10 +109,13 @@ def beam_search(
                 first_rows = first_rows[: len(kept)]
         rows = (first_rows + parents).flatten()
         state.reorder(rows)
+        if constraints is not None:
+            words = constraints.advance(words, rows)
         for rule in rules:
             rule.follow(words, rows)
         tokens = words.flatten()
-    return trellis.results()
+    found = trellis.results()
+    return found if constraints is None else [[constraints.read(one) for one in some] for some in found]
 
 
 def diverse_candidates(

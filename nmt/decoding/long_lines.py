@@ -1,32 +1,27 @@
 """Lines that are longer than what a model learned from: cut into sentences, and put together again as one line."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise
 from operator import add, mul
 from statistics import fmean
 
 from nmt.config import DecodingSettings
+from nmt.data.characters import is_unspaced
 from nmt.data.sentences import middle_cut, sentence_splitter
 from nmt.decoding.translation import Candidate
 from nmt.models.interface import LearnedLengths
 
 # No tokenizer needs fewer tokens than this for so many characters: what is longer is cut before it is tokenised.
 CHARACTERS_OF_TOKEN = 32
-# Characters of scripts that put no space between sentences: Thai to Burmese, Khmer, Chinese and Japanese.
-UNSPACED = (
-    ("\u0e00", "\u0eff"),
-    ("\u1000", "\u109f"),
-    ("\u1780", "\u17ff"),
-    ("\u3000", "\u9fff"),
-    ("\uff00", "\uffef"),
-)
-
 CountTokens = Callable[[str], int]
+FindSpans = Callable[[str], Iterable[tuple[int, int]]]
 
 
 class LineCutter:
     """Cuts lines as `decoding.split` says; `limit` is the number of tokens that a model can read at all.
 
-    What the settings don't say is taken from the lengths that were learned from, where they are known.
+    What the settings don't say is taken from the lengths that were learned from, where they are known. No cut goes
+    through one of the spans that `find_whole` finds in a line.
     """
 
     def __init__(
@@ -35,10 +30,11 @@ class LineCutter:
         learned: LearnedLengths | None,
         count_tokens: CountTokens,
         limit: int,
+        find_whole: FindSpans = lambda _: (),
     ) -> None:
         """Raise SettingsError where the library that finds sentences is not there."""
         usual, longest = learned or (limit, limit)
-        self.how, self.count_tokens = settings.split, count_tokens
+        self.how, self.count_tokens, self.find_whole = settings.split, count_tokens, find_whole
         self.long_sentence = min(limit, settings.long_sentence or longest)
         self.long_line = min(limit, settings.long_line or usual)
         self.split_into_sentences = sentence_splitter(settings.sentence_splitter)
@@ -48,7 +44,15 @@ class LineCutter:
         if self.how == "none" or (self.how == "long" and num_tokens <= self.long_line):
             return [line]
         parts = [part for sentence in self.split_into_sentences(line) for part in self._shorten(sentence)]
-        return [part for part in parts if part.strip()]
+        return [part for part in self._move_cuts(line, parts) if part.strip()]
+
+    def _move_cuts(self, line: str, parts: Sequence[str]) -> list[str]:
+        """Have no cut between the parts of a line inside of what stays whole: it moves to its beginning or end."""
+        spans, cuts = list(self.find_whole(line)), [0]
+        for cut in accumulate(map(len, parts)):
+            begin, end = next((span for span in spans if span[0] < cut < span[1]), (cut, cut))
+            cuts.append(begin if begin > cuts[-1] else max(end, cuts[-1]))
+        return [line[begin:end] for begin, end in pairwise(cuts)]
 
     def _shorten(self, sentence: str) -> list[str]:
         """Halve a sentence until no part of it is too long for the model."""
@@ -88,7 +92,7 @@ def _join(parts: Sequence[str], translations: Sequence[Candidate]) -> Candidate:
             first_source -= 1  # it was cut inside of a word
         is_apart = True
         if texts and one.text:
-            is_apart = not _is_unspaced(texts[-1][-1])
+            is_apart = not is_unspaced(texts[-1][-1])
             texts.append(" " * is_apart)
             first_target -= not is_apart
         links += [(source + first_source, target + first_target) for source, target in one.alignment or []]
@@ -119,7 +123,3 @@ def _append(
     if is_apart or not words or not more:
         return words + more
     return [*words[:-1], join(words[-1], more[0]), *more[1:]]
-
-
-def _is_unspaced(character: str) -> bool:
-    return any(first <= character <= last for first, last in UNSPACED)

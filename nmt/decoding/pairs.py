@@ -90,14 +90,21 @@ class PairReader:
         return [ids[: self.max_source_tokens] for ids in source], target
 
     def add_details(
-        self, candidates: Sequence[Candidate], lines: Sequence[str], source: Sentences, target: Sentences
+        self,
+        candidates: Sequence[Candidate],
+        lines: Sequence[str],
+        source: Sentences,
+        target: Sentences,
+        pieces: Sequence[Sequence[str]],
     ) -> None:
-        """Say all of translations of lines, one each, that were found as ids; lines may have been cut."""
+        """Say all of translations of lines, one each, that were found as ids and written as `pieces`.
+
+        Lines may have been cut.
+        """
         self._add_log_probs(candidates, source, target)
-        for one in candidates:
-            one.word_log_probs = word_log_probs(one.text, one.tokens[:-1], one.token_log_probs[:-1])
-        names = self.tokenizer.target.pieces
-        written = [word_numbers([names[i] for i in tokens]) for tokens in target]
+        for one, some in zip(candidates, pieces, strict=True):
+            one.word_log_probs = word_log_probs(one.text, some, one.token_log_probs[:-1])
+        written = [word_numbers(some) for some in pieces]
         self._add_alignment(candidates, source, target, self._words_read(lines), written)
 
     def with_tag(self, lines: Sequence[str]) -> Sequence[str]:

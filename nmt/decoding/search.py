@@ -35,10 +35,14 @@ class Follower(Protocol):
 
 
 class Hypothesis(NamedTuple):
-    """A translation as ids, without EOS, and what the search ranks it by, where it ranks."""
+    """A translation as ids, without EOS, and what the search ranks it by, where it ranks.
+
+    `phrases` are the phrases that the tokens belong to, -1 for none, where a translation must have some.
+    """
 
     tokens: list[int]
     score: float | None = None
+    phrases: Sequence[int] = ()
 
 
 def is_time_to_ask(position: int, max_length: int, device: torch.device) -> bool:

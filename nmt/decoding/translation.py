@@ -53,13 +53,16 @@ class Translation:
     """The translations of one line, best first; as text it is the best one.
 
     `is_cut`: the line was longer than the model can read. `parts` are what it was split into, none if it was not.
-    `seconds` went by while it was translated, together with the others of its batch.
+    `constraints` are what its translation was to have, by a glossary or since it must not change, and `unmet` what of
+    them it has not. `seconds` went by while it was translated, together with the others of its batch.
     """
 
     source: str
     hypotheses: list[Candidate]
     is_cut: bool = False
     parts: list[str] = field(default_factory=list)
+    constraints: list[str] = field(default_factory=list)
+    unmet: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
@@ -78,6 +81,8 @@ class Translation:
             "hypotheses": [one.as_dict() for one in self.hypotheses],
             "cut": self.is_cut,
             "parts": self.parts,
+            "constraints": self.constraints,
+            "unmet": self.unmet,
             "milliseconds": round(1000 * self.seconds, 3),
         }
 

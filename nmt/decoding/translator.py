@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from nmt.config import DecodingSettings, MBRSettings, SamplingSettings
+from nmt.config import BeamSettings, DecodingSettings, MBRSettings, SamplingSettings
 from nmt.data.arrays import Int64Array
 from nmt.data.batching import cut_by_length
 from nmt.data.lines import in_chunks
@@ -18,7 +18,10 @@ from nmt.data.mixture import known_tags, tagged
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.batch_search import BatchSearch, Sentence
 from nmt.decoding.confidence import Calibration
+from nmt.decoding.constraints import num_rows_for
+from nmt.decoding.demands import Demand, Demands
 from nmt.decoding.expected_utility import expected_utility
+from nmt.decoding.literal_text import text_of
 from nmt.decoding.long_lines import LineCutter, join_parts
 from nmt.decoding.pairs import PairReader
 from nmt.decoding.remarks import Remarks
@@ -35,12 +38,24 @@ GROUPS = 2
 
 
 class Part(NamedTuple):
-    """A part of a line, or all of it: the number of the line in its chunk, its text, and what the model is given."""
+    """A part of a line, or all of it: the number of the line in its chunk, its text, and what the model is given.
+
+    `demands` are what its translation must have.
+    """
 
     line: int
     text: str
     sentence: Sentence
     is_cut: bool
+    demands: Sequence[Demand]
+
+
+class Found(NamedTuple):
+    """A translation of a part, its ids, and the piece of its text that each id became."""
+
+    candidate: Candidate
+    tokens: list[int]
+    pieces: list[str]
 
 
 class Translator:
@@ -90,8 +105,12 @@ class Translator:
         shortlist: Shortlist | None,
     ) -> None:
         self.settings, self.num_hypotheses, self.details = settings, num_hypotheses, details
+        self.coverage_penalty = settings.coverage_penalty if isinstance(settings, BeamSettings) else 0.0
+        num_found = num_hypotheses
+        if isinstance(settings, BeamSettings) and settings.coverage_penalty:
+            num_found = settings.beam_size  # all that the beam has are ranked anew
         self.batch_search = BatchSearch(
-            self.model, self.tokenizer, settings, self.device, num_hypotheses, shortlist
+            self.model, self.tokenizer, settings, self.device, num_found, shortlist
         )
         limit = self.model.max_positions
         self.max_tokens = limit - 1 if limit else None  # of a side, EOS not counted
@@ -107,11 +126,13 @@ class Translator:
             self.max_tokens,
             settings.max_tokens,
         )
+        self.demands = Demands(settings, self.tokenizer.target)
         self.cutter = LineCutter(
             settings,
             self.model.learned_lengths,
             lambda text: len(self._encode([text])[0]),
             self.max_source_tokens,
+            self.demands.protection.spans,
         )
         self.begin()
 
@@ -146,26 +167,39 @@ class Translator:
         found = [Translation(line, [Candidate("")]) for line in lines]
         parts = self._parts(lines, num_before, prefixes)
         results = self._search([part.sentence for part in parts])
-        ranked = [self._rank(hypotheses) for hypotheses, _ in results]
-        self.num_tokens += sum(len(best[0][1]) for best in ranked)
+        ranked = [
+            self._rank(hypotheses, part.demands) for part, (hypotheses, _) in zip(parts, results, strict=True)
+        ]
+        self.num_tokens += sum(len(best[0].tokens) for best in ranked)
         if self.details and parts:
             shown = [(part, *one) for part, some in zip(parts, ranked, strict=True) for one in some]
-            of_parts, translations, tokens = zip(*shown, strict=True)
+            of_parts, translations, tokens, pieces = zip(*shown, strict=True)
             texts, source = [part.text for part in of_parts], [part.sentence.source for part in of_parts]
-            self.pairs.add_details(translations, texts, source, tokens)
+            self.pairs.add_details(translations, texts, source, tokens, pieces)
             if self.calibration is not None:
                 for one in translations:
                     self.calibration.judge(one)
         for i, numbers in groupby(range(len(parts)), key=lambda number: parts[number].line):
             several = list(numbers)
             texts = [parts[number].text for number in several]
-            candidates = [[one for one, _ in ranked[number]] for number in several]
+            candidates = [[one.candidate for one in ranked[number]] for number in several]
             found[i].hypotheses = candidates[0]
             if len(texts) > 1:
                 found[i].parts, found[i].hypotheses = texts, join_parts(texts, candidates)
             found[i].is_cut = any(parts[number].is_cut for number in several)
             found[i].seconds = max(results[number][1] for number in several)
+            self._check(
+                found[i], [one for number in several for one in parts[number].demands], num_before + i + 1
+            )
         return found
+
+    def _check(self, found: Translation, demands: Sequence[Demand], line: int) -> None:
+        """Say of a translation what it was to have and what of that it has, and count it."""
+        if not demands:
+            return
+        unmet = self.demands.unmet(demands, found.text)
+        found.constraints, found.unmet = [one.text for one in demands], [one.text for one in unmet]
+        self.remarks.count_demands(line, [one.is_protected for one in demands], len(unmet))
 
     def _parts(self, lines: Sequence[str], num_before: int, prefixes: Sequence[str] | None) -> list[Part]:
         """Return the parts of all lines that have text, each with what it is for the model; remark on some lines."""
@@ -184,11 +218,24 @@ class Translator:
             if max(map(len, ids_of_parts)) > self.max_source_tokens:
                 self.remarks.cut.add(num_before + i + 1)
             for number, (text, source) in enumerate(zip(texts, ids_of_parts, strict=True)):
-                given = prefix if number == 0 else []
-                sentence = Sentence(source[: self.max_source_tokens], given, num_before + i)
+                given, given_text = ([], "") if number else (prefix, prefixes[i] if prefixes else "")
+                is_cut = len(source) > self.max_source_tokens
+                demands = self._demands(text, is_cut)
+                room = None if self.max_tokens is None else self.max_tokens - len(given)
+                phrases = self.demands.phrases(demands, given_text, room) if demands else ()
+                sentence = Sentence(source[: self.max_source_tokens], given, num_before + i, phrases)
                 if source:
-                    parts.append(Part(i, text, sentence, len(source) > self.max_source_tokens))
+                    parts.append(Part(i, text, sentence, is_cut, demands))
         return parts
+
+    def _demands(self, text: str, is_cut: bool) -> list[Demand]:
+        """Return what the translation of a part of a line must have, for what the model reads of it."""
+        first = text.split(maxsplit=1)[0]
+        found = self.demands.of(text, text.index(first) + len(first) if first in self.tags else 0)
+        if not is_cut:
+            return found
+        read = self._encode([text[: one.end] for one in found])
+        return [one for one, ids in zip(found, read, strict=True) if len(ids) <= self.max_source_tokens]
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         return self.tokenizer.source.encode(self.pairs.with_tag(texts))
@@ -199,23 +246,49 @@ class Translator:
         return [hypotheses[0].tokens for hypotheses, _ in found]
 
     def _search(self, sentences: Sequence[Sentence]) -> list[tuple[list[Hypothesis], float]]:
-        """Return the hypotheses of all sentences, found in batches of about equal length, and the seconds of each."""
+        """Return the hypotheses of all sentences, found in batches of about equal length, and the seconds of each.
+
+        Those whose translations must have some phrases are in batches of their own, which take more rows.
+        """
         lengths = np.array([len(sentence.source) + 1 for sentence in sentences])
+        has_phrases = np.array([any(sentence.phrases) for sentence in sentences], bool)
         found: list[tuple[list[Hypothesis], float]] = [([], 0.0)] * len(sentences)
-        for batch in plan_batches(lengths, self.settings.max_tokens // self.batch_search.num_rows):
-            began = time.monotonic()
-            results = self.batch_search([[sentences[row] for row in rows] for rows in batch])
-            seconds = time.monotonic() - began
-            for row, hypotheses in zip(np.concatenate(batch), results, strict=True):
-                found[row] = hypotheses, seconds
+        for members in (np.flatnonzero(~has_phrases), np.flatnonzero(has_phrases)):
+            of_kind = [sentences[row] for row in members.tolist()]
+            num_rows = num_rows_for(self.batch_search.num_rows, [sentence.phrases for sentence in of_kind])
+            for batch in plan_batches(lengths[members], self.settings.max_tokens // num_rows):
+                began = time.monotonic()
+                results = self.batch_search([[of_kind[row] for row in rows] for rows in batch])
+                seconds = time.monotonic() - began
+                for row, hypotheses in zip(members[np.concatenate(batch)], results, strict=True):
+                    found[row] = hypotheses, seconds
+        if self.coverage_penalty:
+            by_coverage = self._by_coverage(sentences, [hypotheses for hypotheses, _ in found])
+            found = [(some, seconds) for some, (_, seconds) in zip(by_coverage, found, strict=True)]
         return found
 
-    def _rank(self, hypotheses: Sequence[Hypothesis]) -> list[tuple[Candidate, list[int]]]:
-        """Return what is to be shown of what was found for a sentence, with its ids: best first, where there is a best.
+    def _by_coverage(
+        self, sentences: Sequence[Sentence], found: Sequence[Sequence[Hypothesis]]
+    ) -> list[list[Hypothesis]]:
+        """Rank what was found for each sentence by its score and by how well it covers the source."""
+        sources = [one.source for one, some in zip(sentences, found, strict=True) for _ in some]
+        covered = iter(self.pairs.coverage(sources, [one.tokens for some in found for one in some]))
+
+        def scored(one: Hypothesis) -> Hypothesis:
+            return one._replace(score=(one.score or 0.0) + self.coverage_penalty * next(covered))
+
+        return [sorted(map(scored, some), key=lambda one: -(one.score or 0.0)) for some in found]
+
+    def _rank(self, hypotheses: Sequence[Hypothesis], demands: Sequence[Demand]) -> list[Found]:
+        """Return what is to be shown of what was found for a sentence: best first, where there is a best.
 
         What is ranked is distinct as text; what was drawn stays as it was drawn.
         """
-        texts = [self.tokenizer.target.decode(hypothesis.tokens) for hypothesis in hypotheses]
+        texts, pieces = [], []
+        for hypothesis in hypotheses:
+            text, its_pieces = self._write(hypothesis, demands)
+            texts.append(text)
+            pieces.append(its_pieces)
         scores = [hypothesis.score for hypothesis in hypotheses]
         order = list(range(len(texts)))
         if isinstance(self.settings, MBRSettings):
@@ -224,7 +297,17 @@ class Translator:
         if not isinstance(self.settings, SamplingSettings):
             first = {texts[i]: i for i in reversed(order)}
             order = [i for i in order if first[texts[i]] == i]
-        return [(Candidate(texts[i], scores[i]), hypotheses[i].tokens) for i in order[: self.num_hypotheses]]
+        return [
+            Found(Candidate(texts[i], scores[i]), hypotheses[i].tokens, pieces[i])
+            for i in order[: self.num_hypotheses]
+        ]
+
+    def _write(self, hypothesis: Hypothesis, demands: Sequence[Demand]) -> tuple[str, list[str]]:
+        """Return the text of a hypothesis, and the piece of it that each token became."""
+        vocabulary, tokens = self.tokenizer.target, hypothesis.tokens
+        if hypothesis.phrases:
+            return text_of(vocabulary, hypothesis, self.demands.literals(demands))
+        return vocabulary.decode(tokens), [vocabulary.pieces[token] for token in tokens]
 
     def _encode_prefixes(
         self, prefixes: Sequence[str] | None, rows: Sequence[int], num_before: int

@@ -65,12 +65,14 @@ What these options are for, and what differs from `nmt translate`:
 """
 WU = "- nmt divides scores by ((5 + length) / 6)^{length_penalty} in this run; CTranslate2 has only length^p.\n"
 GROUPS = "- The beam of this run has {num_groups} groups, which CTranslate2 does not have.\n"
+COVERAGE = "- nmt ranks what the beam found by how well it covers the source, which these lines do not do.\n"
 MAP = """\
 - `vmap.txt` is the run's shortlist, likely translations of each token. With `use_vmap=True` in `translate_batch` only
   those of a batch are searched, as with `decoding.shortlist=true` in nmt; this was compared, too:
 
 {report}
 """
+CONSTRAINTS = "- nmt heeds `glossary` and `protect` of this run's search, which CTranslate2 does not do.\n"
 RANDOM = "- This run searches by `{kind}`; the lines above search greedily.\n"
 TAGS = "- Each line begins with the tag of the language to translate into and a space: {tags}.\n"
 
@@ -95,6 +97,10 @@ def readme(
             differences = WU.format(length_penalty=length_penalty)
         if decoding.num_groups > 1:
             differences += GROUPS.format(num_groups=decoding.num_groups)
+        if decoding.coverage_penalty:
+            differences += COVERAGE
+        if decoding.glossary is not None or decoding.protect:
+            differences += CONSTRAINTS
     elif isinstance(decoding, RandomSettings):
         differences = RANDOM.format(kind=decoding.kind)
     names = (

@@ -76,6 +76,8 @@ ADDED_TO_DECODING: dict[str, dict[str, Any]] = {
         "num_groups": 1,
         "diversity_penalty": 0.5,
         "coverage_penalty": 0.0,
+        "glossary": None,
+        "protect": [],
     },
 }
 ADDED: dict[str, Any] = {

@@ -4,12 +4,13 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from nmt.config import TokenizerSettings, TrainingSettings, TrainSettings
+from nmt.config import BeamSettings, TokenizerSettings, TrainingSettings, TrainSettings
 from nmt.config.check import flatten
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
 from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
+from nmt.data.glossary import read_glossary
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer, with_symbols
 from nmt.data.word_links import KEY as LINKS
 from nmt.data.word_links import load_links
@@ -65,6 +66,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     run.require_readable(settings)
     require_determinism(settings.deterministic)
     require_tracker(settings.tracking)
+    if isinstance(settings.decoding, BeamSettings) and settings.decoding.glossary is not None:
+        read_glossary(settings.decoding.glossary)  # needed when all is learned
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     resuming = run.config_path.exists()

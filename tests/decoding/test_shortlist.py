@@ -273,3 +273,27 @@ def test_a_model_without_a_file_says_how_to_make_one(tiny_model, tokenizer, tmp_
         with pytest.raises(RunError, match=r"^decoding.shortlist: false is needed .*`nmt shortlist run=DIR`"):
             shortlist_of(model, tokenizer)
     assert list(tmp_path.iterdir()) == []
+
+
+@every_kind
+def test_phrases_that_must_come_are_in_a_shortlist(make, kind):
+    settings = choose_search("beam", beam_size=3, **LENGTHS)
+    vocabulary = SimpleNamespace(**vars(VOCABULARY), pieces=[f"▁{i}" for i in range(SIZE)])
+    tokenizer = SimpleNamespace(source=vocabulary, target=vocabulary)
+    phrases = [((60, 61),), ((160,), (63,)), ((),)]
+    sentences = [
+        Sentence(source, (), i, some) for i, (source, some) in enumerate(zip(SOURCES, phrases, strict=True))
+    ]
+    full, short, none = (
+        BatchSearch(make(kind), tokenizer, settings, CPU, 1, shortlist)([sentences])
+        for shortlist in (FULL, SHORT, None)
+    )
+    assert [(one.tokens, one.phrases) for (one,) in full] == [(one.tokens, one.phrases) for (one,) in none]
+    words = set(SHORT.choose(SOURCES, [ids for some in phrases for ids in some]).tolist())
+    for (one,), some in zip(short, phrases, strict=True):
+        assert set(one.tokens) <= words
+        labelled = [
+            tuple(token for token, of in zip(one.tokens, one.phrases, strict=True) if of == number)
+            for number in range(len(some))
+        ]
+        assert labelled == [tuple(ids) for ids in some]

@@ -1,5 +1,6 @@
 """Lines in, lines out, from a model to text."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 
 from nmt.config import TokenizerSettings
 from nmt.data import lines as module
+from nmt.data.batching import Batch
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.decoding.loading import choose_search
 from nmt.decoding.translator import GROUPS, Translator, plan_batches
+from nmt.errors import RunError
 
 LIMITS = {
     "max_length_ratio": 1.0,
@@ -34,9 +37,10 @@ def make(tiny_model):
         TokenizerSettings(kind="char", vocabulary_size=40, joint=True, **values), text
     )
 
-    def make_translator(search):
+    def make_translator(search, kind="transformer"):
         sizes = (tokenizer.source.size, tokenizer.target.size)
-        model = tiny_model("transformer", sizes=sizes, is_random=False, max_positions=16)
+        options = {"max_positions": 16} if kind == "transformer" else {}
+        model = tiny_model(kind, sizes=sizes, is_random=False, **options)
         return Translator(model, tokenizer, search, torch.device("cpu"), torch.float64)
 
     return make_translator
@@ -99,3 +103,37 @@ def test_the_model_in_training_stays_as_it_is(make, tiny_model):
     Translator(model, tokenizer, SEARCHES[0], torch.device("cpu"), torch.bfloat16)
     assert model.training
     assert all(parameter.dtype == torch.float32 for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("kind", ["transformer", "attention"])
+def test_coverage_ranks_anew_what_the_beam_found(make, kind):
+    lines, beam = [line for line in LINES if line.strip()], {"beam_size": 3, **LIMITS}
+    plain = make(choose_search("beam", **beam), kind)
+    plain = plain.searching(plain.settings, 3).find(lines)
+    ranked = make(choose_search("beam", coverage_penalty=40.0 / 7, **beam), kind)
+    model, vocabulary = ranked.model, ranked.tokenizer.target
+    num_moved = 0
+    for line, before, after in zip(
+        lines, plain, ranked.searching(ranked.settings, 2).find(lines), strict=True
+    ):
+        source = torch.tensor([[*ranked.tokenizer.source.encode([line])[0], vocabulary.eos_id]])
+        expected = {}
+        for one in before.hypotheses:
+            target = torch.tensor([[*vocabulary.encode([one.text])[0], vocabulary.eos_id]])
+            lengths = torch.tensor([source.shape[1]]), torch.tensor([target.shape[1]])
+            inputs = target.roll(1, 1)
+            inputs[0, 0] = vocabulary.bos_id
+            weights = model.alignment(Batch(source, lengths[0], inputs, target, lengths[1], lengths))[0]
+            covered = sum(math.log(min(1, float(weights[:, i].sum()))) for i in range(source.shape[1] - 1))
+            expected[one.text] = one.score + 40 / 7 * covered
+        best = sorted(expected, key=lambda text: -expected[text])
+        assert [one.text for one in after.hypotheses] == best[:2]
+        for one in after.hypotheses:
+            assert one.score == pytest.approx(expected[one.text], rel=1e-4)
+        num_moved += best[0] != before.text
+    assert num_moved, "some line becomes something else"
+
+
+def test_coverage_needs_attention(make):
+    with pytest.raises(RunError, match=r"^decoding\.coverage_penalty: 0 is needed"):
+        make(choose_search("beam", coverage_penalty=0.2, **LIMITS), "rnn").translate_chunk(["a"])

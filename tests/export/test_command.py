@@ -107,6 +107,7 @@ def test_what_passes(quantization, num_lines, num_identical, exported_bleu, pass
     [
         (("mbr", {}), "searches by `mbr`; the lines above search greedily"),
         (("beam", {"beam_size": 4, "num_groups": 2}), "has 2 groups, which CTranslate2 does not have"),
+        (("beam", {"protect": ["urls"]}), "`protect` of this run's search, which CTranslate2 does not do"),
     ],
 )
 def test_the_page_names_searches_that_the_library_does_not_have(

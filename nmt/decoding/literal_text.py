@@ -1,0 +1,76 @@
+"""Text of token ids of which some stand for strings that are put in letter for letter."""
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from nmt.data.characters import is_unspaced
+from nmt.data.tokenizer import WORD_START, Vocabulary
+from nmt.decoding.search import Hypothesis
+
+# What follows these belongs to them without a space.
+OPENING = "([{（【「『„‚“‘¿¡"
+# Characters around a string that are looked at to see whether it still stands by itself.
+LOOKED_AT = 100
+
+
+class Literal(NamedTuple):
+    """A string, and the character right before it in the source; `is_whole` finds whether it stands by itself.
+
+    It is asked with a text and where in it the string begins.
+    """
+
+    text: str
+    before: str
+    is_whole: Callable[[str, int], bool]
+
+
+def makes_longer(piece: str) -> bool:
+    """Whether a piece would make the word before it longer."""
+    return piece[:1].isalnum() and not is_unspaced(piece[0])
+
+
+def text_of(
+    vocabulary: Vocabulary, hypothesis: Hypothesis, literals: Sequence[Literal]
+) -> tuple[str, list[str]]:
+    """Return the text of a hypothesis with its phrases as they are to be written, and the piece that each token became.
+
+    Between a literal and what stands beside it is a space, unless the tokens say that there is none and the literal
+    stands by itself without. Of the tokens of a literal the first has all of its text.
+    """
+    text, pieces, literal = "", [], None
+    labelled = list(zip(hypothesis.phrases, hypothesis.tokens, strict=True))
+    for phrase, run in groupby(labelled, key=lambda one: one[0]):
+        tokens = [token for _, token in run]
+        if phrase < 0:
+            inside = [vocabulary.pieces[token] for token in tokens]
+            part, begins_word = vocabulary.decode(tokens), inside[0].startswith(WORD_START)
+            is_apart = literal is not None and (begins_word or not _fits_before(literal, part))
+            literal = literal if not part and not begins_word else None
+        else:
+            following = literals[phrase]
+            part, is_apart = following.text, not _fits_behind(following, text)
+            if literal is not None:
+                is_apart = is_apart or not _fits_before(literal, part)
+            literal = following
+            inside = [part, *[""] * (len(tokens) - 1)]
+        space = " " * (is_apart and bool(text) and not text[-1].isspace() and not part[:1].isspace())
+        if phrase >= 0 or space:
+            inside[0] = (WORD_START if space else "") + inside[0].removeprefix(WORD_START)
+        text += space + part
+        pieces += inside
+    return text, pieces
+
+
+def _fits_behind(literal: Literal, text: str) -> bool:
+    """Whether a literal may follow a text without a space."""
+    if not text:
+        return True
+    last = text[-LOOKED_AT:]
+    is_bound = text[-1] == literal.before or text[-1] in OPENING or is_unspaced(text[-1])
+    return is_bound and literal.is_whole(last + literal.text, len(last))
+
+
+def _fits_before(literal: Literal, text: str) -> bool:
+    """Whether a text may follow a literal without a space."""
+    return literal.is_whole(literal.text + text[:LOOKED_AT], 0)
