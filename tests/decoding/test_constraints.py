@@ -122,7 +122,9 @@ def test_a_wide_beam_finds_the_best_of_all_translations_with_the_phrases(tiny_mo
     for sentence, hypotheses in zip(sentences, found, strict=True):
         limit = longest + sentence.num_given
         expected = all_with(model, sentence.source, sentence.phrases, limit)
-        # Two phrases can be placed in two ways in the same words.
+        if set(map(tuple, sentence.phrases)) == {(4,)}:  # nothing tells equal phrases apart
+            assert len({tuple(one.tokens) for one in hypotheses}) == len(hypotheses)
+        # Others can be placed in two ways in the same words.
         distinct = {tuple(one.tokens): one.score for one in reversed(hypotheses)}
         distinct = sorted(distinct.items(), key=lambda item: -item[1])
         assert [words for words, _ in distinct] == [words for words, _ in expected[: len(distinct)]]

@@ -144,6 +144,14 @@ def test_no_cut_goes_through_what_is_protected(make):
     assert found.unmet == []
 
 
+def test_what_the_tokenizer_makes_nothing_of_has_a_place_all_the_same(make):
+    translator = make("nmt_nfkc", protect=["\u200b*"])
+    assert translator.tokenizer.target.encode(["\u200b"]) == [[]]
+    (found,) = translator.find(["abc \u200b def"])
+    assert "\u200b" in found.text
+    assert found.unmet == []
+
+
 def test_a_prefix_counts(make):
     translator = make(protect=["numbers"])
     (found,) = translator.find(["12 abc"], prefixes=["12"])
@@ -154,7 +162,7 @@ def test_a_prefix_counts(make):
 @pytest.mark.parametrize(
     ("demands", "run", "expected"),
     [
-        ("(12)", [("p", -1), ("(", -1), ("▁12", 0), (")", -1)], "p (12)"),
+        ("(12)", [("p", -1), ("(", -1), ("▁12", 0), (")", -1)], "p(12)"),
         ("a 12", [("▁12", 0), ("1", -1)], "12 1"),  # not 121
         ("a 12", [("▁12", 0), (",", -1), ("1", -1)], "12 ,1"),  # not 12,1
         ("a 12", [("p", -1), ("▁12", 0), (".", -1)], "p 12."),
