@@ -37,7 +37,7 @@ ADDED_TO_TRAINING: dict[str, Any] = {
     "source_vectors": None,
     "target_vectors": None,
     "guided_alignment": None,
-    "guided_alignment_weight": 0.05,
+    "guided_alignment_weight": 0.1,
     "freeze": [],
     "max_updates_skipped": 25,
 }

@@ -1,6 +1,7 @@
 """Attention that learns links of words: its loss by hand, who learns of it, and the real command line."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from torch.testing import assert_close
 from nmt.cli.compose import compose
 from nmt.config import TrainSettings
 from nmt.config.check import check
-from nmt.errors import SettingsError
+from nmt.errors import RunError, SettingsError
 from nmt.grammar import generate
 from nmt.runs.directory import RunDirectory
 from nmt.training.consistency import Agreement
@@ -151,14 +152,12 @@ def test_the_command_line_trains_and_aligns_with_links(nmt, tiny_training, links
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     training = [row for row in rows if row["kind"] == "training"]
     assert len(training) == 2
-    for row in training:  # nothing is smoothed in the difference of these two but the words
-        assert row["alignment_loss"] > 0
+    assert all(row["alignment_loss"] > 0 for row in training)
     assert json.loads((tmp_path / "run" / "data.json").read_text())["is_guided"] is True
     model, _ = RunDirectory(tmp_path / "run").load_model("best")
     assert model.is_guided
     (tmp_path / "in.de").write_text("Der Hund schläft.\n")
     nmt("align", "run=run", "source=in.de", "target=in.de")
-    nmt("translate", "run=run", "precision=int8", stdin=b"Der Hund.\n", code=None)
     links.write_text("0-0\n")
     refused = nmt("train", "run=other", "training.guided_alignment=links", *given, code=2)
     (message,) = refused.stderr.decode().splitlines()[-1:]
@@ -204,3 +203,15 @@ def test_micro_batches_add_up_to_one_batch(train_in, links):
     large = weights(train_in("large", *given, "training.max_tokens=4096"), 2)
     for name, tensor in large.items():
         assert_close(small[name], tensor, rtol=1e-3, atol=2e-5, msg=name)
+
+
+def test_a_run_that_says_something_else_of_its_links_is_refused(trained_run, tmp_path):
+    run = RunDirectory(shutil.copytree(trained_run, tmp_path / "run"))
+    facts = json.loads((run.path / "data.json").read_text())
+    assert facts["is_guided"] is False
+    (run.path / "data.json").write_text(json.dumps(facts | {"is_guided": "yes"}))
+    with pytest.raises(RunError, match=r"^run: true or false is needed as is_guided; got yes in "):
+        run.load_model("best")
+    del facts["is_guided"]  # of an older version
+    (run.path / "data.json").write_text(json.dumps(facts))
+    assert not run.load_model("best")[0].is_guided
