@@ -66,9 +66,8 @@ def _expected_and_got(problem: Any, given: Any) -> tuple[str, str | None]:
     if kind == "value_error":
         return str(context["error"]), None
     if kind == "model_type":
-        fields = getattr(
-            config, context["class_name"], Settings
-        ).model_fields  # a part of a record is no setting
+        # A part of a record is none of the settings.
+        fields = getattr(config, context["class_name"], Settings).model_fields
         return f"a value for each of {', '.join(fields)}" if fields else "an object", as_typed(given)
     if kind == "extra_forbidden":
         return "no such key", None

@@ -46,13 +46,15 @@ def test_each_word_of_a_translation_has_its_confidence(copy):
         assert (one.confidence is None) == (not one.text)
     for line in found[0], found[2]:
         for one in line.hypotheses:
-            words = []  # the last one goes up to EOS
+            words = []
             for piece, log_prob in zip(one.tokens[:-1], one.token_log_probs, strict=False):
                 if piece.startswith("▁") or not words:
                     words.append(0.0)
                 words[-1] += log_prob
+            if one.text:
+                assert one.word_log_probs == pytest.approx(words)
             curve = calibration.words
-            expected = np.interp(words[: len(one.text.split())], curve.at, curve.shares)
+            expected = np.interp(one.word_log_probs, curve.at, curve.shares)
             assert one.word_confidences == pytest.approx(expected)
             lines = calibration.lines
             mean = np.mean(one.word_confidences)

@@ -135,7 +135,7 @@ def test_a_p_value_is_never_nothing(value, shown):
     assert show_p(value) == shown
 
 
-def test_confidence_is_what_was_measured_when_the_run_ended(report, runs, nmt):
+def test_confidence_is_what_was_measured_when_the_run_ended(report, runs, nmt, tmp_path):
     found = json.loads((runs / "transformer" / "confidence.json").read_text())["test"]
     page = Page(report("transformer").read_text(encoding="utf-8"))
     shown = page.text[page.text.index("Does a word of confidence 0.8") :]
@@ -146,7 +146,7 @@ def test_confidence_is_what_was_measured_when_the_run_ended(report, runs, nmt):
     both = report("transformer-rnn", f"against={runs / 'rnn'}").read_text(encoding="utf-8")
     assert both.count("Reliability of words") > 1
     nmt("report", f"run={runs / 'transformer'}", "output=last.html", "num_resamples=40", "checkpoint=average")
-    assert "Reliability of words" not in (runs / "last.html").read_text(encoding="utf-8")
+    assert "Reliability of words" not in (tmp_path / "last.html").read_text(encoding="utf-8")
 
 
 def test_a_report_is_not_written_over_another(nmt, runs, report):
