@@ -14,6 +14,7 @@ from nmt.data import lines as module
 from nmt.data.batching import Batch
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
+from nmt.decoding.batch_search import Sentence
 from nmt.decoding.loading import choose_search
 from nmt.decoding.translator import GROUPS, Translator, plan_batches
 from nmt.errors import RunError
@@ -107,30 +108,30 @@ def test_the_model_in_training_stays_as_it_is(make, tiny_model):
 
 @pytest.mark.parametrize("kind", ["transformer", "attention"])
 def test_coverage_ranks_anew_what_the_beam_found(make, kind):
-    lines, beam = [line for line in LINES if line.strip()], {"beam_size": 3, **LIMITS}
+    beam = {"beam_size": 3, **LIMITS}
     plain = make(choose_search("beam", **beam), kind)
-    plain = plain.searching(plain.settings, 3).find(lines)
-    ranked = make(choose_search("beam", coverage_penalty=40.0 / 7, **beam), kind)
-    model, vocabulary = ranked.model, ranked.tokenizer.target
+    plain = plain.searching(plain.settings, 3)
+    ranked = make(choose_search("beam", coverage_penalty=5.0, **beam), kind)
+    eos, bos = ranked.tokenizer.target.eos_id, ranked.tokenizer.target.bos_id
     num_moved = 0
-    for line, before, after in zip(
-        lines, plain, ranked.searching(ranked.settings, 2).find(lines), strict=True
-    ):
-        source = torch.tensor([[*ranked.tokenizer.source.encode([line])[0], vocabulary.eos_id]])
+    for line in ("a", "b c d", "g h i j k l m n o p"):
+        sentence = Sentence(ranked.tokenizer.source.encode([line])[0])
+        ((before, _),), ((after, _),) = plain._search([sentence]), ranked._search([sentence])
+        source = torch.tensor([[*sentence.source, eos]])
         expected = {}
-        for one in before.hypotheses:
-            target = torch.tensor([[*vocabulary.encode([one.text])[0], vocabulary.eos_id]])
+        for one in before:
+            target = torch.tensor([[*one.tokens, eos]])
             lengths = torch.tensor([source.shape[1]]), torch.tensor([target.shape[1]])
-            inputs = target.roll(1, 1)
-            inputs[0, 0] = vocabulary.bos_id
-            weights = model.alignment(Batch(source, lengths[0], inputs, target, lengths[1], lengths))[0]
-            covered = sum(math.log(min(1, float(weights[:, i].sum()))) for i in range(source.shape[1] - 1))
-            expected[one.text] = one.score + 40 / 7 * covered
-        best = sorted(expected, key=lambda text: -expected[text])
-        assert [one.text for one in after.hypotheses] == best[:2]
-        for one in after.hypotheses:
-            assert one.score == pytest.approx(expected[one.text], rel=1e-4)
-        num_moved += best[0] != before.text
+            inputs = torch.tensor([[bos, *one.tokens]])
+            weights = ranked.model.alignment(Batch(source, lengths[0], inputs, target, lengths[1], lengths))[
+                0
+            ]
+            covered = sum(math.log(min(1, float(weights[:, i].sum()))) for i in range(len(sentence.source)))
+            expected[tuple(one.tokens)] = one.score + 5 * covered
+        best = sorted(expected, key=lambda tokens: -expected[tokens])
+        assert [tuple(one.tokens) for one in after] == best
+        assert [one.score for one in after] == pytest.approx([expected[tokens] for tokens in best], rel=1e-4)
+        num_moved += best[0] != tuple(before[0].tokens)
     assert num_moved, "some line becomes something else"
 
 
