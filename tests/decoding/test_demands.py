@@ -236,3 +236,6 @@ def test_the_command_line(nmt, trained_run, tmp_path):
     )
     greedy = nmt("translate", f"run={trained_run}", "decoding=greedy", "decoding.protect=[urls]", code=2)
     assert greedy.stderr == b"nmt: decoding.protect: no such key with these settings; decoding=beam has it\n"
+    train = nmt("train", "run=new", "decoding.glossary=terms.tsv", code=2)  # before anything is learned
+    assert train.stderr.startswith(b"nmt: decoding.glossary: no such file: terms.tsv;")
+    assert not (tmp_path / "new").exists()
