@@ -223,6 +223,7 @@ def test_training_warns_of_test_text_that_it_learns_from(nmt, tmp_path, dirty):
     facts = json.loads((tmp_path / "run" / "data.json").read_text())
     lengths = facts.pop("source_tokens")
     assert 0 < lengths["usual"] <= lengths["longest"]
+    assert facts.pop("is_guided") is False
     assert facts == {
         "num_read": 69, "filtered": {}, "empty": 0, "too_long": 0, "num_train": 69,
         "overlaps": {

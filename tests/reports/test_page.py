@@ -37,6 +37,7 @@ def values_of(said):
         "note": said, "scores": SimpleNamespace(note=said, table=table, signatures=table, head=[said], rows=[[said]], prose=()),
         "curves": [figure], "kinds": [Figure(said, said, bar_chart(said, [said], [[Bar(1)]], said, said))],
         "signs": SimpleNamespace(num_numbers=1, lengths=figure, table=table, examples=[(said, table)]),
+        "confidence": SimpleNamespace(table=table, figures=[figure]),
         "sentences": SimpleNamespace(chosen=[(said, [sentence])], listed=[sentence], number=2, signs=[("empty", said)]),
         "attention": [SimpleNamespace(name=said, settings={"kind": said, "attention": {"span": said, "window": 1, "choice": "soft", "num_heads": 1, "score": said}}, sentences=[drawn], figures=[figure])] * 2,
         "made": SimpleNamespace(different=table, facts=table, settings=table), "refresh_seconds": 30,
