@@ -130,7 +130,7 @@ class Translator:
         self.cutter = LineCutter(
             settings,
             self.model.learned_lengths,
-            lambda text: len(self._encode([text])[0]),
+            self._count_tokens,
             self.max_source_tokens,
             self.demands.protection.spans,
         )
@@ -208,10 +208,11 @@ class Translator:
         begin = self._encode_prefixes(prefixes, with_text, num_before)
         parts = []
         for i, ids, prefix in zip(with_text, encoded, begin, strict=True):
-            texts = self.cutter(lines[i], len(ids))
-            if self.tags:  # a line of a corpus of many languages, which begins with its tag
-                tag = lines[i].split(maxsplit=1)[0]
-                texts[1:] = [tagged(text, tag) if tag in self.tags else text for text in texts[1:]]
+            tag, *rest = lines[i].split(maxsplit=1)
+            if rest and tag in self.tags:  # of a corpus of many languages: each part begins with it
+                texts = [tagged(text, tag) for text in self.cutter(rest[0], len(ids))]
+            else:
+                texts = self.cutter(lines[i], len(ids))
             ids_of_parts = [ids] if len(texts) == 1 else self._encode(texts)
             if len(texts) > 1:
                 self.remarks.split.add(num_before + i + 1)
@@ -236,6 +237,11 @@ class Translator:
             return found
         read = self._encode([text[: one.end] for one in found])
         return [one for one, ids in zip(found, read, strict=True) if len(ids) <= self.max_source_tokens]
+
+    def _count_tokens(self, text: str) -> int:
+        """Count the tokens of a part of a line, and of a tag where lines have one, whichever it is."""
+        tag = next(iter(self.tags), None)
+        return len(self.tokenizer.source.encode([text if tag is None else tagged(text, tag)])[0])
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         return self.tokenizer.source.encode(self.pairs.with_tag(texts))

@@ -13,7 +13,7 @@ from nmt.models.kernels.packing import Layout
 from nmt.models.positions import rotate_queries_and_keys
 from nmt.models.transformer_layers import DecoderLayer
 
-# Those of one line with a beam of 5. With more rows arithmetic counts, and oneDNN makes kernels for each number of them.
+# Those of one line with a beam of 5. With more rows arithmetic counts, and each number of them has kernels of its own.
 MOST_ROWS = 5
 LARGEST_BYTE = 127
 # PyTorch's product of bytes reads whole registers, also beyond the end of the weights.
