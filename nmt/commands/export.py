@@ -35,14 +35,8 @@ def main(settings: ExportSettings) -> None:
         )
         print(comparison.report(), flush=True)
         comparison.require()
-        assert model.max_positions is not None
         page = readme(
-            run.path.resolve().name,
-            settings.checkpoint,
-            tokenizer,
-            settings.decoding,
-            comparison,
-            model.max_positions,
+            run.path.resolve().name, settings.checkpoint, tokenizer, settings.decoding, comparison, model
         )
         write_atomically(folder / "README.md", page.encode())
     print(f"to translate: the lines of Python in {output / 'README.md'}")

@@ -12,11 +12,13 @@ from tqdm import tqdm
 
 from nmt.data.arrays import Int64Array, map_file, on_disk
 from nmt.data.cache import cache_folder, cached_folder, entry_name
+from nmt.data.context import Context, Surroundings
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, Vocabulary
 from nmt.errors import DataError
 
 LINES_ENCODED_AT_ONCE = 10_000
+SHORT = "short"
 PAIRS_LOOKED_AT = 1_000_000  # together
 
 
@@ -54,10 +56,11 @@ class Ids:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Pairs of sentences as ids, in the order of the text."""
+    """Pairs of sentences as ids, in the order of the text; `num_short` sources have not all of their context."""
 
     source: Ids
     target: Ids
+    num_short: int = 0
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
@@ -80,18 +83,26 @@ class LeftOut:
     too_long: Int64Array
 
 
-def load_dataset(text: ParallelText, tokenizer: Tokenizer) -> Dataset:
-    """Return the text as ids, from the cache if the same text met the same tokenizer before."""
-    name = entry_name(
-        "dataset", SENTENCEPIECE, tokenizer.source.model, tokenizer.target.model, text.source, text.target
-    )
+def load_dataset(
+    text: ParallelText, tokenizer: Tokenizer, surroundings: Surroundings | None = None
+) -> Dataset:
+    """Return the text as ids, from the cache if the same text met the same tokenizer before.
+
+    `surroundings` are the lines that its source lines are read with; without them, each is read alone.
+    """
+    parts = [SENTENCEPIECE, tokenizer.source.model, tokenizer.target.model, text.source, text.target]
+    name = entry_name("dataset", *parts, *(() if surroundings is None else surroundings.key))
 
     def make(folder: Path) -> None:
-        _save(folder / "source", text.source, tokenizer.source)
-        _save(folder / "target", text.target, tokenizer.target)
+        source = surroundings or Surroundings(Context(), 0, text.source)
+        num_short = _save(folder / "source", source, tokenizer.source)
+        _save(folder / "target", Surroundings(Context(), 0, text.target), tokenizer.target)
+        if surroundings is not None:
+            np.array([num_short], np.int64).tofile(folder / SHORT)
 
     folder = cached_folder(name, make)
-    return Dataset(_load(folder / "source"), _load(folder / "target"))
+    num_short = 0 if surroundings is None else int(map_file(folder / SHORT, np.int64)[0])
+    return Dataset(_load(folder / "source"), _load(folder / "target"), num_short)
 
 
 def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut]:
@@ -120,20 +131,23 @@ def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut
     return kept, left_out
 
 
-def _save(path: Path, lines: Sequence[str], vocabulary: Vocabulary) -> None:
-    """Write the ids of lines, some at a time: SentencePiece takes as many threads as there are cores."""
-    starts = range(0, len(lines), LINES_ENCODED_AT_ONCE)
-    bar = tqdm(starts, f"tokenising {path.name}", unit=" x 10k lines", disable=None, leave=False)
-    end = 0
+def _save(path: Path, lines: Surroundings, vocabulary: Vocabulary) -> int:
+    """Write the ids of lines, some at a time: SentencePiece takes as many threads as there are cores.
+
+    Return how many lines have not all of their context.
+    """
+    chunks = lines.encode(vocabulary, LINES_ENCODED_AT_ONCE)
+    num_chunks = -(-len(lines.lines) // LINES_ENCODED_AT_ONCE)
+    bar = tqdm(chunks, f"tokenising {path.name}", num_chunks, unit=" x 10k lines", disable=None, leave=False)
+    end = num_short = 0
     with open(f"{path}.tokens", "wb") as tokens, open(f"{path}.offsets", "wb") as offsets:
         offsets.write(np.zeros(1, np.int64).data)
-        for start in bar:
-            chunk = lines[start : start + LINES_ENCODED_AT_ONCE]
-            # Some white space, such as U+3000, would become pieces.
-            ids = Ids.of(vocabulary.encode([line if line.strip() else "" for line in chunk]))
+        for sentences, found in bar:
+            ids = Ids.of(sentences)
             tokens.write(ids.tokens.numpy().data)
             offsets.write((ids.offsets[1:] + end).data)
-            end += len(ids.tokens)
+            end, num_short = end + len(ids.tokens), num_short + found
+    return num_short
 
 
 def _load(path: Path) -> Ids:

@@ -36,7 +36,7 @@ class LineCutter:
         limit: int,
     ) -> None:
         """Raise SettingsError where the library that finds sentences is not there."""
-        usual, longest = learned or (limit, limit)
+        usual, longest, _ = learned or (limit, limit, limit)
         self.how, self.count_tokens = settings.split, count_tokens
         self.long_sentence = min(limit, settings.long_sentence or longest)
         self.long_line = min(limit, settings.long_line or usual)

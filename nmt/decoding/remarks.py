@@ -10,17 +10,22 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Remarks:
-    """Lines that something happened to: those that were `cut` to `max_source_tokens`, and those `split` into parts."""
+    """Lines that something happened to.
+
+    They were `cut` to `max_source_tokens`, `split` into parts, or have not all of their context: `short`.
+    """
 
     max_source_tokens: int = 0
     cut: LineNumbers = field(default_factory=LineNumbers)
     split: LineNumbers = field(default_factory=LineNumbers)
+    short: LineNumbers = field(default_factory=LineNumbers)
 
     def join(self, later: "Remarks") -> None:
         """Take over the remarks on lines that follow."""
         self.max_source_tokens = later.max_source_tokens
         self.cut.join(later.cut)
         self.split.join(later.split)
+        self.short.join(later.short)
 
     def log(self) -> None:
         """Say in a line each what happened to how many lines, and to which first."""
@@ -28,3 +33,5 @@ class Remarks:
             logger.warning("%s", self.cut.tell(f"cut to {self.max_source_tokens} tokens"))
         if self.split.count:
             logger.info("%s", self.split.tell("longer than usual, and translated in parts"))
+        if self.short.count:
+            logger.info("%s", self.short.tell("read with less context, as far as it fits"))

@@ -86,10 +86,10 @@ def compare(
     Blank lines do not count, and long ones are cut as in `nmt translate`. Raises DeviceError where the exported model
     cannot compute on `device`.
     """
-    encoded = tokenizer.source.encode(text.source)
-    kept = [i for i, ids in enumerate(encoded) if ids and text.source[i].strip()][:NUM_LINES]
-    references = [text.target[i] for i in kept]
     translator = Translator(model, tokenizer, validation_search(decoding), torch.device("cpu"), torch.float32)
+    encoded, _ = translator.pairs.join([], translator.pairs.read(text.source))
+    kept = [i for i, ids in enumerate(encoded) if ids][:NUM_LINES]
+    references = [text.target[i] for i in kept]
     source = [encoded[i][: translator.max_source_tokens] for i in kept]
     own = translator.search(source)
     compute_type, exported = _search_exported(folder, source, translator, device, quantization)

@@ -137,10 +137,14 @@ def _rearrange(tensors: dict[str, Tensor], order: Tensor, start: int) -> dict[st
 
 
 class LearnedLengths(NamedTuple):
-    """Tokens of the source lines that a model learned from: at most `usual` in 99 of 100, at most `longest` in all."""
+    """Tokens of the source lines that a model learned from: at most `usual` in 99 of 100, at most `longest` in all.
+
+    Lines that were read before a line are in `with_context` alone, which is at most so many, too.
+    """
 
     usual: int
     longest: int
+    with_context: int
 
 
 class Seq2Seq(nn.Module):

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from nmt.config import ModelFiles, RunCheckpoints, TrainSettings
 from nmt.config.check import SettingsT, check
+from nmt.data.context import Context
 from nmt.data.tokenizer import Tokenizer
 from nmt.device import require_memory
 from nmt.errors import DataError, RunError, SettingsError
@@ -127,6 +128,10 @@ class RunDirectory:
         except DataError as error:
             raise RunError(f"run: {self.path}: {error}") from None
 
+    def read_context(self) -> Context:
+        """Return which lines before a line the model reads with it. Raises RunError for a damaged run."""
+        return Context.of(self.read_tokenizer(self.read_model_settings().tokenizer.joint).source)
+
     def _manifests(self) -> Iterator[dict[str, Any]]:
         """Yield those that can be read; a checkpoint without one is refused when it is asked for."""
         for step in self.steps():
@@ -184,6 +189,8 @@ class RunDirectory:
         found = read_json(path).get(SOURCE_TOKENS) if path.exists() else None
         if found is None:
             return None
+        if isinstance(found, dict):
+            found = {"with_context": found.get("longest"), **found}  # older runs read lines alone
         if not isinstance(found, dict) or not all(
             isinstance(found.get(key), int) and found[key] > 0 for key in LearnedLengths._fields
         ):

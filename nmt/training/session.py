@@ -73,13 +73,15 @@ def _train_and_test(
                     return final_test(trainer, corpus, recorder, tracker)
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(prepared.tokenizer)
-        facts = prepared.text.as_dict(left_out) | {SOURCE_TOKENS: prepared.lengths._asdict()}
+        assert trainer.model.learned_lengths is not None
+        facts = prepared.text.as_dict(left_out) | {SOURCE_TOKENS: trainer.model.learned_lengths._asdict()}
         write_atomically(run.path / DATA, to_json(facts))
         run.write_config(settings)  # last: it makes the folder a run
         for line in plan_lines(prepared):
             logger.info("%s", line)
         prepared.text.log()
         prepared.text.warn(left_out, settings.data.max_length)
+        prepared.text.tell_short(prepared.num_short, settings.data.context)
         num_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
         recorder.begin(corpus, settings.tokenizer.joint, num_parameters, trainer.progress.update)
         with _shown(trainer, prepared.resuming) as tracker:
