@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from nmt.config import ExportSettings
+from nmt.decoding.pairs import most_read
 from nmt.export.comparison import compare
 from nmt.export.output import check_output, new_folder, write_model
 from nmt.export.readme import readme
@@ -35,8 +36,15 @@ def main(settings: ExportSettings) -> None:
         )
         print(comparison.report(), flush=True)
         comparison.require()
+        assert model.max_positions is not None
         page = readme(
-            run.path.resolve().name, settings.checkpoint, tokenizer, settings.decoding, comparison, model
+            run.path.resolve().name,
+            settings.checkpoint,
+            tokenizer,
+            settings.decoding,
+            comparison,
+            model.max_positions,
+            most_read(model, settings.decoding.max_source_tokens)[1],
         )
         write_atomically(folder / "README.md", page.encode())
     print(f"to translate: the lines of Python in {output / 'README.md'}")

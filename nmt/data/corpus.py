@@ -36,14 +36,13 @@ SPLITS = ("train", "validation", "test")
 # Bytes of text from which on it is stored, so that the next run has it at once.
 LARGE = 1 << 25
 SIZES = "sizes"
-BY_FILE = "by file"  # that sizes of each file are known
 TIMES_SMALLER = 4  # compressed text, as a rule
 MULTI30K_NAMES = {"train": "train", "validation": "val", "test": "test_2016_flickr"}
 
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Line N of `target` translates line N of `source`; a file or a corpus begins at each of `starts`, as at line 0."""
+    """Line N of `target` translates line N of `source`; with data.context, a file begins at each of `starts`, too."""
 
     source: Sequence[str]
     target: Sequence[str]
@@ -109,7 +108,7 @@ def read_parallel_files(
             f"got {len(sides[0])} and {len(sides[1])}"
         )
     parts = [_pairs_of_files(one, other, key, encoding) for one, other in zip(*sides, strict=True)]
-    return _hold(parts, sides, encoding, BY_FILE)[0]
+    return _hold_documents(parts, sides, encoding)
 
 
 def _pairs_of_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:
@@ -134,8 +133,8 @@ def _pairs_of_files(source: Files, target: Files, key: str, encoding: str | None
 def _hold(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> tuple[ParallelText, list[int]]:
     """Return the pairs of one corpus or several, one after the other, and how many are of each.
 
-    The text knows where each begins. Those of large files are read once, into the cache, from where the next run has
-    them. `facts` are what the pairs depend on beside the files.
+    Those of large files are read once, into the cache, from where the next run has them. `facts` are what the pairs
+    depend on beside the files.
     """
     sizes = [0] * len(parts)
 
@@ -151,15 +150,15 @@ def _hold(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> tup
 
     paths = [path for one in files for path in ([one] if isinstance(one, str) else one)]
     if sum(_size_of_text(path) for path in paths) < LARGE:
-        return _starting(*unzip(pairs()), sizes)
+        return ParallelText(*unzip(pairs())), sizes
     folder = cached_folder(entry_name("text", json.dumps([states_of(paths), facts])), make)
-    return _starting(*open_text(folder), map_file(folder / SIZES, np.int64).tolist())
+    return ParallelText(*open_text(folder)), map_file(folder / SIZES, np.int64).tolist()
 
 
-def _starting(
-    source: Sequence[str], target: Sequence[str], sizes: list[int]
-) -> tuple[ParallelText, list[int]]:
-    return ParallelText(source, target, list(accumulate(sizes[:-1]))), sizes
+def _hold_documents(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> ParallelText:
+    """Return the pairs of several files as `_hold` does; the text knows where each begins."""
+    text, sizes = _hold(parts, files, *facts, "by file")
+    return replace(text, starts=tuple(accumulate(sizes[:-1])))
 
 
 def _size_of_text(path: str) -> int:
@@ -249,7 +248,7 @@ def _read_tables(settings: TableData, split: str) -> ParallelText | None:
     columns = Columns(settings.source_column, settings.target_column, settings.header, settings.encoding)
     paths = table_files(files)
     if settings.context:
-        return _hold([read_table(path, key, columns) for path in paths], paths, *astuple(columns), BY_FILE)[0]
+        return _hold_documents([read_table(path, key, columns) for path in paths], paths, *astuple(columns))
     return _hold([read_table(files, key, columns)], paths, *astuple(columns))[0]
 
 
@@ -301,8 +300,8 @@ def _read_opus(settings: OpusData) -> dict[str, ParallelText | None]:
             parts.append(pair for number, pair in numbered if (number in wanted) is inside)
             first += corpus.num_lines
         files = [str(path) for corpus in corpora for path in (corpus.source, corpus.target)]
-        by_file = [BY_FILE] if settings.context else []
-        return _hold(parts, files, split, num_validation, num_held, *by_file)[0]
+        facts = split, num_validation, num_held
+        return _hold_documents(parts, files, *facts) if settings.context else _hold(parts, files, *facts)[0]
 
     texts: dict[str, ParallelText | None] = {"train": read("train", held, inside=False), "test": None}
     for split, name, places in (

@@ -90,8 +90,9 @@ def load_dataset(
 
     `surroundings` are the lines that its source lines are read with; without them, each is read alone.
     """
-    parts = [SENTENCEPIECE, tokenizer.source.model, tokenizer.target.model, text.source, text.target]
-    name = entry_name("dataset", *parts, *(() if surroundings is None else surroundings.key))
+    models = tokenizer.source.model, tokenizer.target.model
+    read_with = () if surroundings is None else surroundings.key
+    name = entry_name("dataset", SENTENCEPIECE, *models, text.source, text.target, *read_with)
 
     def make(folder: Path) -> None:
         source = surroundings or Surroundings(Context(), 0, text.source)

@@ -29,8 +29,8 @@ def most_read(model: Seq2Seq, max_source_tokens: int) -> tuple[int, int]:
     alone = (
         max_source_tokens if model.max_positions is None else min(max_source_tokens, model.max_positions - 1)
     )
-    learned = model.learned_lengths
-    return alone, alone if learned is None else min(alone, learned.with_context)
+    learned = model.learned_lengths and model.learned_lengths.with_context
+    return alone, min(alone, learned or alone)
 
 
 class PairReader:

@@ -84,7 +84,9 @@ def with_context(ids):
 
 
 """
-DOCUMENTS = "- A line is read with lines before it, up to a blank one (`data.context={num_lines}`): give whole documents.\n"
+DOCUMENTS = (
+    "- A line is read with lines before it, up to a blank one (`data.context={num_lines}`): give documents.\n"
+)
 
 
 def readme(

@@ -189,16 +189,13 @@ class RunDirectory:
         found = read_json(path).get(SOURCE_TOKENS) if path.exists() else None
         if found is None:
             return None
-        if isinstance(found, dict):
-            found = {"with_context": found.get("longest"), **found}  # older runs read lines alone
-        if not isinstance(found, dict) or not all(
-            isinstance(found.get(key), int) and found[key] > 0 for key in LearnedLengths._fields
-        ):
+        names = LearnedLengths._fields
+        is_known = isinstance(found, dict) and {"usual", "longest"} <= found.keys() <= set(names)
+        if not is_known or not all(isinstance(length, int) and length > 0 for length in found.values()):
             raise RunError(
-                f"run: numbers of tokens, {' and '.join(LearnedLengths._fields)}, are needed as {SOURCE_TOKENS}; "
-                f"got {found} in {path}"
+                f"run: numbers of tokens, usual and longest, are needed as {SOURCE_TOKENS}; got {found} in {path}"
             )
-        return LearnedLengths(*(found[key] for key in LearnedLengths._fields))
+        return LearnedLengths(**found)
 
     def _read_weights(self, checkpoint: str, shapes: Shapes) -> tuple[dict[str, Tensor], Path]:
         """Return the weights of a checkpoint, or of several their average, and the folder of the last.

@@ -143,7 +143,7 @@ def learned_lengths(dataset: Dataset, selected: Int64Array, context: Context) ->
         longer, shorter = (found, counts) if len(found) > len(counts) else (counts, found)
         counts = longer + np.pad(shorter, (0, len(longer) - len(shorter)))
     usual = int(np.searchsorted(np.cumsum(counts), USUAL_SHARE * len(selected)))
-    return LearnedLengths(usual, len(counts) - 1, with_context)
+    return LearnedLengths(usual, len(counts) - 1, with_context if context.num_lines else None)
 
 
 def lengths_behind(ids: Ids, separator_id: int) -> Int64Array:

@@ -74,7 +74,7 @@ def _train_and_test(
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(prepared.tokenizer)
         assert trainer.model.learned_lengths is not None
-        facts = prepared.text.as_dict(left_out) | {SOURCE_TOKENS: trainer.model.learned_lengths._asdict()}
+        facts = prepared.text.as_dict(left_out) | {SOURCE_TOKENS: trainer.model.learned_lengths.facts()}
         write_atomically(run.path / DATA, to_json(facts))
         run.write_config(settings)  # last: it makes the folder a run
         for line in plan_lines(prepared):
