@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from nmt.config import TrainSettings
+from nmt.data.context import Context
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset
 from nmt.decoding.translator import Translator
@@ -34,7 +35,7 @@ def validate(
     losses = total_loss(step.model, dataset, step.tokenizer, max_tokens, step.device, step.dtype, share)
     search = validation_search(settings.decoding)
     translator = Translator(step.model, step.tokenizer, search, step.device, step.dtype)
-    size, context = len(text.source), translator.pairs.context.num_lines
+    size, context = len(text.source), Context.of(step.tokenizer.source).num_lines
     # With context, neighbours are translated by the same rank.
     own = [
         slice(size * rank // ranks.size, size * (rank + 1) // ranks.size)
