@@ -292,7 +292,7 @@ def test_a_line_in_parts_has_the_parts_before_as_context(tiny, monkeypatch):
         ["a", separator, "l", separator, "a", "b"],
         ["l", separator, "a", "b", separator, "b"],
         ["a", "b", separator, "b", separator, "l"],
-        ["l", separator, "a", "<unk>", "<unk>", "l", separator, "k"],
+        ["l", separator, "a", "<unk>", "l", separator, "k"],
     ]
 
 
