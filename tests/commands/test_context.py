@@ -180,7 +180,9 @@ def tiny(tmp_path_factory, tiny_training):
     return folder
 
 
-def test_training_and_translating_read_the_same_ids(tiny, tmp_path, monkeypatch):
+@pytest.mark.parametrize("large", [1, 1 << 25], ids=["stored", "held"])
+def test_training_and_translating_read_the_same_ids(tiny, tmp_path, monkeypatch, large):
+    monkeypatch.setattr("nmt.data.corpus.LARGE", large)
     config = RunDirectory(tiny / "run").read_config()
     config["data"]["filter"]["duplicates"] = "source"
     settings = check(TrainSettings, {**config, "run": str(tmp_path / "new"), "resume": False})
@@ -195,7 +197,9 @@ def test_training_and_translating_read_the_same_ids(tiny, tmp_path, monkeypatch)
 
     monkeypatch.setattr(translator, "_search", search)
     monkeypatch.setattr(translator, "_rank", lambda _: [(None, [])])
-    translator.find(load_corpus(settings.data).train.source)
+    read = load_corpus(settings.data).train
+    assert read.is_stored is (large == 1)
+    translator.find(read.source[:])
     places = np.flatnonzero(prepared.text.kept)[prepared.trainer.pairs.selected]
     assert len(places) < 200
     learned_from = [
@@ -252,6 +256,9 @@ def test_scores_of_shards_are_those_of_the_whole(nmt, tiny, tmp_path):
     assert [one.log_prob for one in model.score(pairs)] == pytest.approx(whole, abs=1e-4)
     alone = [model.score([pair])[0].log_prob for pair in pairs]
     assert alone != pytest.approx(whole, abs=1e-4)
+    many = (pairs * 30)[:1100]  # more than are read at once
+    far = [one.log_prob for one in model.score(many)][1020:1040]
+    assert far == pytest.approx([one.log_prob for one in model.score(many[1018:1040])][2:], abs=1e-4)
 
 
 def test_links_are_of_the_words_of_the_line_itself(tiny, learned, monkeypatch):
@@ -349,13 +356,15 @@ def test_other_models_subword_sampling_and_several_files_go_together_with_it(
         "training.max_updates=2",
     )
     nmt("train", "run=run", *sizes, *texts, *options, "training.subword_sampling=0.3")
+    again = nmt("train", "run=run", "resume=true", "training.max_updates=3").stderr
+    assert b"stopped at update 3" in again
     assert nmt("translate", "run=run", stdin=b"a b\n\nk l\n").stdout.count(b"\n") == 3
 
 
 def test_reports_take_lines_with_their_context(nmt, tiny, tmp_path):
     nmt("report", f"run={tiny}/run", "output=report.html", "num_maps=2", "num_resamples=40")
     page = (tmp_path / "report.html").read_text()
-    assert "context=2" in page
+    assert "·&lt;context=2&gt;" in page  # a piece whose attention is drawn
     assert "300 " in nmt("data", *names_of(tiny), *TWO_LINES).stdout.decode()
 
 
@@ -367,3 +376,16 @@ def test_the_page_of_an_export_reads_lines_as_nmt_does(nmt, learned, whole, tmp_
     namespace = {}
     exec((tmp_path / "model" / "README.md").read_text().split("```python\n")[1].split("```")[0], namespace)
     assert namespace["translate"](lines_of(learned / "test.source")) == whole
+
+
+def test_the_page_of_an_export_leaves_out_what_does_not_fit(nmt, tiny, tmp_path, monkeypatch):
+    pytest.importorskip("ctranslate2")
+    nmt("export", f"run={tiny}/run", "output=model")
+    monkeypatch.chdir(tmp_path / "model")
+    namespace = {}
+    exec((tmp_path / "model" / "README.md").read_text().split("```python\n")[1].split("```")[0], namespace)
+    source = package.load(str(tiny / "run"), device="cpu").pair_reader()
+    ids = source.read(lines_of(tiny / "test.source"))
+    joined, short = source.join([], ids)
+    assert short
+    assert namespace["with_context"](ids) == joined
