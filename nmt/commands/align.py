@@ -21,7 +21,8 @@ def load_aligner(settings: AlignSettings) -> Callable[[Chunk], Done]:
     def align(chunk: Chunk) -> Done:
         reader.begin()
         targets = chunk.beside or []
-        links = [one.alignment or [] for one in reader.align(chunk.lines, targets, chunk.num_before)]
+        found = reader.align(chunk.lines, targets, chunk.num_before, chunk.before)
+        links = [one.alignment or [] for one in found]
         if settings.format == "text":
             lines = [to_pharaoh(found) for found in links]
         else:

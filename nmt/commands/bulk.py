@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from nmt.config import BulkSettings
 from nmt.data.lines import STANDARD_INPUT
-from nmt.data.shards import Shard, count_lines
+from nmt.data.shards import Shard, count_lines, lines_before
 from nmt.decoding.chunks import Chunk, number_chunks, table_chunks, text_chunks
 from nmt.decoding.loading import Model, load
 from nmt.decoding.ray_map import RayMap
@@ -58,18 +58,22 @@ def do_in_bulk(
     `column` is that of an input that is a table; `beside` is the key and the path of a text whose lines belong to those
     of the input.
     """
-    RunDirectory.existing(settings.run)
+    run = RunDirectory.existing(settings.run)
     source = choose_input(*settings.first)
     target = choose_output(settings, source)
-    key, span, num_before = settings.first[0], None, 0
+    key, span, num_before, before = settings.first[0], None, 0, list[str]()
+    context = run.read_context().num_lines
     if settings.shard is not None:
         span = Shard.parse(settings.shard).span(str(source), key)
         num_before = count_lines(str(source), 0, span[0])[0] if beside[1] else 0
+        before = lines_before(str(source), key, span[0], context)
     if column is not None:
         lines = table_chunks(str(source), key, column, settings.encoding)
     else:
         lines = text_chunks(source, key, settings.encoding, span)
-    chunks = number_chunks(lines, beside[1], beside[0], settings.encoding, num_before, span is None)
+    chunks = number_chunks(
+        lines, beside[1], beside[0], settings.encoding, num_before, span is None, context, before
+    )
     totals, remarks = Totals(), Remarks()
     with opened_engine(settings, load_worker) as map_in_order:
         began = time.monotonic()

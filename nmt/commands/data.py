@@ -5,6 +5,7 @@ from pathlib import Path
 
 from nmt.config import DataReportSettings, OpusData
 from nmt.data.cleaning import prepare_corpus
+from nmt.data.context import context_symbols
 from nmt.data.corpus import load_corpus
 from nmt.data.opus import Offer, list_corpora
 from nmt.data.tokenizer import obtain_tokenizer
@@ -27,7 +28,7 @@ def main(settings: DataReportSettings) -> None:
     corpus = load_corpus(settings.data)
     prepared = prepare_corpus(corpus, settings.data.filter)
     groups = prepared.corpus.groups
-    symbols = groups.symbols if groups else ()
+    symbols = [*(groups.symbols if groups else ()), *context_symbols(settings.data.context)]
     tokenizer = obtain_tokenizer(settings.tokenizer, prepared.corpus.train, symbols)
     measures = measure_corpus(corpus.texts, prepared, tokenizer, settings)
     if settings.json_file is not None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from nmt.config import ExportSettings
+from nmt.decoding.pairs import most_read
 from nmt.decoding.shortlist import shortlist_of
 from nmt.export.comparison import compare
 from nmt.export.output import check_output, new_folder, write_model
@@ -50,6 +51,7 @@ def main(settings: ExportSettings) -> None:
             settings.decoding,
             comparisons[0],
             model.max_positions,
+            most_read(model, settings.decoding.max_source_tokens)[1],
             comparisons[1] if has_map else None,
         )
         write_atomically(folder / "README.md", page.encode())

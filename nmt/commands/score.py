@@ -32,7 +32,7 @@ def load_scorer(settings: ScoreSettings) -> Callable[[Chunk], Done]:
 
     def score(chunk: Chunk) -> Done:
         reader.begin()
-        found = reader.score(chunk.lines, chunk.beside or [], chunk.num_before)
+        found = reader.score(chunk.lines, chunk.beside or [], chunk.num_before, chunk.before)
         log_probs = [value for one in found for value in one.token_log_probs]
         if settings.format == "text":
             lines = [f"{one.log_prob:.6f}" for one in found]

@@ -22,7 +22,7 @@ def load_translator(settings: TranslateSettings) -> Callable[[Chunk], Done]:
 
     def translate(chunk: Chunk) -> Done:
         translator.begin()
-        found = translator.find(chunk.lines, chunk.num_before, chunk.beside)
+        found = translator.find(chunk.lines, chunk.num_before, chunk.beside, chunk.before)
         if is_detailed:
             numbered = enumerate(found, chunk.num_before + 1)
             lines = [json.dumps(one.as_dict(number), ensure_ascii=False) for number, one in numbered]

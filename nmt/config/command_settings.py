@@ -146,6 +146,11 @@ class TrainSettings(Settings):
                 f"training.subword_sampling: null is needed with tokenizer={self.tokenizer.kind}, which has one way "
                 f"to segment a text; got {training.subword_sampling}"
             )
+        if training.guided_alignment is not None and self.data.context:
+            raise ValueError(
+                "data.context: 0 is needed with training.guided_alignment, whose links are those of lines alone; "
+                f"got {self.data.context}"
+            )
         if training.guided_alignment is not None:
             _check_guided(model, training)
         if model.tied_embeddings == "three_way" and not self.tokenizer.joint:

@@ -6,6 +6,7 @@ import pydantic
 from pydantic import Discriminator, Field, Tag
 
 from nmt.config.kinds import (
+    ContextLines,
     Count,
     CountOrZero,
     Encoding,
@@ -41,6 +42,7 @@ class CorpusSettings(Settings):
 
     filter: FilterSettings
     max_length: Count
+    context: ContextLines
 
 
 class GrammarData(CorpusSettings):
@@ -146,6 +148,15 @@ class OpusData(CorpusSettings):
             raise ValueError(f"target: another language than {self.source} is needed; got {self.target}")
         return self
 
+    @pydantic.model_validator(mode="after")
+    def _check_context(self) -> Self:
+        if self.context and (self.validation is None or (self.test is None and self.num_test)):
+            raise ValueError(
+                "context: 0 is needed where pairs are held out of the corpora, since these have no neighbours then; "
+                f"name test sets as data.validation and data.test, or num_test=0; got {self.context}"
+            )
+        return self
+
 
 class TableData(CorpusSettings):
     """See conf/data/table.yaml."""
@@ -188,6 +199,10 @@ class MixtureData(CorpusSettings):
             raise ValueError("pairs: validation text in one of them at least is needed; got none")
         if self.tags == "off" and len({part.target for part in self.pairs}) > 1:
             raise ValueError("tags: on or auto is needed with several target languages; got off")
+        if self.context:
+            raise ValueError(
+                f"context: 0 is needed with data=mixture, whose corpora have tags and shares; got {self.context}"
+            )
         return self
 
     @property

@@ -51,6 +51,8 @@ Draws = Annotated[int, Number, Field(gt=0, le=1_000_000)]
 Shown = Annotated[int, Number, Field(ge=0, le=10_000)]
 # Updates, tokens, words, pairs: nothing is made in proportion to the number itself.
 Count = Annotated[int, Number, Field(gt=0, le=1_000_000_000)]
+# Lines before a line: their number is part of the name of a piece.
+ContextLines = Annotated[int, Number, Field(ge=0, le=99)]
 CountOrZero = Annotated[int, Number, Field(ge=0, le=1_000_000_000)]
 # torch, NumPy and the JSON reader take as much; nanoseconds since 1970 have 19 digits.
 Seed = Annotated[int, Number, Field(ge=0, lt=1 << 63)]

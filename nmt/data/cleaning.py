@@ -71,6 +71,17 @@ class PreparedCorpus:
                     "left out     %d of %d training pairs %s: %s", len(indices), len(self.kept), reason, lines
                 )
 
+    def tell_short(self, num_short: int, context: int) -> None:
+        """Say how many training lines have not all of their context."""
+        if num_short:
+            logger.info(
+                "context      %d of %d training lines have fewer than %d lines before them, as many as fit into "
+                "data.max_length tokens",
+                num_short,
+                len(self.corpus.train.source),
+                context,
+            )
+
     def as_dict(self, left_out: LeftOut) -> dict[str, Any]:
         """Return the numbers of training pairs for JSON: read, left out by filters and for length, and overlaps."""
         return {

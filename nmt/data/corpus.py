@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
-from itertools import chain, compress, zip_longest
+from itertools import accumulate, chain, compress, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +42,11 @@ MULTI30K_NAMES = {"train": "train", "validation": "val", "test": "test_2016_flic
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Line N of `target` translates line N of `source`."""
+    """Line N of `target` translates line N of `source`; with data.context, a file begins at each of `starts`, too."""
 
     source: Sequence[str]
     target: Sequence[str]
+    starts: Sequence[int] = ()
 
     @property
     def is_stored(self) -> bool:
@@ -86,13 +87,28 @@ class Corpus:
         """Return the corpus with some of its training pairs left."""
         if kept.all():
             return self
-        train = ParallelText(*(list(compress(side, kept)) for side in (self.train.source, self.train.target)))
+        source, target = (list(compress(side, kept)) for side in (self.train.source, self.train.target))
+        train = ParallelText(source, target)
         return replace(self, train=train, groups=self.groups and self.groups.keep(kept))
 
 
-def read_parallel_files(source: Files, target: Files, key: str, encoding: str | None = None) -> ParallelText:
-    """Read the two sides of parallel text. Raises DataError if one has more lines than the other, or none."""
-    return _hold([_pairs_of_files(source, target, key, encoding)], [source, target], encoding)[0]
+def read_parallel_files(
+    source: Files, target: Files, key: str, encoding: str | None = None, context: int = 0
+) -> ParallelText:
+    """Read the two sides of parallel text. Raises DataError if one has more lines than the other, or none.
+
+    Files that are read with a `context` are documents, of which each has one of the other language.
+    """
+    if not context:
+        return _hold([_pairs_of_files(source, target, key, encoding)], [source, target], encoding)[0]
+    sides = [[side] if isinstance(side, str) else side for side in (source, target)]
+    if len(sides[0]) != len(sides[1]):
+        raise DataError(
+            f"{key}: as many files of source as of target are needed with data.context={context}; "
+            f"got {len(sides[0])} and {len(sides[1])}"
+        )
+    parts = [_pairs_of_files(one, other, key, encoding) for one, other in zip(*sides, strict=True)]
+    return _hold_documents(parts, sides, encoding)
 
 
 def _pairs_of_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:
@@ -137,6 +153,12 @@ def _hold(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> tup
         return ParallelText(*unzip(pairs())), sizes
     folder = cached_folder(entry_name("text", json.dumps([states_of(paths), facts])), make)
     return ParallelText(*open_text(folder)), map_file(folder / SIZES, np.int64).tolist()
+
+
+def _hold_documents(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> ParallelText:
+    """Return the pairs of several files as `_hold` does; the text knows where each begins."""
+    text, sizes = _hold(parts, files, *facts, "by file")
+    return replace(text, starts=tuple(accumulate(sizes[:-1])))
 
 
 def _size_of_text(path: str) -> int:
@@ -198,6 +220,12 @@ def load_corpus(settings: DataSettings) -> Corpus:
     train, validation = texts["train"], texts["validation"]
     assert train is not None
     assert validation is not None
+    for split, text in texts.items():
+        if settings.context and split != "train" and text is not None and text.starts:
+            raise DataError(
+                f"data.{split}: one file is needed with data.context={settings.context}, with blank lines between "
+                f"documents; got {len(text.starts) + 1}"
+            )
     return Corpus(train, validation, texts["test"], groups)
 
 
@@ -207,7 +235,7 @@ def _read_files(settings: FilesData, split: str) -> ParallelText | None:
         return _read_test_set(files, key)
     if files.source is None or files.target is None:
         return None
-    return read_parallel_files(files.source, files.target, key, settings.encoding)
+    return read_parallel_files(files.source, files.target, key, settings.encoding, settings.context)
 
 
 def _read_tables(settings: TableData, split: str) -> ParallelText | None:
@@ -218,7 +246,10 @@ def _read_tables(settings: TableData, split: str) -> ParallelText | None:
     if split != "train" and isinstance(files, str) and is_test_set(files):
         return _read_test_set(files, key)
     columns = Columns(settings.source_column, settings.target_column, settings.header, settings.encoding)
-    return _hold([read_table(files, key, columns)], table_files(files), *astuple(columns))[0]
+    paths = table_files(files)
+    if settings.context:
+        return _hold_documents([read_table(path, key, columns) for path in paths], paths, *astuple(columns))
+    return _hold([read_table(files, key, columns)], paths, *astuple(columns))[0]
 
 
 def _read_mixture(settings: MixtureData) -> tuple[dict[str, ParallelText | None], Groups]:
@@ -262,14 +293,15 @@ def _read_opus(settings: OpusData) -> dict[str, ParallelText | None]:
     is_validation[np.arange(num_validation) * num_held // max(num_validation, 1)] = True
 
     def read(split: str, places: Int64Array, inside: bool) -> ParallelText:
-        wanted = set(places.tolist())
-        pairs = chain.from_iterable(
-            _pairs_of_files(str(corpus.source), str(corpus.target), "data.corpora", None)
-            for corpus in corpora
-        )
-        chosen = (pair for number, pair in enumerate(pairs) if (number in wanted) is inside)
+        wanted, parts, first = set(places.tolist()), list[Pairs](), 0
+        for corpus in corpora:
+            pairs = _pairs_of_files(str(corpus.source), str(corpus.target), "data.corpora", None)
+            numbered = enumerate(pairs, first)
+            parts.append(pair for number, pair in numbered if (number in wanted) is inside)
+            first += corpus.num_lines
         files = [str(path) for corpus in corpora for path in (corpus.source, corpus.target)]
-        return _hold([chosen], files, split, num_validation, num_held)[0]
+        facts = split, num_validation, num_held
+        return _hold_documents(parts, files, *facts) if settings.context else _hold(parts, files, *facts)[0]
 
     texts: dict[str, ParallelText | None] = {"train": read("train", held, inside=False), "test": None}
     for split, name, places in (

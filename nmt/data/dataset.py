@@ -12,11 +12,13 @@ from tqdm import tqdm
 
 from nmt.data.arrays import Int32Array, Int64Array, map_file, on_disk
 from nmt.data.cache import cache_folder, cached_folder, entry_name
+from nmt.data.context import Context, Surroundings
 from nmt.data.corpus import ParallelText
-from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer
+from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, Vocabulary
 from nmt.errors import DataError
 
 LINES_ENCODED_AT_ONCE = 10_000
+SHORT = "short"
 PAIRS_LOOKED_AT = 1_000_000  # together
 
 
@@ -66,11 +68,12 @@ class Links:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Pairs of sentences as ids, in the order of the text."""
+    """Pairs of sentences as ids, in the order of the text; `num_short` sources have not all of their context."""
 
     source: Ids
     target: Ids
     links: Links | None = None  # where they are learned
+    num_short: int = 0
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
@@ -93,19 +96,29 @@ class LeftOut:
     too_long: Int64Array
 
 
-def load_dataset(text: ParallelText, tokenizer: Tokenizer) -> Dataset:
-    """Return the text as ids, from the cache if the same text met the same tokenizer before."""
-    name = entry_name(
-        "dataset", SENTENCEPIECE, tokenizer.source.model, tokenizer.target.model, text.source, text.target
-    )
+def load_dataset(
+    text: ParallelText, tokenizer: Tokenizer, surroundings: Surroundings | None = None
+) -> Dataset:
+    """Return the text as ids, from the cache if the same text met the same tokenizer before.
+
+    `surroundings` are the lines that its source lines are read with; without them, each is read alone.
+    """
+    models = tokenizer.source.model, tokenizer.target.model
+    read_with = () if surroundings is None else surroundings.key
+    name = entry_name("dataset", SENTENCEPIECE, *models, text.source, text.target, *read_with)
 
     def make(folder: Path) -> None:
-        for side in ("source", "target"):
-            lines, vocabulary = getattr(text, side), getattr(tokenizer, side)
-            save_ids(folder / side, map(vocabulary.encode, chunks_to_encode(lines, f"tokenising {side}")))
+        short: list[int] = []
+        source = surroundings or Surroundings(Context(), 0, text.source)
+        target = Surroundings(Context(), 0, text.target)
+        save_ids(folder / "source", _encoded(source, tokenizer.source, "tokenising source", short))
+        save_ids(folder / "target", _encoded(target, tokenizer.target, "tokenising target", []))
+        if surroundings is not None:
+            np.array([sum(short)], np.int64).tofile(folder / SHORT)
 
     folder = cached_folder(name, make)
-    return Dataset(load_ids(folder / "source"), load_ids(folder / "target"))
+    num_short = 0 if surroundings is None else int(map_file(folder / SHORT, np.int64)[0])
+    return Dataset(load_ids(folder / "source"), load_ids(folder / "target"), num_short=num_short)
 
 
 def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut]:
@@ -132,6 +145,17 @@ def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut
             f"got {len(left_out.empty)} with an empty side and {len(left_out.too_long)} longer ones"
         )
     return kept, left_out
+
+
+def _encoded(
+    lines: Surroundings, vocabulary: Vocabulary, label: str, short: list[int]
+) -> Iterator[list[list[int]]]:
+    """Yield the ids of lines, some at a time; `short` grows by how many of them have not all of their context."""
+    chunks = lines.encode(vocabulary, LINES_ENCODED_AT_ONCE)
+    num_chunks = -(-len(lines.lines) // LINES_ENCODED_AT_ONCE)
+    for sentences, found in tqdm(chunks, label, num_chunks, unit=" x 10k lines", disable=None, leave=False):
+        short.append(found)
+        yield sentences
 
 
 def chunks_to_encode(lines: Sequence[str], label: str) -> Iterator[list[str]]:

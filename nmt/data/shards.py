@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from nmt.data.lines import BLOCK_SIZE, MAX_LINE_BYTES, is_compressed
+from nmt.data.lines import BLOCK_SIZE, MAX_LINE_BYTES, follow_lines, is_compressed
 from nmt.errors import DataError
 
 
@@ -43,6 +43,21 @@ class Shard:
                     file.readline(MAX_LINE_BYTES)  # up to the end of the line that the cut is in
                 cuts.append(file.tell())
         return cuts[0], cuts[1]
+
+
+def lines_before(path: str, key: str, position: int, num_lines: int) -> list[str]:
+    """Return the last whole lines before a position of a file, at most so many; no more is read than it takes."""
+    start, tail = position, b""
+    with open(path, "rb") as file:
+        while num_lines and start and tail.count(b"\n") <= num_lines:
+            size = min(start, BLOCK_SIZE)
+            start -= size
+            file.seek(start)
+            tail = file.read(size) + tail
+    last = tail.split(b"\n")[:-1][-num_lines:]
+    start = position - sum(len(line) + 1 for line in last)
+    raw = follow_lines(path, key, span=(start, position))
+    return [line.decode("utf-8", "replace") for line in raw if line is not None]
 
 
 def count_lines(path: str, start: int = 0, end: int | None = None) -> tuple[int, int]:

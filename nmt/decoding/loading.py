@@ -16,6 +16,7 @@ from nmt.config import (
     SearchSettings,
 )
 from nmt.config.check import check
+from nmt.data.context import in_order
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import TAG_END, TAG_START, known_tags, tag_of
 from nmt.data.tokenizer import Tokenizer
@@ -166,7 +167,8 @@ class Model:
 
         Each result has `log_prob`, in nats, and the same token by token.
         """
-        found = _of_pairs(self.pair_reader(target_language).score, pairs)
+        reader = self.pair_reader(target_language)
+        found = _of_pairs(reader.score, pairs, reader.context.num_lines)
         return list(found) if isinstance(pairs, Sequence) else found
 
     @overload
@@ -186,7 +188,8 @@ class Model:
         target. Raises RunError for a model without attention.
         """
         reader = self.pair_reader(target_language)
-        found = (one.alignment or [] for one in _of_pairs(reader.align, pairs))
+        aligned = _of_pairs(reader.align, pairs, reader.context.num_lines)
+        found = (one.alignment or [] for one in aligned)
         return list(found) if isinstance(pairs, Sequence) else found
 
     def translator(
@@ -258,20 +261,23 @@ def _translate(
     translator: Translator, lines: Iterable[str], prefixes: Iterable[str] | None
 ) -> Iterator[Translation]:
     num_before, rest = 0, None if prefixes is None else iter(prefixes)
-    for chunk in in_chunks(lines):
+    for chunk, before in in_order(in_chunks(lines), translator.pairs.context.num_lines):
         begin = None if rest is None else list(islice(rest, len(chunk)))
         if begin is not None and len(begin) < len(chunk):
             raise DataError(
                 f"prefixes: one for each line is needed; got {num_before + len(begin)} for more lines"
             )
-        yield from translator.find(chunk, num_before, begin)
+        yield from translator.find(chunk, num_before, begin, before)
         num_before += len(chunk)
 
 
 def _of_pairs(
-    work: Callable[[Sequence[str], Sequence[str]], list[Candidate]], pairs: Iterable[tuple[str, str]]
+    work: Callable[[Sequence[str], Sequence[str], int, Sequence[str]], list[Candidate]],
+    pairs: Iterable[tuple[str, str]],
+    context: int,
 ) -> Iterator[Candidate]:
     rest = iter(pairs)
-    while chunk := list(islice(rest, 1024)):
+    chunks = iter(lambda: list(islice(rest, 1024)), [])
+    for chunk, before in in_order(chunks, context):
         sources, targets = zip(*chunk, strict=True)
-        yield from work(sources, targets)
+        yield from work(sources, targets, 0, [source for source, _ in before])

@@ -33,7 +33,7 @@ class LineCutter:
         find_whole: FindSpans = lambda _: (),
     ) -> None:
         """Raise SettingsError where the library that finds sentences is not there."""
-        usual, longest = learned or (limit, limit)
+        usual, longest, _ = learned or (limit, limit, limit)
         self.how, self.count_tokens, self.find_whole = settings.split, count_tokens, find_whole
         self.long_sentence = min(limit, settings.long_sentence or longest)
         self.long_line = min(limit, settings.long_line or usual)

@@ -7,6 +7,7 @@ import torch
 
 from nmt.data.arrays import Int64Array
 from nmt.data.batching import Batch, collate, cut_by_length
+from nmt.data.context import Context, encode_lines
 from nmt.data.dataset import Dataset, Ids
 from nmt.data.mixture import tagged
 from nmt.data.tokenizer import Tokenizer
@@ -26,12 +27,22 @@ LEAST_ATTENTION = 1e-6
 Sentences = Sequence[Sequence[int]]
 
 
+def most_read(model: Seq2Seq, max_source_tokens: int) -> tuple[int, int]:
+    """Return how many tokens of a source line a model reads, at most so many, and how many with those before it."""
+    alone = (
+        max_source_tokens if model.max_positions is None else min(max_source_tokens, model.max_positions - 1)
+    )
+    learned = model.learned_lengths and model.learned_lengths.with_context
+    return alone, min(alone, learned or alone)
+
+
 class PairReader:
     """A model with its tokenizer that reads pairs: sources, and translations of them that are there.
 
     Source lines begin with the `tag` of a language, where a model of many languages needs one. `remarks` are on pairs
     of which a side was longer than `max_source_tokens` or `max_target_tokens`; `num_tokens` counts those of
-    translations. A batch has at most `max_batch_tokens` padded tokens of a side.
+    translations. A source has `context` as far as it fits into `max_with_context` tokens. A batch has at most
+    `max_batch_tokens` padded tokens of a side.
     """
 
     def __init__(
@@ -41,32 +52,41 @@ class PairReader:
         device: torch.device,
         tag: str | None,
         max_source_tokens: int,
+        max_with_context: int,
         max_target_tokens: int | None,
         max_batch_tokens: int,
     ) -> None:
         self.model, self.tokenizer, self.device, self.tag = model, tokenizer, device, tag
         self.max_source_tokens, self.max_target_tokens = max_source_tokens, max_target_tokens
-        self.max_batch_tokens = max_batch_tokens
+        self.max_with_context, self.max_batch_tokens = max_with_context, max_batch_tokens
+        self.context = Context.of(tokenizer.source)
         self.begin()
 
     def begin(self) -> None:
         """Count, and remark on lines, from now on."""
         self.remarks, self.num_tokens = Remarks(self.max_source_tokens), 0
 
-    def score(self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0) -> list[Candidate]:
-        """Return what the model says of each token of given translations. Both sides are cut to what it can read."""
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0, before: Sequence[str] = ()
+    ) -> list[Candidate]:
+        """Return what the model says of each token of given translations. Both sides are cut to what it can read.
+
+        `before` are source lines that end where the sources begin, as many as the context has.
+        """
         found = [Candidate(text) for text in targets]
-        source, target = self._encode(sources, targets, num_before)
+        source, target = self._encode(sources, targets, num_before, before)
         self._add_log_probs(found, source, target)
         return found
 
-    def align(self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0) -> list[Candidate]:
-        """Link the words of given translations to those of their sources. Both sides are cut to what it can read.
+    def align(
+        self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0, before: Sequence[str] = ()
+    ) -> list[Candidate]:
+        """Link the words of given translations to those of their sources, as `score` takes them.
 
         Raises RunError for a model without attention.
         """
         found = [Candidate(text) for text in targets]
-        source, target = self._encode(sources, targets, num_before)
+        source, target = self._encode(sources, targets, num_before, before)
         written = [word_numbers(pieces) for pieces in self.tokenizer.target.segment(targets)]
         self._add_alignment(found, source, target, self._words_read(sources), written)
         if any(one.alignment is None for one in found):
@@ -77,10 +97,13 @@ class PairReader:
         return found
 
     def _encode(
-        self, sources: Sequence[str], targets: Sequence[str], num_before: int
+        self, sources: Sequence[str], targets: Sequence[str], num_before: int, before: Sequence[str]
     ) -> tuple[list[list[int]], list[list[int]]]:
         """Return the ids of pairs, cut to what the model can read; which of them are cut is noted."""
-        source = self.tokenizer.source.encode(self.with_tag(sources))
+        read = self.read([*before, *sources])
+        source, short = self.join(read[: len(before)], read[len(before) :])
+        for i in short:
+            self.remarks.short.add(num_before + i + 1)
         target = self.tokenizer.target.encode(targets)
         for i, (ids, others) in enumerate(zip(source, target, strict=True)):
             if len(ids) > self.max_source_tokens or len(others) > (self.max_target_tokens or len(others)):
@@ -106,6 +129,16 @@ class PairReader:
             one.word_log_probs = word_log_probs(one.text, some, one.token_log_probs[:-1])
         written = [word_numbers(some) for some in pieces]
         self._add_alignment(candidates, source, target, self._words_read(lines), written)
+
+    def read(self, lines: Sequence[str]) -> list[list[int]]:
+        """Return the ids of source lines, each alone."""
+        return encode_lines(self.tokenizer.source, self.with_tag(lines))
+
+    def join(
+        self, before: Sequence[list[int]], sentences: Sequence[list[int]]
+    ) -> tuple[list[list[int]], list[int]]:
+        """Return ids that `read` returned with their context, and the indices of those that lack some of it."""
+        return self.context.join(before, sentences, self.max_with_context)
 
     def with_tag(self, lines: Sequence[str]) -> Sequence[str]:
         """Return source lines as the tokenizer is to read them."""
@@ -147,7 +180,9 @@ class PairReader:
             if found is None:
                 return
             for row, weights in zip(rows, found.float().cpu().numpy(), strict=True):
-                sides = read[row][: len(source[row])], written[row][: len(target[row])]
+                num_before = max(0, len(source[row]) - len(read[row]))  # tokens of the context
+                words = np.pad(read[row], (num_before, 0), constant_values=-1)
+                sides = words[: len(source[row])], written[row][: len(target[row])]
                 candidates[row].alignment = link_words(weights, *sides)
 
     def coverage(self, source: Sentences, target: Sentences) -> list[float]:
@@ -165,7 +200,10 @@ class PairReader:
                     "decoding.coverage_penalty: 0 is needed for a model without attention (model=rnn); got more"
                 )
             for row, one in zip(rows, weights.float().cpu(), strict=True):
-                attended = one[: len(target[row]) + 1, : len(source[row])].sum(0)
+                ids = source[row]
+                places = [i for i, token in enumerate(ids) if token == self.context.separator_id]
+                first = places[-1] + 1 if places else 0  # of the line itself, behind its context
+                attended = one[: len(target[row]) + 1, first : len(ids)].sum(0)
                 found[row] = float(attended.clamp(LEAST_ATTENTION, 1).log().sum())
         return found
 

@@ -11,10 +11,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Remarks:
-    """Lines that something happened to: those that were `cut` to `max_source_tokens`, and those `split` into parts.
+    """Lines that something happened to.
 
-    In how many lines something was demanded of the translation is counted too, with the terms of a glossary and the
-    strings that must not change, and where not all of it was met.
+    They were `cut` to `max_source_tokens`, `split` into parts, or have not all of their context: `short`. In how many
+    lines something was demanded of the translation is counted too, with the terms of a glossary and the strings that
+    must not change, and where not all of it was met.
     """
 
     max_source_tokens: int = 0
@@ -25,12 +26,14 @@ class Remarks:
     num_protected: int = 0
     num_unmet: int = 0
     unmet: LineNumbers = field(default_factory=LineNumbers)
+    short: LineNumbers = field(default_factory=LineNumbers)
 
     def join(self, later: "Remarks") -> None:
         """Take over the remarks on lines that follow."""
         self.max_source_tokens = later.max_source_tokens
         self.cut.join(later.cut)
         self.split.join(later.split)
+        self.short.join(later.short)
         for name in ("num_constrained", "num_terms", "num_protected", "num_unmet"):
             setattr(self, name, getattr(self, name) + getattr(later, name))
         self.unmet.join(later.unmet)
@@ -57,3 +60,5 @@ class Remarks:
                 logger.warning("%s; not met: %d, in %s", told, self.num_unmet, self.unmet)
             else:
                 logger.info("%s; all were met", told)
+        if self.short.count:
+            logger.info("%s", self.short.tell("read with less context, as far as it fits"))

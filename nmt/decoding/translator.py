@@ -13,6 +13,7 @@ import torch
 from nmt.config import BeamSettings, DecodingSettings, MBRSettings, SamplingSettings
 from nmt.data.arrays import Int64Array
 from nmt.data.batching import cut_by_length
+from nmt.data.context import in_order
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import known_tags, tagged
 from nmt.data.tokenizer import Tokenizer
@@ -23,7 +24,7 @@ from nmt.decoding.demands import Demand, Demands
 from nmt.decoding.expected_utility import expected_utility
 from nmt.decoding.literal_text import text_of
 from nmt.decoding.long_lines import LineCutter, join_parts
-from nmt.decoding.pairs import PairReader
+from nmt.decoding.pairs import PairReader, most_read
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.search import Hypothesis
 from nmt.decoding.shortlist import Shortlist, shortlist_of
@@ -114,15 +115,14 @@ class Translator:
         )
         limit = self.model.max_positions
         self.max_tokens = limit - 1 if limit else None  # of a side, EOS not counted
-        self.max_source_tokens = min(
-            settings.max_source_tokens, self.max_tokens or settings.max_source_tokens
-        )
+        self.max_source_tokens, max_with_context = most_read(self.model, settings.max_source_tokens)
         self.pairs = PairReader(
             self.model,
             self.tokenizer,
             self.device,
             tag,
             self.max_source_tokens,
+            max_with_context,
             self.max_tokens,
             settings.max_tokens,
         )
@@ -145,27 +145,34 @@ class Translator:
         """Count, and remark on lines, from now on."""
         self.remarks, self.num_tokens = Remarks(self.max_source_tokens), 0
 
-    def translate(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the translation of each line; a blank line stays blank."""
+    def translate(self, lines: Iterable[str], before: Sequence[str] = ()) -> Iterator[str]:
+        """Yield the translation of each line; a blank line stays blank. Those `before` are read as context alone."""
         num_before = 0
-        for chunk in in_chunks(lines):
-            yield from self.translate_chunk(chunk, num_before)
+        for chunk, earlier in in_order(in_chunks(lines), self.pairs.context.num_lines, before):
+            yield from self.translate_chunk(chunk, num_before, earlier)
             num_before += len(chunk)
 
-    def translate_chunk(self, lines: Sequence[str], num_before: int = 0) -> list[str]:
+    def translate_chunk(
+        self, lines: Sequence[str], num_before: int = 0, before: Sequence[str] = ()
+    ) -> list[str]:
         """Return the best translation of each line; see `find`."""
-        return [found.text for found in self.find(lines, num_before)]
+        return [found.text for found in self.find(lines, num_before, before=before)]
 
     def find(
-        self, lines: Sequence[str], num_before: int = 0, prefixes: Sequence[str] | None = None
+        self,
+        lines: Sequence[str],
+        num_before: int = 0,
+        prefixes: Sequence[str] | None = None,
+        before: Sequence[str] = (),
     ) -> list[Translation]:
         """Return the translations of lines that are sorted by length, and held, together.
 
-        So many lines came before them in the text. `prefixes` are what the translation of each begins with. A blank
-        line stays blank. Raises DataError for a prefix that is longer than what the model can write.
+        So many lines came before them in the text, of which those `before` are the last, as many as the context has.
+        `prefixes` are what the translation of each begins with. A blank line stays blank. Raises DataError for a prefix
+        that is longer than what the model can write.
         """
         found = [Translation(line, [Candidate("")]) for line in lines]
-        parts = self._parts(lines, num_before, prefixes)
+        parts = self._parts(lines, num_before, prefixes, before)
         results = self._search([part.sentence for part in parts])
         ranked = [
             self._rank(hypotheses, part.demands) for part, (hypotheses, _) in zip(parts, results, strict=True)
@@ -201,26 +208,34 @@ class Translator:
         found.constraints, found.unmet = [one.text for one in demands], [one.text for one in unmet]
         self.remarks.count_demands(line, [one.is_protected for one in demands], len(unmet))
 
-    def _parts(self, lines: Sequence[str], num_before: int, prefixes: Sequence[str] | None) -> list[Part]:
+    def _parts(
+        self, lines: Sequence[str], num_before: int, prefixes: Sequence[str] | None, before: Sequence[str]
+    ) -> list[Part]:
         """Return the parts of all lines that have text, each with what it is for the model; remark on some lines."""
         with_text = [i for i, line in enumerate(lines) if line.strip()]
-        encoded = self._encode([lines[i] for i in with_text])
+        read = self.pairs.read([*before, *lines])
         begin = self._encode_prefixes(prefixes, with_text, num_before)
         parts = []
-        for i, ids, prefix in zip(with_text, encoded, begin, strict=True):
+        for i, prefix in zip(with_text, begin, strict=True):
+            place = len(before) + i
+            ids, earlier = read[place], read[max(0, place - self.pairs.context.num_lines) : place]
             tag, *rest = lines[i].split(maxsplit=1)
             if rest and tag in self.tags:  # of a corpus of many languages: each part begins with it
                 texts = [tagged(text, tag) for text in self.cutter(rest[0], len(ids))]
             else:
                 texts = self.cutter(lines[i], len(ids))
-            ids_of_parts = [ids] if len(texts) == 1 else self._encode(texts)
+            ids_of_parts = [ids] if len(texts) == 1 else self.pairs.read(texts)
             if len(texts) > 1:
                 self.remarks.split.add(num_before + i + 1)
             if max(map(len, ids_of_parts)) > self.max_source_tokens:
                 self.remarks.cut.add(num_before + i + 1)
-            for number, (text, source) in enumerate(zip(texts, ids_of_parts, strict=True)):
+            # The parts before a part are lines before it.
+            sources, short = self.pairs.join(earlier, ids_of_parts)
+            if short:
+                self.remarks.short.add(num_before + i + 1)
+            for number, (text, alone, source) in enumerate(zip(texts, ids_of_parts, sources, strict=True)):
                 given, given_text = ([], "") if number else (prefix, prefixes[i] if prefixes else "")
-                is_cut = len(source) > self.max_source_tokens
+                is_cut = len(alone) > self.max_source_tokens
                 demands = self._demands(text, is_cut)
                 room = None if self.max_tokens is None else self.max_tokens - len(given)
                 phrases = self.demands.phrases(demands, given_text, room) if demands else ()
@@ -235,16 +250,13 @@ class Translator:
         found = self.demands.of(text, text.index(first) + len(first) if first in self.tags else 0)
         if not is_cut:
             return found
-        read = self._encode([text[: one.end] for one in found])
+        read = self.pairs.read([text[: one.end] for one in found])
         return [one for one, ids in zip(found, read, strict=True) if len(ids) <= self.max_source_tokens]
 
     def _count_tokens(self, text: str) -> int:
         """Count the tokens of a part of a line, and of a tag where lines have one, whichever it is."""
         tag = next(iter(self.tags), None)
         return len(self.tokenizer.source.encode([text if tag is None else tagged(text, tag)])[0])
-
-    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        return self.tokenizer.source.encode(self.pairs.with_tag(texts))
 
     def search(self, source: Sequence[Sequence[int]]) -> list[list[int]]:
         """Return the best target ids of all sentences of ids, without EOS."""

@@ -9,10 +9,12 @@ import torch
 
 from nmt.config import DecodingSettings, EvaluationSettings, GreedySettings
 from nmt.data.batching import collate, plan_by_length
+from nmt.data.context import Context, Surroundings, in_order
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset, load_dataset
 from nmt.data.lines import in_chunks
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.pairs import most_read
 from nmt.decoding.token_scores import token_log_probs
 from nmt.decoding.translation import Candidate
 from nmt.decoding.translator import Translator
@@ -89,8 +91,8 @@ def translate_in_detail(
     """Return the best translation of each line of a text, with its details, and say what of it was cut or split."""
     translator = Translator(model, tokenizer, decoding, device, dtype).searching(decoding, details=True)
     found, num_before = [], 0
-    for chunk in in_chunks(source):
-        found += [one.hypotheses[0] for one in translator.find(chunk, num_before)]
+    for chunk, before in in_order(in_chunks(source), translator.pairs.context.num_lines):
+        found += [one.hypotheses[0] for one in translator.find(chunk, num_before, before=before)]
         num_before += len(chunk)
     translator.remarks.log()
     return found
@@ -111,6 +113,17 @@ def translate_text(
     return hypotheses
 
 
+def load_as_read(
+    text: ParallelText, model: Seq2Seq, tokenizer: Tokenizer, decoding: DecodingSettings
+) -> Dataset:
+    """Return a text as ids, whose source lines have the context that they are translated with."""
+    context = Context.of(tokenizer.source)
+    if not context.num_lines:
+        return load_dataset(text, tokenizer)
+    _, max_tokens = most_read(model, decoding.max_source_tokens)
+    return load_dataset(text, tokenizer, Surroundings(context, max_tokens, text.source))
+
+
 def text_loss(
     model: Seq2Seq,
     tokenizer: Tokenizer,
@@ -120,7 +133,7 @@ def text_loss(
     dtype: torch.dtype,
 ) -> float:
     """Return the negative log-likelihood of a text per target token, in nats; it is computed in floating point."""
-    dataset, dtype = load_dataset(text, tokenizer), floating_point(dtype, device)
+    dataset, dtype = load_as_read(text, model, tokenizer, decoding), floating_point(dtype, device)
     total, num_tokens = total_loss(model.to(device), dataset, tokenizer, decoding.max_tokens, device, dtype)
     return total / max(1, num_tokens)
 

@@ -98,11 +98,11 @@ def compare(
     and the exported one its vocabulary map. Raises DeviceError where the exported model
     cannot compute on `device`.
     """
-    encoded = tokenizer.source.encode(text.source)
-    kept = [i for i, ids in enumerate(encoded) if ids and text.source[i].strip()][:NUM_LINES]
-    references = [text.target[i] for i in kept]
     search = validation_search(decoding).model_copy(update={"shortlist": with_map})
     translator = Translator(model, tokenizer, search, torch.device("cpu"), torch.float32)
+    encoded, _ = translator.pairs.join([], translator.pairs.read(text.source))
+    kept = [i for i, ids in enumerate(encoded) if ids][:NUM_LINES]
+    references = [text.target[i] for i in kept]
     source = [encoded[i][: translator.max_source_tokens] for i in kept]
     own = translator.search(source)
     compute_type, exported = _search_exported(folder, source, translator, device, quantization)

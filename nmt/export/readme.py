@@ -3,6 +3,7 @@
 from textwrap import indent
 
 from nmt.config import BeamSettings, DecodingSettings, RandomSettings
+from nmt.data.context import Context
 from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
 from nmt.export.comparison import ExportComparison
@@ -28,8 +29,8 @@ source = sentencepiece.SentencePieceProcessor(model_file=f"{{FOLDER}}/{source_mo
 target = sentencepiece.SentencePieceProcessor(model_file=f"{{FOLDER}}/{target_model}")
 
 
-def translate(lines):
-    ids = [source.encode(line)[:{max_source_tokens}] if line.strip() else [] for line in lines]
+{context}def translate(lines):
+    ids = {read}[source.encode(line)[:{max_source_tokens}] if line.strip() else [] for line in lines]{read_end}
     limits = [max(1, min({max_target_tokens}, int({max_length_ratio} * len(row)) + {max_length_extra})) for row in ids]
     results = model.translate_batch(
         [source.id_to_piece(row) for row in ids],
@@ -75,6 +76,27 @@ MAP = """\
 CONSTRAINTS = "- nmt heeds `glossary` and `protect` of this run's search, which CTranslate2 does not do.\n"
 RANDOM = "- This run searches by `{kind}`; the lines above search greedily.\n"
 TAGS = "- Each line begins with the tag of the language to translate into and a space: {tags}.\n"
+CONTEXT = """\
+SEPARATOR, NUM_LINES, LONGEST = {separator_id}, {num_lines}, {longest}
+
+
+def with_context(ids):
+    whole, recent = [], []
+    for row in ids:
+        read = row
+        for earlier in reversed(recent[-NUM_LINES:] if row else []):
+            if len(earlier) + 1 + len(read) > LONGEST:
+                break
+            read = earlier + [SEPARATOR] + read
+        whole.append(read)
+        recent = recent + [row] if row else []
+    return whole
+
+
+"""
+DOCUMENTS = (
+    "- A line is read with lines before it, up to a blank one (`data.context={num_lines}`): give documents.\n"
+)
 
 
 def readme(
@@ -84,11 +106,13 @@ def readme(
     decoding: DecodingSettings,
     comparison: ExportComparison,
     max_positions: int,
+    longest: int,
     with_map: ExportComparison | None = None,
 ) -> str:
     """Return the page, in Markdown, for a model that was found to translate as `comparison` says.
 
-    `with_map` says so for its vocabulary map, where it has one.
+    It reads at most `max_positions` tokens, EOS counted, and `longest` with those of earlier lines. `with_map` says how
+    it translates with its vocabulary map, where it has one.
     """
     beam_size, length_penalty, differences = 1, 1.0, ""
     if isinstance(decoding, BeamSettings):
@@ -106,12 +130,19 @@ def readme(
     names = (
         ("tokenizer.model",) * 2 if tokenizer.joint else ("tokenizer.source.model", "tokenizer.target.model")
     )
+    given = Context.of(tokenizer.source)
+    facts = given._asdict() | {"longest": longest}
+    if given.num_lines:
+        differences += DOCUMENTS.format(**facts)
     page = PAGE.format(
         run=run,
         checkpoint=checkpoint,
         report=indent(comparison.report(), "    "),
         source_model=names[0],
         target_model=names[1],
+        context=CONTEXT.format(**facts) if given.num_lines else "",
+        read="with_context(" if given.num_lines else "",
+        read_end=")" if given.num_lines else "",
         max_source_tokens=min(decoding.max_source_tokens, max_positions - 1),
         max_target_tokens=max_positions - 1,
         max_length_ratio=decoding.max_length_ratio,

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from nmt.config import ModelFiles, RunCheckpoints, TrainSettings
 from nmt.config.check import SettingsT, check
+from nmt.data.context import Context
 from nmt.data.tokenizer import Tokenizer
 from nmt.device import require_memory
 from nmt.errors import DataError, RunError, SettingsError
@@ -129,6 +130,10 @@ class RunDirectory:
         except DataError as error:
             raise RunError(f"run: {self.path}: {error}") from None
 
+    def read_context(self) -> Context:
+        """Return which lines before a line the model reads with it. Raises RunError for a damaged run."""
+        return Context.of(self.read_tokenizer(self.read_model_settings().tokenizer.joint).source)
+
     def _manifests(self) -> Iterator[dict[str, Any]]:
         """Yield those that can be read; a checkpoint without one is refused when it is asked for."""
         for step in self.steps():
@@ -199,14 +204,13 @@ class RunDirectory:
             raise RunError(f"run: true or false is needed as {IS_GUIDED}; got {is_guided} in {path}")
         if found is None:
             return None, is_guided
-        if not isinstance(found, dict) or not all(
-            isinstance(found.get(key), int) and found[key] > 0 for key in LearnedLengths._fields
-        ):
+        names = LearnedLengths._fields
+        is_known = isinstance(found, dict) and {"usual", "longest"} <= found.keys() <= set(names)
+        if not is_known or not all(isinstance(length, int) and length > 0 for length in found.values()):
             raise RunError(
-                f"run: numbers of tokens, {' and '.join(LearnedLengths._fields)}, are needed as {SOURCE_TOKENS}; "
-                f"got {found} in {path}"
+                f"run: numbers of tokens, usual and longest, are needed as {SOURCE_TOKENS}; got {found} in {path}"
             )
-        return LearnedLengths(*(found[key] for key in LearnedLengths._fields)), is_guided
+        return LearnedLengths(**found), is_guided
 
     def _read_weights(self, checkpoint: str, shapes: Shapes) -> tuple[dict[str, Tensor], Path]:
         """Return the weights of a checkpoint, or of several their average, and the folder of the last.

@@ -42,6 +42,7 @@ ADDED_TO_TRAINING: dict[str, Any] = {
     "max_updates_skipped": 25,
 }
 ADDED_TO_DATA: dict[str, Any] = {
+    "context": 0,
     "filter": {
         "min_words": None,
         "max_words": None,
@@ -53,7 +54,7 @@ ADDED_TO_DATA: dict[str, Any] = {
         "source_scripts": None,
         "target_scripts": None,
         "script_share": 0.5,
-    }
+    },
 }
 ADDED_TO_KIND: dict[str, dict[str, Any]] = {
     "hub": {"revision": None, "test": None, "streaming": False, "num_train": None},

@@ -10,7 +10,8 @@ import torch
 
 from nmt.config import TrainSettings
 from nmt.data.arrays import Int64Array
-from nmt.data.dataset import PAIRS_LOOKED_AT, Dataset
+from nmt.data.context import Context
+from nmt.data.dataset import PAIRS_LOOKED_AT, Dataset, Ids
 from nmt.data.mixture import Groups
 from nmt.data.subword_sampling import refuse_unsampled, sample_dataset
 from nmt.data.tokenizer import Tokenizer
@@ -129,12 +130,25 @@ def training_pairs(
     return TrainingPairs(dataset, selected, device, repeat, resample)
 
 
-def learned_lengths(dataset: Dataset, selected: Int64Array) -> LearnedLengths:
+def learned_lengths(dataset: Dataset, selected: Int64Array, context: Context) -> LearnedLengths:
     """Return the lengths of the source lines of some pairs, EOS not counted."""
-    counts = np.zeros(1, np.int64)  # of the lines of each length
+    counts, with_context = np.zeros(1, np.int64), 0  # counts of the lines of each length
     for start in range(0, len(selected), PAIRS_LOOKED_AT):
-        found = np.bincount(dataset.source.lengths_of(selected[start : start + PAIRS_LOOKED_AT]))
+        rows = selected[start : start + PAIRS_LOOKED_AT]
+        lengths = dataset.source.lengths_of(rows)
+        with_context = max(with_context, int(lengths.max()))
+        if context.num_lines:
+            lengths = lengths_behind(dataset.source.take(rows), context.separator_id)
+        found = np.bincount(lengths)
         longer, shorter = (found, counts) if len(found) > len(counts) else (counts, found)
         counts = longer + np.pad(shorter, (0, len(longer) - len(shorter)))
     usual = int(np.searchsorted(np.cumsum(counts), USUAL_SHARE * len(selected)))
-    return LearnedLengths(usual, len(counts) - 1)
+    return LearnedLengths(usual, len(counts) - 1, with_context if context.num_lines else None)
+
+
+def lengths_behind(ids: Ids, separator_id: int) -> Int64Array:
+    """Return how many tokens of each sentence stand behind the last separator in it."""
+    places = np.flatnonzero(ids.tokens.numpy() == separator_id)
+    starts, ends = ids.offsets[:-1], ids.offsets[1:]
+    last = np.concatenate([[-1], places])[np.searchsorted(places, ends)]
+    return ends - np.maximum(last + 1, starts)

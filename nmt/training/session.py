@@ -76,8 +76,9 @@ def _train_and_test(
                     return _finish(trainer, corpus, recorder, tracker)
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(prepared.tokenizer)
+        assert trainer.model.learned_lengths is not None
         facts = prepared.text.as_dict(left_out) | {
-            SOURCE_TOKENS: prepared.lengths._asdict(),
+            SOURCE_TOKENS: trainer.model.learned_lengths.facts(),
             IS_GUIDED: trainer.model.is_guided,
         }
         write_atomically(run.path / DATA, to_json(facts))
@@ -86,6 +87,7 @@ def _train_and_test(
             logger.info("%s", line)
         prepared.text.log()
         prepared.text.warn(left_out, settings.data.max_length)
+        prepared.text.tell_short(prepared.num_short, settings.data.context)
         num_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
         recorder.begin(corpus, settings.tokenizer.joint, num_parameters, trainer.progress.update)
         with _shown(trainer, prepared.resuming) as tracker:

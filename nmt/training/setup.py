@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from nmt.config import BeamSettings, TokenizerSettings, TrainingSettings, TrainSettings
+from nmt.config import BeamSettings, TrainingSettings, TrainSettings
 from nmt.config.check import flatten
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
+from nmt.data.context import Surroundings, context_symbols, require_context
 from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
 from nmt.data.glossary import read_glossary
@@ -17,9 +18,10 @@ from nmt.data.word_links import load_links
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_precision, prepare_device, require_determinism, require_memory
 from nmt.errors import RunError, naming
+from nmt.evaluation.model import load_as_read
 from nmt.files.reading import require_plain
 from nmt.models.build import build_model, parameter_shapes
-from nmt.models.interface import LearnedLengths, Seq2Seq
+from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
 from nmt.tracking.opening import require_tracker
@@ -38,7 +40,7 @@ class Prepared:
     text: PreparedCorpus
     tokenizer: Tokenizer
     left_out: LeftOut
-    lengths: LearnedLengths
+    num_short: int  # training lines without all of their context
     start: list[str]  # where first weights are from, a line each
     resuming: bool
 
@@ -85,14 +87,21 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
         parent = RunDirectory.existing(settings.training.from_run, "training.from_run")
     if resuming or parent is not None:
         require_files(settings.data)
-    text = prepare_corpus(load_corpus(settings.data), settings.data.filter)
+    read = load_corpus(settings.data)
+    text = prepare_corpus(read, settings.data.filter)
     corpus = text.corpus
     tokenizer = (
         run.read_tokenizer(settings.tokenizer.joint)
         if resuming
-        else _tokenizer_of_new(settings.tokenizer, corpus, parent)
+        else _tokenizer_of_new(settings, corpus, parent)
     )
-    dataset = load_dataset(corpus.train, tokenizer)
+    context = require_context(tokenizer, settings.data.context)
+    surroundings = None
+    if context.num_lines:  # neighbours are those of the text as it was read, before anything is left out
+        surroundings = Surroundings(
+            context, settings.data.max_length, read.train.source, text.kept, read.train.starts
+        )
+    dataset = load_dataset(corpus.train, tokenizer, surroundings)
     if settings.training.guided_alignment is not None:
         dataset = replace(dataset, links=load_links(settings.training.guided_alignment, text, tokenizer))
     selected, left_out = select_pairs(dataset, settings.data.max_length)
@@ -106,23 +115,25 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     # Also where a run goes on that stopped before its first checkpoint.
     start = [] if run.steps() else start_from(settings.training, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
+    model.learned_lengths = learned_lengths(dataset, selected, context)
     pairs = training_pairs(settings, dataset, selected, tokenizer, device, corpus.groups)
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
-    trainer = Trainer(step, run, (corpus.validation, load_dataset(corpus.validation, tokenizer)))
+    validation = load_as_read(corpus.validation, model, tokenizer, settings.decoding)
+    trainer = Trainer(step, run, (corpus.validation, validation))
     trainer.progress.origins = origins(corpus, tokenizer, dataset)
-    lengths = learned_lengths(dataset, selected)
-    return Prepared(trainer, text, tokenizer, left_out, lengths, start, resuming)
+    return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, start, resuming)
 
 
-def _tokenizer_of_new(settings: TokenizerSettings, corpus: Corpus, parent: RunDirectory | None) -> Tokenizer:
+def _tokenizer_of_new(settings: TrainSettings, corpus: Corpus, parent: RunDirectory | None) -> Tokenizer:
     """Return the vocabulary of a new run: that of the run it starts from, if it is to have the same settings."""
-    symbols = corpus.groups.symbols if corpus.groups else ()
+    symbols = [*(corpus.groups.symbols if corpus.groups else ()), *context_symbols(settings.data.context)]
+    own = settings.tokenizer
     if parent is None:
-        return obtain_tokenizer(settings, corpus.train, symbols)
+        return obtain_tokenizer(own, corpus.train, symbols)
     with naming("training.from_run"):
-        if parent.read_model_settings().tokenizer != settings:
-            return obtain_tokenizer(settings, corpus.train, symbols)
-        return with_symbols(parent.read_tokenizer(settings.joint), symbols, "training.from_run")
+        if parent.read_model_settings().tokenizer != own:
+            return obtain_tokenizer(own, corpus.train, symbols)
+        return with_symbols(parent.read_tokenizer(own.joint), symbols, "training.from_run")
 
 
 def _require_weights(run: RunDirectory, expected: Shapes) -> None:

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from nmt.config import TrainSettings
+from nmt.data.context import Context
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset
 from nmt.decoding.translator import Translator
@@ -34,10 +35,20 @@ def validate(
     losses = total_loss(step.model, dataset, step.tokenizer, max_tokens, step.device, step.dtype, share)
     search = validation_search(settings.decoding)
     translator = Translator(step.model, step.tokenizer, search, step.device, step.dtype)
-    translated = list(translator.translate(text.source[share]))
-    hypotheses, total, num_tokens = [""] * len(text.source), 0.0, 0
-    for rank, ((part, tokens), lines) in enumerate(ranks.gather((losses, translated))):
-        hypotheses[rank :: ranks.size] = lines
+    size, context = len(text.source), Context.of(step.tokenizer.source).num_lines
+    # With context, neighbours are translated by the same rank.
+    own = [
+        slice(size * rank // ranks.size, size * (rank + 1) // ranks.size)
+        if context
+        else slice(rank, None, ranks.size)
+        for rank in range(ranks.size)
+    ]
+    lines = own[ranks.rank]
+    before = text.source[max(0, lines.start - context) : lines.start] if context else ()
+    translated = list(translator.translate(text.source[lines], before))
+    hypotheses, total, num_tokens = [""] * size, 0.0, 0
+    for rank, ((part, tokens), found) in enumerate(ranks.gather((losses, translated))):
+        hypotheses[own[rank]] = found
         total, num_tokens = total + part, num_tokens + tokens
     bleu = corpus_bleu(hypotheses, text.target, settings.evaluation)
     return Validation(total / max(1, num_tokens), bleu)

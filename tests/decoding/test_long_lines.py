@@ -151,7 +151,7 @@ def test_a_run_knows_the_lengths_that_it_learned_from(trained_run):
     run = RunDirectory(trained_run)
     model, tokenizer = run.load_model("best")
     lengths = sorted(map(len, tokenizer.source.encode(corpus_of_run(run).train.source)))
-    usual, longest = model.learned_lengths
+    usual, longest, _ = model.learned_lengths
     assert longest == lengths[-1]
     num_longer = sum(length > usual for length in lengths)
     assert num_longer <= len(lengths) / 100 < num_longer + lengths.count(usual)

@@ -34,7 +34,7 @@ def make_page(folder, model, tokenizer, decoding):
     text = ParallelText(LINES, ["abc"] * len(LINES))
     evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     comparison = compare(folder, model, tokenizer, text, decoding, evaluation, "float32")
-    page = readme("mine", "best", tokenizer, decoding, comparison, model.max_positions)
+    page = readme("mine", "best", tokenizer, decoding, comparison, model.max_positions, model.max_positions)
     return comparison, page
 
 
@@ -123,7 +123,7 @@ def test_the_page_names_the_tags_that_lines_need(char_tokenizer):
     comparison = ExportComparison("float32", "float32", 20, 20, 30.0, 30.0)
 
     def page_of(*symbols):
-        return readme("mine", "best", char_tokenizer(symbols=symbols), decoding, comparison, 64)
+        return readme("mine", "best", char_tokenizer(symbols=symbols), decoding, comparison, 64, 64)
 
     sentence = (
         "Each line begins with the tag of the language to translate into and a space: `<2en>`, `<2fr>`."

@@ -104,7 +104,7 @@ SPOILT = {
                 "test": {"source": None, "target": None},
                 "max_length": 9,
                 "encoding": "utf-8",
-                "filter": ADDED_TO_DATA["filter"],
+                **ADDED_TO_DATA,
             },
         ),
         "data: files are needed.*/dev/zero",

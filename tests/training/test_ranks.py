@@ -324,12 +324,15 @@ def test_shares_add_up_to_the_update_of_one_rank(make_trainer, kind, update, num
 
 
 class Echo:
-    """A translator that gives back what it is given."""
+    """A translator that gives back what it is given, and tells what that was."""
+
+    told = []
 
     def __init__(self, *_):
         pass
 
-    def translate(self, lines):
+    def translate(self, lines, before=()):
+        self.told.append((list(before), list(lines)))
         return iter(lines)
 
 
@@ -353,6 +356,23 @@ def test_validation_is_of_all_shares_in_the_order_of_the_text(make_trainer, monk
     monkeypatch.setattr(ranks, "gather", lambda share: shares[:2])
     assert validate(ranks) == pytest.approx(loss)
     assert scored[0] == scored[-1] == text.source
+
+
+def test_with_context_a_rank_translates_neighbours(make_trainer, monkeypatch):
+    trainer = make_trainer()
+    text = ParallelText(list("abcdefg"), list("uvwxyza"))
+    dataset = load_dataset(text, trainer.step.tokenizer)
+    monkeypatch.setattr(validation, "Translator", Echo)
+    monkeypatch.setattr(validation, "corpus_bleu", lambda lines, *_: float(lines == text.source))
+    monkeypatch.setattr(validation.Context, "of", lambda _: validation.Context(2, 5))
+    monkeypatch.setattr(Echo, "told", [])
+    shares = []
+    for rank in range(3):
+        trainer.step.ranks = Ranks(rank, 3)
+        monkeypatch.setattr(trainer.step.ranks, "gather", lambda share: shares.append(share) or shares)
+        found = validation.validate(trainer.step, trainer.settings, text, dataset, 100)
+    assert Echo.told == [([], ["a", "b"]), (["a", "b"], ["c", "d"]), (["c", "d"], ["e", "f", "g"])]
+    assert found.bleu == 1
 
 
 class OtherRankRanOut(Ranks):

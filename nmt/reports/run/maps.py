@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from nmt.data.batching import Batch, collate
+from nmt.data.context import Context, encode_lines
 from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import Tokenizer, Vocabulary
+from nmt.decoding.pairs import most_read
 from nmt.models.interface import AttentionMap, Seq2Seq
 from nmt.models.transformer import Transformer
 from nmt.models.transformer_layers import EncoderLayer
@@ -20,6 +22,7 @@ from nmt.reports.drawing.shapes import Drawing
 from nmt.reports.page import Figure
 from nmt.reports.run.measures import Measures
 
+MAX_READ = 65_536  # tokens, by a model without a limit of its own
 MAX_TOKENS = 40  # of a sentence whose attention is drawn
 NUM_POSITIONS, NUM_COLUMNS = 40, 64
 MASK = 0.6  # the shade of what can be seen
@@ -66,7 +69,11 @@ class SentenceMaps:
 
 def attention(one: Measures, source: Sequence[str], lines: Sequence[int]) -> DrawnModel:
     """Return where a run looked in some lines of a text, each as the run was given it."""
-    found = [sentence_maps(one.model, one.tokenizer, source[i], one.hypotheses[i]) for i in lines]
+    context = Context.of(one.tokenizer.source).num_lines
+    found = [
+        sentence_maps(one.model, one.tokenizer, source[i], one.hypotheses[i], source[max(0, i - context) : i])
+        for i in lines
+    ]
     drawn = [
         draw_sentence(one, maps, f"Line {i + 1}, chrF {one.sentence_scores[i]:.0f}")
         for i, maps in zip(lines, found, strict=True)
@@ -90,12 +97,16 @@ def choose_sentences(one: Measures, source: Sequence[str], number: int) -> list[
     return [ranked[round(k * (len(ranked) - 1) / max(1, number - 1))] for k in range(number)]
 
 
-def sentence_maps(model: Seq2Seq, tokenizer: Tokenizer, source: str, hypothesis: str) -> SentenceMaps:
-    """Return where a model looks while it writes `hypothesis`, for which it reads `source`."""
+def sentence_maps(
+    model: Seq2Seq, tokenizer: Tokenizer, source: str, hypothesis: str, before: Sequence[str] = ()
+) -> SentenceMaps:
+    """Return where a model looks while it writes `hypothesis`, for which it reads `source` and lines `before` it."""
     vocabularies = tokenizer.source, tokenizer.target
-    ids = [side.encode([line]) for side, line in zip(vocabularies, (source, hypothesis), strict=True)]
-    limit = model.max_positions
-    source_ids, target_ids = (rows[0][: limit - 1] if limit else rows[0] for rows in ids)
+    longest, with_context = most_read(model, MAX_READ)
+    *earlier, own = encode_lines(tokenizer.source, [*before, source])
+    (read,), _ = Context.of(tokenizer.source).join(earlier, [own], with_context)
+    (written_ids,) = tokenizer.target.encode([hypothesis])
+    source_ids, target_ids = read[:longest], written_ids[:longest]
     batch = collate(Dataset(Ids.of([source_ids]), Ids.of([target_ids])), np.array([0]), tokenizer)
     written = _labels(vocabularies[1], target_ids)
     return SentenceMaps(
