@@ -16,15 +16,19 @@ from command_line import run_command
 import nmt as package
 from nmt.config import TrainSettings
 from nmt.config.check import check
+from nmt.data import lines as module
+from nmt.data.batching import Batch
 from nmt.data.context import Context
 from nmt.data.corpus import load_corpus
 from nmt.decoding.chunks import number_chunks
 from nmt.decoding.loading import choose_search
 from nmt.decoding.translator import Translator
+from nmt.evaluation.model import translate_in_detail
 from nmt.runs.directory import RunDirectory
 from nmt.training.ranks import Ranks
 from nmt.training.setup import prepare
 
+CPU = torch.device("cpu")
 PRONOUNS = {"a": "x", "b": "y"}
 # Names, of one word, are left out of training, and tell the pronoun of the next line nevertheless.
 TRAINING = (
@@ -389,3 +393,30 @@ def test_the_page_of_an_export_leaves_out_what_does_not_fit(nmt, tiny, tmp_path,
     joined, short = source.join([], ids)
     assert short
     assert namespace["with_context"](ids) == joined
+
+
+def test_details_of_a_text_have_context_across_chunks(learned, monkeypatch):
+    run = RunDirectory(learned / "run")
+    model, tokenizer = run.load_model("best")
+    given = tokenizer, lines_of(learned / "test.source"), choose_search("greedy"), CPU, torch.float32
+    together = [one.text for one in translate_in_detail(model, *given)]
+    monkeypatch.setattr(module, "LINES_AT_ONCE", 1)
+    assert [one.text for one in translate_in_detail(model, *given)] == together
+
+
+def test_coverage_is_that_of_the_line_alone(learned):
+    model, tokenizer = RunDirectory(learned / "run").load_model("best")
+    pairs = Translator(model, tokenizer, choose_search("greedy"), CPU, torch.float32).pairs
+    before, source = pairs.read(["a", "es k l"])
+    ((joined,), _), target = pairs.join([before], [source]), tokenizer.target.encode(["x k l"])[0]
+    assert len(joined) > len(source)
+    eos, bos = tokenizer.target.eos_id, tokenizer.target.bos_id
+    lengths = torch.tensor([len(joined) + 1]), torch.tensor([len(target) + 1])
+    ids, ends = torch.tensor([[*joined, eos]]), torch.tensor([[*target, eos]])
+    weights = model.alignment(
+        Batch(ids, lengths[0], torch.tensor([[bos, *target]]), ends, lengths[1], lengths)
+    )[0]
+    own = weights.sum(0)[len(joined) - len(source) : len(joined)]
+    assert pairs.coverage([joined], [target]) == pytest.approx(
+        [float(own.clamp(max=1).log().sum())], rel=1e-4
+    )

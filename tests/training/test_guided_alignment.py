@@ -120,6 +120,8 @@ def test_evaluation_and_search_know_nothing_of_links(tiny_model, tiny_batch):
         (["model.layer_dropout=0.1"], "model.layer_dropout: 0 is needed with training.guided_alignment; got 0.1"),
         (["training.subword_sampling=0.1"], "training.subword_sampling: null is needed with training.guided_alignment; "
          "got 0.1"),
+        (["data.context=1"], "data.context: 0 is needed with training.guided_alignment, whose links are those of lines "
+         "alone; got 1"),
         (["model=attention", "model.attention.choice=straight_through"], "model.attention.choice: soft is needed with "
          "training.guided_alignment; got straight_through"),
         (["model=attention", "model.attention.span=local_p"], "model.attention.span: global is needed with "
