@@ -10,7 +10,7 @@ from torch import Tensor
 
 from nmt.config import BeamSettings, DecodingSettings, MBRSettings, RandomSettings
 from nmt.data.arrays import Int64Array
-from nmt.data.batching import pad_with_end, send
+from nmt.data.batching import cut_by_length, pad_with_end, send
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.beam_search import LengthPenalty, beam_search, power_penalty, wu_penalty
@@ -30,6 +30,9 @@ from nmt.decoding.rules import (
 from nmt.decoding.search import Decoder, Hypothesis
 from nmt.decoding.shortlist import ShortDecoder, Shortlist
 from nmt.models.interface import DecoderState, Seq2Seq
+
+# A batch consists of so many groups of sentences of about equal length, each encoded by itself.
+GROUPS = 2
 
 
 class Sentence(NamedTuple):
@@ -201,3 +204,13 @@ class BatchSearch:
                 state.join(started)
         assert state is not None
         return state, torch.cat(limits)
+
+
+def plan_batches(lengths: Int64Array, max_tokens: int) -> list[list[Int64Array]]:
+    """Cut sentences of `lengths` (N), longest first, into batches, each some groups of indices of about one length.
+
+    A batch has at most `max_tokens` padded tokens, unless there is but one sentence in a group.
+    """
+    largest = max_tokens // GROUPS
+    groups = cut_by_length(lengths, lambda length: largest // length)
+    return [groups[start : start + GROUPS] for start in range(0, len(groups), GROUPS)]

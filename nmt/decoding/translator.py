@@ -11,13 +11,11 @@ import numpy as np
 import torch
 
 from nmt.config import BeamSettings, DecodingSettings, MBRSettings, SamplingSettings
-from nmt.data.arrays import Int64Array
-from nmt.data.batching import cut_by_length
 from nmt.data.context import in_order
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import known_tags, tagged
 from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.batch_search import BatchSearch, Sentence
+from nmt.decoding.batch_search import BatchSearch, Sentence, plan_batches
 from nmt.decoding.confidence import Calibration
 from nmt.decoding.constraints import num_rows_for
 from nmt.decoding.demands import Demand, Demands
@@ -33,9 +31,6 @@ from nmt.device import floating_point
 from nmt.errors import DataError
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels.prepare import prepare_for_translating
-
-# A batch consists of so many groups of sentences of about equal length, each encoded by itself.
-GROUPS = 2
 
 
 class Part(NamedTuple):
@@ -340,13 +335,3 @@ class Translator:
                     f"got {len(ids)} in line {num_before + row + 1}"
                 )
         return encoded
-
-
-def plan_batches(lengths: Int64Array, max_tokens: int) -> list[list[Int64Array]]:
-    """Cut sentences of `lengths` (N), longest first, into batches, each some groups of indices of about one length.
-
-    A batch has at most `max_tokens` padded tokens, unless there is but one sentence in a group.
-    """
-    largest = max_tokens // GROUPS
-    groups = cut_by_length(lengths, lambda length: largest // length)
-    return [groups[start : start + GROUPS] for start in range(0, len(groups), GROUPS)]

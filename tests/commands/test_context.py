@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,8 @@ from nmt.data.context import Context
 from nmt.data.corpus import load_corpus
 from nmt.decoding.chunks import number_chunks
 from nmt.decoding.loading import choose_search
-from nmt.decoding.translator import Translator
+from nmt.decoding.translation import Candidate
+from nmt.decoding.translator import Found, Translator
 from nmt.evaluation.model import translate_in_detail
 from nmt.runs.directory import RunDirectory
 from nmt.training.ranks import Ranks
@@ -200,7 +202,7 @@ def test_training_and_translating_read_the_same_ids(tiny, tmp_path, monkeypatch,
         return [([], 0.0)] * len(found)
 
     monkeypatch.setattr(translator, "_search", search)
-    monkeypatch.setattr(translator, "_rank", lambda _: [(None, [])])
+    monkeypatch.setattr(translator, "_rank", lambda _, demands: [Found(Candidate(""), [], [])])
     read = load_corpus(settings.data).train
     assert read.is_stored is (large == 1)
     translator.find(read.source[:])
@@ -248,14 +250,20 @@ def test_evaluation_is_of_what_translating_gives(nmt, tiny, tmp_path):
 
 
 def test_scores_of_shards_are_those_of_the_whole(nmt, tiny, tmp_path):
-    common = ("score", f"run={tiny}/run", f"source={tiny}/test.source", f"target={tiny}/test.target")
+    common = (
+        "score",
+        f"run={tiny}/run",
+        f"source={tiny}/test.source",
+        f"target={tiny}/test.target",
+        "precision=float32",
+    )
     whole = list(map(float, nmt(*common).stdout.split()))
     parts = []
     for number in (1, 2, 3):
         nmt(*common, "output=parts", f"shard={number}/3")
         parts += map(float, lines_of(tmp_path / f"parts.{number}-of-3"))
     assert parts == pytest.approx(whole, abs=1e-4)
-    model = package.load(str(tiny / "run"), device="cpu")
+    model = package.load(str(tiny / "run"), device="cpu", precision="float32")
     pairs = list(zip(*(lines_of(tiny / f"test.{side}") for side in ("source", "target")), strict=True))
     assert [one.log_prob for one in model.score(pairs)] == pytest.approx(whole, abs=1e-4)
     alone = [model.score([pair])[0].log_prob for pair in pairs]
@@ -295,15 +303,17 @@ def test_a_line_in_parts_has_the_parts_before_as_context(tiny, monkeypatch):
     monkeypatch.setattr(
         translator, "_search", lambda some: given.extend(s.source for s in some) or found(some)
     )
-    monkeypatch.setattr(translator.cutter, "split_into_sentences", lambda line: line.split(", "))
-    translator.find(["a b, b, l", "k"], 0, None, ["a", "l"])
+    monkeypatch.setattr(
+        translator.cutter, "split_into_sentences", lambda line: re.split("(?<=b)(?= [bl])", line)
+    )
+    translator.find(["a b b l", "k"], 0, None, ["a", "l"])
     separator = "<context=2>"
     read = [[pieces[i].lstrip("▁") for i in ids] for ids in given]
     assert read == [
         ["a", separator, "l", separator, "a", "b"],
         ["l", separator, "a", "b", separator, "b"],
         ["a", "b", separator, "b", separator, "l"],
-        ["l", separator, "a", "<unk>", "l", separator, "k"],
+        ["l", separator, "a", "b", "b", "l", separator, "k"],
     ]
 
 

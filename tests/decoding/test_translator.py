@@ -14,9 +14,9 @@ from nmt.data import lines as module
 from nmt.data.batching import Batch
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
-from nmt.decoding.batch_search import Sentence
+from nmt.decoding.batch_search import GROUPS, Sentence, plan_batches
 from nmt.decoding.loading import choose_search
-from nmt.decoding.translator import GROUPS, Translator, plan_batches
+from nmt.decoding.translator import Translator
 from nmt.errors import RunError
 
 LIMITS = {
