@@ -27,9 +27,8 @@ class Batch:
     target_out: Tensor  # (B, T): y + EOS
     target_lengths: Tensor  # (B), on the host
     lengths: tuple[Tensor, Tensor]  # of source and target (B each) once more, where the ids are
-    alignment: Tensor | None = (
-        None  # (B, T, S): where links are learned, the share of a source piece in a target piece
-    )
+    # (B, T, S): where links are learned, the share of a source piece in a target piece.
+    alignment: Tensor | None = None
 
     @property
     def num_tokens(self) -> int:

@@ -50,9 +50,8 @@ class Constraints(Rule):
         num_phrases = max(1, *map(len, phrases))
         longest = max([1, *(len(phrase) for some in phrases for phrase in some)])
         tokens = torch.full((len(phrases), num_phrases, longest), -1)
-        earlier = torch.full(
-            (len(phrases), num_phrases), -1
-        )  # the same phrase, where it is there more than once
+        # Of each phrase, the number of the same one before it, where it is there more than once.
+        earlier = torch.full((len(phrases), num_phrases), -1)
         for some, rows, known in zip(phrases, tokens, earlier, strict=True):
             seen: dict[tuple[int, ...], int] = {}
             for number, phrase in enumerate(some):
@@ -64,10 +63,8 @@ class Constraints(Rule):
         starts = torch.where(before_last < 0, -1, tokens.gather(2, before_last.clamp(min=0)))
         last = tokens.gather(2, (lengths - 1).clamp(min=0).unsqueeze(2)).squeeze(2)
         self.tokens, self.lengths, self.earlier = (send(part, device) for part in (tokens, lengths, earlier))
-        self.starts, self.last = (
-            send(starts, device),
-            send(last, device),
-        )  # right-aligned all but the last; the last
+        # All tokens of a phrase but the last, aligned at the right, and the last.
+        self.starts, self.last = send(starts, device), send(last, device)
         self.limits, self.first_positions = send(limits, device), send(torch.tensor(first_positions), device)
         self.penalties = send(torch.tensor(penalties), device)
         self.word_endings, self.eos_id, self.beam_size = send(word_endings, device), eos_id, beam_size

@@ -218,7 +218,7 @@ class Model:
 
     def pair_reader(self, target_language: str | None = None) -> PairReader:
         """Return what scores and aligns pairs. Raises DataError for a language that the model does not know."""
-        return self.translator(self.decoding, target_language=target_language).pairs
+        return self._translator.reading(choose_tag(target_language, self._translator.tokenizer)).pairs
 
 
 def choose_search(decoding: str, **search: Any) -> DecodingSettings:

@@ -13,6 +13,7 @@ from nmt.data.mixture import tagged
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.word_links import word_numbers
 from nmt.decoding.remarks import Remarks
+from nmt.decoding.search import Hypothesis
 from nmt.decoding.token_scores import token_log_probs
 from nmt.decoding.translation import Candidate
 from nmt.decoding.word_alignment import link_words, word_log_probs
@@ -206,6 +207,18 @@ class PairReader:
                 attended = one[: len(target[row]) + 1, first : len(ids)].sum(0)
                 found[row] = float(attended.clamp(LEAST_ATTENTION, 1).log().sum())
         return found
+
+    def rank_by_coverage(
+        self, sources: Sentences, found: Sequence[Sequence[Hypothesis]], penalty: float
+    ) -> list[list[Hypothesis]]:
+        """Rank what a beam found for each source by its score plus `penalty` times how well it covers the source."""
+        of_each = [source for source, some in zip(sources, found, strict=True) for _ in some]
+        covered = iter(self.coverage(of_each, [one.tokens for some in found for one in some]))
+
+        def scored(one: Hypothesis) -> Hypothesis:
+            return one._replace(score=(one.score or 0.0) + penalty * next(covered))
+
+        return [sorted(map(scored, some), key=lambda one: -(one.score or 0.0)) for some in found]
 
     def _batches(
         self, source: Sentences, target: Sentences, size_of: Callable[[int], int]

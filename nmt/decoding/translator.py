@@ -77,7 +77,7 @@ class Translator:
         prepare_for_translating(self.model, dtype)
         self.tokenizer, self.device, self.calibration = tokenizer, device, calibration
         self.tags = frozenset(known_tags(tokenizer.source.pieces))
-        self._search_by(settings, 1, False, None, self.shortlist if settings.shortlist else None)
+        self._search_by(settings, 1, False, None)
 
     def searching(
         self,
@@ -86,28 +86,30 @@ class Translator:
         details: bool = False,
         tag: str | None = None,
     ) -> "Translator":
-        """Return a translator that searches in another way, with the same model, and counts by itself."""
-        shortlist = self.shortlist if settings.shortlist else None  # kept here, for all copies
+        """Return a translator that searches in another way, with the same model, and counts by itself.
+
+        Raises UserError for what the settings name and is not there: a glossary, a shortlist, a library.
+        """
+        if settings.shortlist:
+            _ = self.shortlist  # read here, for all copies
+        other = self.reading(tag, settings)
+        other.num_hypotheses, other.details = num_hypotheses, details
+        _ = other.batch_search, other.cutter
+        return other
+
+    def reading(self, tag: str | None, settings: DecodingSettings | None = None) -> "Translator":
+        """Return a translator by other settings, of which nothing is looked for before its first search."""
         other = copy.copy(self)
-        other._search_by(settings, num_hypotheses, details, tag, shortlist)
+        for name in ("batch_search", "demands", "cutter"):
+            vars(other).pop(name, None)
+        other._search_by(settings or self.settings, 1, False, tag)
         return other
 
     def _search_by(
-        self,
-        settings: DecodingSettings,
-        num_hypotheses: int,
-        details: bool,
-        tag: str | None,
-        shortlist: Shortlist | None,
+        self, settings: DecodingSettings, num_hypotheses: int, details: bool, tag: str | None
     ) -> None:
         self.settings, self.num_hypotheses, self.details = settings, num_hypotheses, details
         self.coverage_penalty = settings.coverage_penalty if isinstance(settings, BeamSettings) else 0.0
-        num_found = num_hypotheses
-        if isinstance(settings, BeamSettings) and settings.coverage_penalty:
-            num_found = settings.beam_size  # all that the beam has are ranked anew
-        self.batch_search = BatchSearch(
-            self.model, self.tokenizer, settings, self.device, num_found, shortlist
-        )
         limit = self.model.max_positions
         self.max_tokens = limit - 1 if limit else None  # of a side, EOS not counted
         self.max_source_tokens, max_with_context = most_read(self.model, settings.max_source_tokens)
@@ -121,15 +123,27 @@ class Translator:
             self.max_tokens,
             settings.max_tokens,
         )
-        self.demands = Demands(settings, self.tokenizer.target)
-        self.cutter = LineCutter(
-            settings,
-            self.model.learned_lengths,
-            self._count_tokens,
-            self.max_source_tokens,
-            self.demands.protection.spans,
-        )
         self.begin()
+
+    @cached_property
+    def batch_search(self) -> BatchSearch:
+        """The search for batches of ids. Raises RunError where the run lacks the shortlist that it is to use."""
+        settings, num_found = self.settings, self.num_hypotheses
+        if isinstance(settings, BeamSettings) and settings.coverage_penalty:
+            num_found = settings.beam_size  # all that the beam has are ranked anew
+        shortlist = self.shortlist if settings.shortlist else None
+        return BatchSearch(self.model, self.tokenizer, settings, self.device, num_found, shortlist)
+
+    @cached_property
+    def demands(self) -> Demands:
+        """What finds what translations must have. Raises DataError for a glossary that is missing or none."""
+        return Demands(self.settings, self.tokenizer.target)
+
+    @cached_property
+    def cutter(self) -> LineCutter:
+        """What cuts long lines. Raises SettingsError where the library that finds sentences is not there."""
+        limit, spans = self.max_source_tokens, self.demands.protection.spans
+        return LineCutter(self.settings, self.model.learned_lengths, self._count_tokens, limit, spans)
 
     @cached_property
     def shortlist(self) -> Shortlist:
@@ -276,21 +290,10 @@ class Translator:
                 for row, hypotheses in zip(members[np.concatenate(batch)], results, strict=True):
                     found[row] = hypotheses, seconds
         if self.coverage_penalty:
-            by_coverage = self._by_coverage(sentences, [hypotheses for hypotheses, _ in found])
-            found = [(some, seconds) for some, (_, seconds) in zip(by_coverage, found, strict=True)]
+            sources = [one.source for one in sentences]
+            ranked = self.pairs.rank_by_coverage(sources, [some for some, _ in found], self.coverage_penalty)
+            found = [(some, seconds) for some, (_, seconds) in zip(ranked, found, strict=True)]
         return found
-
-    def _by_coverage(
-        self, sentences: Sequence[Sentence], found: Sequence[Sequence[Hypothesis]]
-    ) -> list[list[Hypothesis]]:
-        """Rank what was found for each sentence by its score and by how well it covers the source."""
-        sources = [one.source for one, some in zip(sentences, found, strict=True) for _ in some]
-        covered = iter(self.pairs.coverage(sources, [one.tokens for some in found for one in some]))
-
-        def scored(one: Hypothesis) -> Hypothesis:
-            return one._replace(score=(one.score or 0.0) + self.coverage_penalty * next(covered))
-
-        return [sorted(map(scored, some), key=lambda one: -(one.score or 0.0)) for some in found]
 
     def _rank(self, hypotheses: Sequence[Hypothesis], demands: Sequence[Demand]) -> list[Found]:
         """Return what is to be shown of what was found for a sentence: best first, where there is a best.

@@ -74,22 +74,23 @@ def evaluate_model(
 
     With `num_resamples` the scores have intervals.
     """
-    found = translate_in_detail(model, tokenizer, text.source, decoding, device, dtype)
+    found = translate_lines(model, tokenizer, text.source, decoding, device, dtype, details=True)
     loss = text_loss(model, tokenizer, text, decoding, device, dtype)
     scores = score_against([one.text for one in found], [text.target], evaluation, num_resamples)
     return evaluation_of(scores, len(found), loss), found
 
 
-def translate_in_detail(
+def translate_lines(
     model: Seq2Seq,
     tokenizer: Tokenizer,
     source: Sequence[str],
     decoding: DecodingSettings,
     device: torch.device,
     dtype: torch.dtype,
+    details: bool = False,
 ) -> list[Candidate]:
-    """Return the best translation of each line of a text, with its details, and say what of it was cut or split."""
-    translator = Translator(model, tokenizer, decoding, device, dtype).searching(decoding, details=True)
+    """Return the best translation of each line of a text, and say what of it was cut or split."""
+    translator = Translator(model, tokenizer, decoding, device, dtype).searching(decoding, details=details)
     found, num_before = [], 0
     for chunk, before in in_order(in_chunks(source), translator.pairs.context.num_lines):
         found += [one.hypotheses[0] for one in translator.find(chunk, num_before, before=before)]
@@ -106,11 +107,8 @@ def translate_text(
     device: torch.device,
     dtype: torch.dtype,
 ) -> list[str]:
-    """Return the translation of a text, and say what of it was cut or split."""
-    translator = Translator(model, tokenizer, decoding, device, dtype)
-    hypotheses = list(translator.translate(source))
-    translator.remarks.log()
-    return hypotheses
+    """Return the translation of a text; see `translate_lines`."""
+    return [one.text for one in translate_lines(model, tokenizer, source, decoding, device, dtype)]
 
 
 def load_as_read(

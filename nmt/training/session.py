@@ -12,7 +12,7 @@ from nmt.data.corpus import Corpus
 from nmt.decoding.translation import Candidate
 from nmt.errors import RunError
 from nmt.evaluation.calibration import MAX_LINES, calibrate
-from nmt.evaluation.model import evaluate_model, name_search, translate_in_detail
+from nmt.evaluation.model import evaluate_model, name_search, translate_lines
 from nmt.evaluation.plain_text import find_mark
 from nmt.evaluation.scoring import Evaluation
 from nmt.files.writing import to_json, write_atomically
@@ -160,7 +160,7 @@ def fit_confidence(trainer: Trainer, corpus: Corpus, tested: Sequence[Candidate]
     model, tokenizer = run.load_model("best")
 
     def translate(source: Sequence[str]) -> list[Candidate]:
-        return translate_in_detail(model, tokenizer, source[:MAX_LINES], decoding, step.device, step.dtype)
+        return translate_lines(model, tokenizer, source[:MAX_LINES], decoding, step.device, step.dtype, True)
 
     test = None
     if corpus.test is not None:

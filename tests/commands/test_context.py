@@ -25,7 +25,7 @@ from nmt.decoding.chunks import number_chunks
 from nmt.decoding.loading import choose_search
 from nmt.decoding.translation import Candidate
 from nmt.decoding.translator import Found, Translator
-from nmt.evaluation.model import translate_in_detail
+from nmt.evaluation.model import translate_lines
 from nmt.runs.directory import RunDirectory
 from nmt.training.ranks import Ranks
 from nmt.training.setup import prepare
@@ -409,9 +409,9 @@ def test_details_of_a_text_have_context_across_chunks(learned, monkeypatch):
     run = RunDirectory(learned / "run")
     model, tokenizer = run.load_model("best")
     given = tokenizer, lines_of(learned / "test.source"), choose_search("greedy"), CPU, torch.float32
-    together = [one.text for one in translate_in_detail(model, *given)]
+    together = [one.text for one in translate_lines(model, *given, details=True)]
     monkeypatch.setattr(module, "LINES_AT_ONCE", 1)
-    assert [one.text for one in translate_in_detail(model, *given)] == together
+    assert [one.text for one in translate_lines(model, *given, details=True)] == together
 
 
 def test_coverage_is_that_of_the_line_alone(learned):

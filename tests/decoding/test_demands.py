@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import pytest
 import torch
@@ -239,3 +240,18 @@ def test_the_command_line(nmt, trained_run, tmp_path):
     train = nmt("train", "run=new", "decoding.glossary=terms.tsv", code=2)  # before anything is learned
     assert train.stderr.startswith(b"nmt: decoding.glossary: no such file: terms.tsv;")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_glossary_that_is_gone_is_needed_by_searches_with_it_alone(nmt, trained_run, tmp_path):
+    shutil.copytree(trained_run, tmp_path / "run")
+    config = json.loads((trained_run / "config.json").read_text())
+    config["decoding"]["glossary"] = str(tmp_path / "gone.tsv")
+    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
+    for name, line in (("source", "Der Hund schläft."), ("target", "The dog sleeps.")):
+        (tmp_path / name).write_text(f"{line}\n")
+    done = nmt("translate", "run=run", "input=source", code=2)
+    assert done.stderr.startswith(b"nmt: decoding.glossary: no such file")
+    assert b"decoding.glossary=null translates without" in done.stderr
+    assert len(nmt("translate", "run=run", "input=source", "decoding.glossary=null").stdout.splitlines()) == 1
+    for command in ("score", "align"):
+        assert len(nmt(command, "run=run", "source=source", "target=target").stdout.splitlines()) == 1
