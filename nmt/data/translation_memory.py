@@ -89,7 +89,7 @@ def read_memories(files: Files, key: str, source: Files, target: Files) -> Pairs
             missing = [side for side in (SOURCE, TARGET) if side not in unit]
             if missing:
                 left_out[f"without {' or '.join(languages.names[missing[0]])}"] += 1
-            elif not all(unit.values()):
+            elif not all(text.strip() for text in unit.values()):
                 left_out["with an empty segment"] += 1
             else:
                 num_pairs += 1
@@ -98,7 +98,7 @@ def read_memories(files: Files, key: str, source: Files, target: Files) -> Pairs
     if not num_pairs:
         raise DataError(f"{key}: text is needed; got none in {files}")
     if variants := left_out.pop(VARIANTS, 0):
-        logger.warning("left out     %d segments of %s whose unit has one of that side before", variants, key)
+        logger.warning("left out     all but the first segment of a side in units of %s: %d", key, variants)
     if left_out:
         reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
         logger.warning(
@@ -159,7 +159,7 @@ class _Units:
             if self._side in self._unit:
                 self.left_out[VARIANTS] += 1
             elif self._side is not None:
-                self._unit[self._side] = WHITE_SPACE.sub(" ", "".join(self._text)).strip()
+                self._unit[self._side] = WHITE_SPACE.sub(" ", "".join(self._text)).strip(" ")
             self._text = None
         elif name in CODES:
             self._num_codes -= 1
