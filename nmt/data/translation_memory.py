@@ -19,8 +19,8 @@ from nmt.errors import DataError
 logger = logging.getLogger(__name__)
 
 SUFFIXES = (".tmx",)
-# Elements in a segment whose text is code of another format, or a text of its own inside of such code.
-CODES = frozenset({"bpt", "ept", "it", "ph", "sub", "ut"})
+# Elements in a segment whose text is code of another format; a `sub`, a text of its own, stands inside of such code.
+CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})
 # White space of a file that was laid out for reading; a no-break space is part of the text.
 WHITE_SPACE = re.compile("[ \t\r\n]+")
 # A segment is four deep, and what is marked in it a few more.

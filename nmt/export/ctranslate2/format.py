@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nmt.config import DecodingSettings, Quantization
+from nmt.config import DecodingSettings, ExportSettings, Quantization
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.ctranslate2_engine import TokenNames, load_ctranslate2
 from nmt.decoding.shortlist import Shortlist
@@ -46,34 +46,23 @@ class CTranslate2:
         source: Sequence[Sequence[int]],
         limits: Sequence[int],
     ) -> Found:
-        library, names = load_ctranslate2(), TokenNames.of(exported.tokenizer)
-        device, quantization = exported.settings.device, exported.settings.quantization
-        if device == "cuda" and not library.get_cuda_device_count():
-            raise DeviceError("device: cpu is needed, since CTranslate2 finds no GPU here; got cuda")
-        supported = library.get_supported_compute_types(device)
-        compute_type = quantization if quantization in supported else "float32"
+        names = TokenNames.of(exported.tokenizer)
         longest = max(limits)
-        try:
-            translator = library.Translator(str(folder), device=device, compute_type=compute_type)
-            results = translator.translate_batch(
-                [[names.source[i] for i in ids] for ids in source],
-                max_batch_size=search.max_tokens,
-                batch_type="tokens",
-                beam_size=1,
-                max_input_length=0,
-                max_decoding_length=longest,
-                min_decoding_length=min(search.min_length, longest),
-                repetition_penalty=search.repetition_penalty,
-                no_repeat_ngram_size=search.no_repeat_ngram_size or 0,
-                disable_unk=True,
-                use_vmap=search.shortlist,
-            )
-        except RuntimeError as error:
-            if device == "cpu":
-                raise
-            raise DeviceError(
-                f"device: one that CTranslate2 can compute on is needed; got {device}: {error}"
-            ) from None
+        results, compute_type = run_translator(
+            folder,
+            exported.settings,
+            [[names.source[i] for i in ids] for ids in source],
+            max_batch_size=search.max_tokens,
+            batch_type="tokens",
+            beam_size=1,
+            max_input_length=0,
+            max_decoding_length=longest,
+            min_decoding_length=min(search.min_length, longest),
+            repetition_penalty=search.repetition_penalty,
+            no_repeat_ngram_size=search.no_repeat_ngram_size or 0,
+            disable_unk=True,
+            use_vmap=search.shortlist,
+        )
         target_ids = {name: i for i, name in enumerate(names.target)}
         found = [[target_ids[name] for name in result.hypotheses[0]] for result in results]
         # In greedy search a lower limit cuts, and changes nothing before.
@@ -81,6 +70,29 @@ class CTranslate2:
 
     def page(self, exported: Exported, comparisons: Sequence[Comparison]) -> str:
         return readme(exported, comparisons)
+
+
+def run_translator(
+    folder: Path, settings: ExportSettings, source: list[list[str]], **options: Any
+) -> tuple[Any, str]:
+    """Return what the model of a folder makes of some sources, with the library's options, and what it computed in.
+
+    Raises DeviceError where it cannot compute on the device of the settings.
+    """
+    library, device = load_ctranslate2(), settings.device
+    if device == "cuda" and not library.get_cuda_device_count():
+        raise DeviceError("device: cpu is needed, since CTranslate2 finds no GPU here; got cuda")
+    supported = library.get_supported_compute_types(device)
+    compute_type = settings.quantization if settings.quantization in supported else "float32"
+    try:
+        translator = library.Translator(str(folder), device=device, compute_type=compute_type)
+        return translator.translate_batch(source, **options), compute_type
+    except RuntimeError as error:
+        if device == "cpu":
+            raise
+        raise DeviceError(
+            f"device: one that CTranslate2 can compute on is needed; got {device}: {error}"
+        ) from None
 
 
 def write_model(
