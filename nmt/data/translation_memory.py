@@ -35,9 +35,8 @@ class Languages:
     def __init__(self, source: Files, target: Files) -> None:
         self.names = [[side] if isinstance(side, str) else side for side in (source, target)]
         wanted = [(_normal(name), side) for side in (SOURCE, TARGET) for name in self.names[side]]
-        self._wanted = sorted(
-            wanted, key=lambda item: len(item[0]), reverse=True
-        )  # pt-BR is no form of pt then
+        # The longest first: pt-BR is no form of pt then.
+        self._wanted = sorted(wanted, key=lambda item: len(item[0]), reverse=True)
         self._forms: dict[str, list[str]] = {name: [] for name, _ in wanted}
         self._counts: Counter[str] = Counter()
         self._sides: set[int] = set()
@@ -193,10 +192,7 @@ def _read_units(path: str, key: str, languages: Languages, left_out: Counter[str
         reason, line = str(error), parser.CurrentLineNumber
     except expat.ExpatError as error:
         reason, line = f"XML is needed; got {expat.ErrorString(error.code)}", error.lineno
-    except (
-        LookupError,
-        ValueError,
-    ) as error:  # of Python, which is asked for encodings that the parser lacks
+    except (LookupError, ValueError) as error:  # of Python, which has the encodings that the parser lacks
         reason, line = f"UTF-8, UTF-16 or an encoding of single bytes is needed; got {error}", 1
     raise DataError(f"{key}: {reason}, in {path}, line {line}")
 

@@ -32,8 +32,8 @@ VERSION = "1.0"
 # The oldest Argos Translate that is to take the package.
 ARGOS_VERSION = "1.9.0"
 TOKENIZER = "sentencepiece.model"
-# How it translates, which no setting of a package changes.
-BEAM_SIZE, LENGTH_PENALTY, MAX_LENGTH, MAX_SOURCE_LENGTH, BATCH_SIZE = 4, 0.2, 256, 1024, 32
+# How it translates, which nothing in a package changes: the limits are those that CTranslate2 has by itself.
+BEAM_SIZE, LENGTH_PENALTY, MIN_LENGTH, MAX_LENGTH, MAX_SOURCE_LENGTH, BATCH_SIZE = 4, 0.2, 1, 256, 1024, 32
 
 PAGE = """\
 # A translation model for Argos Translate and LibreTranslate
@@ -66,7 +66,7 @@ What differs from `nmt translate`:
   whatever the run was tuned with, and stops once so many hypotheses have ended; nmt goes on while a better one is in
   sight.
 - It cuts text into sentences, {splitter}
-- A sentence of more than {max_source_length} tokens is cut, a translation ends at {max_length} tokens.
+- A sentence of more than {max_source_length} tokens is cut, a translation has one token at least and {max_length} at most.
 - An underscore in a translation becomes a space.
 - Weights here are in {quantization}. `argostranslate` computes in what is fastest on the machine, often 8-bit integers;
   with `ARGOS_COMPUTE_TYPE=default` it computes in that of the weights, as `argos-translate-lt` does.
@@ -111,7 +111,7 @@ class Argos:
         """Return greedy search, which finds the same on both sides, and the beam, which now and then does not."""
         greedy = validation_search(exported.settings.decoding).model_dump() | {
             "max_length_ratio": 0.0, "max_length_extra": MAX_LENGTH, "max_source_tokens": MAX_SOURCE_LENGTH - 1,
-            "min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None,
+            "min_length": MIN_LENGTH, "repetition_penalty": 1.0, "no_repeat_ngram_size": None,
         }  # fmt: skip
         beam = greedy | {
             "kind": "beam", "beam_size": BEAM_SIZE, "length_penalty": LENGTH_PENALTY, "length_penalty_kind": "power",
