@@ -66,7 +66,7 @@ What differs from `nmt translate`:
   whatever the run was tuned with, and stops once so many hypotheses have ended; nmt goes on while a better one is in
   sight.
 - It cuts text into sentences, {splitter}
-- A sentence of more than {max_source_length} tokens is cut, a translation has one token at least and {max_length} at most.
+- A sentence of more than {max_source_length} tokens is cut; a translation has from one to {max_length} tokens.
 - An underscore in a translation becomes a space.
 - Weights here are in {quantization}. `argostranslate` computes in what is fastest on the machine, often 8-bit integers;
   with `ARGOS_COMPUTE_TYPE=default` it computes in that of the weights, as `argos-translate-lt` does.
