@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import logging
+import os
 import re
 import socket
 import tracemalloc
@@ -12,7 +13,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from nmt.data import corpus, translation_memory
-from nmt.data.corpus import ParallelText, load_corpus
+from nmt.data.corpus import ParallelText, load_corpus, require_files
 from nmt.errors import DataError, SettingsError
 
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -333,6 +334,15 @@ def test_languages_without_end_are_not_counted_without_end(load):
     with pytest.raises(DataError, match=r"^data.source: a language of") as caught:
         load(memory(*units))
     assert len(re.findall(r"x-\d+ \(1\)", str(caught.value))) == translation_memory.MAX_LANGUAGES
+
+
+def test_what_a_run_names_is_a_file(tmp_path, data_settings):
+    os.mkfifo(tmp_path / "pipe.tmx")
+    settings = data_settings("tmx", f"train={tmp_path}", "validation=none.tmx", "source=de", "target=en")
+    with pytest.raises(
+        DataError, match=r"^data: files are needed, since the run names them; got .*pipe.tmx$"
+    ):
+        require_files(settings)
 
 
 def test_training_learns_from_a_memory_and_nmt_data_looks_at_it(nmt, tmp_path, tiny_training):
