@@ -253,18 +253,32 @@ class DataReportSettings(Settings):
     near_duplicates: bool
 
 
+# A code of ISO 639, perhaps with a region, and perhaps with a name: `de`, `pt-BR`, `gsw:Schweizerdeutsch`.
+LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*(:[^\x00-\x1f]{1,60})?$")]
+
+
 class ExportSettings(Settings):
     """See conf/export.yaml."""
 
     run: str
     checkpoint: CheckpointName
-    format: Literal["ctranslate2"]
+    format: Literal["ctranslate2", "argos"]
     output: str
     overwrite: bool
     quantization: Quantization
     device: Literal["cpu", "cuda"]
+    source_language: LanguageCode | None
+    target_language: LanguageCode | None
+    splitter: str | None
     decoding: DecodingSettings
     evaluation: EvaluationSettings
+
+    @pydantic.model_validator(mode="after")
+    def _check_format(self) -> Self:
+        for key in ("source_language", "target_language", "splitter"):
+            if self.format != "argos" and getattr(self, key) is not None:
+                raise ValueError(f"{key}: null is needed with format={self.format}; got {getattr(self, key)}")
+        return self
 
 
 class ShortlistSettings(Settings):

@@ -128,6 +128,7 @@ class HubData(CorpusSettings):
 
 
 Language = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,20}$")]
+Languages = Language | Annotated[list[Language], Field(min_length=1)]
 
 
 class OpusData(CorpusSettings):
@@ -171,6 +172,27 @@ class TableData(CorpusSettings):
     encoding: Encoding
 
 
+class TmxData(CorpusSettings):
+    """See conf/data/tmx.yaml."""
+
+    kind: Literal["tmx"]
+    train: Files
+    validation: Files
+    test: Files | None
+    source: Languages
+    target: Languages
+
+    @pydantic.model_validator(mode="after")
+    def _check_languages(self) -> Self:
+        both = [
+            {name.lower().replace("_", "-") for name in ([side] if isinstance(side, str) else side)}
+            for side in (self.source, self.target)
+        ]
+        if both[0] & both[1]:
+            raise ValueError(f"target: another language than that of the source is needed; got {self.target}")
+        return self
+
+
 BothSides = tuple[Files, Files]
 
 
@@ -212,7 +234,7 @@ class MixtureData(CorpusSettings):
 
 
 DataSettings = Annotated[
-    GrammarData | FilesData | Multi30kData | HubData | OpusData | TableData | MixtureData,
+    GrammarData | FilesData | Multi30kData | HubData | OpusData | TableData | TmxData | MixtureData,
     Field(discriminator="kind"),
 ]
 

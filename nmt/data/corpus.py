@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
+from functools import partial
 from itertools import accumulate, chain, compress, zip_longest
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from nmt.config import (
     Multi30kData,
     OpusData,
     TableData,
+    TmxData,
 )
 from nmt.data.arrays import BoolArray, Int64Array, map_file
 from nmt.data.cache import cached_folder, entry_name, states_of
@@ -30,6 +32,8 @@ from nmt.data.mixture import Groups, tag_of
 from nmt.data.opus import obtain_corpora
 from nmt.data.stored_text import StoredLines, open_text, store_text
 from nmt.data.table import Columns, Pairs, read_table, table_files, unzip
+from nmt.data.translation_memory import SUFFIXES as MEMORIES
+from nmt.data.translation_memory import read_memories
 from nmt.errors import DataError
 
 SPLITS = ("train", "validation", "test")
@@ -179,6 +183,8 @@ def require_files(settings: DataSettings) -> None:
                 named += [] if isinstance(split, str) else [split.source, split.target]
         case TableData(train=train, validation=validation, test=test):
             named = [files and table_files(files) for files in (train, validation, test)]
+        case TmxData(train=train, validation=validation, test=test):
+            named = [files and table_files(files, MEMORIES) for files in (train, validation, test)]
         case HubData(data_files=patterns):
             named = list((patterns or {}).values())
         case MixtureData(pairs=parts):
@@ -205,7 +211,7 @@ def load_corpus(settings: DataSettings) -> Corpus:
             }
         case FilesData():
             texts = {split: _read_files(settings, split) for split in SPLITS}
-        case TableData():
+        case TableData() | TmxData():
             texts = {split: _read_tables(settings, split) for split in SPLITS}
         case Multi30kData():
             texts = {split: _read_multi30k(settings, name) for split, name in MULTI30K_NAMES.items()}
@@ -238,18 +244,24 @@ def _read_files(settings: FilesData, split: str) -> ParallelText | None:
     return read_parallel_files(files.source, files.target, key, settings.encoding, settings.context)
 
 
-def _read_tables(settings: TableData, split: str) -> ParallelText | None:
+def _read_tables(settings: TableData | TmxData, split: str) -> ParallelText | None:
     """Read a split; a test set of sacreBLEU may stand for validation and test."""
     files, key = getattr(settings, split), f"data.{split}"
     if files is None:
         return None
     if split != "train" and isinstance(files, str) and is_test_set(files):
         return _read_test_set(files, key)
-    columns = Columns(settings.source_column, settings.target_column, settings.header, settings.encoding)
-    paths = table_files(files)
+    if isinstance(settings, TmxData):
+        facts: tuple[object, ...] = settings.source, settings.target
+        paths = table_files(files, MEMORIES)
+        read = partial(read_memories, key=key, source=settings.source, target=settings.target)
+    else:
+        columns = Columns(settings.source_column, settings.target_column, settings.header, settings.encoding)
+        facts, paths = astuple(columns), table_files(files)
+        read = partial(read_table, key=key, columns=columns)
     if settings.context:
-        return _hold_documents([read_table(path, key, columns) for path in paths], paths, *astuple(columns))
-    return _hold([read_table(files, key, columns)], paths, *astuple(columns))[0]
+        return _hold_documents([read(path) for path in paths], paths, *facts)
+    return _hold([read(files)], paths, *facts)[0]
 
 
 def _read_mixture(settings: MixtureData) -> tuple[dict[str, ParallelText | None], Groups]:

@@ -5,6 +5,7 @@ import logging
 import select
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeVar
@@ -77,23 +78,36 @@ def follow_lines(
     Raises DataError, beginning with `key`, when the file cannot be read, or is UTF-16 and should be UTF-8.
     """
     name = "standard input" if path == STANDARD_INPUT else str(path)
+    with _opened(path, key, name) as file:
+        if isinstance(path, (str, Path)) and is_compressed(path):
+            blocks = iter(lambda: file.read(BLOCK_SIZE), b"")
+        else:
+            blocks = _read_blocks(file) if span is None else _read_span(file, *span)
+        if encoding is None or is_utf_8(encoding):
+            blocks = _refuse_wide(blocks, key, name, encoding)
+        else:
+            blocks = as_utf_8(blocks, encoding)
+        for number, line in _cut_into_lines(blocks, has_mark=span is None or span[0] == 0):
+            if line is not None and len(line) > MAX_LINE_BYTES:
+                raise DataError(
+                    f"{key}: lines of at most {MAX_LINE_BYTES} bytes are needed; got more in {name}, "
+                    f"line {number}"
+                )
+            yield line
+
+
+def read_blocks(path: str, key: str) -> Iterator[bytes]:
+    """Yield the bytes of a file, `.gz`, `.zst` or plain. Raises DataError when it cannot be read."""
+    with _opened(path, key, path) as file:
+        yield from iter(lambda: file.read(BLOCK_SIZE), b"")
+
+
+@contextmanager
+def _opened(path: str | Path | int, key: str, name: str) -> Iterator[Any]:
+    """Open a file. Raises DataError, beginning with `key`, when that or reading it fails."""
     try:
         with _open(path) as file:
-            if isinstance(path, (str, Path)) and is_compressed(path):
-                blocks = iter(lambda: file.read(BLOCK_SIZE), b"")
-            else:
-                blocks = _read_blocks(file) if span is None else _read_span(file, *span)
-            if encoding is None or is_utf_8(encoding):
-                blocks = _refuse_wide(blocks, key, name, encoding)
-            else:
-                blocks = as_utf_8(blocks, encoding)
-            for number, line in _cut_into_lines(blocks, has_mark=span is None or span[0] == 0):
-                if line is not None and len(line) > MAX_LINE_BYTES:
-                    raise DataError(
-                        f"{key}: lines of at most {MAX_LINE_BYTES} bytes are needed; got more in {name}, "
-                        f"line {number}"
-                    )
-                yield line
+            yield file
     except FileNotFoundError:
         raise DataError(f"{key}: no such file: {name}") from None
     except (OSError, EOFError, zlib.error) as error:

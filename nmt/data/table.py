@@ -3,7 +3,7 @@
 import csv
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -52,13 +52,13 @@ def read_table(files: Files, key: str, columns: Columns) -> Pairs:
         raise DataError(f"{key}: text is needed; got none in {files}")
 
 
-def table_files(files: Files) -> list[str]:
+def table_files(files: Files, suffixes: Sequence[str] = SUFFIXES) -> list[str]:
     """Return the files that are named, and in place of a folder the tables in it, by their names."""
     found = []
     for path in [files] if isinstance(files, str) else files:
         if os.path.isdir(path):
             inside = (os.path.join(path, name) for name in sorted(os.listdir(path)))
-            found += [file for file in inside if _suffix(file) in SUFFIXES]
+            found += [file for file in inside if _suffix(file) in suffixes]
         else:
             found.append(path)
     return found

@@ -30,16 +30,21 @@ class Exported:
 
 
 class Found(NamedTuple):
-    """What the other side found: target ids of each source, and what it computed them in."""
+    """What the other side found: target ids of each source, and what it computed them in.
+
+    It is not the same search where the other side may stop before it has found the best: the figures are shown then,
+    and nothing is demanded of them.
+    """
 
     target: TokenLists
     computed_in: str
+    is_same_search: bool = True
 
 
 class Format(Protocol):
     """A format of another program.
 
-    `mark` is a file that every folder of the format has.
+    `mark` is a file that every folder of the format has, or a pattern of its name.
     """
 
     mark: str
@@ -68,7 +73,10 @@ class Format(Protocol):
 
 
 # The class of each format, by the module that has it.
-FORMATS = {"ctranslate2": "nmt.export.ctranslate2.format:CTranslate2"}
+FORMATS = {
+    "ctranslate2": "nmt.export.ctranslate2.format:CTranslate2",
+    "argos": "nmt.export.argos.format:Argos",
+}
 
 
 def format_of(name: str) -> Format:
@@ -79,5 +87,5 @@ def format_of(name: str) -> Format:
 
 
 def marks() -> list[str]:
-    """Return the files that tell an earlier export, in any format."""
+    """Return the files that tell an earlier export, in any format, or patterns of their names."""
     return [format_of(name).mark for name in FORMATS]

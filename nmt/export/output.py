@@ -17,7 +17,7 @@ def check_output(path: Path, overwrite: bool, marks: Sequence[str]) -> None:
         return
     if not overwrite:
         raise DataError(f"output: a new folder is needed, or overwrite=true; got {path}, which exists")
-    if not any((path / mark).is_file() for mark in marks):
+    if not any(file.is_file() for mark in marks for file in path.glob(mark)):
         raise DataError(f"output: a new folder or an earlier export is needed; got {path}, which is neither")
 
 

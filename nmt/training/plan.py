@@ -17,6 +17,7 @@ from nmt.config import (
     Multi30kData,
     OpusData,
     TableData,
+    TmxData,
     TrainSettings,
 )
 from nmt.data.batching import Update, padding_share
@@ -131,6 +132,8 @@ def _origin(settings: DataSettings) -> str:
             return f"from {_names(train.source)} to {_names(train.target)}"
         case TableData(train=train, source_column=source, target_column=target):
             return f"from {source} to {target}, in {_names(train)}"
+        case TmxData(train=train, source=source, target=target):
+            return f"from {_names(source)} to {_names(target)}, in {_names(train)}"
         case MixtureData(pairs=pairs):
             return f"a mixture of {len(pairs)} pairs of languages"
         case Multi30kData(directory=directory):

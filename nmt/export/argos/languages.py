@@ -1,0 +1,82 @@
+"""Languages as Argos Translate knows them, and those that the text of a run is of."""
+
+from typing import NamedTuple
+
+from nmt.config import Files, GrammarData, HubData, MixtureData, Multi30kData, OpusData, TableData, TmxData
+from nmt.errors import SettingsError
+from nmt.export.formats import Exported
+from nmt.runs.text import data_of_run
+
+# What other programs call a language that has a code of its own here.
+CODES = {"pt-br": "pb", "zh-tw": "zt", "zh-hk": "zt", "zh-hant": "zt"}
+LANGUAGES = """\
+af Afrikaans, am Amharic, ar Arabic, az Azerbaijani, be Belarusian, bg Bulgarian, bn Bengali, br Breton, bs Bosnian,
+ca Catalan, cs Czech, cy Welsh, da Danish, de German, el Greek, en English, eo Esperanto, es Spanish, et Estonian,
+eu Basque, fa Persian, fi Finnish, fo Faroese, fr French, fy West Frisian, ga Irish, gd Scottish Gaelic, gl Galician,
+gu Gujarati, ha Hausa, he Hebrew, hi Hindi, hr Croatian, hu Hungarian, hy Armenian, id Indonesian, ig Igbo,
+is Icelandic, it Italian, ja Japanese, ka Georgian, kk Kazakh, km Khmer, kn Kannada, ko Korean, ky Kyrgyz,
+lb Luxembourgish, lo Lao, lt Lithuanian, lv Latvian, mk Macedonian, ml Malayalam, mn Mongolian, mr Marathi, ms Malay,
+mt Maltese, my Burmese, nb Norwegian, ne Nepali, nl Dutch, nn Norwegian Nynorsk, no Norwegian, oc Occitan, pa Punjabi,
+pb Portuguese (Brazil), pl Polish, ps Pashto, pt Portuguese, rm Romansh, ro Romanian, ru Russian, se Northern Sami,
+si Sinhala, sk Slovak, sl Slovenian, so Somali, sq Albanian, sr Serbian, sv Swedish, sw Swahili, ta Tamil, te Telugu,
+tg Tajik, th Thai, tk Turkmen, tl Tagalog, tr Turkish, tt Tatar, ug Uyghur, uk Ukrainian, ur Urdu, uz Uzbek,
+vi Vietnamese, wo Wolof, xh Xhosa, yi Yiddish, yo Yoruba, zh Chinese, zt Chinese (traditional), zu Zulu"""
+NAMES = dict(item.split(maxsplit=1) for item in LANGUAGES.split(","))
+
+
+class Language(NamedTuple):
+    """A language as Argos Translate knows it."""
+
+    code: str
+    name: str
+
+
+def languages_of(exported: Exported) -> tuple[Language, Language]:
+    """Return the languages that were typed, else those that the text of the run is known to be of.
+
+    Raises SettingsError where neither says.
+    """
+    settings, known = exported.settings, _languages_of_text(exported)
+    typed = settings.source_language, settings.target_language
+    found = []
+    for key, given, other in zip(("source_language", "target_language"), typed, known, strict=True):
+        code, _, name = (given or "").partition(":")
+        if not code and other not in NAMES:
+            raise SettingsError(
+                f"{key}: a code such as de, or with a name gsw:Schweizerdeutsch, is needed, since the run does not say "
+                "which language its text is of; got null"
+            )
+        code = _code(code) if code else other
+        found.append(Language(code, name or NAMES.get(code, code)))
+    source, target = found
+    if source.code == target.code:
+        raise SettingsError(
+            f"target_language: another language than {source.code} is needed; got {target.code}"
+        )
+    return source, target
+
+
+def _languages_of_text(exported: Exported) -> tuple[str, str]:
+    """Return what the run calls the languages of its text, as codes if they are such; often they are not."""
+    names: tuple[Files, Files] = "", ""
+    match data_of_run(exported.run):
+        case GrammarData():
+            names = "de", "en"
+        case OpusData(source=source, target=target) | TmxData(source=source, target=target):
+            names = source, target
+        case Multi30kData(source_language=source, target_language=target):
+            names = source, target
+        case TableData(source_column=source, target_column=target):
+            names = source, target
+        case HubData(source_column=source, target_column=target):
+            names = source, target
+        case MixtureData(pairs=[pair]):
+            names = pair.source, pair.target
+    one, other = (_code(name if isinstance(name, str) else name[0]) for name in names)
+    return one, other
+
+
+def _code(name: str) -> str:
+    """Return the code of a language, whose region counts in few."""
+    name = name.lower().replace("_", "-")
+    return CODES.get(name, name.split("-")[0])
