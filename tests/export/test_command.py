@@ -7,17 +7,17 @@ import pytest
 import torch
 from command_line import run_command
 
-from nmt.config import EvaluationSettings
+from nmt.config import EvaluationSettings, ExportSettings
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Ids
 from nmt.decoding.loading import choose_search
 from nmt.decoding.shortlist import Shortlist
 from nmt.decoding.translator import Translator
 from nmt.errors import ExportError, RunError
-from nmt.export import specification
-from nmt.export.comparison import ExportComparison, compare
-from nmt.export.output import write_model
-from nmt.export.readme import readme
+from nmt.export.comparison import Comparison, compare
+from nmt.export.ctranslate2 import specification
+from nmt.export.ctranslate2.format import CTranslate2
+from nmt.export.formats import Exported
 from nmt.runs.directory import RunDirectory
 
 ctranslate2 = pytest.importorskip("ctranslate2")
@@ -27,15 +27,30 @@ UNK = 1
 LINES = ["abc", "", "  ", "\u3000", "fedcba", "axbyz", "abcdef" * 30, "a", "bb cc dd ee ff aa bb cc"]
 
 
-def make_page(folder, model, tokenizer, decoding):
-    """Export a model as the command does; return how it compares, and the function that the page defines."""
-    folder.mkdir()
-    write_model(folder, model, tokenizer)
-    text = ParallelText(LINES, ["abc"] * len(LINES))
+def exported_of(model, tokenizer, decoding, shortlist=None):
+    """Return what the command gives to a format."""
     evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
-    comparison = compare(folder, model, tokenizer, text, decoding, evaluation, "float32")
-    page = readme("mine", "best", tokenizer, decoding, comparison, model.max_positions, model.max_positions)
-    return comparison, page
+    settings = ExportSettings(
+        run="mine", checkpoint="best", format="ctranslate2", output="out", overwrite=False, quantization="float32",
+        device="cpu", decoding=decoding, evaluation=evaluation,
+    )  # fmt: skip
+    return Exported(RunDirectory("mine"), model, tokenizer, shortlist, settings)
+
+
+def compared(folder, exported, lines=LINES):
+    """Export a model as the command does; return how it compares, in each of the searches."""
+    folder.mkdir()
+    to = CTranslate2()
+    to.write(folder, exported)
+    text = ParallelText(lines, ["abc"] * len(lines))
+    return [compare(folder, to, exported, text, search) for search in to.searches(exported)]
+
+
+def make_page(folder, model, tokenizer, decoding):
+    """Export a model as the command does; return how it compares, and the page."""
+    exported = exported_of(model, tokenizer, decoding)
+    comparisons = compared(folder, exported)
+    return comparisons[0], CTranslate2().page(exported, comparisons)
 
 
 def function_of(page):
@@ -94,7 +109,7 @@ def test_comparison_and_page_translate_as_nmt_does(
     ],
 )
 def test_what_passes(quantization, num_lines, num_identical, exported_bleu, passes):
-    comparison = ExportComparison(quantization, "float32", num_lines, num_identical, 30.0, exported_bleu)
+    comparison = Comparison(quantization, "float32", "greedy", num_lines, num_identical, 30.0, exported_bleu)
     if passes:
         comparison.require()
     else:
@@ -118,12 +133,13 @@ def test_the_page_names_searches_that_the_library_does_not_have(
     assert sentence in page
 
 
-def test_the_page_names_the_tags_that_lines_need(char_tokenizer):
+def test_the_page_names_the_tags_that_lines_need(char_tokenizer, strange_model):
     decoding = choose_search("greedy", max_length_ratio=1.0, max_length_extra=9)
-    comparison = ExportComparison("float32", "float32", 20, 20, 30.0, 30.0)
+    comparison = Comparison("float32", "float32", "greedy", 20, 20, 30.0, 30.0)
 
     def page_of(*symbols):
-        return readme("mine", "best", char_tokenizer(symbols=symbols), decoding, comparison, 64, 64)
+        exported = exported_of(strange_model(), char_tokenizer(symbols=symbols), decoding)
+        return CTranslate2().page(exported, [comparison])
 
     sentence = (
         "Each line begins with the tag of the language to translate into and a space: `<2en>`, `<2fr>`."
@@ -180,13 +196,11 @@ def test_a_shortlist_becomes_a_vocabulary_map(nmt, run, tmp_path, monkeypatch):
     out = nmt("export", *options).stdout.decode()
     assert out.count("lines          20  of validation text") == 2
     assert "identical      20  token by token, at least 20 are needed" in out
-    assert "computed in float32, with use_vmap" in out
+    assert "computed in float32, with its map" in out
     folder = tmp_path / "model"
     assert (folder / "vmap.txt").read_bytes() == (tmp_path / "short" / "shortlist.txt").read_bytes()
     page = (folder / "README.md").read_text()
-    report = out.split("in float32\n")[2].removesuffix(
-        "to translate: the lines of Python in model/README.md\n"
-    )
+    report = out.split("in float32\n")[2].removesuffix("to use it: model/README.md\n")
     assert all(f"      {line}" in page for line in report.splitlines())
     assert "use_vmap=True" in page
     (tmp_path / "short" / "shortlist.txt").write_bytes(b"\tnothing-of-this-run\n")
@@ -203,15 +217,10 @@ def test_the_library_and_nmt_search_the_same_words(seed, strange_model, tokenize
     shortlist = Shortlist(tokenizer.target, [], likely)
     model.shortlist = tmp_path / "shortlist.txt"
     model.shortlist.write_bytes(shortlist.to_bytes(tokenizer.source))
-    folder = tmp_path / "model"
-    folder.mkdir()
-    write_model(folder, model, tokenizer, "float32", shortlist)
+    folder, lines = tmp_path / "model", ["ab", "a", "bba"]
     decoding = choose_search("greedy", max_length_ratio=1.0, max_length_extra=9)
-    evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
-    lines = ["ab", "a", "bba"]
-    text = ParallelText(lines, ["abc"] * len(lines))
-    given = folder, model, tokenizer, text, decoding, evaluation, "float32"
-    assert [compare(*given, with_map=has_map).num_identical for has_map in (False, True)] == [3, 3]
+    comparisons = compared(folder, exported_of(model, tokenizer, decoding, shortlist), lines)
+    assert [one.num_identical for one in comparisons] == [3, 3]
     names = tokenizer.source.pieces
     source = [[names[i] for i in ids] for ids in tokenizer.source.encode(lines)]
     library = ctranslate2.Translator(str(folder))

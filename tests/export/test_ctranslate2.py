@@ -10,11 +10,11 @@ from pairwise import pairwise
 from nmt.data.batching import Batch
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.beam_search import beam_search, power_penalty
+from nmt.decoding.ctranslate2_engine import TokenNames, load_ctranslate2
 from nmt.decoding.greedy_search import greedy_search
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.errors import RunError, UserError
-from nmt.export import specification
-from nmt.export.output import TokenNames, write_model
+from nmt.export.ctranslate2.format import write_model
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -226,4 +226,4 @@ def test_recurrent_models_are_refused(kind, tiny_model, tokenizer, tmp_path):
 def test_without_the_library_its_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(UserError, match=r"pip install 'nmt\[export\]'"):
-        specification.load_ctranslate2()
+        load_ctranslate2()

@@ -1,13 +1,15 @@
 """The page beside an exported model: the lines of Python that translate as the run does."""
 
+from collections.abc import Sequence
 from textwrap import indent
 
-from nmt.config import BeamSettings, DecodingSettings, RandomSettings
+from nmt.config import BeamSettings, RandomSettings
 from nmt.data.context import Context
 from nmt.data.mixture import known_tags
-from nmt.data.tokenizer import Tokenizer
-from nmt.export.comparison import ExportComparison
-from nmt.export.output import TokenNames
+from nmt.decoding.ctranslate2_engine import TokenNames
+from nmt.decoding.pairs import most_read
+from nmt.export.comparison import Comparison
+from nmt.export.formats import Exported
 
 PAGE = """\
 # A translation model for CTranslate2
@@ -99,21 +101,15 @@ DOCUMENTS = (
 )
 
 
-def readme(
-    run: str,
-    checkpoint: str,
-    tokenizer: Tokenizer,
-    decoding: DecodingSettings,
-    comparison: ExportComparison,
-    max_positions: int,
-    longest: int,
-    with_map: ExportComparison | None = None,
-) -> str:
-    """Return the page, in Markdown, for a model that was found to translate as `comparison` says.
+def readme(exported: Exported, comparisons: Sequence[Comparison]) -> str:
+    """Return the page, in Markdown, for a model that was found to translate as `comparisons` say.
 
-    It reads at most `max_positions` tokens, EOS counted, and `longest` with those of earlier lines. `with_map` says how
-    it translates with its vocabulary map, where it has one.
+    The second of them, where there is one, is with the vocabulary map.
     """
+    tokenizer, decoding = exported.tokenizer, exported.settings.decoding
+    max_positions, comparison, *with_map = exported.model.max_positions, *comparisons
+    assert max_positions is not None
+    _, longest = most_read(exported.model, decoding.max_source_tokens)
     beam_size, length_penalty, differences = 1, 1.0, ""
     if isinstance(decoding, BeamSettings):
         beam_size, length_penalty = decoding.beam_size, decoding.length_penalty
@@ -135,8 +131,8 @@ def readme(
     if given.num_lines:
         differences += DOCUMENTS.format(**facts)
     page = PAGE.format(
-        run=run,
-        checkpoint=checkpoint,
+        run=exported.run.path.resolve().name,
+        checkpoint=exported.settings.checkpoint,
         report=indent(comparison.report(), "    "),
         source_model=names[0],
         target_model=names[1],
@@ -155,7 +151,7 @@ def readme(
         max_batch_size=decoding.max_tokens // beam_size,
         eos=TokenNames.of(tokenizer).eos,
     )
-    if with_map is not None:
-        differences += MAP.format(report=indent(with_map.report(), "      "))
+    for other in with_map:
+        differences += MAP.format(report=indent(other.report(), "      "))
     tags = known_tags(tokenizer.source.pieces)
     return page + differences + (TAGS.format(tags=", ".join(f"`{tag}`" for tag in tags)) if tags else "")

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from nmt.data.tokenizer import Vocabulary
-from nmt.errors import RunError, UserError
+from nmt.decoding.ctranslate2_engine import load_ctranslate2
+from nmt.errors import RunError
 from nmt.models.interface import Seq2Seq
 from nmt.models.layers import LayerOptions
 from nmt.models.positions import sinusoids
@@ -19,24 +20,11 @@ from nmt.models.transformer_layers import (
     Residual,
     SelfAttention,
 )
-from nmt.versions import require
 
 # The bias of what is never to come: its probability is exactly zero in float32, and float16 can still hold it.
 FORBIDDEN = -1e4
 # Names of the activations in CTranslate2.
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH"}
-
-
-def load_ctranslate2() -> Any:
-    """Import CTranslate2, which nothing else here needs. Raises UserError where it is not installed."""
-    try:
-        import ctranslate2
-    except ImportError as error:
-        raise UserError(
-            f"format: the extra `export` is needed for ctranslate2: pip install 'nmt[export]'; got {error}"
-        ) from None
-    require("ctranslate2")
-    return ctranslate2
 
 
 def specification(model: Seq2Seq, target: Vocabulary) -> Any:

@@ -1,0 +1,83 @@
+"""The formats that a run can be exported to: what each has to do, and what it is given for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from nmt.config import DecodingSettings, ExportSettings
+from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.shortlist import Shortlist
+from nmt.models.interface import Seq2Seq
+from nmt.runs.directory import RunDirectory
+
+if TYPE_CHECKING:
+    from nmt.export.comparison import Comparison
+
+TokenLists = list[list[int]]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What a format is given: a run, its model in float32 on the CPU, and what was asked for."""
+
+    run: RunDirectory
+    model: Seq2Seq
+    tokenizer: Tokenizer
+    shortlist: Shortlist | None
+    settings: ExportSettings
+
+
+class Found(NamedTuple):
+    """What the other side found: target ids of each source, and what it computed them in."""
+
+    target: TokenLists
+    computed_in: str
+
+
+class Format(Protocol):
+    """A format of another program.
+
+    `mark` is a file that every folder of the format has.
+    """
+
+    mark: str
+
+    def require(self) -> None:
+        """Raise UserError where a library is missing, with the extra that has it."""
+
+    def write(self, folder: Path, exported: Exported) -> None:
+        """Write all but the page. Raises RunError for what the format cannot hold, with the reason."""
+
+    def searches(self, exported: Exported) -> Sequence[DecodingSettings]:
+        """Return the searches under which both sides are to translate the same."""
+
+    def translate(
+        self,
+        folder: Path,
+        exported: Exported,
+        search: DecodingSettings,
+        source: Sequence[Sequence[int]],
+        limits: Sequence[int],
+    ) -> Found:
+        """Translate sources, ids without EOS, by what was written alone; none becomes longer than its limit."""
+
+    def page(self, exported: Exported, comparisons: Sequence["Comparison"]) -> str:
+        """Return the page of the folder, in Markdown: how the two sides compare, and how to translate with it."""
+
+
+# The class of each format, by the module that has it.
+FORMATS = {"ctranslate2": "nmt.export.ctranslate2.format:CTranslate2"}
+
+
+def format_of(name: str) -> Format:
+    """Return a format by its name, one of `FORMATS`."""
+    module, _, class_name = FORMATS[name].partition(":")
+    found: Format = getattr(import_module(module), class_name)()
+    return found
+
+
+def marks() -> list[str]:
+    """Return the files that tell an earlier export, in any format."""
+    return [format_of(name).mark for name in FORMATS]
