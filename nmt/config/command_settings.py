@@ -253,15 +253,22 @@ class DataReportSettings(Settings):
     near_duplicates: bool
 
 
+class WebSettings(Settings):
+    """See conf/export.yaml."""
+
+    runtime: str | None
+
+
 class ExportSettings(Settings):
     """See conf/export.yaml."""
 
     run: str
     checkpoint: CheckpointName
-    format: Literal["ctranslate2"]
+    format: Literal["ctranslate2", "onnx", "web"]
     output: str
     overwrite: bool
     quantization: Quantization
+    web: WebSettings
     device: Literal["cpu", "cuda"]
     decoding: DecodingSettings
     evaluation: EvaluationSettings

@@ -68,7 +68,11 @@ class Format(Protocol):
 
 
 # The class of each format, by the module that has it.
-FORMATS = {"ctranslate2": "nmt.export.ctranslate2.format:CTranslate2"}
+FORMATS = {
+    "ctranslate2": "nmt.export.ctranslate2.format:CTranslate2",
+    "onnx": "nmt.export.onnx.format:ONNX",
+    "web": "nmt.export.web.format:Web",
+}
 
 
 def format_of(name: str) -> Format:
