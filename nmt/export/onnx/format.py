@@ -56,7 +56,9 @@ class ONNX:
         source: Sequence[Sequence[int]],
         limits: Sequence[int],
     ) -> Found:
-        return translate_by_graphs(folder / GRAPHS, exported, source, limits)
+        quantization = exported.settings.quantization
+        graphs = Graphs(folder / GRAPHS, SUFFIXES[quantization])
+        return Found(greedy_search(graphs, source, limits, SpecialIds.of(exported.tokenizer)), quantization)
 
     def page(self, exported: Exported, comparisons: Sequence[Comparison]) -> str:
         return readme(exported, comparisons, SUFFIXES[exported.settings.quantization], limits_of(exported))
@@ -66,17 +68,6 @@ def plain_search(exported: Exported) -> DecodingSettings:
     """Return greedy search without any rule but the limits of the run's own."""
     plain = {"min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None}
     return validation_search(exported.settings.decoding).model_copy(update=plain)
-
-
-def translate_by_graphs(
-    folder: Path, exported: Exported, source: Sequence[Sequence[int]], limits: Sequence[int]
-) -> Found:
-    """Translate by the graphs of a folder; they are on the CPU."""
-    quantization = exported.settings.quantization
-    graphs = Graphs(folder, SUFFIXES[quantization])
-    sides = exported.tokenizer.source, exported.tokenizer.target
-    special = SpecialIds(sides[0].pad_id, sides[0].eos_id, sides[1].bos_id, sides[1].eos_id)
-    return Found(greedy_search(graphs, source, limits, special), quantization)
 
 
 def check_settings(exported: Exported) -> None:

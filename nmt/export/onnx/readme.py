@@ -80,9 +80,9 @@ LIMITS = (
     "- The lines of Python end a translation at the limits of nmt; transformers.js at `max_length` of\n"
     "  `generation_config.json`, unless it is given `max_new_tokens`.\n"
 )
-BEAM = "- This run searches with a beam of {beam_size}; the lines above search greedily.\n"
-OTHER = "- This run searches by `{kind}`; the lines above search greedily.\n"
-RULES = "- {keys} of this run's search: the lines above have no such rule.\n"
+BEAM = "- This run searches with a beam of {beam_size}; here the search is greedy.\n"
+OTHER = "- This run searches by `{kind}`; here the search is greedy.\n"
+RULES = "- {keys} of this run's search: there is no such rule here.\n"
 TAGS = "- Each line begins with the tag of the language to translate into and a space: {tags}.\n"
 DOCUMENTS = "- The run reads a line with lines before it (`data.context={num_lines}`); here each is read alone.\n"
 
@@ -108,14 +108,15 @@ def readme(
     return page + LIMITS + ("" if tokenizer.joint else SEPARATE) + differences(settings.decoding, tokenizer)
 
 
-def differences(decoding: DecodingSettings, tokenizer: Tokenizer) -> str:
-    """Return what of a run's own search greedy search without rules leaves out, as lines of a list."""
+def differences(decoding: DecodingSettings, tokenizer: Tokenizer, has_beam: bool = False) -> str:
+    """Return what of a run's own search is left out, as lines of a list: its rules, and the beam where there is none."""
     lines = ""
     if isinstance(decoding, BeamSettings):
-        lines += BEAM.format(beam_size=decoding.beam_size)
+        lines += "" if has_beam else BEAM.format(beam_size=decoding.beam_size)
     elif decoding.kind != "greedy":
         lines += OTHER.format(kind=decoding.kind)
     rules = {
+        "num_groups": getattr(decoding, "num_groups", 1) > 1,
         "min_length": decoding.min_length > 0,
         "repetition_penalty": decoding.repetition_penalty != 1,
         "no_repeat_ngram_size": decoding.no_repeat_ngram_size is not None,

@@ -1,4 +1,4 @@
-"""Greedy search over the written graphs, by ONNX Runtime and NumPy alone."""
+"""Greedy and beam search over the written graphs, by ONNX Runtime and NumPy alone."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt.data.arrays import Int64Array
+from nmt.data.tokenizer import Tokenizer
 from nmt.errors import UserError
 
 ENCODER, DECODER = "encoder_model", "decoder_model_merged"
@@ -23,6 +24,26 @@ class SpecialIds(NamedTuple):
     source_eos: int
     bos: int
     eos: int
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> "SpecialIds":
+        """Return those of a tokenizer."""
+        source, target = tokenizer.source, tokenizer.target
+        return cls(source.pad_id, source.eos_id, target.bos_id, target.eos_id)
+
+
+class Beam(NamedTuple):
+    """A beam for one sentence, by the names of conf/decoding/beam.yaml; of one hypothesis it is greedy search."""
+
+    beam_size: int = 1
+    length_penalty: float = 0.0
+    length_penalty_kind: str = "power"
+    early_stopping: bool = False
+
+    def penalty(self, length: int) -> float:
+        """Return what the score of so many tokens, EOS counted, is divided by."""
+        base = length if self.length_penalty_kind == "power" else (5 + length) / 6
+        return float(base**self.length_penalty)
 
 
 def load_onnxruntime() -> Any:
@@ -85,6 +106,51 @@ def greedy_search(
         for i, tokens in zip(rows, batch, strict=True):
             found[i] = tokens[: limits[i]]  # in greedy search a lower limit cuts, and changes nothing before
     return found
+
+
+def beam_search(
+    graphs: Graphs, source: Sequence[int], limit: int, special: SpecialIds, beam: Beam
+) -> list[int]:
+    """Return the target ids of one source without EOS, at most `limit`: what `nmt.decoding.beam_search` finds.
+
+    page/search.js is this search in JavaScript.
+    """
+    ids = np.array([[*source, special.source_eos]])
+    state = graphs.encode(ids, np.ones_like(ids))
+    state = {name: np.repeat(values, beam.beam_size, 0) for name, values in state.items()}
+    scores = np.full(beam.beam_size, -np.inf)
+    scores[0] = 0
+    tokens, histories = np.full(beam.beam_size, special.bos), [[] for _ in scores]
+    best, best_score, num_finished = [], -np.inf, 0
+    for position in range(limit + 1):
+        logits, state = graphs.step(tokens[:, None], state)
+        log_probs = _log_softmax(logits)
+        if position == limit:  # nothing but the end may come, and so it is certain
+            log_probs[:] = -np.inf
+            log_probs[:, special.eos] = 0
+        sums = (scores[:, None] + log_probs).ravel()
+        chosen = np.argpartition(-sums, 2 * beam.beam_size)[: 2 * beam.beam_size]
+        chosen = chosen[np.lexsort((chosen, -sums[chosen]))]
+        parents, words = np.divmod(chosen, log_probs.shape[1])
+        for rank in range(beam.beam_size):
+            if words[rank] == special.eos and sums[chosen[rank]] > -np.inf:
+                num_finished += 1
+                score = sums[chosen[rank]] / beam.penalty(position + 1)
+                if score > best_score:
+                    best, best_score = histories[parents[rank]], score
+        going_on = np.flatnonzero(words != special.eos)[: beam.beam_size]
+        scores, parents, tokens = sums[chosen[going_on]], parents[going_on], words[going_on]
+        hope = scores[0] / beam.penalty(position + 1 if beam.early_stopping else limit + 1)
+        if hope <= best_score and (not beam.early_stopping or num_finished >= beam.beam_size):
+            break
+        histories = [[*histories[parent], int(word)] for parent, word in zip(parents, tokens, strict=True)]
+        state = {name: values[parents] if ".decoder." in name else values for name, values in state.items()}
+    return best
+
+
+def _log_softmax(logits: Floats) -> npt.NDArray[np.float64]:
+    shifted = logits.astype(np.float64) - logits.max(1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
 
 
 def _search_batch(
