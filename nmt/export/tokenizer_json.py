@@ -84,7 +84,9 @@ def token_names(vocabulary: Vocabulary) -> list[str]:
 def symbols(vocabulary: Vocabulary) -> list[str]:
     """Return the pieces that a user defined, and that are never taken apart, longest first."""
     defined = [
-        piece for piece, kind in zip(vocabulary.pieces, vocabulary.types, strict=False) if kind == USER_DEFINED
+        piece
+        for piece, kind in zip(vocabulary.pieces, vocabulary.types, strict=False)
+        if kind == USER_DEFINED
     ]
     return sorted(defined, key=lambda piece: (-len(piece), piece))
 
@@ -99,16 +101,19 @@ def merges(vocabulary: Vocabulary) -> list[tuple[str, str]]:
         for piece, score, kind in zip(vocabulary.pieces, vocabulary.scores, vocabulary.types, strict=False)
         if kind == NORMAL
     }
-    pairs = []
-    for piece in sorted(scores, key=lambda piece: -scores[piece]):  # equal ones stay in the order of their ids
-        for end in range(1, len(piece)):
-            if piece[:end] in scores and piece[end:] in scores:
-                pairs.append((piece[:end], piece[end:]))
-    return pairs
+    by_score = sorted(scores, key=lambda piece: -scores[piece])  # equal ones stay in the order of their ids
+    return [
+        (piece[:end], piece[end:])
+        for piece in by_score
+        for end in range(1, len(piece))
+        if piece[:end] in scores and piece[end:] in scores
+    ]
 
 
 def _unigram(vocabulary: Vocabulary, names: list[str]) -> Json:
-    least = min(score for score, kind in zip(vocabulary.scores, vocabulary.types, strict=False) if kind == NORMAL)
+    least = min(
+        score for score, kind in zip(vocabulary.scores, vocabulary.types, strict=False) if kind == NORMAL
+    )
     # The score of what is unknown goes by the lowest: none may be lower than those of pieces of text.
     scores = [max(score, least) for score in vocabulary.scores]
     for i, kind in enumerate(vocabulary.types):
@@ -141,7 +146,8 @@ def _bpe(vocabulary: Vocabulary, names: list[str]) -> Json:
 
 def _normalizers(vocabulary: Vocabulary) -> list[Json]:
     """Return, one after the other, what SentencePiece does to a text before it segments it."""
-    normalizer, steps = vocabulary.normalizer, []
+    normalizer = vocabulary.normalizer
+    steps: list[Json] = []
     if normalizer.characters:
         table = base64.b64encode(normalizer.characters).decode()
         steps.append({"type": "Precompiled", "precompiled_charsmap": table})

@@ -32,7 +32,7 @@ def exported_of(model, tokenizer, decoding, shortlist=None):
     evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     settings = ExportSettings(
         run="mine", checkpoint="best", format="ctranslate2", output="out", overwrite=False, quantization="float32",
-        device="cpu", decoding=decoding, evaluation=evaluation,
+        device="cpu", decoding=decoding, evaluation=evaluation, web={"runtime": None},
     )  # fmt: skip
     return Exported(RunDirectory("mine"), model, tokenizer, shortlist, settings)
 

@@ -89,12 +89,12 @@ def write_graphs(folder: Path, model: Transformer, tokenizer: Tokenizer, quantiz
     for name, graph in graphs.items():
         path = folder / f"{name}{SUFFIXES[quantization]}.onnx"
         if quantization == "int8":
-            _quantize(graph, path)
+            quantize(graph, path)
         else:
             write_atomically(path, graph.SerializeToString())
 
 
-def _quantize(graph: Any, path: Path) -> None:
+def quantize(graph: Any, path: Path) -> None:
     """Write a graph whose products are of 8-bit integers: activations get their scale while they are computed.
 
     Weights have no sign, since products of signed ones overflow on processors without instructions for them.

@@ -58,7 +58,7 @@ class Grown:
         self.key, self.value, self.mask, self.position = key, value, mask, key.shape[2]
 
     def append(self, rows: Tensor, layout: Rectangle, num_heads: int) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Return the queries (1, B, H, T, d) of rows (B·T, …), and keys and values (B, H, P + T, d) of all positions."""
+        """Return the queries (1, B, H, T, d) of rows (B·T, …), and all keys and values, (B, H, P + T, d) each."""
         num_shared, width = self.key.shape[1], self.key.shape[3]
         query, memory = rows.split([num_heads * width, 2 * num_shared * width], 1)
         key, value = layout.to_heads(memory, 2, num_shared)
@@ -156,7 +156,9 @@ def cache_names(num_layers: int, what: str) -> list[str]:
 def encoder_graph(model: Transformer) -> Any:
     """Return the encoder as an ONNX model."""
     model = copy.deepcopy(model).float().eval()
-    ids, mask = torch.ones(2, 2, 3, dtype=torch.long).unbind()  # two tensors: one would be taken for one input
+    ids, mask = torch.ones(
+        2, 2, 3, dtype=torch.long
+    ).unbind()  # two tensors: one would be taken for one input
     shapes = {0: "batch_size", 1: "encoder_sequence_length"}
     return _trace(
         EncoderGraph(model),

@@ -63,14 +63,15 @@ def translate(line):
 
 What these files hold, and what differs from `nmt translate`:
 
-- The decoder takes its cache and gives it back. In the first call the cache has no positions. Sentences of several lengths
-  can share a batch: `attention_mask` and `encoder_attention_mask` are 0 behind the end of each.
+- The decoder takes its cache and gives it back. In the first call the cache has no positions. Sentences of several
+  lengths can share a batch: `attention_mask` and `encoder_attention_mask` are 0 behind the end of each. transformers.js
+  goes on with a sentence of a batch that has ended until all have: give it one line at a time.
 - PAD, BOS and UNK never come, because of their output bias.
 - `config.json` says what loaders need to know, names and shapes of the cache; it calls the model `marian` because those
   names are Marian's. The layers themselves are in the graphs alone, so there are no weights for Python's transformers.
 - A line of more than {max_source_tokens} tokens is cut here; nmt translates long lines in parts (`decoding.split`).
-- The name of a special token, such as `</s>`, that stands in a text is read as this token, and some combinations of accents
-  are normalised in another way than by SentencePiece. Other text gets the same ids.
+- The name of a special token, such as `</s>`, that stands in a text is read as this token, and some combinations of
+  accents are normalised in another way than by SentencePiece. Other text gets the same ids.
 """
 SEPARATE = (
     "- The target has a vocabulary of its own, `target_tokenizer.json`. The pipeline above decodes with the source's:\n"
@@ -84,7 +85,9 @@ BEAM = "- This run searches with a beam of {beam_size}; here the search is greed
 OTHER = "- This run searches by `{kind}`; here the search is greedy.\n"
 RULES = "- {keys} of this run's search: there is no such rule here.\n"
 TAGS = "- Each line begins with the tag of the language to translate into and a space: {tags}.\n"
-DOCUMENTS = "- The run reads a line with lines before it (`data.context={num_lines}`); here each is read alone.\n"
+DOCUMENTS = (
+    "- The run reads a line with lines before it (`data.context={num_lines}`); here each is read alone.\n"
+)
 
 
 def readme(
@@ -109,7 +112,7 @@ def readme(
 
 
 def differences(decoding: DecodingSettings, tokenizer: Tokenizer, has_beam: bool = False) -> str:
-    """Return what of a run's own search is left out, as lines of a list: its rules, and the beam where there is none."""
+    """Return what of a run's own search is left out, as lines of a list: its rules, and the beam if there is none."""
     lines = ""
     if isinstance(decoding, BeamSettings):
         lines += "" if has_beam else BEAM.format(beam_size=decoding.beam_size)
@@ -125,7 +128,9 @@ def differences(decoding: DecodingSettings, tokenizer: Tokenizer, has_beam: bool
         "coverage_penalty": bool(getattr(decoding, "coverage_penalty", 0)),
     }
     if any(rules.values()):
-        lines += RULES.format(keys=", ".join(f"`decoding.{key}`" for key, is_used in rules.items() if is_used))
+        lines += RULES.format(
+            keys=", ".join(f"`decoding.{key}`" for key, is_used in rules.items() if is_used)
+        )
     if (given := Context.of(tokenizer.source)).num_lines:
         lines += DOCUMENTS.format(num_lines=given.num_lines)
     if tags := known_tags(tokenizer.source.pieces):

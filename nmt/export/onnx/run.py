@@ -120,8 +120,10 @@ def beam_search(
     state = {name: np.repeat(values, beam.beam_size, 0) for name, values in state.items()}
     scores = np.full(beam.beam_size, -np.inf)
     scores[0] = 0
-    tokens, histories = np.full(beam.beam_size, special.bos), [[] for _ in scores]
-    best, best_score, num_finished = [], -np.inf, 0
+    tokens = np.full(beam.beam_size, special.bos)
+    histories: list[list[int]] = [[] for _ in scores]
+    best: list[int] = []
+    best_score, num_finished = -np.inf, 0
     for position in range(limit + 1):
         logits, state = graphs.step(tokens[:, None], state)
         log_probs = _log_softmax(logits)
@@ -158,9 +160,9 @@ def _search_batch(
 ) -> list[list[int]]:
     ids = np.full((len(source), max(map(len, source)) + 1), special.source_pad, np.int64)
     mask = np.zeros_like(ids)
-    for row, tokens in enumerate(source):
-        ids[row, : len(tokens) + 1] = [*tokens, special.source_eos]
-        mask[row, : len(tokens) + 1] = 1
+    for row, given in enumerate(source):
+        ids[row, : len(given) + 1] = [*given, special.source_eos]
+        mask[row, : len(given) + 1] = 1
     state = graphs.encode(ids, mask)
     history: list[list[int]] = [[] for _ in source]
     tokens, ended = np.full(len(source), special.bos, np.int64), np.zeros(len(source), bool)
@@ -170,6 +172,7 @@ def _search_batch(
         ended |= tokens == special.eos
         if ended.all():
             break
-        for row in np.flatnonzero(~ended):
-            history[row].append(int(tokens[row]))
+        for words, token, is_over in zip(history, tokens.tolist(), ended, strict=True):
+            if not is_over:
+                words.append(token)
     return history

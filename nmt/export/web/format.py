@@ -6,7 +6,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nmt.config import BeamSettings, DataSettings, DecodingSettings, GrammarData, MixtureData, Multi30kData, OpusData
+from nmt.config import (
+    BeamSettings,
+    DataSettings,
+    DecodingSettings,
+    GrammarData,
+    MixtureData,
+    Multi30kData,
+    OpusData,
+)
 from nmt.data.mixture import known_tags
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found
@@ -59,7 +67,12 @@ class Web:
         if not isinstance(decoding, BeamSettings):
             return [plain_search(exported)]
         plain = {"split": "none", "shortlist": False, "min_length": 0, "repetition_penalty": 1.0}
-        none = {"no_repeat_ngram_size": None, "coverage_penalty": 0.0, "glossary": None, "protect": []}
+        none: dict[str, Any] = {
+            "no_repeat_ngram_size": None,
+            "coverage_penalty": 0.0,
+            "glossary": None,
+            "protect": [],
+        }
         return [decoding.model_copy(update={**plain, **none, "num_groups": 1})]
 
     def translate(
@@ -133,8 +146,7 @@ def languages(data: DataSettings) -> tuple[str | None, str | None]:
         case OpusData():
             return data.source, data.target
         case MixtureData():
-            sides = [{getattr(part, side) for part in data.parts.values()} for side in ("source", "target")]
-            source, target = (side.pop() if len(side) == 1 else None for side in sides)
-            return source, target
+            sources, targets = ({getattr(part, side) for part in data.pairs} for side in ("source", "target"))
+            return sources.pop() if len(sources) == 1 else None, targets.pop() if len(targets) == 1 else None
         case _:
             return None, None

@@ -12,15 +12,15 @@ from nmt.export.web.runtime import PACKAGE, PROGRAM, SCRIPT
 PAGE = """\
 # A page that translates in the browser
 
-Exported by nmt from checkpoint `{checkpoint}` of the run `{run}`. It was compared with the run before it was written, by
-ONNX Runtime in Python:
+Exported by nmt from checkpoint `{checkpoint}` of the run `{run}`. It was compared with the run before it was written,
+by ONNX Runtime in Python:
 
 {report}
 
-To look at it: `python -m http.server --directory FOLDER`, then open http://localhost:8000. Any server of plain files will
-do, in any folder of it; a file that is opened without a server will not, since browsers let no script read other files
-then. The server has to call `.mjs` files `text/javascript`, as almost all do. No header is needed: the model computes in
-one thread.
+To look at it: `python -m http.server --directory FOLDER`, then open http://localhost:8000. Any server of plain files
+will do, in any folder of it; a file that is opened without a server will not, since browsers let no script read other
+files then. The server has to call `.mjs` files `text/javascript`, as almost all do. No header is needed: the model
+computes in one thread.
 
 Nothing that is written into the page leaves the browser: its Content-Security-Policy forbids connections to all but its
 own server, which gives the files and is not asked again.
@@ -45,8 +45,9 @@ LICENSES = """\
 The pages and scripts of this folder are of nmt, under the Apache License 2.0. The weights in `model/` are of whoever
 trained them.
 
-`runtime/{script}` and `runtime/{program}` are of {package} {version}, https://github.com/microsoft/onnxruntime, under the
-MIT licence. The third-party software in it is named in `ThirdPartyNotices.txt` there.
+`runtime/{script}` and `runtime/{program}` are of {package} {version},
+https://github.com/microsoft/onnxruntime, under the MIT licence. The third-party software in it is named in
+`ThirdPartyNotices.txt` there.
 
     MIT License
 

@@ -17,17 +17,6 @@ SECONDS = 600
 logger = logging.getLogger(__name__)
 
 
-def check_runtime(folder: str | None) -> None:
-    """Raise UserError where the runtime will not be found."""
-    if folder is not None:
-        _dist(Path(folder))
-    elif shutil.which("npm") is None:
-        raise UserError(
-            f"web.runtime: a folder of {PACKAGE} is needed where npm is not installed: unpack "
-            f"https://registry.npmjs.org/{PACKAGE}/-/{PACKAGE}-{VERSION}.tgz; got none"
-        )
-
-
 def copy_runtime(folder: str | None, to: Path) -> str:
     """Copy the two files to the folder `to`, and return their version. Raises UserError where they are not found."""
     if folder is not None:
@@ -38,6 +27,11 @@ def copy_runtime(folder: str | None, to: Path) -> str:
 
 def _fetch(folder: Path) -> Path:
     """Have npm fetch the package and check its sum; return where it was unpacked."""
+    if shutil.which("npm") is None:
+        raise UserError(
+            f"web.runtime: a folder of {PACKAGE} is needed where npm is not installed: unpack "
+            f"https://registry.npmjs.org/{PACKAGE}/-/{PACKAGE}-{VERSION}.tgz; got none"
+        )
     logger.info("fetching %s %s by npm", PACKAGE, VERSION)
     command = ["npm", "pack", f"{PACKAGE}@{VERSION}", "--ignore-scripts", "--silent"]
     try:
@@ -58,7 +52,9 @@ def _dist(folder: Path) -> Path:
     for dist in (folder, folder / "dist"):
         if all((dist / name).is_file() for name in (SCRIPT, PROGRAM)):
             return dist
-    raise UserError(f"web.runtime: a folder with {SCRIPT} and {PROGRAM}, as {PACKAGE} has, is needed; got {folder}")
+    raise UserError(
+        f"web.runtime: a folder with {SCRIPT} and {PROGRAM}, as {PACKAGE} has, is needed; got {folder}"
+    )
 
 
 def _copy(folder: Path, to: Path) -> str:

@@ -117,6 +117,7 @@ try {
     find('loading-text').textContent = `Loading the model: ${Math.round(100 * share)} %`;
   }, introduce);
   find('loading').hidden = true;
+  find('hint').hidden = false;
   find('translate').disabled = false;
   await translate(); // what was written meanwhile
 } catch (error) {
