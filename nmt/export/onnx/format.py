@@ -7,9 +7,9 @@ from typing import Any
 
 from nmt.config import DecodingSettings, Quantization
 from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.pairs import most_read
+from nmt.decoding.engine import most_read
 from nmt.errors import DeviceError, RunError
-from nmt.evaluation.model import validation_search
+from nmt.evaluation.translating import validation_search
 from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found
