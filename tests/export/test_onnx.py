@@ -9,7 +9,9 @@ from pairwise import pairwise
 
 from nmt.config import EvaluationSettings, ExportSettings
 from nmt.data.corpus import ParallelText
+from nmt.decoding.engine import Sentence, limit_of
 from nmt.decoding.loading import choose_search
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.errors import DeviceError, RunError, UserError
 from nmt.export.comparison import compare
@@ -120,9 +122,10 @@ def check_graphs(folder, options, strange_model, tokenizer):
         {"beam_size": 3, "length_penalty": 1.0, "max_length_ratio": 0.5, "max_length_extra": 1},
     ):
         decoding = choose_search("beam", **{**LIMITS, **settings})
-        translator = Translator(model, tokenizer, decoding, torch.device("cpu"), torch.float32)
-        limits = translator.batch_search.limits(torch.tensor([len(ids) + 1 for ids in source])).tolist()
-        expected = translator.search(source)
+        limits = [limit_of(len(ids), decoding, model.max_positions) for ids in source]
+        engine = TorchEngine(model, tokenizer, torch.device("cpu"), torch.float32)
+        found = Translator(engine, decoding).search([Sentence(ids) for ids in source])
+        expected = [one.hypotheses[0].tokens for one in found]
         assert len({len(ids) for ids in expected}) > 1
         beam = Beam(
             decoding.beam_size, decoding.length_penalty, decoding.length_penalty_kind, decoding.early_stopping

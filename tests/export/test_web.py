@@ -12,18 +12,12 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, find_chromium
+from vocabularies import KINDS, LETTERS, SYMBOLS, make_text, make_vocabulary, strange_lines
 
-from nmt.config import TokenizerSettings
-from nmt.data.corpus import ParallelText
-from nmt.data.tokenizer import obtain_tokenizer
 from nmt.errors import UserError
 from nmt.export.web.runtime import PROGRAM, SCRIPT, VERSION, copy_runtime
 from nmt.export.web.vocabulary import vocabulary_json
-from nmt.grammar.generation import generate
 
-SYMBOLS = ("<2de>", "<2fr>")
-LETTERS = "aabeEnrstäÖß   ▁\u00a0\u3000\t.,?1ﬁ１Ａ①½e\u0301…—日本ابд😀𝒳\ufffd\u200d"
-AWKWARD = ["", " ", "▁", "a" * 30, "<2de> Hallo", "x<2de><2fr>y", "▁▁a▁", "\ufeffHallo", "<s> </s>", "<0x41>"]
 SEGMENT = """
 import { Vocabulary } from './segmentation.js';
 import fs from 'fs';
@@ -43,27 +37,28 @@ TRANSLATED = """new Promise((done) => {
 })"""
 
 
+@pytest.fixture(scope="session")
+def text():
+    """Return text to learn from."""
+    return make_text()
+
+
 @pytest.mark.parametrize("symbols", [(), SYMBOLS], ids=["plain", "symbols"])
-@pytest.mark.parametrize("normalization", ["identity", "nmt_nfkc_cf"])
 @pytest.mark.parametrize(
-    ("kind", "byte_fallback"),
-    [("unigram", False), ("unigram", True), ("bpe", False), ("bpe", True), ("char", False), ("word", False)],
+    "options",
+    [{}, {"normalization_rule_name": "nmt_nfkc_cf"}, {"remove_extra_whitespaces": False}],
+    ids=["identity", "folded", "kept"],
 )
-def test_segmentation_is_that_of_sentencepiece(kind, byte_fallback, normalization, symbols, tmp_path):
+@pytest.mark.parametrize(("kind", "byte_fallback"), [*KINDS, ("word", False)])
+def test_segmentation_is_that_of_sentencepiece(kind, byte_fallback, options, symbols, text, tmp_path):
     if shutil.which("node") is None:
         pytest.skip("no node here")
-    pairs = generate(num_train=300, num_validation=20, num_test=20)["train"]
-    text = ParallelText([pair.source for pair in pairs], [pair.target for pair in pairs])
-    settings = TokenizerSettings(
-        kind=kind, vocabulary_size=400, joint=True, character_coverage=0.999, byte_fallback=byte_fallback,
-        normalization=normalization, model=None,
-    )  # fmt: skip
-    vocabulary = obtain_tokenizer(settings, text, symbols).source
-    chance = random.Random(1)
-    strange = ["".join(chance.choices(LETTERS, k=chance.randrange(25))) for _ in range(1000)]
-    lines = [*text.source, *text.target, *strange, *AWKWARD]
+    vocabulary = make_vocabulary(text, kind, byte_fallback, symbols, **options)
+    # Also names of special tokens, and marks that normalisation joins with the letter before them.
+    lines = [*text.source, *text.target, *strange_lines(LETTERS + "\u0301\u0302\u200d"), "<s> </s>", "<0x41>"]
     ids = vocabulary.encode(lines)
     # Of all sequences of ids, also those that are no text, such as bytes that are no UTF-8.
+    chance = random.Random(1)
     targets = ids + [chance.choices(range(vocabulary.size), k=chance.randrange(12)) for _ in range(500)]
     segmentation = Path(vocabulary_json.__code__.co_filename).parent / "page" / "segmentation.js"
     (tmp_path / "segmentation.mjs").write_bytes(segmentation.read_bytes())

@@ -13,17 +13,13 @@ const lengthOfCharacter = (byte) => (byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 
 
 /** Return the text of bytes that a model wrote: each byte that is no part of a character is U+FFFD. */
 const spell = (bytes) => {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
   let text = '';
   for (let i = 0; i < bytes.length; ) {
-    const length = lengthOfCharacter(bytes[i]);
-    try {
-      text += decoder.decode(Uint8Array.from(bytes.slice(i, i + length)));
-      i += length;
-    } catch {
-      text += '\ufffd';
-      i += 1;
-    }
+    const given = bytes.slice(i, i + lengthOfCharacter(bytes[i]));
+    const character = toText(Uint8Array.from(given));
+    const isWhole = String([...toBytes(character)]) === String(given);
+    text += isWhole ? character : '\ufffd';
+    i += isWhole ? given.length : 1;
   }
   return text;
 };
@@ -86,21 +82,19 @@ export class Vocabulary {
 
   /** Return the text as it is segmented. */
   normalize(text) {
+    if (!text) return ''; // no prefix where nothing is to come
     const bytes = toBytes(text);
     let normal = this.adds_prefix ? SPACE : '';
     let isAfterSpace = this.removes_spaces;
-    let isEmpty = true; // no prefix where nothing but spaces is to come
     for (let i = 0; i < bytes.length; ) {
       let [part, length] = this.replaceBeginning(bytes, i);
       while (isAfterSpace && part.startsWith(' ')) part = part.slice(1);
       if (part) {
         normal += part.replaceAll(' ', SPACE);
         isAfterSpace = this.removes_spaces && part.endsWith(' ');
-        isEmpty = false;
       }
       i += length;
     }
-    if (isEmpty) return '';
     while (this.removes_spaces && normal.endsWith(SPACE)) normal = normal.slice(0, -1);
     return normal;
   }
@@ -182,13 +176,13 @@ export class Vocabulary {
   decode(ids) {
     let text = '', bytes = [], isFirst = true;
     for (const id of ids) {
+      if (id === this.pad_id || id === this.bos_id || id === this.eos_id) continue;
       if (this.types[id] === BYTE) {
         bytes.push(parseInt(this.pieces[id].slice(3, 5), 16));
         continue;
       }
-      text += spell(bytes);
-      bytes = [];
-      if (id === this.unk_id) text += UNKNOWN_SURFACE;
+      if (bytes.length) [text, bytes, isFirst] = [text + spell(bytes), [], false];
+      if (id === this.unk_id) [text, isFirst] = [text + UNKNOWN_SURFACE, false];
       if (this.types[id] !== NORMAL && this.types[id] !== USER_DEFINED) continue;
       let piece = this.pieces[id];
       const isAtStart = this.removes_spaces ? !text : this.adds_prefix && isFirst;
