@@ -62,6 +62,7 @@ def ctranslate2_by_hand(folder: str) -> Translate:
 def graphs(folder: str, suffix: str, library: str) -> Translate:
     """ONNX graphs with a loop in NumPy, run by ONNX Runtime or by OpenVINO."""
     import sentencepiece
+
     from nmt.export.onnx.run import Graphs
 
     given = Graphs(Path(folder) / "onnx", suffix) if library == "onnxruntime" else OpenVINO(folder, suffix)

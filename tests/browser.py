@@ -29,15 +29,19 @@ def find_chromium():
 
 
 class Browser:
-    """One page in a browser that is cut off from the network; `messages` are its errors and warnings."""
+    """One page in a browser that is cut off from the network; `messages` are its errors and warnings.
 
-    def __init__(self, folder):
+    With `is_offline=False` it reaches servers of this machine, and no other.
+    """
+
+    def __init__(self, folder, is_offline=True):
         program = find_chromium()
         read_here, write_there = os.pipe()
         read_there, write_here = os.pipe()
         options = [
             "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
             "--disable-dev-shm-usage", "--hide-scrollbars", f"--user-data-dir={folder}", "--remote-debugging-pipe",
+            "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
         ]  # fmt: skip
         self.process = subprocess.Popen(
             [sys.executable, "-c", LAUNCHER, str(read_there), str(write_there), program, *options],
@@ -52,6 +56,7 @@ class Browser:
         self.messages, self.requests, self.events = [], [], []
         try:
             self._attach()
+            self.connect(not is_offline)
         except BaseException:
             self.close()
             raise
@@ -62,12 +67,15 @@ class Browser:
         self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
+
+    def connect(self, is_connected):
+        """Let servers of this machine be reached from now on, or nothing at all."""
         self.send(
             "Network.emulateNetworkConditions",
-            offline=True,
+            offline=not is_connected,
             latency=0,
-            downloadThroughput=0,
-            uploadThroughput=0,
+            downloadThroughput=-1 if is_connected else 0,
+            uploadThroughput=-1 if is_connected else 0,
         )
 
     def send(self, method, **parameters):
@@ -84,7 +92,7 @@ class Browser:
                 return answer["result"]
 
     def open(self, path, width, height=900):
-        """Load a file at a width in pixels, as a phone would where it is narrow."""
+        """Load a file, or an address, at a width in pixels, as a phone would where it is narrow."""
         self.send(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -93,13 +101,14 @@ class Browser:
             mobile=width < 600,
         )
         self.events = []
-        self.send("Page.navigate", url=Path(path).absolute().as_uri())
+        address = path if str(path).startswith("http") else Path(path).absolute().as_uri()
+        self.send("Page.navigate", url=address)
         while "Page.loadEventFired" not in self.events:
             self._receive()
 
     def evaluate(self, expression):
-        """Return the value of an expression of JavaScript in the page."""
-        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        """Return the value of an expression of JavaScript in the page, waited for if it is a promise."""
+        found = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 

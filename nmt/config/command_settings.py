@@ -262,7 +262,7 @@ class ExportSettings(Settings):
 
     run: str
     checkpoint: CheckpointName
-    format: Literal["ctranslate2", "argos"]
+    format: Literal["ctranslate2", "argos", "onnx", "web"]
     output: str
     overwrite: bool
     quantization: Quantization
@@ -270,13 +270,15 @@ class ExportSettings(Settings):
     source_language: LanguageCode | None
     target_language: LanguageCode | None
     splitter: str | None
+    runtime: str | None
     decoding: DecodingSettings
     evaluation: EvaluationSettings
 
     @pydantic.model_validator(mode="after")
     def _check_format(self) -> Self:
-        for key in ("source_language", "target_language", "splitter"):
-            if self.format != "argos" and getattr(self, key) is not None:
+        of = {"source_language": "argos", "target_language": "argos", "splitter": "argos", "runtime": "web"}
+        for key, format_name in of.items():
+            if self.format != format_name and getattr(self, key) is not None:
                 raise ValueError(f"{key}: null is needed with format={self.format}; got {getattr(self, key)}")
         return self
 

@@ -76,6 +76,8 @@ class Format(Protocol):
 FORMATS = {
     "ctranslate2": "nmt.export.ctranslate2.format:CTranslate2",
     "argos": "nmt.export.argos.format:Argos",
+    "onnx": "nmt.export.onnx.format:ONNX",
+    "web": "nmt.export.web.format:Web",
 }
 
 

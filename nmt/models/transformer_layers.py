@@ -94,7 +94,7 @@ class CrossAttention(nn.Module):
         if queries is not None:
             queries.append(heads[0])
         dropout = self.dropout if self.training else 0.0
-        parts = heads.split([len(mask) for _, mask in memories], 1)
+        parts = heads.split([mask.shape[0] for _, mask in memories], 1)
         found = [
             attend(part, memory, mask, dropout=dropout)
             for part, (memory, mask) in zip(parts, memories, strict=True)

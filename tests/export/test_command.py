@@ -46,7 +46,8 @@ def exported(run, model, tokenizer, decoding, shortlist):
     evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     settings = ExportSettings(
         run="mine", checkpoint="best", format="ctranslate2", output="out", overwrite=False, quantization="float32",
-        device="cpu", source_language=None, target_language=None, splitter=None, decoding=decoding, evaluation=evaluation,
+        device="cpu", source_language=None, target_language=None, splitter=None, runtime=None, decoding=decoding,
+        evaluation=evaluation,
     )  # fmt: skip
     return Exported(run, model, tokenizer, shortlist, settings)
 

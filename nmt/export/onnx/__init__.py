@@ -1,0 +1,1 @@
+"""The format of ONNX Runtime and transformers.js."""

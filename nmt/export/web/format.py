@@ -1,0 +1,152 @@
+"""A folder with a page that translates in the browser, and all that it needs."""
+
+import json
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from nmt.config import (
+    BeamSettings,
+    DataSettings,
+    DecodingSettings,
+    GrammarData,
+    MixtureData,
+    Multi30kData,
+    OpusData,
+)
+from nmt.data.mixture import known_tags
+from nmt.export.comparison import Comparison
+from nmt.export.formats import Exported, Found
+from nmt.export.onnx.format import SUFFIXES, check_settings, limits_of, plain_search, write_graphs
+from nmt.export.onnx.graph import check
+from nmt.export.onnx.run import DECODER, ENCODER, Beam, Graphs, SpecialIds, beam_search, load_onnxruntime
+from nmt.export.web.readme import licenses, readme
+from nmt.export.web.runtime import PROGRAM, copy_runtime
+from nmt.export.web.vocabulary import vocabulary_json
+from nmt.files.writing import to_json, write_atomically
+from nmt.models.transformer import Transformer
+from nmt.runs.text import data_of_run
+
+GRAPHS, RUNTIME = "model", "runtime"  # folders beside the page
+PAGE = ("index.html", "style.css", "icon.svg", "page.js", "search.js", "segmentation.js")
+
+
+class Web:
+    """See `nmt.export.formats.Format`. It is compared in the search that the page does."""
+
+    mark = "translation.json"
+
+    def require(self) -> None:
+        load_onnxruntime()
+
+    def write(self, folder: Path, exported: Exported) -> None:
+        check_settings(exported)
+        model, settings = check(exported.model), exported.settings
+        version = copy_runtime(settings.runtime, folder / RUNTIME)
+        (folder / GRAPHS).mkdir()
+        write_graphs(folder / GRAPHS, model, exported.tokenizer, settings.quantization)
+        vocabularies = _write_vocabularies(folder / GRAPHS, exported)
+        for name in PAGE:
+            content = resources.files("nmt.export.web").joinpath("page", name).read_bytes()
+            write_atomically(folder / name, content)
+        write_atomically(folder / "LICENSES.md", licenses(version).encode())
+        graphs = [f"{GRAPHS}/{name}{SUFFIXES[settings.quantization]}.onnx" for name in (ENCODER, DECODER)]
+        files = dict.fromkeys([f"{RUNTIME}/{PROGRAM}", *graphs, *vocabularies])
+        facts = _facts(exported, model) | {
+            "encoder": graphs[0],
+            "decoder": graphs[1],
+            "source_vocabulary": vocabularies[0],
+            "target_vocabulary": vocabularies[1],
+            "files": {name: (folder / name).stat().st_size for name in files},
+        }
+        write_atomically(folder / self.mark, to_json(facts))
+
+    def searches(self, exported: Exported) -> Sequence[DecodingSettings]:
+        decoding = exported.settings.decoding
+        if not isinstance(decoding, BeamSettings):
+            return [plain_search(exported)]
+        plain = {"split": "none", "shortlist": False, "min_length": 0, "repetition_penalty": 1.0}
+        none: dict[str, Any] = {
+            "no_repeat_ngram_size": None,
+            "coverage_penalty": 0.0,
+            "glossary": None,
+            "protect": [],
+        }
+        return [decoding.model_copy(update={**plain, **none, "num_groups": 1})]
+
+    def translate(
+        self,
+        folder: Path,
+        exported: Exported,
+        search: DecodingSettings,
+        source: Sequence[Sequence[int]],
+        limits: Sequence[int],
+    ) -> Found:
+        quantization = exported.settings.quantization
+        graphs = Graphs(folder / GRAPHS, SUFFIXES[quantization])
+        special, beam = SpecialIds.of(exported.tokenizer), beam_of(search)
+        found = [
+            beam_search(graphs, ids, limit, special, beam) for ids, limit in zip(source, limits, strict=True)
+        ]
+        return Found(found, quantization)
+
+    def page(self, exported: Exported, comparisons: Sequence[Comparison]) -> str:
+        return readme(exported, comparisons)
+
+
+def beam_of(search: DecodingSettings) -> Beam:
+    """Return the beam that searches as settings say, but for their rules."""
+    if not isinstance(search, BeamSettings):
+        return Beam()
+    return Beam(search.beam_size, search.length_penalty, search.length_penalty_kind, search.early_stopping)
+
+
+def _write_vocabularies(folder: Path, exported: Exported) -> list[str]:
+    """Write the vocabularies, and return the names of those of source and target: twice the same if it is one."""
+    sides = {"vocabulary.json": exported.tokenizer.source}
+    if not exported.tokenizer.joint:
+        sides = {
+            "source_vocabulary.json": exported.tokenizer.source,
+            "target_vocabulary.json": exported.tokenizer.target,
+        }
+    for name, side in sides.items():
+        # Without white space, which browsers would have to fetch.
+        text = json.dumps(vocabulary_json(side), ensure_ascii=False, separators=(",", ":"))
+        write_atomically(folder / name, text.encode())
+    names = [f"{folder.name}/{name}" for name in sides]
+    return [names[0], names[-1]]
+
+
+def _facts(exported: Exported, model: Transformer) -> dict[str, Any]:
+    """Return what the page has to know of the model and its run."""
+    limits, learned = limits_of(exported), model.learned_lengths
+    long_line = exported.settings.decoding.long_line or (learned and learned.usual)
+    source_language, target_language = languages(data_of_run(exported.run))
+    return {
+        "name": exported.run.path.resolve().name,
+        "quantization": exported.settings.quantization,
+        "source_language": source_language,
+        "target_language": target_language,
+        "tags": known_tags(exported.tokenizer.source.pieces),
+        "cache": [model.options.num_shared_heads, model.options.d_head],
+        "beam": beam_of(exported.settings.decoding)._asdict(),
+        "long_line": min(long_line or limits["max_source_tokens"], limits["max_source_tokens"]),
+        **limits,
+    }
+
+
+def languages(data: DataSettings) -> tuple[str | None, str | None]:
+    """Return the codes of the languages of a run's text, where its data set tells them and there is one."""
+    match data:
+        case GrammarData():
+            return "de", "en"
+        case Multi30kData():
+            return data.source_language, data.target_language
+        case OpusData():
+            return data.source, data.target
+        case MixtureData():
+            sources, targets = ({getattr(part, side) for part in data.pairs} for side in ("source", "target"))
+            return sources.pop() if len(sources) == 1 else None, targets.pop() if len(targets) == 1 else None
+        case _:
+            return None, None

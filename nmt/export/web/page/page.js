@@ -1,0 +1,126 @@
+// The page: what is written is translated line by line, a moment after the last key or at once.
+
+import { Model } from './search.js';
+
+const WAIT = 350; // milliseconds without a key before it begins
+const MOST_KEPT = 500; // lines whose translations are remembered
+
+const find = (id) => document.getElementById(id);
+const [source, target, state] = [find('source'), find('target'), find('state')];
+
+let model = null;
+let current = 0; // the number of the newest request; older ones end early
+let timer = 0;
+const known = new Map(); // translations of lines as they were read
+
+function nameOf(language) {
+  if (!language) return null;
+  try {
+    return new Intl.DisplayNames(['en'], { type: 'language' }).of(language);
+  } catch {
+    return language; // no code of a language
+  }
+}
+
+function introduce(facts) {
+  const [from, into] = [nameOf(facts.source_language), nameOf(facts.target_language)];
+  if (from && into) {
+    find('title').textContent = document.title = `${from} to ${into}`;
+    find('source-name').textContent = from;
+    find('target-name').textContent = into;
+  }
+  if (facts.source_language) source.lang = facts.source_language;
+  source.dir = target.dir = 'auto';
+  if (facts.target_language) target.lang = facts.target_language;
+  for (const tag of facts.tags) {
+    const code = tag.slice(2, -1);
+    find('language').add(new Option(nameOf(code) ?? tag, tag));
+  }
+  find('languages').hidden = !facts.tags.length;
+  const megabytes = Object.values(facts.files).reduce((sum, size) => sum + size, 0) / 1e6;
+  find('model').textContent = `Model ${facts.name}, ${facts.quantization}, ${megabytes.toFixed(0)} MB with its runtime`;
+}
+
+/** Return what the model is to read of a line: several languages are told apart by a tag. */
+function tagged(line) {
+  const tag = find('language').value;
+  return tag && line.trim() ? `${tag} ${line}` : line;
+}
+
+async function translate() {
+  clearTimeout(timer);
+  const number = ++current;
+  if (!model) return;
+  const lines = source.value.split(/\r?\n/).map(tagged);
+  const found = [];
+  let numCut = 0;
+  target.classList.add('waiting');
+  if (source.value.trim()) state.textContent = 'Translating …';
+  try {
+    for (const line of lines) {
+      if (!known.has(line)) {
+        const result = await model.translate(line, () => number !== current);
+        if (result === null || number !== current) return;
+        if (known.size >= MOST_KEPT) known.delete(known.keys().next().value);
+        known.set(line, result);
+      }
+      numCut += known.get(line).isCut;
+      found.push(known.get(line).text);
+      target.textContent = found.join('\n');
+    }
+    state.textContent = numCut ? `Cut, since too long for the model: ${numCut} ${numCut === 1 ? 'line' : 'lines'}` : '';
+  } catch (error) {
+    complain(error);
+    state.textContent = '';
+  }
+  target.classList.remove('waiting');
+  find('copy').disabled = !target.textContent.trim();
+}
+
+function complain(error) {
+  find('mistake').textContent = `Something went wrong: ${error.message ?? error}`;
+  find('mistake').hidden = false;
+}
+
+async function copy() {
+  try {
+    await navigator.clipboard.writeText(target.textContent);
+    state.textContent = 'Copied';
+  } catch {
+    getSelection().selectAllChildren(target); // the browser does not allow it, but the user can
+    state.textContent = 'Selected: copy it by your browser';
+  }
+}
+
+source.addEventListener('input', () => {
+  clearTimeout(timer);
+  timer = setTimeout(translate, WAIT);
+});
+source.addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    translate();
+  }
+});
+find('translate').addEventListener('click', translate);
+find('language').addEventListener('change', translate);
+find('copy').addEventListener('click', copy);
+find('clear').addEventListener('click', () => {
+  source.value = '';
+  source.focus();
+  translate();
+});
+
+try {
+  model = await Model.load((share) => {
+    find('progress').value = share;
+    find('loading-text').textContent = `Loading the model: ${Math.round(100 * share)} %`;
+  }, introduce);
+  find('loading').hidden = true;
+  find('hint').hidden = false;
+  find('translate').disabled = false;
+  await translate(); // what was written meanwhile
+} catch (error) {
+  find('loading').hidden = true;
+  complain(error);
+}

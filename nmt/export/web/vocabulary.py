@@ -1,0 +1,30 @@
+"""A SentencePiece model as JSON, for page/segmentation.js."""
+
+import base64
+from typing import Any
+
+from nmt.data.tokenizer import Vocabulary
+from nmt.errors import RunError
+
+
+def vocabulary_json(vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return all that segmentation needs. Raises RunError for a model that marks spaces in another way."""
+    normalizer = vocabulary.normalizer
+    if not normalizer.is_usual:
+        raise RunError(
+            "run: a SentencePiece model that marks spaces at the start of words is needed; got another one"
+        )
+    return {
+        "kind": vocabulary.kind,
+        "characters": base64.b64encode(normalizer.characters).decode(),
+        "adds_prefix": normalizer.adds_prefix,
+        "removes_spaces": normalizer.removes_spaces,
+        "has_bytes": vocabulary.has_bytes,
+        "pad_id": vocabulary.pad_id,
+        "unk_id": vocabulary.unk_id,
+        "bos_id": vocabulary.bos_id,
+        "eos_id": vocabulary.eos_id,
+        "pieces": vocabulary.pieces[: vocabulary.num_pieces],
+        "types": vocabulary.types,
+        "scores": vocabulary.scores[: vocabulary.num_pieces],
+    }

@@ -1,0 +1,179 @@
+"""The page that translates in the browser: its segmentation, its search, what it looks like, and what it asks for."""
+
+import functools
+import http.server
+import json
+import os
+import random
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from browser import Browser, find_chromium
+from nmt.export.runtime import PROGRAM, SCRIPT, VERSION, copy_runtime
+from vocabularies import KINDS, LETTERS, SYMBOLS, make_text, make_vocabulary, strange_lines
+
+from nmt.errors import UserError
+from nmt.export.web.vocabulary import vocabulary_json
+
+SEGMENT = """
+import { Vocabulary } from './segmentation.js';
+import fs from 'fs';
+const { vocabulary, lines, targets } = JSON.parse(fs.readFileSync(0, 'utf8'));
+const read = new Vocabulary(vocabulary);
+console.log(JSON.stringify([lines.map((line) => read.encode(line)), targets.map((ids) => read.decode(ids))]));
+"""
+LOADED = """new Promise((done) => {
+  const look = () => document.getElementById('translate').disabled ? setTimeout(look, 10) : done();
+  look();
+})"""
+TRANSLATED = """new Promise((done) => {
+  const target = document.getElementById('target');
+  const look = () => target.textContent.split('\\n').length < %d || target.classList.contains('waiting')
+    ? setTimeout(look, 10) : done(target.textContent);
+  look();
+})"""
+
+
+@pytest.fixture(scope="session")
+def text():
+    """Return text to learn from."""
+    return make_text()
+
+
+@pytest.mark.parametrize("symbols", [(), SYMBOLS], ids=["plain", "symbols"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"normalization_rule_name": "nmt_nfkc_cf"}, {"remove_extra_whitespaces": False}],
+    ids=["identity", "folded", "kept"],
+)
+@pytest.mark.parametrize(("kind", "byte_fallback"), [*KINDS, ("word", False)])
+def test_segmentation_is_that_of_sentencepiece(kind, byte_fallback, options, symbols, text, tmp_path):
+    if shutil.which("node") is None:
+        pytest.skip("no node here")
+    vocabulary = make_vocabulary(text, kind, byte_fallback, symbols, **options)
+    # Also names of special tokens, and marks that normalisation joins with the letter before them.
+    lines = [*text.source, *text.target, *strange_lines(LETTERS + "\u0301\u0302\u200d"), "<s> </s>", "<0x41>"]
+    ids = vocabulary.encode(lines)
+    # Of all sequences of ids, also those that are no text, such as bytes that are no UTF-8.
+    chance = random.Random(1)
+    targets = ids + [chance.choices(range(vocabulary.size), k=chance.randrange(12)) for _ in range(500)]
+    segmentation = Path(vocabulary_json.__code__.co_filename).parent / "page" / "segmentation.js"
+    (tmp_path / "segmentation.mjs").write_bytes(segmentation.read_bytes())
+    (tmp_path / "run.mjs").write_text(SEGMENT.replace("segmentation.js", "segmentation.mjs"))
+    given = {"vocabulary": vocabulary_json(vocabulary), "lines": lines, "targets": targets}
+    done = subprocess.run(
+        ["node", tmp_path / "run.mjs"], input=json.dumps(given).encode(), stdout=subprocess.PIPE, check=True
+    )
+    found_ids, found_texts = json.loads(done.stdout)
+    assert found_ids == ids
+    assert found_texts == [vocabulary.decode(row) for row in targets]
+
+
+def test_where_the_runtime_comes_from(tmp_path, monkeypatch, caplog):
+    folder = tmp_path / "package"
+    (folder / "dist").mkdir(parents=True)
+    with pytest.raises(
+        UserError, match=rf"^runtime: a folder with {SCRIPT} and .* is needed; got .*package$"
+    ):
+        copy_runtime(str(folder), tmp_path / "to")
+    (folder / "dist" / SCRIPT).write_bytes(b"script")
+    (folder / "dist" / PROGRAM).write_bytes(b"program")
+    for given in (folder, folder / "dist"):
+        to = tmp_path / f"to-{given.name}"
+        (folder / "package.json").write_text(json.dumps({"version": VERSION}))
+        assert copy_runtime(str(given), to) == VERSION
+        assert (to / PROGRAM).read_bytes() == b"program"
+        assert not caplog.records
+        shutil.rmtree(to)
+    (folder / "package.json").write_text('{"version": "0.1"}')
+    assert copy_runtime(str(folder), tmp_path / "to") == "0.1"
+    assert "was tried with" in caplog.text
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match=r"^runtime: a folder of onnxruntime-web is needed where npm is not"):
+        copy_runtime(None, tmp_path / "other")
+
+
+def test_npm_that_fetches_nothing_is_no_traceback(tmp_path, monkeypatch):
+    npm = tmp_path / "npm"
+    npm.write_text("#!/bin/sh\necho 'npm error no network' >&2\nexit 1\n")
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
+    with pytest.raises(UserError, match=r"^runtime: .* where npm cannot fetch it; got npm error no network$"):
+        copy_runtime(None, tmp_path / "to")
+
+
+@pytest.fixture
+def runtime():
+    """Return the folder of the npm package, in node_modules beside these tests or of NODE_PATH; else skip."""
+    for modules in [
+        Path(__file__).parents[2] / "node_modules",
+        *map(Path, os.environ.get("NODE_PATH", "").split(":")),
+    ]:
+        if (folder := modules / "onnxruntime-web").is_dir():
+            return folder
+    pytest.skip("no onnxruntime-web in node_modules or NODE_PATH")
+
+
+@pytest.fixture
+def serve():
+    """Return a function that serves a folder at an address of this machine."""
+    servers = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    def start(folder):
+        server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), functools.partial(Handler, directory=folder)
+        )
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_the_page_translates_as_nmt_does_and_asks_nobody_else(trained_run, nmt, runtime, serve, tmp_path):
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    if find_chromium() is None:
+        pytest.skip("no Chromium here")
+    done = nmt("export", f"run={trained_run}", "format=web", "output=web", f"runtime={runtime}", timeout=300)
+    assert b"20  token by token" in done.stdout
+    assert "MIT License" in (tmp_path / "web" / "LICENSES.md").read_text(encoding="utf-8")
+    lines = [
+        "Der Hund schläft.",
+        "",
+        "Die Lehrerin kauft ein Buch, und ein Mann liest.",
+        "EIN MANN <b>liest</b>",
+    ]
+    done = nmt("translate", f"run={trained_run}", "precision=float32", stdin="\n".join(lines).encode())
+    expected = done.stdout.decode().removesuffix("\n")
+    assert len(set(expected.split("\n"))) > 2
+    address = serve(tmp_path / "web")
+    browser = Browser(tmp_path / "profile", is_offline=False)
+    try:
+        for width in (390, 1280):
+            browser.open(f"{address}/index.html", width)
+            browser.evaluate(LOADED)
+            browser.connect(False)
+            assert browser.evaluate("document.title") == "German to English"
+            browser.evaluate("document.getElementById('source').focus()")
+            browser.send("Input.insertText", text="\n".join(lines))
+            assert browser.evaluate(TRANSLATED % len(lines)) == expected
+            assert browser.evaluate("document.documentElement.scrollWidth") == width
+            browser.connect(True)
+        assert (
+            browser.evaluate("fetch('http://localhost:9/').then(() => 'sent', () => 'refused')") == "refused"
+        )
+        assert any("Content Security Policy" in message for message in browser.messages)
+        assert {"/".join(url.split("/")[:3]) for url in browser.requests} == {address}
+    finally:
+        browser.close()
