@@ -124,7 +124,7 @@ def test_a_beam_without_length_penalty_finds_the_same(
     options, strange_model, tiny_batch, tokenizer, exported
 ):
     # They end soon, since the two sides treat a limit differently.
-    model = strange_model(end=3.0, **options)
+    model = strange_model(end=4.0, **options)
     batch = tiny_batch(source_lengths=(5, 3, 9, 2), target_lengths=(2,) * 4)
     arguments, rules = given(model, batch, min_length=3)
     ours = best(beam_search(*arguments, 4, power_penalty(0.0), rules))
