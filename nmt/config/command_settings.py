@@ -267,6 +267,17 @@ class ExportSettings(Settings):
     evaluation: EvaluationSettings
 
 
+class ImportSettings(Settings):
+    """See conf/import.yaml."""
+
+    format: Literal["huggingface", "marian"]
+    input: str
+    output: str
+    data: DataSettings | None = None  # Hydra leaves out a group of which nothing is chosen
+    decoding: DecodingSettings
+    evaluation: EvaluationSettings
+
+
 class ShortlistSettings(Settings):
     """See conf/shortlist.yaml."""
 
