@@ -43,7 +43,5 @@ def require_numbers(numbers: Mapping[Any, Any], path: Path) -> dict[str, int]:
     if not all(isinstance(piece, str) and type(number) is int for piece, number in numbers.items()):
         raise RunError(f"run: a number for each piece is needed; got something else in {path}")
     if sorted(numbers.values()) != list(range(len(numbers))):
-        raise RunError(
-            f"run: each number from 0 to {len(numbers) - 1} once is needed; got others in {path}"
-        )
+        raise RunError(f"run: each number from 0 to {len(numbers) - 1} once is needed; got others in {path}")
     return dict(numbers)

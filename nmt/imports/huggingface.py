@@ -94,15 +94,17 @@ def read(folder: Path) -> Imported:
 def _require_safe_weights(folder: Path) -> None:
     if (folder / PICKLE).exists() and not (folder / WEIGHTS).exists():
         raise RunError(
-            f"run: {WEIGHTS} is needed, since {PICKLE} is a pickle, which can run code; got {folder}; whoever trusts it "
-            "converts it with transformers: MarianMTModel.from_pretrained(FOLDER).save_pretrained(FOLDER)"
+            f"run: {WEIGHTS} is needed, since {PICKLE} is a pickle, which can run code; got {folder}; "
+            "whoever trusts it converts it with transformers: MarianMTModel.from_pretrained(FOLDER).save_pretrained(FOLDER)"
         )
 
 
 def _read_config(folder: Path) -> Config:
     values: dict[str, Any] = read_json(folder / CONFIG)
     if (folder / GENERATION).is_file():  # newer versions have the tokens of a search there
-        values = read_json(folder / GENERATION) | {key: value for key, value in values.items() if value is not None}
+        values = read_json(folder / GENERATION) | {
+            key: value for key, value in values.items() if value is not None
+        }
     return checked(Config, values, folder / CONFIG)
 
 
@@ -119,9 +121,7 @@ def _model_settings(config: Config, path: Path) -> TransformerSettings:
     return checked(TransformerSettings, UNSAID | values, path)
 
 
-def _specials(
-    config: Config, source: Mapping[str, int], target: Mapping[str, int], folder: Path
-) -> Specials:
+def _specials(config: Config, source: Mapping[str, int], target: Mapping[str, int], folder: Path) -> Specials:
     """Return the rows of the special tokens, which both sides have in the same place."""
     unk = source.get(UNK, -1)
     rows = Specials(config.pad_token_id, unk, config.decoder_start_token_id, config.eos_token_id)

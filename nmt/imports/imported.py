@@ -73,11 +73,11 @@ def read_weights(
     tied = "none" if has_output else "three_way" if is_shared and tokenizer.joint else "two_way"
     model = model.model_copy(update={"tied_embeddings": tied, "attention_bias": True})
     ours = parameter_shapes(model, tokenizer)
-    of_layers = {name: torch.empty(shape, device="meta") for name, shape in ours.items() if is_of_layers(name)}
+    of_layers = {
+        name: torch.empty(shape, device="meta") for name, shape in ours.items() if is_of_layers(name)
+    }
     width, (source_size, target_size) = model.d_model, sizes
-    source_name, target_name = (
-        (layout.shared,) * 2 if is_shared else layout.embeddings.values()
-    )
+    source_name, target_name = (layout.shared,) * 2 if is_shared else layout.embeddings.values()
     expected: dict[str, tuple[int, ...]] = {
         **{name: tuple(shape) for name, shape in shapes_of(layout.give(of_layers)).items()},
         target_name: (target_size, width),

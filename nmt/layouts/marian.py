@@ -44,10 +44,7 @@ def layout(norm: str) -> Layout:
         ends={"encoder": "encoder_top_ln_{}", "decoder": "decoder_top_ln_{}"},
         linear={"weight": "W", "bias": "b"},
         norm={"weight": "scale", "bias": "bias"},
-        embeddings={
-            "source_embedding.weight": "encoder_Wemb",
-            "target_embedding.weight": "decoder_Wemb",
-        },
+        embeddings={"source_embedding.weight": "encoder_Wemb", "target_embedding.weight": "decoder_Wemb"},
         shared="Wemb",
         output_weight="decoder_ff_logit_out_W",
         output_bias="decoder_ff_logit_out_b",

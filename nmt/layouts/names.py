@@ -82,7 +82,10 @@ def with_biases(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return parameters with the biases, zeros, of projections that have none."""
     found = (PROJECTION.fullmatch(name) for name in weights)
     modules = [match[1] for match in found if match]
-    zeros = {f"{module}.bias": weights[f"{module}.weight"].new_zeros(len(weights[f"{module}.weight"])) for module in modules}
+    zeros = {
+        f"{module}.bias": weights[f"{module}.weight"].new_zeros(len(weights[f"{module}.weight"]))
+        for module in modules
+    }
     return zeros | dict(weights)
 
 

@@ -116,8 +116,7 @@ def test_dropout_added_to_a_residual_is_the_sum(dtype):
 
 
 @pytest.mark.parametrize(
-    ("activation", "plain"),
-    [("relu", functional.relu), ("gelu", functional.gelu), ("silu", functional.silu)],
+    ("activation", "plain"), [("relu", functional.relu), ("gelu", functional.gelu), ("silu", functional.silu)]
 )
 def test_activation_with_dropout_is_both_one_after_the_other(activation, plain):
     x = torch.randn(40, 9, dtype=torch.float64, requires_grad=True)

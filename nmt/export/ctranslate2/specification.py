@@ -102,10 +102,7 @@ def _fill_stack(theirs: Any, ours: Stack, max_positions: int) -> None:
 
 def _fill_self_attention(theirs: Any, ours: SelfAttention, residual: Residual) -> None:
     _fill_norm(theirs.layer_norm, residual.norm)
-    if ours.is_grouped:
-        parts = [ours.query, ours.key_value]
-    else:
-        parts = [ours.query_key_value]
+    parts = [ours.query, ours.key_value] if ours.is_grouped else [ours.query_key_value]
     theirs.linear[0].weight = _numbers(torch.cat([part.weight for part in parts]))  # queries, keys and values
     if parts[0].bias is not None:
         theirs.linear[0].bias = _numbers(torch.cat([part.bias for part in parts]))
