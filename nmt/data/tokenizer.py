@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import sentencepiece
 
@@ -26,11 +26,20 @@ WORD_START = "▁"
 # SentencePiece holds the text that it learns from, some 1.5 kB a line, and more lines give the same pieces.
 MAX_LINES_LEARNED_FROM = 2_000_000
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # TrainerSpec.ModelType of sentencepiece_model.proto
-NORMAL = 1  # SentencePiece.Type of sentencepiece_model.proto
+NORMAL, USER_DEFINED, BYTE = 1, 4, 6  # SentencePiece.Type of sentencepiece_model.proto
 
 logger = logging.getLogger(__name__)
 
 FieldT = TypeVar("FieldT", int, bytes)
+
+
+class Normalizer(NamedTuple):
+    """What a SentencePiece model does to text before it segments it."""
+
+    characters: bytes  # SentencePiece's own table of what is replaced; empty for nothing
+    adds_prefix: bool  # a space before the text
+    removes_spaces: bool  # at both ends, and all but one of several
+    is_usual: bool  # spaces become WORD_START, and go to the word behind them
 
 
 class Vocabulary:
@@ -65,17 +74,34 @@ class Vocabulary:
         return self.size - 1
 
     @cached_property
+    def _trainer(self) -> bytes:
+        return b"".join(_fields(self.model, 2, bytes))  # protobuf adds up what comes twice
+
+    @cached_property
     def kind(self) -> str:
         """How the model segments: `bpe`, `unigram`, `word` or `char`."""
-        trainer = b"".join(_fields(self.model, 2, bytes))  # protobuf adds up what comes twice
-        known = [KINDS[number] for number in _fields(trainer, 3, int) if number in KINDS]
+        known = [KINDS[number] for number in _fields(self._trainer, 3, int) if number in KINDS]
         return known[-1] if known else "unigram"  # the default of what is left out, or unknown
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether what no piece stands for is spelled in bytes."""
+        return [0, *_fields(self._trainer, 35, int)][-1] == 1
 
     @cached_property
     def normalization(self) -> str:
         """The name of what is done to text before it is segmented; `identity` for nothing."""
         names = _fields(b"".join(_fields(self.model, 3, bytes)), 1, bytes)
         return names[-1].decode("utf-8", "replace") if names else "identity"
+
+    @property
+    def normalizer(self) -> Normalizer:
+        """What is done to text before it is segmented, in full."""
+        spec = b"".join(_fields(self.model, 3, bytes))
+        prefix, removes, escapes = ([1, *_fields(spec, number, int)][-1] == 1 for number in (3, 4, 5))
+        is_suffix = [0, *_fields(self._trainer, 24, int)][-1] == 1
+        characters = [b"", *_fields(spec, 2, bytes)][-1]
+        return Normalizer(characters, prefix, removes, escapes and not is_suffix)
 
     @cached_property
     def pieces(self) -> list[str]:
@@ -93,9 +119,13 @@ class Vocabulary:
     @cached_property
     def is_normal(self) -> list[bool]:
         """Whether each piece is learned from text, and so neither special, nor a byte, nor defined by a user."""
-        pieces = _fields(self.model, 1, bytes)
-        normal = [set(_fields(piece, 3, int)) <= {NORMAL} for piece in pieces]
+        normal = [kind == NORMAL for kind in self.types]
         return normal + [False] * (self.size - self.num_pieces)
+
+    @cached_property
+    def types(self) -> list[int]:
+        """What each piece of the model is: NORMAL, USER_DEFINED, BYTE, or something special."""
+        return [[NORMAL, *_fields(piece, 3, int)][-1] for piece in _fields(self.model, 1, bytes)]
 
     def is_kept(self, line: str) -> bool:
         """Whether a line is the same after normalisation, but for its white space."""
