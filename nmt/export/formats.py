@@ -68,7 +68,10 @@ class Format(Protocol):
 
 
 # The class of each format, by the module that has it.
-FORMATS = {"ctranslate2": "nmt.export.ctranslate2.format:CTranslate2"}
+FORMATS = {
+    "ctranslate2": "nmt.export.ctranslate2.format:CTranslate2",
+    "huggingface": "nmt.export.huggingface.format:HuggingFace",
+}
 
 
 def format_of(name: str) -> Format:

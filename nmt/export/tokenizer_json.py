@@ -84,7 +84,9 @@ def token_names(vocabulary: Vocabulary) -> list[str]:
 def symbols(vocabulary: Vocabulary) -> list[str]:
     """Return the pieces that a user defined, and that are never taken apart, longest first."""
     defined = [
-        piece for piece, kind in zip(vocabulary.pieces, vocabulary.types, strict=False) if kind == USER_DEFINED
+        piece
+        for piece, kind in zip(vocabulary.pieces, vocabulary.types, strict=False)
+        if kind == USER_DEFINED
     ]
     return sorted(defined, key=lambda piece: (-len(piece), piece))
 
@@ -100,7 +102,9 @@ def merges(vocabulary: Vocabulary) -> list[tuple[str, str]]:
         if kind == NORMAL
     }
     pairs = []
-    for piece in sorted(scores, key=lambda piece: -scores[piece]):  # equal ones stay in the order of their ids
+    for piece in sorted(
+        scores, key=lambda piece: -scores[piece]
+    ):  # equal ones stay in the order of their ids
         for end in range(1, len(piece)):
             if piece[:end] in scores and piece[end:] in scores:
                 pairs.append((piece[:end], piece[end:]))
@@ -108,7 +112,9 @@ def merges(vocabulary: Vocabulary) -> list[tuple[str, str]]:
 
 
 def _unigram(vocabulary: Vocabulary, names: list[str]) -> Json:
-    least = min(score for score, kind in zip(vocabulary.scores, vocabulary.types, strict=False) if kind == NORMAL)
+    least = min(
+        score for score, kind in zip(vocabulary.scores, vocabulary.types, strict=False) if kind == NORMAL
+    )
     # The score of what is unknown goes by the lowest: none may be lower than those of pieces of text.
     scores = [max(score, least) for score in vocabulary.scores]
     for i, kind in enumerate(vocabulary.types):

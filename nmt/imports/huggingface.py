@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import torch
 from pydantic import Field
 
 from nmt.config import RecordedSettings, TransformerSettings
@@ -27,10 +28,12 @@ from nmt.layouts.huggingface import (
     WEIGHTS,
 )
 from nmt.layouts.pieces import Specials, read_sides
+from nmt.models.positions import sinusoids
 from nmt.runs.weights import read_foreign, read_shapes
 
 PICKLE = "pytorch_model.bin"
 UNK = "<unk>"
+LARGEST_DIFFERENCE = 2e-3  # of a table in 16 bits
 
 
 Row = Annotated[int, Number, Field(ge=0)]
@@ -74,6 +77,7 @@ def read(folder: Path) -> Imported:
     models = read_model(folder / SOURCE_MODEL), read_model(folder / TARGET_MODEL)
     tokenizer, *sides = read_sides(models, (numbers, target_numbers), specials)
     shapes = read_shapes(path)
+    _require_sinusoids(path, [name for name in POSITIONS if name in shapes])
     # Shared tensors that were saved more than once, and tables that are computed.
     repeated = {*POSITIONS, *LAYOUT.embeddings.values()} if LAYOUT.shared in shapes else {*POSITIONS}
     if config.tie_word_embeddings:
@@ -95,8 +99,19 @@ def _require_safe_weights(folder: Path) -> None:
     if (folder / PICKLE).exists() and not (folder / WEIGHTS).exists():
         raise RunError(
             f"run: {WEIGHTS} is needed, since {PICKLE} is a pickle, which can run code; got {folder}; "
-            "whoever trusts it converts it with transformers: MarianMTModel.from_pretrained(FOLDER).save_pretrained(FOLDER)"
+            "who trusts it converts it by transformers: MarianMTModel.from_pretrained(FOLDER).save_pretrained(FOLDER)"
         )
+
+
+def _require_sinusoids(path: Path, names: list[str]) -> None:
+    """Raise RunError for a table of positions that is not the one of sines and cosines."""
+    for name, table in read_foreign(path, names).items():
+        is_table = table.dim() == 2 and table.shape[1] % 2 == 0 and table.numel() > 0
+        expected = sinusoids(table.shape[0], table.shape[1], torch.device("cpu")) if is_table else None
+        if expected is None or not torch.allclose(table.float(), expected, atol=LARGEST_DIFFERENCE):
+            raise RunError(
+                f"run: positions by sines and cosines are needed; got {path}, whose {name} has others"
+            )
 
 
 def _read_config(folder: Path) -> Config:

@@ -58,5 +58,5 @@ LAYOUT = Layout(
     output_weight="lm_head.weight",
     output_bias="final_logits_bias",
 )
-# Tables of sines and cosines that older versions saved.
+# Tables of sines and cosines, which some save.
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")

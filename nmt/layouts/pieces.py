@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nmt.data.tokenizer import WORD_START, Tokenizer, Vocabulary
+from nmt.data.tokenizer import NORMAL, USER_DEFINED, WORD_START, Tokenizer, Vocabulary
 from nmt.errors import DataError, RunError
 
-# SentencePiece.Type of sentencepiece_model.proto: what a user defined is never taken apart; what is not used is no
-# piece of any text, but stands for its own.
-NORMAL, USER_DEFINED, UNUSED = 1, 4, 5
+UNUSED = 5  # SentencePiece.Type of sentencepiece_model.proto: no piece of any text, but it stands for its own
 # By how much SentencePiece finds an unknown character less likely than any piece.
 UNKNOWN_PENALTY = 10.0
 # What a source line begins with in models of several target languages.
@@ -58,11 +56,11 @@ def read_sides(
             "run: a target model of kind unigram is needed where the vocabulary has pieces that are not in it; "
             f"got {own[1].kind}, and the piece {target[0]}"
         )
-    tags = {WORD_START + piece: numbers[0][piece] for piece in source if TAG.fullmatch(piece)}
+    tags = {WORD_START + piece: row for piece, row in numbers[0].items() if TAG.fullmatch(piece)}
     least = min(own[0].scores) - UNKNOWN_PENALTY
     extended = (
         models[0]
-        + b"".join(_piece(piece, USER_DEFINED) for piece in tags)
+        + b"".join(_piece(piece, USER_DEFINED) for piece in tags if piece not in own[0].pieces)
         + b"".join(_piece(piece, NORMAL, least) for piece in source if len(piece) == 1),
         models[1] + b"".join(_piece(piece, UNUSED) for piece in target),
     )
@@ -72,6 +70,11 @@ def read_sides(
         _side(tokenizer.source, {**numbers[0], **tags}, specials),
         _side(tokenizer.target, numbers[1], specials),
     )
+
+
+def named_as_theirs(piece: str) -> str:
+    """Return what other programs call a piece: a tag has no space before it."""
+    return piece[1:] if piece[:1] == WORD_START and TAG.fullmatch(piece[1:]) else piece
 
 
 def _side(vocabulary: Vocabulary, numbers: Mapping[str, int], specials: Specials) -> Side:
