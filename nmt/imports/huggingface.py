@@ -73,7 +73,7 @@ def read(folder: Path) -> Imported:
     numbers = read_numbers(folder / VOCABULARY)
     has_two = (folder / TARGET_VOCABULARY).is_file()
     target_numbers = read_numbers(folder / TARGET_VOCABULARY) if has_two else numbers
-    specials = _specials(config, numbers, target_numbers, folder)
+    specials = _specials(config, numbers, folder), _specials(config, target_numbers, folder)
     models = read_model(folder / SOURCE_MODEL), read_model(folder / TARGET_MODEL)
     tokenizer, *sides = read_sides(models, (numbers, target_numbers), specials)
     shapes = read_shapes(path)
@@ -136,15 +136,14 @@ def _model_settings(config: Config, path: Path) -> TransformerSettings:
     return checked(TransformerSettings, UNSAID | values, path)
 
 
-def _specials(config: Config, source: Mapping[str, int], target: Mapping[str, int], folder: Path) -> Specials:
-    """Return the rows of the special tokens, which both sides have in the same place."""
-    unk = source.get(UNK, -1)
-    rows = Specials(config.pad_token_id, unk, config.decoder_start_token_id, config.eos_token_id)
+def _specials(config: Config, numbers: Mapping[str, int], path: Path) -> Specials:
+    """Return the rows of the special tokens of a side. Raises RunError where it has no such rows."""
+    rows = Specials(
+        config.pad_token_id, numbers.get(UNK, -1), config.decoder_start_token_id, config.eos_token_id
+    )
     for name, row in rows._asdict().items():
-        if not 0 <= row < min(len(source), len(target)):
+        if not 0 <= row < len(numbers):
             raise RunError(
-                f"run: a row of the vocabulary is needed for the token {name}; got {row} in {folder}"
+                f"run: a row of the vocabulary is needed for the token {name}; got {row} in {path}"
             )
-    if target.get(UNK) != unk:
-        raise RunError(f"run: {UNK} of one number on both sides is needed; got two in {folder}")
     return rows

@@ -4,6 +4,7 @@ from nmt.layouts.names import Layout, Parts
 
 OPTIONS = "special:model.yml"  # the array of bytes that the options of a model are
 DECODER = "decoder.yml"
+EOS, UNK = "</s>", "<unk>"
 MODEL, SOURCE_MODEL, TARGET_MODEL = "model.npz", "source.spm", "target.spm"
 # By our names, and by theirs; their `gelu` is another function.
 ACTIVATIONS = {"relu": "relu", "silu": "swish"}

@@ -35,7 +35,9 @@ class Side:
 
 
 def read_sides(
-    models: tuple[bytes, bytes], numbers: tuple[Mapping[str, int], Mapping[str, int]], specials: Specials
+    models: tuple[bytes, bytes],
+    numbers: tuple[Mapping[str, int], Mapping[str, int]],
+    specials: tuple[Specials, Specials],
 ) -> tuple[Tokenizer, Side, Side]:
     """Return the tokenizer of two SentencePiece models whose pieces have rows of their own, and each side of it.
 
@@ -48,8 +50,10 @@ def read_sides(
     except DataError as error:
         raise RunError(f"run: {error}") from None
     source, target = (
-        [piece for piece, row in of_side.items() if row not in specials and piece not in known]
-        for of_side, known in zip(numbers, (set(own[0].pieces), set(own[1].pieces)), strict=True)
+        [piece for piece, row in of_side.items() if row not in special and piece not in known]
+        for of_side, special, known in zip(
+            numbers, specials, (set(own[0].pieces), set(own[1].pieces)), strict=True
+        )
     )
     if target and own[1].kind != "unigram":
         raise RunError(
@@ -67,8 +71,8 @@ def read_sides(
     tokenizer = Tokenizer.of_models(extended[0], None if extended[0] == extended[1] else extended[1])
     return (
         tokenizer,
-        _side(tokenizer.source, {**numbers[0], **tags}, specials),
-        _side(tokenizer.target, numbers[1], specials),
+        _side(tokenizer.source, {**numbers[0], **tags}, specials[0]),
+        _side(tokenizer.target, numbers[1], specials[1]),
     )
 
 
