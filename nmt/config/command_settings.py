@@ -258,7 +258,7 @@ class ExportSettings(Settings):
 
     run: str
     checkpoint: CheckpointName
-    format: Literal["ctranslate2", "huggingface"]
+    format: Literal["ctranslate2", "huggingface", "marian"]
     output: str
     overwrite: bool
     quantization: Quantization

@@ -71,6 +71,7 @@ class Format(Protocol):
 FORMATS = {
     "ctranslate2": "nmt.export.ctranslate2.format:CTranslate2",
     "huggingface": "nmt.export.huggingface.format:HuggingFace",
+    "marian": "nmt.export.marian:Marian",
 }
 
 

@@ -1,5 +1,6 @@
 """A folder that transformers loads: MarianMTModel, or Pegasus for a model that normalises before its sub-layers."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,9 @@ def load(folder: Path, device: str) -> tuple[Any, Any]:
     model = library.AutoModelForSeq2SeqLM.from_pretrained(
         str(folder), dtype=torch.float32, local_files_only=True
     )
-    tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    with warnings.catch_warnings():  # of a library that this tokenizer does not ask in the end
+        warnings.simplefilter("ignore", UserWarning)
+        tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
     return model.eval().to(device), tokenizer
 
 
