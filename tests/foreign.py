@@ -4,7 +4,6 @@ import io
 import json
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import sentencepiece
@@ -12,7 +11,6 @@ import torch
 import yaml
 
 from nmt.cli.compose import compose
-from nmt.data.corpus import ParallelText
 from nmt.grammar.generation import generate
 from nmt.runs.directory import RunDirectory
 
@@ -67,7 +65,7 @@ def shared_numbers(models, more=()):
     """Return one table for both sides, as OPUS-MT has it; three pieces that no text had are missing in it."""
     pieces = sorted({*pieces_of(models[0]), *pieces_of(models[1])})
     names = ["</s>", "<unk>", *more, *[piece for i, piece in enumerate(pieces) if i not in (20, 90, 150)]]
-    return {name: i for i, name in enumerate(names)}
+    return {name: i for i, name in enumerate(dict.fromkeys(names))}
 
 
 def make_huggingface(folder: Path, more=(), kind="unigram", **options):
@@ -156,13 +154,14 @@ def make_marian(folder: Path, norm="post", more=(), **options):
             layer = f"{side}_l{number}_"
             for attention in attentions:
                 for letter in "qkvo":
-                    arrays[f"{layer}{attention}_W{letter}"] = numbers_of(width, width)
+                    scale = 4.0 if attention == "context" else 1.0  # or all lines would be translated alike
+                    arrays[f"{layer}{attention}_W{letter}"] = numbers_of(width, width) * scale
                     arrays[f"{layer}{attention}_b{letter}"] = numbers_of(1, width)
-                arrays[f"{layer}{attention}_Wo_ln_scale{suffix}"] = numbers_of(1, width)
+                arrays[f"{layer}{attention}_Wo_ln_scale{suffix}"] = numbers_of(1, width) + 1
                 arrays[f"{layer}{attention}_Wo_ln_bias{suffix}"] = numbers_of(1, width)
             arrays |= {f"{layer}ffn_W1": numbers_of(width, inner), f"{layer}ffn_b1": numbers_of(1, inner)}
             arrays |= {f"{layer}ffn_W2": numbers_of(inner, width), f"{layer}ffn_b2": numbers_of(1, width)}
-            arrays[f"{layer}ffn_ffn_ln_scale{suffix}"] = numbers_of(1, width)
+            arrays[f"{layer}ffn_ffn_ln_scale{suffix}"] = numbers_of(1, width) + 1
             arrays[f"{layer}ffn_ffn_ln_bias{suffix}"] = numbers_of(1, width)
         if norm == "pre":
             arrays |= {
@@ -212,6 +211,3 @@ def exported(run: RunDirectory, model, tokenizer, name, **options):
     )
     return Exported(run, model, tokenizer, None, settings.settings())
 
-
-TEXT = ParallelText
-Namespace = SimpleNamespace
