@@ -36,12 +36,12 @@ def given_lines():
 
 
 @cache
-def sentencepiece_model(lines, kind="unigram", size=160):
+def sentencepiece_model(lines, kind="unigram", size=160, normalization="nmt_nfkc"):
     """Return the bytes of a SentencePiece model as OPUS-MT trains them: with BOS, without PAD."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines), model_writer=model, model_type=kind, vocab_size=size,
-        hard_vocab_limit=False, minloglevel=2,
+        hard_vocab_limit=False, character_coverage=1.0, normalization_rule_name=normalization, minloglevel=2,
     )  # fmt: skip
     return model.getvalue()
 
@@ -210,4 +210,3 @@ def exported(run: RunDirectory, model, tokenizer, name, **options):
         None,
     )
     return Exported(run, model, tokenizer, None, settings.settings())
-

@@ -53,7 +53,7 @@ def test_it_translates_as_transformers_does(main, opus, tmp_path):
     assert "norm=post, activation=silu" in out
     lines = given_lines()
     expected = translate_by_transformers(opus, lines)
-    assert len(set(expected)) > 100, "each line has a translation of its own"
+    assert len(set(expected)) > 30, "translations depend on the lines"
     assert translate(main, tmp_path / "run", lines, tmp_path) == expected
 
 
