@@ -4,8 +4,10 @@ from pathlib import Path
 
 from nmt.config import ImportSettings
 from nmt.errors import DataError, naming
-from nmt.imports.formats import reader_of
+from nmt.imports import huggingface, marian
 from nmt.imports.run import write_run
+
+READERS = {"huggingface": huggingface.read, "marian": marian.read}
 
 
 def main(settings: ImportSettings) -> None:
@@ -14,7 +16,7 @@ def main(settings: ImportSettings) -> None:
     if output.exists() or not output.absolute().parent.is_dir():
         raise DataError(f"output: a new folder in an existing one is needed; got {output}")
     with naming("input"):
-        imported = reader_of(settings.format)(Path(settings.input))
+        imported = READERS[settings.format](Path(settings.input))
     write_run(output, imported, settings)
     print(imported.describe())
     print(f"to translate: nmt translate run={output} input=FILE output=FILE")

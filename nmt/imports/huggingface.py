@@ -98,7 +98,7 @@ def read(folder: Path) -> Imported:
 def _require_safe_weights(folder: Path) -> None:
     if (folder / PICKLE).exists() and not (folder / WEIGHTS).exists():
         raise RunError(
-            f"run: {WEIGHTS} is needed, since {PICKLE} is a pickle, which can run code; got {folder}; "
+            f"run: {WEIGHTS} is needed, since {PICKLE} holds Python objects, which can run code; got {folder}; "
             "who trusts it converts it by transformers: MarianMTModel.from_pretrained(FOLDER).save_pretrained(FOLDER)"
         )
 

@@ -250,7 +250,7 @@ def search_of(decoding: DecodingSettings) -> dict[str, Any]:
     return {
         "num_beams": decoding.beam_size,
         "length_penalty": decoding.length_penalty,
-        "early_stopping": False,
+        "early_stopping": decoding.early_stopping or "never",  # which goes on as long as nmt does
     }
 
 

@@ -32,7 +32,8 @@ def translate(lines):
     batch = tokenizer(lines, return_tensors="pt", padding=True, truncation=True)
     longest = int({max_length_ratio} * (batch["input_ids"].shape[1] - 1)) + {max_length_extra}
     limit = max(1, min({max_target_tokens}, longest)) + 1  # the end of the sentence is counted
-    found = model.generate(**batch, {search}, max_length=None, max_new_tokens=limit)
+    search = dict({search})
+    found = model.generate(**batch, **search, max_length=None, max_new_tokens=limit)
     return tokenizer.batch_decode(found, skip_special_tokens=True)
 ```
 
@@ -40,8 +41,8 @@ What differs from `nmt translate`:
 
 - One limit counts for all lines of a call; nmt gives each line its own. A blank line is translated, too.
 - A line of more than {max_source_tokens} tokens is cut; nmt translates long lines in parts (`decoding.split`).
-- Greedy search (`num_beams=1`) finds the same. A beam can end otherwise: with `early_stopping=False` transformers stops
-  when it guesses that nothing better will come, while nmt goes on as `decoding.early_stopping` says.
+- Greedy search (`num_beams=1`) finds the same, and so does a beam with one limit; with `early_stopping=False`, which is
+  its default, transformers stops when it guesses that nothing better will come.
 - PAD, BOS and UNK never come, because of their bias in `final_logits_bias`.
 - For CTranslate2, export the run with `format=ctranslate2`: its converter of {kind} models lets each begin with zeros,
   or with PAD, in place of this model's BOS.
@@ -57,7 +58,8 @@ def readme(exported: Exported, comparison: Comparison) -> str:
     assert model.max_positions is not None
     search = "num_beams=1, do_sample=False"
     if isinstance(decoding, BeamSettings):
-        search = f"num_beams={decoding.beam_size}, length_penalty={decoding.length_penalty}"
+        stopping = decoding.early_stopping or "never"
+        search = f"num_beams={decoding.beam_size}, length_penalty={decoding.length_penalty}, early_stopping={stopping!r}"
     kind, name = CLASSES[model.options.norm]
     page = PAGE.format(
         run=exported.run.path.resolve().name,
