@@ -58,8 +58,8 @@ def readme(exported: Exported, comparison: Comparison) -> str:
     assert model.max_positions is not None
     search = "num_beams=1, do_sample=False"
     if isinstance(decoding, BeamSettings):
-        stopping = decoding.early_stopping or "never"
-        search = f"num_beams={decoding.beam_size}, length_penalty={decoding.length_penalty}, early_stopping={stopping!r}"
+        beam = decoding.beam_size, decoding.length_penalty, decoding.early_stopping or "never"
+        search = "num_beams={!r}, length_penalty={!r}, early_stopping={!r}".format(*beam)
     kind, name = CLASSES[model.options.norm]
     page = PAGE.format(
         run=exported.run.path.resolve().name,
