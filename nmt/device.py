@@ -12,7 +12,7 @@ from nmt.errors import DeviceError
 # are taken outside the heap.
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "int8": torch.int8}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 def prepare_device(name: str) -> torch.device:
@@ -87,21 +87,7 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
         )
     if name == "float16" and device.type == "cpu":
         raise DeviceError("precision: float32 or bfloat16 is needed on the CPU; got float16")
-    if name == "int8" and not _has_int8(device):
-        raise DeviceError(
-            f"precision: auto is needed, since int8 takes a CPU with AVX2 or AVX512; got int8 on this {device.type}"
-        )
     return DTYPES[name]
-
-
-def floating_point(dtype: torch.dtype, device: torch.device) -> torch.dtype:
-    """Return the type of numbers that go between products in `dtype`: for integers what is fastest on `device`."""
-    return choose_precision("auto", device) if dtype == torch.int8 else dtype
-
-
-def _has_int8(device: torch.device) -> bool:
-    has_bytes = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
-    return device.type == "cpu" and has_bytes and torch.backends.mkldnn.is_available()
 
 
 def _has_bfloat16(device: torch.device) -> bool:

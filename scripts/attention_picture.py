@@ -13,12 +13,14 @@ from pathlib import Path
 import torch
 from arguments import file_to_write
 
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.errors import UserError
 from nmt.reports.drawing.shapes import Drawing, Shape
 from nmt.reports.page import svg
 from nmt.reports.run.maps import draw_crossing, sentence_maps
 from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
 
 GAP, TITLE = 24, 28
 STYLE = (
@@ -30,9 +32,11 @@ STYLE = (
 def draw(name: str, sentence: str) -> Drawing:
     """Return the heat map of one run. Raises UserError for a run without attention."""
     run = RunDirectory.existing(name)
-    model, tokenizer = run.load_model("best")
+    model, tokenizer = load_model(run, "best")
     device, search = torch.device("cpu"), run.read_model_settings().decoding
-    (translation,) = Translator(model, tokenizer, search, device, torch.float32).translate([sentence])
+    (translation,) = Translator(TorchEngine(model, tokenizer, device, torch.float32), search).translate(
+        [sentence]
+    )
     found = sentence_maps(model.eval(), tokenizer, sentence, translation)
     if not found.crossing:
         raise UserError(f"RUN: a model with attention is needed; got {name}, which has none")

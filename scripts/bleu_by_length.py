@@ -10,11 +10,13 @@ import sys
 from nmt.config import EvaluationSettings
 from nmt.config.check import check
 from nmt.data.corpus import ParallelText
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.device import choose_precision, prepare_device
 from nmt.evaluation.buckets import count_words, sort_into_buckets
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
 from nmt.runs.text import text_of_run
 
 LONGEST_WORDS = (5, 10, 15, 20, 25, 30, 40)
@@ -32,9 +34,9 @@ def translate_test(name: str, checkpoint: str = "best") -> tuple[ParallelText, l
     run = RunDirectory.existing(name)
     text = text_of_run("test", run)
     device = prepare_device("auto")
-    model, tokenizer = run.load_model(checkpoint)
+    model, tokenizer = load_model(run, checkpoint)
     search = run.read_model_settings().decoding
-    translator = Translator(model, tokenizer, search, device, choose_precision("auto", device))
+    translator = Translator(TorchEngine(model, tokenizer, device, choose_precision("auto", device)), search)
     return text, list(translator.translate(text.source))
 
 

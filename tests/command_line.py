@@ -16,7 +16,13 @@ SCRIPTS = Path(__file__).parent.parent / "scripts"
 NOTHING_MORE: Mapping[str, str] = {}
 FORKING = multiprocessing.get_context("forkserver")
 FORKING.set_forkserver_preload(
-    ["nmt.commands.evaluate", "nmt.commands", "nmt.cli.compose", "nmt.commands.translate"]
+    [
+        "nmt.decoding.torch_engine",
+        "nmt.commands.evaluate",
+        "nmt.commands",
+        "nmt.cli.compose",
+        "nmt.commands.translate",
+    ]
 )
 
 

@@ -15,8 +15,6 @@ from tiny_models import make_batch, make_model
 
 from nmt.cli import main as cli
 from nmt.data.batching import Batch
-from nmt.device import choose_precision
-from nmt.errors import DeviceError
 from nmt.models.interface import Seq2Seq
 
 # A busy machine is no fault of what is tested.
@@ -53,15 +51,6 @@ def tiny_batch() -> Callable[..., Batch]:
 
 
 Command = Callable[..., subprocess.CompletedProcess[bytes]]
-
-
-@pytest.fixture
-def int8() -> None:
-    """Skip where the processor has no products of 8-bit integers."""
-    try:
-        choose_precision("int8", torch.device("cpu"))
-    except DeviceError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -29,14 +29,15 @@ def test_each_model_learns(nmt, tmp_path, experiment, lowest_bleu):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_integers_score_as_floating_point_does(nmt, tmp_path, int8):
+def test_what_is_exported_scores_as_the_run_does(nmt, tmp_path):
     nmt("train", "experiment=demo", "run=run", *SHORT, timeout=800)
 
-    def bleu(precision):
-        arguments = ("run=run", "device=cpu", "num_resamples=null", f"json={precision}")
-        nmt("evaluate", *arguments, f"precision={precision}")
-        return json.loads((tmp_path / precision).read_text())["bleu"]
+    def bleu(run, *options):
+        nmt("evaluate", f"run={run}", "device=cpu", "num_resamples=null", f"json={run}.json", *options)
+        return json.loads((tmp_path / f"{run}.json").read_text())["bleu"]
 
-    exact = bleu("float32")
+    exact = bleu("run", "precision=float32")
     assert exact > 12
-    assert abs(bleu("int8") - exact) < 3
+    for quantization in ("float32", "int8"):
+        nmt("export", "run=run", f"output={quantization}", f"quantization={quantization}")
+        assert abs(bleu(quantization) - exact) < 1

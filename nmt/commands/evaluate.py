@@ -9,12 +9,10 @@ from nmt.data.corpus import ParallelText
 from nmt.data.lines import read_lines
 from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.loading import load_models
-from nmt.device import choose_precision, prepare_device
+from nmt.decoding.loading import load_translator
 from nmt.errors import DataError, LineNumbers, naming
 from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.comet import Comet
-from nmt.evaluation.model import evaluation_of, name_search, text_loss, translate_text
 from nmt.evaluation.plain_text import require_plain_text
 from nmt.evaluation.scoring import Evaluation, Statistics, require_same_length, score_against
 from nmt.evaluation.significance import compare
@@ -26,6 +24,7 @@ from nmt.evaluation.tables import (
     evaluation_table,
     rows_as_dict,
 )
+from nmt.evaluation.translating import evaluation_of, name_search, text_loss, translate_text
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory, require_new_file
 from nmt.runs.text import corpus_of_run, select_split, tagged_for
@@ -60,12 +59,14 @@ def main(settings: EvaluateSettings) -> None:
     this = _finished("hypothesis", settings.hypothesis, text, settings.encoding)
     against = None if other else _finished("against", settings.against, text, settings.encoding)
     if run is not None:
-        this = _translate(run, settings.decoding, text, settings, settings.ensemble)
+        this = _translate(run, settings.decoding, text, settings)
         if other is not None:
             with naming("against"):
                 own = run.read_model_settings().decoding
                 typed = settings.decoding if settings.decoding != own else None
-                against = _translate(other, typed or other.read_model_settings().decoding, text, settings)
+                against = _translate(
+                    other, typed or other.read_model_settings().decoding, text, settings, "against"
+                )
     assert this is not None, "either a run or a hypothesis is given"
     found = _report(this, against, text, comet, settings)
     if settings.json_file is not None:
@@ -159,23 +160,22 @@ def _translate(
     decoding: DecodingSettings,
     text: TestText,
     settings: EvaluateSettings,
-    ensemble: Sequence[str] = (),
+    key: str = "run",
 ) -> System:
-    device = prepare_device(settings.device)
-    dtype = choose_precision(settings.precision, device)
-    model, tokenizer = load_models(run, settings.checkpoint, ensemble)
+    name, ensemble = str(run.path), settings.ensemble if key == "run" else []
+    loaded = load_translator(name, settings.checkpoint, settings.device, settings.precision, ensemble)
+    translator = loaded.searching(decoding)
     assert text.source is not None
     pairs = ParallelText(text.source, text.references[0])
     if settings.source is None:
         pairs = tagged_for(run, pairs, settings.split)
     else:
-        _require_tags(text.source, tokenizer)
-    hypotheses = translate_text(model, tokenizer, pairs.source, decoding, device, dtype)
+        _require_tags(text.source, translator.tokenizer)
+    hypotheses = translate_text(translator, pairs.source)
     require_plain_text(hypotheses, "run", f"what {run.path} translates")
-    loss = None
-    if settings.against is None:  # with other pieces it would be another figure
-        loss = text_loss(model, tokenizer, pairs, decoding, device, dtype)
-    runs = " + ".join([str(run.path), *ensemble])
+    # With other pieces it would be another figure.
+    loss = None if settings.against is not None else text_loss(translator, pairs)
+    runs = " + ".join([name, *ensemble])
     return System(f"{runs}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)
 
 

@@ -9,6 +9,7 @@ from nmt.export.formats import Exported, format_of, marks
 from nmt.export.output import check_output, new_folder
 from nmt.files.writing import write_atomically
 from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
 from nmt.runs.text import text_of_run
 
 
@@ -20,7 +21,7 @@ def main(settings: ExportSettings) -> None:
     run, output, to = RunDirectory.existing(settings.run), Path(settings.output), format_of(settings.format)
     to.require()
     check_output(output, settings.overwrite, marks())
-    model, tokenizer = run.load_model(settings.checkpoint)
+    model, tokenizer = load_model(run, settings.checkpoint)
     has_shortlist = model.shortlist is not None and model.shortlist.exists()
     shortlist = shortlist_of(model, tokenizer) if has_shortlist else None
     exported = Exported(run, model, tokenizer, shortlist, settings)

@@ -12,7 +12,7 @@ from nmt.data.lexicon import learn_lexicon
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.shortlist import NUM_SPECIAL, Shortlist, written_names
 from nmt.files.writing import write_atomically
-from nmt.runs.directory import SHORTLIST, RunDirectory, require_new_file
+from nmt.runs.directory import RunDirectory, require_new_file
 from nmt.runs.text import corpus_of_run, data_of_run
 
 SENTENCES_OF_BATCH = 64
@@ -21,7 +21,7 @@ SENTENCES_OF_BATCH = 64
 def main(settings: ShortlistSettings) -> None:
     """Learn a shortlist from the training text of a run, write it, and print how well it covers validation text."""
     run = RunDirectory.existing(settings.run)
-    path = run.path / SHORTLIST if settings.output is None else Path(settings.output)
+    path = run.shortlist_path if settings.output is None else Path(settings.output)
     require_new_file("output", str(path), settings.overwrite)
     tokenizer = run.read_tokenizer(run.read_model_settings().tokenizer.joint)
     data = data_of_run(run)

@@ -12,14 +12,17 @@ from nmt.data.cache import content_key
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, load_corpus
 from nmt.decoding.confidence import read_calibration
+from nmt.decoding.torch_engine import TorchEngine
+from nmt.decoding.translator import Translator
 from nmt.device import choose_precision, prepare_device
 from nmt.errors import DeviceError, RunError, SettingsError, VerificationError, one_line
-from nmt.evaluation.model import evaluate_model, translate_text, validation_search
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.evaluation.tables import layout
+from nmt.evaluation.translating import evaluate_text, translate_text, validation_search
 from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, differing_files, file_facts
 from nmt.runs.directory import CONFIDENCE, MODEL_WEIGHTS, RunDirectory
+from nmt.runs.model import load_model
 from nmt.runs.provenance import (
     RECORD,
     TEST,
@@ -142,12 +145,13 @@ def _score_again(
             raise RunError(f"run: {run.path}: scores of a test text are recorded, and its settings name none")
         figures = test.scores if test else _old_scores(run)
         checkpoint = test.checkpoint if test else "best"
-        model, tokenizer = run.load_model(checkpoint)  # which refuses what is not as the manifest says
+        model, tokenizer = load_model(run, checkpoint)  # which refuses what is not as the manifest says
         if test is not None:
             (folder,) = run.find_checkpoints(checkpoint)
             weights = str(file_facts(folder / MODEL_WEIGHTS)["sha256"])
             verification.compare_hash(f"weights of {checkpoint}", test.weights, weights)
-        evaluation, found = evaluate_model(model, tokenizer, corpus.test, decoding, scoring, device, dtype)
+        translator = Translator(TorchEngine(model, tokenizer, device, dtype), decoding)
+        evaluation, found = evaluate_text(translator, corpus.test, scoring)
         now = {name: value for name, value in evaluation.as_dict().items() if isinstance(value, float)}
         for name, value in itertools.islice(figures.items(), MAX_FIGURES):
             if name != "perplexity":  # it says what the loss says, and grows without bound
@@ -157,10 +161,10 @@ def _score_again(
             same = "the same to the last character" if is_same else "other characters in it"
             verification.rows.append(["translation", "", "", same])
     elif (validation := _validation_facts(run, record)) is not None:
-        model, tokenizer = run.load_model(validation.checkpoint)
-        hypotheses = translate_text(
-            model, tokenizer, corpus.validation.source, validation_search(decoding), device, dtype
-        )
+        model, tokenizer = load_model(run, validation.checkpoint)
+        engine = TorchEngine(model, tokenizer, device, dtype)
+        translator = Translator(engine, validation_search(decoding))
+        hypotheses = translate_text(translator, corpus.validation.source)
         bleu = corpus_bleu(hypotheses, corpus.validation.target, scoring)
         verification.compare_figure("validation bleu", validation.bleu, bleu, settings.tolerance)
     else:

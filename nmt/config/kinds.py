@@ -36,6 +36,16 @@ def _refuse_bool(value: Any) -> Any:
     return value
 
 
+def _refuse_integers(value: Any) -> Any:
+    if value == "int8":
+        raise PydanticCustomError(
+            "integers",
+            "auto, float32, bfloat16 or float16 (in 8-bit integers, what is exported translates: "
+            "nmt export run=DIR output=FOLDER quantization=int8, then run=FOLDER)",
+        )
+    return value
+
+
 Number = BeforeValidator(_refuse_bool)
 
 Share = Annotated[float, Number, Field(ge=0, lt=1)]
@@ -69,7 +79,7 @@ CheckpointName = Literal["best", "last", "average"] | str  # or step-N
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Quantization = Literal["float32", "float16", "int8"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
-SearchPrecision = Literal[Precision, "int8"]
+SearchPrecision = Annotated[Precision, BeforeValidator(_refuse_integers)]
 
 
 class Settings(pydantic.BaseModel):

@@ -9,9 +9,11 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 import sentencepiece
 
 from nmt.config import TokenizerSettings
+from nmt.data.arrays import Int64Array
 from nmt.data.cache import cached_file, entry_name
 from nmt.data.corpus import ParallelText
 from nmt.data.lines import MAX_LINE_BYTES
@@ -283,3 +285,19 @@ def _explain(message: str, vocabulary_size: int) -> str:
         )
     reason, _, _ = message.partition("\n")
     return f"tokenizer: SentencePiece could not be trained on this text: {reason}"
+
+
+def word_numbers(pieces: Sequence[str]) -> Int64Array:
+    """Return which word, from 0, each piece belongs to; -1 for white space at the end, which is of none.
+
+    A piece of several words belongs to the first of them.
+    """
+    numbers, num_words, is_between = [], 0, True
+    for piece in pieces:
+        inside = piece.replace(WORD_START, " ").split()
+        is_between = is_between or piece.startswith(WORD_START)
+        number = num_words if is_between else num_words - 1
+        numbers.append(number)
+        if inside:
+            num_words, is_between = number + len(inside), False
+    return np.array([number if number < num_words else -1 for number in numbers], np.int64)

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from nmt.config import Files
-from nmt.data.arrays import BoolArray, Int64Array
+from nmt.data.arrays import BoolArray
 from nmt.data.cache import cached_folder, entry_name
 from nmt.data.cleaning import PreparedCorpus
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import LINES_ENCODED_AT_ONCE, Links, chunks_to_encode, load_ids, save_ids
 from nmt.data.lines import iterate_lines, read_text
-from nmt.data.tokenizer import SENTENCEPIECE, WORD_START, Tokenizer
+from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, word_numbers
 from nmt.errors import DataError, LineNumbers, SettingsError
 from nmt.files.reading import read_json
 from nmt.files.writing import to_json
@@ -27,22 +27,6 @@ FACTS = "facts.json"
 MAX_SHOWN = 40  # characters of what is no link
 
 logger = logging.getLogger(__name__)
-
-
-def word_numbers(pieces: Sequence[str]) -> Int64Array:
-    """Return which word, from 0, each piece belongs to; -1 for white space at the end, which is of none.
-
-    A piece of several words belongs to the first of them.
-    """
-    numbers, num_words, is_between = [], 0, True
-    for piece in pieces:
-        inside = piece.replace(WORD_START, " ").split()
-        is_between = is_between or piece.startswith(WORD_START)
-        number = num_words if is_between else num_words - 1
-        numbers.append(number)
-        if inside:
-            num_words, is_between = number + len(inside), False
-    return np.array([number if number < num_words else -1 for number in numbers], np.int64)
 
 
 def load_links(files: Files, text: PreparedCorpus, tokenizer: Tokenizer) -> Links:

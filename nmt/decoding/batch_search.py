@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.beam_search import LengthPenalty, beam_search, power_penalty, wu_penalty
 from nmt.decoding.choice import Sampled
 from nmt.decoding.constraints import Constraints
+from nmt.decoding.engine import Hypothesis, Sentence, limit_of
 from nmt.decoding.greedy_search import greedy_search
 from nmt.decoding.literal_text import makes_longer
 from nmt.decoding.rules import (
@@ -27,29 +28,12 @@ from nmt.decoding.rules import (
     PenalizeRepetition,
     Rule,
 )
-from nmt.decoding.search import Decoder, Hypothesis
+from nmt.decoding.search import Decoder
 from nmt.decoding.shortlist import ShortDecoder, Shortlist
 from nmt.models.interface import DecoderState, Seq2Seq
 
 # A batch consists of so many groups of sentences of about equal length, each encoded by itself.
 GROUPS = 2
-
-
-class Sentence(NamedTuple):
-    """A source as ids, without EOS; what its translation begins with; and its number, for what is drawn at random.
-
-    Behind what it begins with, its translation has all `phrases`, each of one token at least or left out.
-    """
-
-    source: Sequence[int]
-    prefix: Sequence[int] = ()
-    number: int = 0
-    phrases: Sequence[Sequence[int]] = ()
-
-    @property
-    def num_given(self) -> int:
-        """The tokens that the translation has in any case."""
-        return len(self.prefix) + sum(map(len, self.phrases))
 
 
 class BatchSearch:
@@ -130,21 +114,14 @@ class BatchSearch:
             choice = Sampled(numbers, self.num_rows, *drawn, self.device)
         return greedy_search(*given, rules, choice, self.num_rows)
 
-    def limits(self, lengths: Tensor) -> Tensor:
-        """Return the most tokens (B), EOS not counted, of translations of sources of `lengths` (B), EOS counted."""
-        limits = ((lengths - 1) * self.settings.max_length_ratio).long() + self.settings.max_length_extra
-        if self.model.max_positions:
-            limits = limits.clamp(max=self.model.max_positions - 1)
-        return limits.clamp(min=1)
-
-    def _limits_of(self, sentences: Sequence[Sentence], lengths: Tensor) -> Tensor:
+    def _limits_of(self, sentences: Sequence[Sentence]) -> Tensor:
         """Return the limits (B) with room for what is given: a prefix is part of them, phrases come on top."""
+        most = self.model.max_positions
+        alone = [limit_of(len(sentence.source), self.settings, most) for sentence in sentences]
         given = torch.tensor([sentence.num_given for sentence in sentences])
         prefixes = torch.tensor([len(sentence.prefix) for sentence in sentences])
-        limits = torch.maximum(self.limits(lengths), prefixes) + given - prefixes
-        if self.model.max_positions:
-            limits = torch.maximum(limits.clamp(max=self.model.max_positions - 1), given)
-        return limits
+        limits = torch.maximum(torch.tensor(alone), prefixes) + given - prefixes
+        return limits if most is None else torch.maximum(limits.clamp(max=most - 1), given)
 
     def _rules(
         self, sentences: Sequence[Sentence], limits: Tensor, place: Callable[[int], int], num_rows: int
@@ -196,7 +173,7 @@ class BatchSearch:
             rows = np.arange(len(group))
             sources = Ids.of([sentence.source for sentence in group])
             ids, lengths, _ = pad_with_end(sources, rows, vocabulary.pad_id, vocabulary.eos_id)
-            limits.append(self._limits_of(group, lengths))
+            limits.append(self._limits_of(group))
             started = self.model.start(send(ids, self.device), lengths)
             if state is None:
                 state = started

@@ -7,8 +7,9 @@ from torch import Tensor
 
 from nmt.decoding.candidates import best_candidates, probabilities_of
 from nmt.decoding.constraints import Constraints
+from nmt.decoding.engine import Hypothesis
 from nmt.decoding.rules import Rule
-from nmt.decoding.search import Decoder, Hypothesis, is_time_to_ask, let_go
+from nmt.decoding.search import Decoder, is_time_to_ask, let_go
 from nmt.models.interface import DecoderState
 
 LengthPenalty = Callable[[int], float]

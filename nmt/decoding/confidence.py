@@ -20,7 +20,7 @@ from nmt.decoding.translation import Candidate
 from nmt.errors import RunError, SettingsError
 from nmt.files.reading import read_json
 from nmt.runs.directory import CONFIDENCE, RunDirectory
-from nmt.runs.provenance import Checkpoint, Hash, Recorded
+from nmt.runs.records import Checkpoint, Hash, Recorded
 
 MAX_KNOTS = 1000
 NUM_BINS = 10
@@ -113,6 +113,11 @@ def read_calibration(run: RunDirectory) -> Calibration | None:
 
 
 def calibration_of(run: RunDirectory, checkpoint: str) -> Calibration | None:
-    """Return the curves of a checkpoint: None for other weights than those that they were fitted on."""
+    """Return the curves of a checkpoint: None for other weights than those that they were fitted on.
+
+    An exported folder has curves only where they are of what was exported.
+    """
     found = read_calibration(run)
-    return found if found is not None and found.weights == run.weights_hash(checkpoint) else None
+    if found is None or run.is_exported:
+        return found
+    return found if found.weights == run.weights_hash(checkpoint) else None

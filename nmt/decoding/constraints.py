@@ -7,8 +7,8 @@ from torch import Tensor
 
 from nmt.data.batching import send
 from nmt.decoding.candidates import best_candidates, probabilities_of
+from nmt.decoding.engine import Hypothesis
 from nmt.decoding.rules import Rule
-from nmt.decoding.search import Hypothesis
 
 # Rows of a beam beside its own: one for each number of tokens of phrases that can have been written, up to so many.
 MAX_MORE_ROWS = 32

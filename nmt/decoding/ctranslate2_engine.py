@@ -1,11 +1,36 @@
-"""CTranslate2 as what computes: the names that it knows tokens by."""
+"""CTranslate2 as what computes: a folder that a run was exported to, without PyTorch."""
 
+import json
+import os
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from nmt.config import BeamSettings, DecodingSettings, MBRSettings, RandomSettings
+from nmt.data.arrays import FloatArray
 from nmt.data.tokenizer import Tokenizer, Vocabulary
-from nmt.errors import UserError
+from nmt.decoding.engine import Found, Hypothesis, Search, Sentence, limit_of
+from nmt.errors import DeviceError, RunError, SettingsError, UserError
+from nmt.runs.directory import RunDirectory
 from nmt.versions import require
+
+# Threads that share the products of one batch; with more cores, several batches are computed at the same time.
+MAX_THREADS_OF_BATCH = 4
+# Tokens whose attention is asked for at once.
+TOKENS_ALIGNED = 4096
+# What CTranslate2 does not do, as keys of settings, with the one value that it can have.
+FIXED = {
+    "length_penalty_kind": "power",
+    "early_stopping": True,
+    "coverage_penalty": 0.0,
+    "num_groups": 1,
+    "glossary": None,
+    "protect": [],
+}
 
 
 def load_ctranslate2() -> Any:
@@ -18,6 +43,162 @@ def load_ctranslate2() -> Any:
         ) from None
     require("ctranslate2")
     return ctranslate2
+
+
+class CTranslate2Engine:
+    """An exported folder on a device; see `nmt.decoding.engine.Engine`."""
+
+    def __init__(self, run: RunDirectory, device: str, precision: str) -> None:
+        """Load the model. Raises UserError where the folder or the device does not allow it."""
+        settings, library = run.read_model_settings(), load_ctranslate2()
+        self.tokenizer = run.read_tokenizer(settings.tokenizer.joint)
+        self.names = TokenNames.of(self.tokenizer)
+        self.target_ids = {name: i for i, name in enumerate(self.names.target)}
+        self.max_positions = getattr(settings.model, "max_positions", None)
+        self.learned_lengths, _ = run.read_facts()
+        self.has_map = run.shortlist_path.is_file()
+        num_threads = int(os.environ.get("OMP_NUM_THREADS", 0)) or len(os.sched_getaffinity(0))
+        self.load = partial(
+            library.Translator,
+            str(run.path),
+            device=choose_device(library, device),
+            compute_type=choose_type(library, device, precision),
+            intra_threads=min(MAX_THREADS_OF_BATCH, num_threads),
+        )
+        try:
+            self.model = self.load(inter_threads=max(1, num_threads // MAX_THREADS_OF_BATCH))
+        except (RuntimeError, ValueError) as error:
+            raise RunError(f"run: an undamaged export is needed; got {run.path}: {error}") from None
+
+    def search(self, settings: DecodingSettings, num_hypotheses: int) -> Search:
+        """Return a search for so many hypotheses of each sentence.
+
+        Raises SettingsError for what CTranslate2 does not do, RunError for a shortlist that is not there.
+        """
+        for key, value in FIXED.items():
+            if getattr(settings, key, value) != value:
+                needed, given = json.dumps(value), json.dumps(getattr(settings, key))
+                raise SettingsError(
+                    f"decoding.{key}: {needed} is needed for an exported folder, since CTranslate2 has nothing else; "
+                    f"got {given}"
+                )
+        if settings.shortlist and not self.has_map:
+            raise RunError(
+                "decoding.shortlist: false is needed for a folder without one (`nmt shortlist run=FOLDER` makes one); "
+                "got true"
+            )
+        if not isinstance(settings, RandomSettings):
+            return partial(self._search, self.model, settings, num_hypotheses)
+        # Threads draw from the seed that is there when they begin, so that new ones are needed, and no more than one.
+        load_ctranslate2().set_random_seed(settings.seed)
+        return partial(self._search, self.load(inter_threads=1), settings, num_hypotheses)
+
+    def _search(
+        self, model: Any, settings: DecodingSettings, num_hypotheses: int, sentences: Sequence[Sentence]
+    ) -> list[Found]:
+        limits = [
+            max(limit_of(len(one.source), settings, self.max_positions), len(one.prefix)) for one in sentences
+        ]
+        num_rows = 1
+        options: dict[str, Any] = {"num_hypotheses": num_hypotheses}
+        if isinstance(settings, BeamSettings):
+            num_rows = settings.beam_size
+            options |= {"length_penalty": settings.length_penalty, "return_scores": True}
+        elif isinstance(settings, RandomSettings):
+            if isinstance(settings, MBRSettings):
+                options["num_hypotheses"] = settings.num_samples
+            options |= {
+                "sampling_topk": settings.top_k or 0,
+                "sampling_topp": 1.0 if settings.top_p is None else settings.top_p,
+                "sampling_temperature": settings.temperature,
+            }
+        began = time.monotonic()
+        results = model.translate_batch(
+            self._source([one.source for one in sentences]),
+            self._target([one.prefix for one in sentences]) if any(one.prefix for one in sentences) else None,
+            beam_size=num_rows,
+            max_batch_size=max(1, settings.max_tokens // num_rows),
+            batch_type="tokens",
+            max_input_length=0,
+            max_decoding_length=max(limits, default=1),
+            min_decoding_length=min(settings.min_length, max(limits, default=1)),
+            repetition_penalty=settings.repetition_penalty,
+            no_repeat_ngram_size=settings.no_repeat_ngram_size or 0,
+            disable_unk=True,
+            # The length that a score is divided by counts it, as everywhere.
+            return_end_token=True,
+            use_vmap=settings.shortlist,
+            **options,
+        )
+        seconds = time.monotonic() - began
+        return [
+            Found([self._hypothesis(result, i, limit) for i in range(len(result.hypotheses))], seconds)
+            for result, limit in zip(results, limits, strict=True)
+        ]
+
+    def _hypothesis(self, result: Any, number: int, limit: int) -> Hypothesis:
+        """Return one of the results. There is one limit for all sentences, and what is longer than its own is cut."""
+        ids = [self.target_ids[name] for name in result.hypotheses[number] if name != self.names.eos]
+        return Hypothesis(ids[:limit], result.scores[number] if result.scores else None)
+
+    def token_log_probs(
+        self, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]], max_tokens: int
+    ) -> list[list[float]]:
+        """Return the log-probabilities of given translations, see `Engine`."""
+        scored = self.model.score_batch(
+            self._source(source),
+            self._target(target),
+            max_batch_size=max_tokens,
+            batch_type="tokens",
+            max_input_length=0,
+        )
+        return [one.log_probs for one in scored]
+
+    def attention(
+        self, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]
+    ) -> list[FloatArray] | None:
+        """Return the attention of given translations, see `Engine`: of one layer, which the export chose."""
+        results = self.model.translate_batch(
+            self._source(source),
+            self._target(target),
+            beam_size=1,
+            max_input_length=0,
+            max_batch_size=TOKENS_ALIGNED,
+            batch_type="tokens",
+            max_decoding_length=max(map(len, target), default=0) + 1,
+            return_attention=True,
+        )
+        return [np.array(result.attention[0]) for result in results]
+
+    def _source(self, rows: Sequence[Sequence[int]]) -> list[list[str]]:
+        return [[self.names.source[i] for i in ids] for ids in rows]
+
+    def _target(self, rows: Sequence[Sequence[int]]) -> list[list[str]]:
+        return [[self.names.target[i] for i in ids] for ids in rows]
+
+
+def choose_device(library: Any, name: str) -> str:
+    """Return cpu or cuda for `auto`, `cpu` or `cuda`. Raises DeviceError where there is no such device."""
+    has_gpu = library.get_cuda_device_count() > 0
+    if name == "auto":
+        return "cuda" if has_gpu else "cpu"
+    if name == "mps" or (name == "cuda" and not has_gpu):
+        there = "cpu, cuda" if has_gpu else "cpu"
+        raise DeviceError(f"device: one that CTranslate2 has here is needed ({there}); got {name}")
+    return name
+
+
+def choose_type(library: Any, device: str, precision: str) -> str:
+    """Return what products are computed in; for `auto` it is what the weights are in, as far as the device has it."""
+    if precision == "auto":
+        return "default"
+    supported = library.get_supported_compute_types(choose_device(library, device))
+    if precision not in supported:
+        raise DeviceError(
+            f"precision: auto or one that CTranslate2 has here is needed ({', '.join(sorted(supported))}); "
+            f"got {precision}"
+        )
+    return precision
 
 
 @dataclass(frozen=True)

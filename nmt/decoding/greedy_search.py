@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import torch
 
 from nmt.decoding.choice import Choice, MostProbable
+from nmt.decoding.engine import Hypothesis
 from nmt.decoding.rules import Rule
-from nmt.decoding.search import Decoder, Hypothesis, is_time_to_ask, let_go
+from nmt.decoding.search import Decoder, is_time_to_ask, let_go
 from nmt.models.interface import DecoderState
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nmt.data.characters import is_unspaced
 from nmt.data.tokenizer import WORD_START, Vocabulary
-from nmt.decoding.search import Hypothesis
+from nmt.decoding.engine import Hypothesis
 
 # What follows these belongs to them without a space.
 OPENING = "([{（【「『„‚“‘¿¡"

@@ -21,14 +21,12 @@ from nmt.data.lines import in_chunks
 from nmt.data.mixture import TAG_END, TAG_START, known_tags, tag_of
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.confidence import calibration_of
+from nmt.decoding.engine import Engine
 from nmt.decoding.pairs import PairReader
 from nmt.decoding.translation import Candidate, Translation
 from nmt.decoding.translator import Translator
 from nmt.decoding.word_alignment import Link
-from nmt.device import choose_precision, prepare_device
-from nmt.errors import DataError, RunError, SettingsError, naming, nearest
-from nmt.models.ensemble import Ensemble
-from nmt.models.interface import Seq2Seq
+from nmt.errors import DataError, SettingsError, nearest
 from nmt.runs.directory import RunDirectory
 
 SEARCHES: dict[str, type[SearchSettings]] = {
@@ -49,38 +47,36 @@ def load(
 ) -> "Model":
     """Load the run in the folder `run`, or `last`, the newest under outputs/, to translate and to score with.
 
-    `checkpoint` is best, last, average or step-N; `device` auto, cpu, cuda or mps; `precision` auto, float32, bfloat16,
-    float16 or int8. Models of the folders in `ensemble` translate with it as one, by the mean of their probabilities;
-    they have the same vocabulary.
+    It may also be a folder that was exported to CTranslate2, for which PyTorch is not imported. `checkpoint` is best,
+    last, average or step-N; `device` auto, cpu, cuda or mps; `precision` auto, float32, bfloat16 or float16. Models of
+    the folders in `ensemble` translate with it as one, by the mean of their probabilities; they have the same
+    vocabulary.
 
     Raises nmt.errors.UserError, whose message says what was expected and what is there.
     """
-    where = prepare_device(device)
-    dtype = choose_precision(precision, where)
+    return Model(load_translator(run, checkpoint, device, precision, ensemble))
+
+
+def load_translator(
+    run: str, checkpoint: str, device: str, precision: str, ensemble: Sequence[str] = ()
+) -> Translator:
+    """Return what translates with a run, or with an exported folder, by its own search; see `load`."""
     directory = RunDirectory.existing(run)
-    model, tokenizer = load_models(directory, checkpoint, ensemble)
     settings = directory.read_model_settings().decoding
+    engine: Engine
+    # Each imports the library that computes, and no other.
+    if directory.is_exported:
+        from nmt.decoding.ctranslate2_engine import CTranslate2Engine
+
+        directory.require_alone(checkpoint, ensemble)
+        engine = CTranslate2Engine(directory, device, precision)
+    else:
+        from nmt.decoding.torch_engine import load_engine
+
+        engine = load_engine(directory, checkpoint, ensemble, device, precision)
     # Curves that are those of one model.
     calibration = None if ensemble else calibration_of(directory, checkpoint)
-    return Model(Translator(model, tokenizer, settings, where, dtype, calibration))
-
-
-def load_models(run: RunDirectory, checkpoint: str, ensemble: Sequence[str]) -> tuple[Seq2Seq, Tokenizer]:
-    """Return the model of a run, or several as one, and their tokenizer.
-
-    Raises RunError for a run of `ensemble` that has another vocabulary.
-    """
-    model, tokenizer = run.load_model(checkpoint)
-    members = [model]
-    for name in ensemble:
-        with naming("ensemble"):
-            other, its_tokenizer = RunDirectory.existing(name).load_model(checkpoint)
-        if its_tokenizer.models != tokenizer.models:
-            raise RunError(
-                f"ensemble: runs with the vocabulary of {run.path} are needed; got {name}, with another"
-            )
-        members.append(other)
-    return (Ensemble(members) if ensemble else model), tokenizer
+    return Translator(engine, settings, calibration)
 
 
 class Model:

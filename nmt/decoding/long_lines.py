@@ -7,9 +7,9 @@ from statistics import fmean
 
 from nmt.config import DecodingSettings
 from nmt.data.characters import is_unspaced
+from nmt.data.learned_lengths import LearnedLengths
 from nmt.data.sentences import middle_cut, sentence_splitter
 from nmt.decoding.translation import Candidate
-from nmt.models.interface import LearnedLengths
 
 # No tokenizer needs fewer tokens than this for so many characters: what is longer is cut before it is tokenised.
 CHARACTERS_OF_TOKEN = 32

@@ -1,44 +1,27 @@
 """What a model says of given translations: how probable each token is, and which words belong together."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from nmt.data.arrays import Int64Array
-from nmt.data.batching import Batch, collate, cut_by_length
 from nmt.data.context import Context, encode_lines
-from nmt.data.dataset import Dataset, Ids
 from nmt.data.mixture import tagged
-from nmt.data.tokenizer import Tokenizer
-from nmt.data.word_links import word_numbers
+from nmt.data.tokenizer import word_numbers
+from nmt.decoding.engine import Engine, Hypothesis
 from nmt.decoding.remarks import Remarks
-from nmt.decoding.search import Hypothesis
-from nmt.decoding.token_scores import token_log_probs
 from nmt.decoding.translation import Candidate
 from nmt.decoding.word_alignment import link_words, word_log_probs
 from nmt.errors import RunError
-from nmt.models.interface import Seq2Seq
 
-# Cells of the attention, target by source positions, that exist at the same time, for each head of each layer.
-CELLS_ALIGNED = 1 << 18
 # What a source token gets at least, so that one that gets nothing at all can be told by a number.
 LEAST_ATTENTION = 1e-6
 
 Sentences = Sequence[Sequence[int]]
 
 
-def most_read(model: Seq2Seq, max_source_tokens: int) -> tuple[int, int]:
-    """Return how many tokens of a source line a model reads, at most so many, and how many with those before it."""
-    alone = (
-        max_source_tokens if model.max_positions is None else min(max_source_tokens, model.max_positions - 1)
-    )
-    learned = model.learned_lengths and model.learned_lengths.with_context
-    return alone, min(alone, learned or alone)
-
-
 class PairReader:
-    """A model with its tokenizer that reads pairs: sources, and translations of them that are there.
+    """A model that reads pairs: sources, and translations of them that are there.
 
     Source lines begin with the `tag` of a language, where a model of many languages needs one. `remarks` are on pairs
     of which a side was longer than `max_source_tokens` or `max_target_tokens`; `num_tokens` counts those of
@@ -48,19 +31,17 @@ class PairReader:
 
     def __init__(
         self,
-        model: Seq2Seq,
-        tokenizer: Tokenizer,
-        device: torch.device,
+        engine: Engine,
         tag: str | None,
         max_source_tokens: int,
         max_with_context: int,
         max_target_tokens: int | None,
         max_batch_tokens: int,
     ) -> None:
-        self.model, self.tokenizer, self.device, self.tag = model, tokenizer, device, tag
+        self.engine, self.tokenizer, self.tag = engine, engine.tokenizer, tag
         self.max_source_tokens, self.max_target_tokens = max_source_tokens, max_target_tokens
         self.max_with_context, self.max_batch_tokens = max_with_context, max_batch_tokens
-        self.context = Context.of(tokenizer.source)
+        self.context = Context.of(self.tokenizer.source)
         self.begin()
 
     def begin(self) -> None:
@@ -154,14 +135,11 @@ class PairReader:
 
     def _add_log_probs(self, candidates: Sequence[Candidate], source: Sentences, target: Sentences) -> None:
         """Say of candidates, those of pairs of ids, what their tokens are and how probable the model finds each."""
-        names = self.tokenizer.target.pieces
-        for rows, batch in self._batches(source, target, lambda longest: self.max_batch_tokens // longest):
-            with torch.inference_mode():
-                log_probs = token_log_probs(self.model, batch)
-            parts = log_probs.cpu().split([len(target[row]) + 1 for row in rows])
-            for row, part in zip(rows, parts, strict=True):
-                candidates[row].tokens = [names[i] for i in [*target[row], self.tokenizer.target.eos_id]]
-                candidates[row].token_log_probs = part.tolist()
+        names, eos_id = self.tokenizer.target.pieces, self.tokenizer.target.eos_id
+        found = self.engine.token_log_probs(source, target, self.max_batch_tokens)
+        for candidate, ids, log_probs in zip(candidates, target, found, strict=True):
+            candidate.tokens = [names[i] for i in [*ids, eos_id]]
+            candidate.token_log_probs = log_probs
 
     def _add_alignment(
         self,
@@ -175,16 +153,14 @@ class PairReader:
 
         `read` and `written` are the words that the pieces of each side belong to, also of pieces that were cut off.
         """
-        for rows, batch in self._batches(source, target, lambda longest: CELLS_ALIGNED // longest**2):
-            with torch.inference_mode():
-                found = self.model.alignment(batch)
-            if found is None:
-                return
-            for row, weights in zip(rows, found.float().cpu().numpy(), strict=True):
-                num_before = max(0, len(source[row]) - len(read[row]))  # tokens of the context
-                words = np.pad(read[row], (num_before, 0), constant_values=-1)
-                sides = words[: len(source[row])], written[row][: len(target[row])]
-                candidates[row].alignment = link_words(weights, *sides)
+        found = self.engine.attention(source, target)
+        if found is None:
+            return
+        for row, weights in enumerate(found):
+            num_before = max(0, len(source[row]) - len(read[row]))  # tokens of the context
+            words = np.pad(read[row], (num_before, 0), constant_values=-1)
+            sides = words[: len(source[row])], written[row][: len(target[row])]
+            candidates[row].alignment = link_words(weights, *sides)
 
     def coverage(self, source: Sentences, target: Sentences) -> list[float]:
         """Return how well translations cover their sources, both ids: 0 is all of it, less the more is left out.
@@ -192,21 +168,18 @@ class PairReader:
         It is the sum, over the tokens of a source, of the logarithm of the attention that they get from all tokens of
         the translation, but of 1 where it is more (Wu et al. 2016). Raises RunError for a model without attention.
         """
-        found = [0.0] * len(source)
-        for rows, batch in self._batches(source, target, lambda longest: CELLS_ALIGNED // longest**2):
-            with torch.inference_mode():
-                weights = self.model.alignment(batch)
-            if weights is None:
-                raise RunError(
-                    "decoding.coverage_penalty: 0 is needed for a model without attention (model=rnn); got more"
-                )
-            for row, one in zip(rows, weights.float().cpu(), strict=True):
-                ids = source[row]
-                places = [i for i, token in enumerate(ids) if token == self.context.separator_id]
-                first = places[-1] + 1 if places else 0  # of the line itself, behind its context
-                attended = one[: len(target[row]) + 1, first : len(ids)].sum(0)
-                found[row] = float(attended.clamp(LEAST_ATTENTION, 1).log().sum())
-        return found
+        found = self.engine.attention(source, target)
+        if found is None:
+            raise RunError(
+                "decoding.coverage_penalty: 0 is needed for a model without attention (model=rnn); got more"
+            )
+        covered = []
+        for weights, ids, translation in zip(found, source, target, strict=True):
+            places = [i for i, token in enumerate(ids) if token == self.context.separator_id]
+            first = places[-1] + 1 if places else 0  # of the line itself, behind its context
+            attended = weights[: len(translation) + 1, first : len(ids)].sum(0)
+            covered.append(float(np.log(attended.clip(LEAST_ATTENTION, 1)).sum()))
+        return covered
 
     def rank_by_coverage(
         self, sources: Sentences, found: Sequence[Sequence[Hypothesis]], penalty: float
@@ -219,12 +192,3 @@ class PairReader:
             return one._replace(score=(one.score or 0.0) + penalty * next(covered))
 
         return [sorted(map(scored, some), key=lambda one: -(one.score or 0.0)) for some in found]
-
-    def _batches(
-        self, source: Sentences, target: Sentences, size_of: Callable[[int], int]
-    ) -> Iterator[tuple[Int64Array, Batch]]:
-        """Yield pairs of ids in batches of `size_of` the longest, with their indices in the order of the batch."""
-        pairs = Dataset(Ids.of(source), Ids.of(target))
-        for rows in cut_by_length(np.maximum(pairs.source.lengths, pairs.target.lengths) + 1, size_of):
-            ordered = rows[np.argsort(-pairs.source.lengths_of(rows), kind="stable")]  # as collate keeps them
-            yield ordered, collate(pairs, ordered, self.tokenizer).to(self.device)

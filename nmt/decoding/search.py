@@ -1,7 +1,7 @@
-"""What all searches share: the decoder that they see, their results, and sentences that leave when they are done."""
+"""What all searches share: the decoder that they see, and sentences that leave when they are done."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -32,17 +32,6 @@ class Follower(Protocol):
 
     def keep(self, sentences: Tensor) -> None:
         """Keep the sentences with these indices (B')."""
-
-
-class Hypothesis(NamedTuple):
-    """A translation as ids, without EOS, and what the search ranks it by, where it ranks.
-
-    `phrases` are the phrases that the tokens belong to, -1 for none, where a translation must have some.
-    """
-
-    tokens: list[int]
-    score: float | None = None
-    phrases: Sequence[int] = ()
 
 
 def is_time_to_ask(position: int, max_length: int, device: torch.device) -> bool:

@@ -17,7 +17,7 @@ from nmt.data.arrays import Int64Array
 from nmt.data.batching import send
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Tokenizer, Vocabulary
-from nmt.decoding.search import Hypothesis
+from nmt.decoding.engine import Hypothesis
 from nmt.errors import RunError
 from nmt.files.reading import read_plain
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq

@@ -1,36 +1,25 @@
 """Lines in, as many lines out, in order."""
 
 import copy
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
-import numpy as np
-import torch
-
 from nmt.config import BeamSettings, DecodingSettings, MBRSettings, SamplingSettings
 from nmt.data.context import in_order
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import known_tags, tagged
-from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.batch_search import BatchSearch, Sentence, plan_batches
 from nmt.decoding.confidence import Calibration
-from nmt.decoding.constraints import num_rows_for
 from nmt.decoding.demands import Demand, Demands
+from nmt.decoding.engine import Engine, Found, Hypothesis, Search, Sentence, most_read
 from nmt.decoding.expected_utility import expected_utility
 from nmt.decoding.literal_text import text_of
 from nmt.decoding.long_lines import LineCutter, join_parts
-from nmt.decoding.pairs import PairReader, most_read
+from nmt.decoding.pairs import PairReader
 from nmt.decoding.remarks import Remarks
-from nmt.decoding.search import Hypothesis
-from nmt.decoding.shortlist import Shortlist, shortlist_of
 from nmt.decoding.translation import Candidate, Translation
-from nmt.device import floating_point
 from nmt.errors import DataError
-from nmt.models.interface import Seq2Seq
-from nmt.models.kernels.prepare import prepare_for_translating
 
 
 class Part(NamedTuple):
@@ -46,7 +35,7 @@ class Part(NamedTuple):
     demands: Sequence[Demand]
 
 
-class Found(NamedTuple):
+class Shown(NamedTuple):
     """A translation of a part, its ids, and the piece of its text that each id became."""
 
     candidate: Candidate
@@ -55,7 +44,7 @@ class Found(NamedTuple):
 
 
 class Translator:
-    """A model with its tokenizer and a way of searching.
+    """A model, in what computes it, and a way of searching.
 
     Each line has up to `num_hypotheses` translations, with `details` of each, among them by the curves of a
     `calibration`, where there is one, how sure to be of it; what is translated begins with the `tag`
@@ -64,19 +53,10 @@ class Translator:
     """
 
     def __init__(
-        self,
-        model: Seq2Seq,
-        tokenizer: Tokenizer,
-        settings: DecodingSettings,
-        device: torch.device,
-        dtype: torch.dtype,
-        calibration: Calibration | None = None,
+        self, engine: Engine, settings: DecodingSettings, calibration: Calibration | None = None
     ) -> None:
-        # A copy: its weights change their type once, and the model that is in training stays as it is.
-        self.model = copy.deepcopy(model).to(device, floating_point(dtype, device)).eval()
-        prepare_for_translating(self.model, dtype)
-        self.tokenizer, self.device, self.calibration = tokenizer, device, calibration
-        self.tags = frozenset(known_tags(tokenizer.source.pieces))
+        self.engine, self.tokenizer, self.calibration = engine, engine.tokenizer, calibration
+        self.tags = frozenset(known_tags(self.tokenizer.source.pieces))
         self._search_by(settings, 1, False, None)
 
     def searching(
@@ -90,17 +70,15 @@ class Translator:
 
         Raises UserError for what the settings name and is not there: a glossary, a shortlist, a library.
         """
-        if settings.shortlist:
-            _ = self.shortlist  # read here, for all copies
         other = self.reading(tag, settings)
         other.num_hypotheses, other.details = num_hypotheses, details
-        _ = other.batch_search, other.cutter
+        _ = other.search, other.cutter
         return other
 
     def reading(self, tag: str | None, settings: DecodingSettings | None = None) -> "Translator":
         """Return a translator by other settings, of which nothing is looked for before its first search."""
         other = copy.copy(self)
-        for name in ("batch_search", "demands", "cutter"):
+        for name in ("search", "demands", "cutter"):
             vars(other).pop(name, None)
         other._search_by(settings or self.settings, 1, False, tag)
         return other
@@ -110,29 +88,21 @@ class Translator:
     ) -> None:
         self.settings, self.num_hypotheses, self.details = settings, num_hypotheses, details
         self.coverage_penalty = settings.coverage_penalty if isinstance(settings, BeamSettings) else 0.0
-        limit = self.model.max_positions
+        limit = self.engine.max_positions
         self.max_tokens = limit - 1 if limit else None  # of a side, EOS not counted
-        self.max_source_tokens, max_with_context = most_read(self.model, settings.max_source_tokens)
+        self.max_source_tokens, max_with_context = most_read(self.engine, settings.max_source_tokens)
         self.pairs = PairReader(
-            self.model,
-            self.tokenizer,
-            self.device,
-            tag,
-            self.max_source_tokens,
-            max_with_context,
-            self.max_tokens,
-            settings.max_tokens,
+            self.engine, tag, self.max_source_tokens, max_with_context, self.max_tokens, settings.max_tokens
         )
         self.begin()
 
     @cached_property
-    def batch_search(self) -> BatchSearch:
-        """The search for batches of ids. Raises RunError where the run lacks the shortlist that it is to use."""
+    def search(self) -> Search:
+        """The search for sentences of ids. Raises UserError for what it lacks, or does not have."""
         settings, num_found = self.settings, self.num_hypotheses
         if isinstance(settings, BeamSettings) and settings.coverage_penalty:
             num_found = settings.beam_size  # all that the beam has are ranked anew
-        shortlist = self.shortlist if settings.shortlist else None
-        return BatchSearch(self.model, self.tokenizer, settings, self.device, num_found, shortlist)
+        return self.engine.search(settings, num_found)
 
     @cached_property
     def demands(self) -> Demands:
@@ -143,12 +113,7 @@ class Translator:
     def cutter(self) -> LineCutter:
         """What cuts long lines. Raises SettingsError where the library that finds sentences is not there."""
         limit, spans = self.max_source_tokens, self.demands.protection.spans
-        return LineCutter(self.settings, self.model.learned_lengths, self._count_tokens, limit, spans)
-
-    @cached_property
-    def shortlist(self) -> Shortlist:
-        """The shortlist of the run, read when it is first asked for. Raises RunError if there is none."""
-        return shortlist_of(self.model, self.tokenizer)
+        return LineCutter(self.settings, self.engine.learned_lengths, self._count_tokens, limit, spans)
 
     def begin(self) -> None:
         """Count, and remark on lines, from now on."""
@@ -182,7 +147,7 @@ class Translator:
         """
         found = [Translation(line, [Candidate("")]) for line in lines]
         parts = self._parts(lines, num_before, prefixes, before)
-        results = self._search([part.sentence for part in parts])
+        results = self._find([part.sentence for part in parts])
         ranked = [
             self._rank(hypotheses, part.demands) for part, (hypotheses, _) in zip(parts, results, strict=True)
         ]
@@ -267,35 +232,16 @@ class Translator:
         tag = next(iter(self.tags), None)
         return len(self.tokenizer.source.encode([text if tag is None else tagged(text, tag)])[0])
 
-    def search(self, source: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Return the best target ids of all sentences of ids, without EOS."""
-        found = self._search([Sentence(ids) for ids in source])
-        return [hypotheses[0].tokens for hypotheses, _ in found]
-
-    def _search(self, sentences: Sequence[Sentence]) -> list[tuple[list[Hypothesis], float]]:
-        """Return the hypotheses of all sentences, found in batches of about equal length, and the seconds of each.
-
-        Those whose translations must have some phrases are in batches of their own, which take more rows.
-        """
-        lengths = np.array([len(sentence.source) + 1 for sentence in sentences])
-        has_phrases = np.array([any(sentence.phrases) for sentence in sentences], bool)
-        found: list[tuple[list[Hypothesis], float]] = [([], 0.0)] * len(sentences)
-        for members in (np.flatnonzero(~has_phrases), np.flatnonzero(has_phrases)):
-            of_kind = [sentences[row] for row in members.tolist()]
-            num_rows = num_rows_for(self.batch_search.num_rows, [sentence.phrases for sentence in of_kind])
-            for batch in plan_batches(lengths[members], self.settings.max_tokens // num_rows):
-                began = time.monotonic()
-                results = self.batch_search([[of_kind[row] for row in rows] for rows in batch])
-                seconds = time.monotonic() - began
-                for row, hypotheses in zip(members[np.concatenate(batch)], results, strict=True):
-                    found[row] = hypotheses, seconds
+    def _find(self, sentences: Sequence[Sentence]) -> list[Found]:
+        """Return what the search finds, ranked by how well it covers the source where that is asked for."""
+        found = self.search(sentences)
         if self.coverage_penalty:
             sources = [one.source for one in sentences]
             ranked = self.pairs.rank_by_coverage(sources, [some for some, _ in found], self.coverage_penalty)
-            found = [(some, seconds) for some, (_, seconds) in zip(ranked, found, strict=True)]
+            found = [Found(some, seconds) for some, (_, seconds) in zip(ranked, found, strict=True)]
         return found
 
-    def _rank(self, hypotheses: Sequence[Hypothesis], demands: Sequence[Demand]) -> list[Found]:
+    def _rank(self, hypotheses: Sequence[Hypothesis], demands: Sequence[Demand]) -> list[Shown]:
         """Return what is to be shown of what was found for a sentence: best first, where there is a best.
 
         What is ranked is distinct as text; what was drawn stays as it was drawn.
@@ -314,7 +260,7 @@ class Translator:
             first = {texts[i]: i for i in reversed(order)}
             order = [i for i in order if first[texts[i]] == i]
         return [
-            Found(Candidate(texts[i], scores[i]), hypotheses[i].tokens, pieces[i])
+            Shown(Candidate(texts[i], scores[i]), hypotheses[i].tokens, pieces[i])
             for i in order[: self.num_hypotheses]
         ]
 

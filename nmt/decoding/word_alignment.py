@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt.data.arrays import Int64Array
-from nmt.data.word_links import word_numbers
+from nmt.data.tokenizer import word_numbers
 
 # The number of a source word and that of a target word, both from 0.
 Link = tuple[int, int]

@@ -7,10 +7,12 @@ import torch
 
 from nmt.config import DecodingSettings, Quantization
 from nmt.data.corpus import ParallelText
+from nmt.decoding.engine import Sentence, limit_of
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.errors import ExportError
-from nmt.evaluation.model import name_search
 from nmt.evaluation.scoring import corpus_bleu
+from nmt.evaluation.translating import name_search
 from nmt.export.formats import Exported, Format
 
 NUM_LINES = 200
@@ -84,12 +86,15 @@ def compare(
     Blank lines do not count, and long ones are cut. Raises UserError where the other side cannot translate here.
     """
     tokenizer = exported.tokenizer
-    translator = Translator(exported.model, tokenizer, search, torch.device("cpu"), torch.float32)
+    translator = Translator(
+        TorchEngine(exported.model, tokenizer, torch.device("cpu"), torch.float32), search
+    )
     encoded, _ = translator.pairs.join([], translator.pairs.read(text.source))
     kept = [i for i, ids in enumerate(encoded) if ids][:NUM_LINES]
     source = [encoded[i][: translator.max_source_tokens] for i in kept]
-    limits = translator.batch_search.limits(torch.tensor([len(ids) + 1 for ids in source])).tolist()
-    own, found = translator.search(source), to.translate(folder, exported, search, source, limits)
+    limits = [limit_of(len(ids), search, exported.model.max_positions) for ids in source]
+    own = [one.hypotheses[0].tokens for one in translator.search([Sentence(ids) for ids in source])]
+    found = to.translate(folder, exported, search, source, limits)
     references = [text.target[i] for i in kept]
     bleu, exported_bleu = [
         corpus_bleu(

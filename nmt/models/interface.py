@@ -8,13 +8,14 @@ L layers, V vocabulary.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.data.batching import Batch, send
+from nmt.data.learned_lengths import LearnedLengths
 from nmt.models.kernels import Packing, rooms_of
 
 
@@ -136,21 +137,6 @@ def _rearrange(tensors: dict[str, Tensor], order: Tensor, start: int) -> dict[st
         rearranged[name] = rows.narrow(0, start, len(order))
         rearranged[name].index_copy_(0, places, rows.index_select(0, moving))
     return rearranged
-
-
-class LearnedLengths(NamedTuple):
-    """Tokens of the source lines that a model learned from: at most `usual` in 99 of 100, at most `longest` in all.
-
-    `with_context` are at most read with those of the lines before; None where each line was read alone.
-    """
-
-    usual: int
-    longest: int
-    with_context: int | None = None
-
-    def facts(self) -> dict[str, int]:
-        """Return the lengths that there are, by their names."""
-        return {name: length for name, length in self._asdict().items() if length is not None}
 
 
 class Seq2Seq(nn.Module):

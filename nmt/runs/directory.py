@@ -1,33 +1,28 @@
-"""Reading a run directory: settings, tokenizer and weights, each checked before it is used."""
+"""Reading a run directory: settings, tokenizer, facts and checkpoints, each checked before it is used."""
 
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-import torch
-from torch import Tensor
 
 from nmt.config import ModelFiles, RunCheckpoints, TrainSettings
 from nmt.config.check import SettingsT, check
 from nmt.data.context import Context
+from nmt.data.learned_lengths import LearnedLengths
 from nmt.data.tokenizer import Tokenizer
-from nmt.device import require_memory
 from nmt.errors import DataError, RunError, SettingsError
 from nmt.files.reading import parse_json, read_json, read_plain, require_plain
 from nmt.files.writing import MANIFEST, difference, to_json, write_atomically
-from nmt.models.build import build_model, parameter_shapes
-from nmt.models.interface import LearnedLengths, Seq2Seq
 from nmt.runs.migration import FORMAT, migrate, require_kept
-from nmt.runs.weights import Shapes, average, count_parameters, read_tensors, set_parameters
 
 CONFIG = "config.json"
+EXPORTED_CONFIG = "nmt.json"
 DATA = "data.json"
 CONFIDENCE = "confidence.json"
 SOURCE_TOKENS, IS_GUIDED = "source_tokens", "is_guided"
-SHORTLIST = "shortlist.txt"
+SHORTLIST, VOCABULARY_MAP = "shortlist.txt", "vmap.txt"  # the second is what CTranslate2 looks for
 MODEL_WEIGHTS = "model.safetensors"
 TRAINING_TENSORS = "training.safetensors"
 STATE = "state.json"
@@ -63,9 +58,27 @@ class RunDirectory:
         return run
 
     @property
+    def is_exported(self) -> bool:
+        """Whether it was exported to CTranslate2, which has a file of its own by the name of the settings."""
+        return (self.path / EXPORTED_CONFIG).is_file()
+
+    @property
     def config_path(self) -> Path:
         """Where the settings are."""
-        return self.path / CONFIG
+        return self.path / (EXPORTED_CONFIG if self.is_exported else CONFIG)
+
+    @property
+    def shortlist_path(self) -> Path:
+        """Where the shortlist is, or would be."""
+        return self.path / (VOCABULARY_MAP if self.is_exported else SHORTLIST)
+
+    def require_alone(self, checkpoint: str, ensemble: Sequence[str]) -> None:
+        """Raise SettingsError where something else is asked of an exported folder than the one model that it has."""
+        for key, value, needed in (("checkpoint", checkpoint, "best"), ("ensemble", ",".join(ensemble), "")):
+            if value != needed:
+                raise SettingsError(
+                    f"{key}: {needed or '[]'} is needed for an exported folder, which has one model; got {value}"
+                )
 
     @property
     def checkpoints_path(self) -> Path:
@@ -156,9 +169,8 @@ class RunDirectory:
         """
         steps = self.steps()
         if not steps:
-            raise RunError(
-                f"run: a run with a checkpoint is needed; got {self.path}, which holds no model yet"
-            )
+            what = "was exported" if self.is_exported else "holds no model yet"
+            raise RunError(f"run: a run with a checkpoint is needed; got {self.path}, which {what}")
         if name == "average":
             keep = self._check(RunCheckpoints).training.keep_checkpoints
             return [self.step_path(step) for step in steps[-keep:]]
@@ -181,18 +193,7 @@ class RunDirectory:
         facts = read_json(folders[0] / MANIFEST).get(MODEL_WEIGHTS)
         return facts.get("sha256") if len(folders) == 1 and isinstance(facts, dict) else None
 
-    def load_model(self, checkpoint: str) -> tuple[Seq2Seq, Tokenizer]:
-        """Return the model with the weights of a checkpoint, and its tokenizer. Raises RunError if they don't fit."""
-        settings = self.read_model_settings()
-        tokenizer = self.read_tokenizer(settings.tokenizer.joint)
-        weights, origin = self._read_weights(checkpoint, parameter_shapes(settings.model, tokenizer))
-        model = build_model(settings.model, tokenizer)
-        set_parameters(model, weights, origin)
-        model.learned_lengths, model.is_guided = self._read_facts()
-        model.shortlist = self.path / SHORTLIST
-        return model, tokenizer
-
-    def _read_facts(self) -> tuple[LearnedLengths | None, bool]:
+    def read_facts(self) -> tuple[LearnedLengths | None, bool]:
         """Return the lengths of the lines that were learned from, and whether links of words were learned, too.
 
         Of a run of an older version, the lengths are not known.
@@ -211,23 +212,6 @@ class RunDirectory:
                 f"run: numbers of tokens, usual and longest, are needed as {SOURCE_TOKENS}; got {found} in {path}"
             )
         return LearnedLengths(**found), is_guided
-
-    def _read_weights(self, checkpoint: str, shapes: Shapes) -> tuple[dict[str, Tensor], Path]:
-        """Return the weights of a checkpoint, or of several their average, and the folder of the last.
-
-        A training that goes on meanwhile may remove what is being read; then those that are there now are read.
-        """
-        while True:
-            steps = self.steps()
-            try:
-                folders = self.find_checkpoints(checkpoint)
-                # The weights of each checkpoint, and those of the model.
-                require_memory(count_parameters(shapes), len(folders) + 1, torch.device("cpu"))
-                weights = average([read_tensors(folder / MODEL_WEIGHTS, shapes) for folder in folders])
-                return weights, folders[-1]
-            except RunError:
-                if self.steps() == steps:
-                    raise
 
 
 def _is_of_a_run(config: Path) -> bool:

@@ -16,12 +16,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import pydantic
 import torch
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 import nmt
-from nmt.config import Settings
 from nmt.config.check import check
 from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, ParallelText
@@ -29,6 +27,7 @@ from nmt.errors import RunError, SettingsError
 from nmt.files.reading import read_json, read_plain
 from nmt.files.writing import file_facts, to_json, write_atomically
 from nmt.runs.directory import CONFIDENCE, MAX_TOKENIZER_BYTES, MODEL_WEIGHTS, RunDirectory
+from nmt.runs.records import Checkpoint, Hash, Recorded
 
 logger = logging.getLogger(__name__)
 
@@ -46,16 +45,8 @@ LIBRARIES = (
 )
 
 # Names that a stranger may have written, and that are shown.
-Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{24,64}$")]
-Checkpoint = Annotated[str, Field(pattern=r"^step-[0-9]{6,18}$")]
 FigureName = Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]
 TokenizerFile = Literal["tokenizer.model", "tokenizer.source.model", "tokenizer.target.model"]
-
-
-class Recorded(Settings):
-    """A part of the record; what a later version adds is no error."""
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class TextFacts(Recorded):

@@ -12,10 +12,10 @@ from nmt.config import TrainSettings
 from nmt.data.arrays import Int64Array
 from nmt.data.context import Context
 from nmt.data.dataset import PAIRS_LOOKED_AT, Dataset, Ids
+from nmt.data.learned_lengths import LearnedLengths
 from nmt.data.mixture import Groups
 from nmt.data.subword_sampling import refuse_unsampled, sample_dataset
 from nmt.data.tokenizer import Tokenizer
-from nmt.models.interface import LearnedLengths
 
 logger = logging.getLogger(__name__)
 

@@ -9,14 +9,17 @@ from typing import Any
 from nmt.config import TrainSettings
 from nmt.config.check import flatten
 from nmt.data.corpus import Corpus
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translation import Candidate
+from nmt.decoding.translator import Translator
 from nmt.errors import RunError
 from nmt.evaluation.calibration import MAX_LINES, calibrate
-from nmt.evaluation.model import evaluate_model, name_search, translate_lines
 from nmt.evaluation.plain_text import find_mark
 from nmt.evaluation.scoring import Evaluation
+from nmt.evaluation.translating import evaluate_text, name_search, translate_lines
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import CONFIDENCE, DATA, IS_GUIDED, SOURCE_TOKENS, RunDirectory
+from nmt.runs.model import load_model
 from nmt.runs.provenance import TEST, Recorder, describe_machine
 from nmt.tracking.opening import figures_of, open_tracker
 from nmt.tracking.trackers import Tracker
@@ -129,16 +132,8 @@ def final_test(
     assert corpus.test is not None
     settings, run = trainer.settings, trainer.run
     began = time.monotonic()
-    model, tokenizer = run.load_model("best")
-    evaluation, translations = evaluate_model(
-        model,
-        tokenizer,
-        corpus.test,
-        settings.decoding,
-        settings.evaluation,
-        trainer.step.device,
-        trainer.step.dtype,
-        NUM_RESAMPLES,
+    evaluation, translations = evaluate_text(
+        _best_translator(trainer), corpus.test, settings.evaluation, NUM_RESAMPLES
     )
     if mark := find_mark(corpus.test.target):
         logger.warning(
@@ -156,11 +151,10 @@ def fit_confidence(trainer: Trainer, corpus: Corpus, tested: Sequence[Candidate]
 
     `tested` is the translation of the test text, where there is one already.
     """
-    run, decoding, step = trainer.run, trainer.settings.decoding, trainer.step
-    model, tokenizer = run.load_model("best")
+    run, translator = trainer.run, _best_translator(trainer)
 
     def translate(source: Sequence[str]) -> list[Candidate]:
-        return translate_lines(model, tokenizer, source[:MAX_LINES], decoding, step.device, step.dtype, True)
+        return translate_lines(translator, source[:MAX_LINES])
 
     test = None
     if corpus.test is not None:
@@ -168,13 +162,20 @@ def fit_confidence(trainer: Trainer, corpus: Corpus, tested: Sequence[Candidate]
         test = translations, corpus.test.target[:MAX_LINES]
     validation = translate(corpus.validation.source), corpus.validation.target[:MAX_LINES]
     (folder,) = run.find_checkpoints("best")
-    fitted_on = folder.name, str(run.weights_hash("best")), name_search(decoding)
+    fitted_on = folder.name, str(run.weights_hash("best")), name_search(translator.settings)
     found = calibrate(*fitted_on, validation, test)
     if found is None:
         logger.warning("no confidence: the translation of the validation text has no words")
         return
     write_atomically(run.path / CONFIDENCE, to_json(found.model_dump(mode="json")))
     logger.info("%s", found)
+
+
+def _best_translator(trainer: Trainer) -> Translator:
+    """Return what translates with the best checkpoint and the run's own search, with details."""
+    step, decoding = trainer.step, trainer.settings.decoding
+    engine = TorchEngine(*load_model(trainer.run, "best"), step.device, step.dtype)
+    return Translator(engine, decoding).searching(decoding, details=True)
 
 
 def _end(recorder: Recorder, run: RunDirectory) -> None:

@@ -23,6 +23,7 @@ from nmt.files.reading import require_plain
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
+from nmt.runs.model import load_model
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
 from nmt.tracking.opening import require_tracker
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
@@ -167,7 +168,7 @@ def start_from(
     lines = []
     if parent is not None:
         with naming("training.from_run"):
-            other_model, other_tokenizer = parent.load_model("best")
+            other_model, other_tokenizer = load_model(parent, "best")
         copied = copy_matching(
             model, tokenizer, dict(other_model.named_parameters()), other_tokenizer, parent.path
         )

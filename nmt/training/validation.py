@@ -7,9 +7,11 @@ from nmt.config import TrainSettings
 from nmt.data.context import Context
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Dataset
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
-from nmt.evaluation.model import total_loss, validation_search
+from nmt.evaluation.model import total_loss
 from nmt.evaluation.scoring import corpus_bleu
+from nmt.evaluation.translating import validation_search
 from nmt.training.step import TrainingStep
 
 
@@ -34,7 +36,7 @@ def validate(
     share = slice(ranks.rank, None, ranks.size)
     losses = total_loss(step.model, dataset, step.tokenizer, max_tokens, step.device, step.dtype, share)
     search = validation_search(settings.decoding)
-    translator = Translator(step.model, step.tokenizer, search, step.device, step.dtype)
+    translator = Translator(TorchEngine(step.model, step.tokenizer, step.device, step.dtype), search)
     size, context = len(text.source), Context.of(step.tokenizer.source).num_lines
     # With context, neighbours are translated by the same rank.
     own = [

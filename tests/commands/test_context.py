@@ -23,10 +23,12 @@ from nmt.data.context import Context
 from nmt.data.corpus import load_corpus
 from nmt.decoding.chunks import number_chunks
 from nmt.decoding.loading import choose_search
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translation import Candidate
-from nmt.decoding.translator import Found, Translator
-from nmt.evaluation.model import translate_lines
+from nmt.decoding.translator import Shown, Translator
+from nmt.evaluation.translating import translate_lines
 from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
 from nmt.training.ranks import Ranks
 from nmt.training.setup import prepare
 
@@ -194,15 +196,17 @@ def test_training_and_translating_read_the_same_ids(tiny, tmp_path, monkeypatch,
     settings = check(TrainSettings, {**config, "run": str(tmp_path / "new"), "resume": False})
     prepared = prepare(settings, RunDirectory(tmp_path / "new"), Ranks())
     step, dataset = prepared.trainer.step, prepared.trainer.pairs.plain
-    translator = Translator(step.model, prepared.tokenizer, settings.decoding, step.device, step.dtype)
+    translator = Translator(
+        TorchEngine(step.model, prepared.tokenizer, step.device, step.dtype), settings.decoding
+    )
     translated = {}
 
     def search(found):
         translated.update({sentence.number: list(sentence.source) for sentence in found})
         return [([], 0.0)] * len(found)
 
-    monkeypatch.setattr(translator, "_search", search)
-    monkeypatch.setattr(translator, "_rank", lambda _, demands: [Found(Candidate(""), [], [])])
+    monkeypatch.setattr(translator, "_find", search)
+    monkeypatch.setattr(translator, "_rank", lambda _, demands: [Shown(Candidate(""), [], [])])
     read = load_corpus(settings.data).train
     assert read.is_stored is (large == 1)
     translator.find(read.source[:])
@@ -289,7 +293,7 @@ def test_links_are_of_the_words_of_the_line_itself(tiny, learned, monkeypatch):
                 weights[row, i, length - 4 + i] = 1.0  # three words, then EOS
         return weights
 
-    monkeypatch.setattr(reader.model, "alignment", diagonal)
+    monkeypatch.setattr(reader.engine.model, "alignment", diagonal)
     found = reader.align(["k l a", "a l k"], ["k l a", "k k k"], 0, ["l", "a b"])
     assert [one.alignment for one in found] == [[(0, 0), (1, 1), (2, 2)]] * 2
 
@@ -299,9 +303,9 @@ def test_a_line_in_parts_has_the_parts_before_as_context(tiny, monkeypatch):
     translator = model.translator(choose_search("greedy", split="sentences"))
     pieces = translator.tokenizer.source.pieces
     given = []
-    found = translator._search
+    found = translator.search
     monkeypatch.setattr(
-        translator, "_search", lambda some: given.extend(s.source for s in some) or found(some)
+        translator, "search", lambda some: given.extend(s.source for s in some) or found(some)
     )
     monkeypatch.setattr(
         translator.cutter, "split_into_sentences", lambda line: re.split("(?<=b)(?= [bl])", line)
@@ -407,16 +411,18 @@ def test_the_page_of_an_export_leaves_out_what_does_not_fit(nmt, tiny, tmp_path,
 
 def test_details_of_a_text_have_context_across_chunks(learned, monkeypatch):
     run = RunDirectory(learned / "run")
-    model, tokenizer = run.load_model("best")
-    given = tokenizer, lines_of(learned / "test.source"), choose_search("greedy"), CPU, torch.float32
-    together = [one.text for one in translate_lines(model, *given, details=True)]
+    model, tokenizer = load_model(run, "best")
+    lines, greedy = lines_of(learned / "test.source"), choose_search("greedy")
+    engine = TorchEngine(model, tokenizer, CPU, torch.float32)
+    translator = Translator(engine, greedy).searching(greedy, details=True)
+    together = [one.text for one in translate_lines(translator, lines)]
     monkeypatch.setattr(module, "LINES_AT_ONCE", 1)
-    assert [one.text for one in translate_lines(model, *given, details=True)] == together
+    assert [one.text for one in translate_lines(translator, lines)] == together
 
 
 def test_coverage_is_that_of_the_line_alone(learned):
-    model, tokenizer = RunDirectory(learned / "run").load_model("best")
-    pairs = Translator(model, tokenizer, choose_search("greedy"), CPU, torch.float32).pairs
+    model, tokenizer = load_model(RunDirectory(learned / "run"), "best")
+    pairs = Translator(TorchEngine(model, tokenizer, CPU, torch.float32), choose_search("greedy")).pairs
     before, source = pairs.read(["a", "es k l"])
     ((joined,), _), target = pairs.join([before], [source]), tokenizer.target.encode(["x k l"])[0]
     assert len(joined) > len(source)

@@ -87,18 +87,6 @@ def test_several_references_and_lengths(nmt, folder):
     assert re.search(rf"^0–8 +{len(short)} +{first['scores'][0]['bleu']:.2f} ", printed, re.MULTILINE)
 
 
-def test_integers_translate_and_floating_point_gives_the_loss(nmt, trained_run, folder, int8):
-    losses = []
-    for precision in ("auto", "int8"):
-        found = f"{precision}.json"
-        nmt(
-            "evaluate", f"run={trained_run}", "device=cpu", "decoding=greedy", "source=in.de", "reference=a.en",
-            f"precision={precision}", "num_resamples=null", f"json={found}",
-        )  # fmt: skip
-        losses.append(json.loads((folder / found).read_text())["loss"])
-    assert losses[0] == losses[1] > 0
-
-
 def test_two_runs(nmt, trained_run, folder):
     shutil.copytree(trained_run, folder / "other")
     found = nmt(

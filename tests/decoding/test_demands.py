@@ -13,9 +13,10 @@ from nmt.config import TokenizerSettings
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.decoding.demands import Demands
+from nmt.decoding.engine import Hypothesis
 from nmt.decoding.literal_text import text_of
 from nmt.decoding.loading import choose_search
-from nmt.decoding.search import Hypothesis
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.errors import SettingsError
 
@@ -57,7 +58,8 @@ def make(tiny_model):
         limits = {"max_positions": positions} if kind == "transformer" else {}
         model = tiny_model(kind, sizes=sizes, is_random=False, **limits)
         translator = Translator(
-            model, tokenizer, choose_search("beam", **(LIMITS | search)), torch.device("cpu"), torch.float64
+            TorchEngine(model, tokenizer, torch.device("cpu"), torch.float64),
+            choose_search("beam", **(LIMITS | search)),
         )
         return translator.searching(translator.settings, count, details)
 

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nmt as nmt_package
+from nmt.data.learned_lengths import LearnedLengths
 from nmt.decoding.loading import choose_search
 from nmt.decoding.long_lines import LineCutter, join_parts
 from nmt.decoding.translation import Candidate
-from nmt.models.interface import LearnedLengths
 from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
 from nmt.runs.text import corpus_of_run
 
 SENTENCES = ["Der Hund schläft.", "Die Lehrerin kauft ein Buch.", "Ein Mann liest."]
@@ -149,7 +150,7 @@ def test_a_paragraph_is_translated_sentence_by_sentence(trained_run, search):
 
 def test_a_run_knows_the_lengths_that_it_learned_from(trained_run):
     run = RunDirectory(trained_run)
-    model, tokenizer = run.load_model("best")
+    model, tokenizer = load_model(run, "best")
     lengths = sorted(map(len, tokenizer.source.encode(corpus_of_run(run).train.source)))
     usual, longest, _ = model.learned_lengths
     assert longest == lengths[-1]

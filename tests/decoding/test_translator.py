@@ -16,6 +16,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.decoding.batch_search import GROUPS, Sentence, plan_batches
 from nmt.decoding.loading import choose_search
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.errors import RunError
 
@@ -42,7 +43,7 @@ def make(tiny_model):
         sizes = (tokenizer.source.size, tokenizer.target.size)
         options = {"max_positions": 16} if kind == "transformer" else {}
         model = tiny_model(kind, sizes=sizes, is_random=False, **options)
-        return Translator(model, tokenizer, search, torch.device("cpu"), torch.float64)
+        return Translator(TorchEngine(model, tokenizer, torch.device("cpu"), torch.float64), search)
 
     return make_translator
 
@@ -101,7 +102,7 @@ def test_the_model_in_training_stays_as_it_is(make, tiny_model):
     model = tiny_model("transformer", is_random=False)
     tokenizer = make(SEARCHES[0]).tokenizer
     model.train()
-    Translator(model, tokenizer, SEARCHES[0], torch.device("cpu"), torch.bfloat16)
+    Translator(TorchEngine(model, tokenizer, torch.device("cpu"), torch.bfloat16), SEARCHES[0])
     assert model.training
     assert all(parameter.dtype == torch.float32 for parameter in model.parameters())
 
@@ -116,16 +117,16 @@ def test_coverage_ranks_anew_what_the_beam_found(make, kind):
     num_moved = 0
     for line in ("a", "b c d", "g h i j k l m n o p"):
         sentence = Sentence(ranked.tokenizer.source.encode([line])[0])
-        ((before, _),), ((after, _),) = plain._search([sentence]), ranked._search([sentence])
+        ((before, _),), ((after, _),) = plain.search([sentence]), ranked._find([sentence])
         source = torch.tensor([[*sentence.source, eos]])
         expected = {}
         for one in before:
             target = torch.tensor([[*one.tokens, eos]])
             lengths = torch.tensor([source.shape[1]]), torch.tensor([target.shape[1]])
             inputs = torch.tensor([[bos, *one.tokens]])
-            weights = ranked.model.alignment(Batch(source, lengths[0], inputs, target, lengths[1], lengths))[
-                0
-            ]
+            weights = ranked.engine.model.alignment(
+                Batch(source, lengths[0], inputs, target, lengths[1], lengths)
+            )[0]
             covered = sum(math.log(min(1, float(weights[:, i].sum()))) for i in range(len(sentence.source)))
             expected[tuple(one.tokens)] = one.score + 5 * covered
         best = sorted(expected, key=lambda tokens: -expected[tokens])

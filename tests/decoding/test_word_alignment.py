@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import sentencepiece
 
-from nmt.data.tokenizer import Vocabulary
-from nmt.data.word_links import word_numbers
+from nmt.data.tokenizer import Vocabulary, word_numbers
 from nmt.decoding.word_alignment import link_words
 
 TEXT = [

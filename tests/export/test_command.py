@@ -12,6 +12,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Ids
 from nmt.decoding.loading import choose_search
 from nmt.decoding.shortlist import Shortlist
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.errors import ExportError, RunError
 from nmt.export.comparison import Comparison, compare
@@ -27,14 +28,27 @@ UNK = 1
 LINES = ["abc", "", "  ", "\u3000", "fedcba", "axbyz", "abcdef" * 30, "a", "bb cc dd ee ff aa bb cc"]
 
 
-def exported_of(model, tokenizer, decoding, shortlist=None):
-    """Return what the command gives to a format."""
+@pytest.fixture
+def exported_of(tmp_path, trained_run):
+    """Return a function that gives what the command gives to a format: of a model that no run has trained."""
+
+    def make(model, tokenizer, decoding, shortlist=None):
+        config = json.loads((trained_run / "config.json").read_text())
+        config["model"]["max_positions"] = model.max_positions
+        (tmp_path / "mine").mkdir(exist_ok=True)
+        (tmp_path / "mine" / "config.json").write_text(json.dumps(config))
+        return exported(RunDirectory(tmp_path / "mine"), model, tokenizer, decoding, shortlist)
+
+    return make
+
+
+def exported(run, model, tokenizer, decoding, shortlist):
     evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     settings = ExportSettings(
         run="mine", checkpoint="best", format="ctranslate2", output="out", overwrite=False, quantization="float32",
         device="cpu", decoding=decoding, evaluation=evaluation,
     )  # fmt: skip
-    return Exported(RunDirectory("mine"), model, tokenizer, shortlist, settings)
+    return Exported(run, model, tokenizer, shortlist, settings)
 
 
 def compared(folder, exported, lines=LINES):
@@ -46,9 +60,8 @@ def compared(folder, exported, lines=LINES):
     return [compare(folder, to, exported, text, search) for search in to.searches(exported)]
 
 
-def make_page(folder, model, tokenizer, decoding):
+def make_page(folder, exported):
     """Export a model as the command does; return how it compares, and the page."""
-    exported = exported_of(model, tokenizer, decoding)
     comparisons = compared(folder, exported)
     return comparisons[0], CTranslate2().page(exported, comparisons)
 
@@ -71,7 +84,7 @@ def function_of(page):
     ids=str,
 )
 def test_comparison_and_page_translate_as_nmt_does(
-    kind, repetition, strange_model, tokenizer, tmp_path, monkeypatch
+    kind, repetition, strange_model, tokenizer, tmp_path, monkeypatch, exported_of
 ):
     # Greedy search goes on to the limits of the lines; a beam ends before, since the two sides treat a limit differently.
     model = strange_model(end=1.0 if kind == "greedy" else 3.0, seed=3, width=16).float()
@@ -84,12 +97,12 @@ def test_comparison_and_page_translate_as_nmt_does(
     else:
         penalty = {"length_penalty": 0.0, "length_penalty_kind": "wu"}
         decoding = choose_search(kind, beam_size=3, **penalty, **limits, **sizes)
-    comparison, page = make_page(tmp_path / "model", model, tokenizer, decoding)
+    comparison, page = make_page(tmp_path / "model", exported_of(model, tokenizer, decoding))
     assert (comparison.num_lines, comparison.num_identical) == (len(LINES) - 3, len(LINES) - 3)
     assert comparison.bleu == comparison.exported_bleu
     assert ("CTranslate2 has only length^p" in page) == (kind == "beam")
     monkeypatch.chdir(tmp_path / "model")
-    translator = Translator(model, tokenizer, decoding, torch.device("cpu"), torch.float32)
+    translator = Translator(TorchEngine(model, tokenizer, torch.device("cpu"), torch.float32), decoding)
     expected = list(translator.translate(LINES))
     assert len(set(expected)) > (6 if kind == "greedy" and not repetition else 1)
     assert translator.remarks.cut.count == 1
@@ -126,20 +139,21 @@ def test_what_passes(quantization, num_lines, num_identical, exported_bleu, pass
     ],
 )
 def test_the_page_names_searches_that_the_library_does_not_have(
-    search, sentence, strange_model, tokenizer, tmp_path
+    search, sentence, strange_model, tokenizer, tmp_path, exported_of
 ):
     model = strange_model(end=1.0, seed=3, width=16).float()
-    _, page = make_page(tmp_path / "model", model, tokenizer, choose_search(search[0], **search[1]))
+    decoding = choose_search(search[0], **search[1])
+    _, page = make_page(tmp_path / "model", exported_of(model, tokenizer, decoding))
     assert sentence in page
 
 
-def test_the_page_names_the_tags_that_lines_need(char_tokenizer, strange_model):
+def test_the_page_names_the_tags_that_lines_need(char_tokenizer, strange_model, exported_of):
     decoding = choose_search("greedy", max_length_ratio=1.0, max_length_extra=9)
     comparison = Comparison("float32", "float32", "greedy", 20, 20, 30.0, 30.0)
 
     def page_of(*symbols):
-        exported = exported_of(strange_model(), char_tokenizer(symbols=symbols), decoding)
-        return CTranslate2().page(exported, [comparison])
+        given = exported_of(strange_model(), char_tokenizer(symbols=symbols), decoding)
+        return CTranslate2().page(given, [comparison])
 
     sentence = (
         "Each line begins with the tag of the language to translate into and a space: `<2en>`, `<2fr>`."
@@ -168,7 +182,8 @@ def test_the_command_writes_what_its_page_says(nmt, run, tmp_path, monkeypatch, 
     folder = tmp_path / "model"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     assert {path.name for path in folder.iterdir()} == {
-        "README.md", "config.json", "model.bin", "shared_vocabulary.json", "tokenizer.model",
+        "README.md", "config.json", "model.bin", "shared_vocabulary.json", "tokenizer.model", "nmt.json", "data.json",
+        "confidence.json",
     }  # fmt: skip
     assert json.loads((folder / "config.json").read_text())["add_source_eos"] is True
     page = (folder / "README.md").read_text()
@@ -209,7 +224,9 @@ def test_a_shortlist_becomes_a_vocabulary_map(nmt, run, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_the_library_and_nmt_search_the_same_words(seed, strange_model, tokenizer, tmp_path, monkeypatch):
+def test_the_library_and_nmt_search_the_same_words(
+    seed, strange_model, tokenizer, tmp_path, monkeypatch, exported_of
+):
     monkeypatch.setattr("nmt.decoding.shortlist.MULTIPLE", 1)  # else all of so few letters would be chosen
     model = strange_model(end=0.0, seed=seed, width=16).float()
     size = tokenizer.target.size

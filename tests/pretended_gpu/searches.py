@@ -7,6 +7,8 @@ from pretended_gpu.device import GPU, held, pretended_gpu
 
 from nmt.data.batching import pad_with_end
 from nmt.data.dataset import Ids
+from nmt.decoding.engine import Sentence
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 
 # Where the host may wait: for the weights, every few positions for what has finished, for the result.
@@ -27,8 +29,8 @@ CASES = [
 
 def search(made, device, dtype, source):
     made.model.eval()
-    translator = Translator(made.model, made.tokenizer, made.settings.decoding, device, dtype)
-    return translator.search(source)
+    translator = Translator(TorchEngine(made.model, made.tokenizer, device, dtype), made.settings.decoding)
+    return [found.hypotheses[0].tokens for found in translator.search([Sentence(ids) for ids in source])]
 
 
 @pytest.mark.parametrize("decoding", ["greedy", "beam"])

@@ -41,3 +41,26 @@ def test_operations_are_six_for_each_weight_and_token(tiny_model, monkeypatch):
     of_source = attention + feed_forward + 2 * 2 * 8 * 8
     of_target = 2 * (attention + 2 * 8 * 8 + feed_forward) + vocabulary
     assert operations(model, 10, 1) == 6 * (10 * of_source + of_target)
+
+
+def test_engines_translate_alike(trained_run, tmp_path):
+    pytest.importorskip("ctranslate2")
+    (tmp_path / "in.de").write_text("Der Hund schläft.\nDas Haus ist alt.\nEin Mann liest.\n" * 4)
+    (tmp_path / "in.en").write_text("The dog sleeps.\nThe house is old.\nA man reads.\n" * 4)
+    names = ["nmt, float32", "nmt with CTranslate2, float32", "CTranslate2 by hand, float32"]
+    done = run_script(
+        "benchmark_engines",
+        ["--run", trained_run, "--source", "in.de", "--reference", "in.en", "--alone", "2", "--rounds", "1",
+         "--only", ";".join(names), "--json", "out.json"],
+        tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "out.json").read_text())
+    assert [(row["engine"], row["lines_at_once"]) for row in rows[:6]] == [
+        (name, size) for size in (12, 1) for name in names
+    ]
+    assert len(rows) == 12
+    assert all(row["tokens_per_second"] > 0 and 0 < row["memory_gb"] < 8 for row in rows)
+    own, exported = (row["memory_gb"] for row in rows[:2])
+    assert exported < own, "PyTorch is not there"
+    assert done.stdout.count("\n| ") == 6

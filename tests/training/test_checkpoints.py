@@ -21,6 +21,7 @@ from nmt.errors import RunError
 from nmt.files.writing import file_facts
 from nmt.runs import directory
 from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
 from nmt.runs.weights import read_tensors
 from nmt.training.checkpoint import (
     Progress,
@@ -312,6 +313,6 @@ def test_a_model_is_read_while_a_training_removes_what_it_saved_before(checkpoin
         return read_tensors(file, shapes)
 
     monkeypatch.setattr(directory, "read_tensors", read_late)
-    model, _ = RunDirectory.existing(str(path)).load_model(checkpoint)
+    model, _ = load_model(RunDirectory.existing(str(path)), checkpoint)
     assert len(set(removed)) == 2
     assert all(torch.equal(weights[name], value) for name, value in model.named_parameters())

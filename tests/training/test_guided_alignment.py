@@ -15,6 +15,7 @@ from nmt.config.check import check
 from nmt.errors import RunError, SettingsError
 from nmt.grammar import generate
 from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
 from nmt.training.consistency import Agreement
 from nmt.training.objective import Objective
 
@@ -156,7 +157,7 @@ def test_the_command_line_trains_and_aligns_with_links(nmt, tiny_training, links
     assert len(training) == 2
     assert all(row["alignment_loss"] > 0 for row in training)
     assert json.loads((tmp_path / "run" / "data.json").read_text())["is_guided"] is True
-    model, _ = RunDirectory(tmp_path / "run").load_model("best")
+    model, _ = load_model(RunDirectory(tmp_path / "run"), "best")
     assert model.is_guided
     (tmp_path / "in.de").write_text("Der Hund schläft.\n")
     nmt("align", "run=run", "source=in.de", "target=in.de")
@@ -213,7 +214,7 @@ def test_a_run_that_says_something_else_of_its_links_is_refused(trained_run, tmp
     assert facts["is_guided"] is False
     (run.path / "data.json").write_text(json.dumps(facts | {"is_guided": "yes"}))
     with pytest.raises(RunError, match=r"^run: true or false is needed as is_guided; got yes in "):
-        run.load_model("best")
+        load_model(run, "best")
     del facts["is_guided"]  # of an older version
     (run.path / "data.json").write_text(json.dumps(facts))
-    assert not run.load_model("best")[0].is_guided
+    assert not load_model(run, "best")[0].is_guided

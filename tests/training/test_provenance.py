@@ -145,7 +145,7 @@ def test_scores_of_an_earlier_model_do_not_stay_and_a_test_that_was_cut_short_is
 
     run = train_in("run", "training.max_updates=2")
     with monkeypatch.context() as patch:
-        patch.setattr(session, "evaluate_model", killed)
+        patch.setattr(session, "evaluate_text", killed)
         with pytest.raises(KeyboardInterrupt):
             train_in("run", "training.max_updates=3")
     assert not (run / "test.json").exists()
@@ -179,7 +179,7 @@ def test_curves_are_made_up_for_and_never_stay_beside_other_weights(train_in, mo
     assert (run / "test.json").read_bytes() == scores
     assert read_record(RunDirectory(run)).test.seconds == seconds
     with monkeypatch.context() as patch:
-        patch.setattr(session, "evaluate_model", killed)
+        patch.setattr(session, "evaluate_text", killed)
         with pytest.raises(KeyboardInterrupt):
             train_in("run", "training.max_updates=3")
     assert not (run / "confidence.json").exists()

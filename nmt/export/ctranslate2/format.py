@@ -6,19 +6,20 @@ from typing import Any
 
 from nmt.config import DecodingSettings, Quantization
 from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.ctranslate2_engine import TokenNames, load_ctranslate2
+from nmt.decoding.confidence import calibration_of
+from nmt.decoding.ctranslate2_engine import FIXED, CTranslate2Engine, TokenNames, load_ctranslate2
+from nmt.decoding.engine import Sentence
 from nmt.decoding.shortlist import Shortlist
-from nmt.errors import DeviceError
-from nmt.evaluation.model import validation_search
+from nmt.evaluation.translating import validation_search
 from nmt.export.comparison import Comparison
 from nmt.export.ctranslate2.readme import readme
 from nmt.export.ctranslate2.specification import norm_epsilon, specification
 from nmt.export.formats import Exported, Found
-from nmt.files.writing import write_atomically
+from nmt.files.reading import MAX_JSON_BYTES, read_plain
+from nmt.files.writing import to_json, write_atomically
 from nmt.models.interface import Seq2Seq
-from nmt.runs.directory import RunDirectory
-
-VOCABULARY_MAP = "vmap.txt"  # the name that CTranslate2 looks for
+from nmt.runs.directory import CONFIDENCE, DATA, EXPORTED_CONFIG, VOCABULARY_MAP, RunDirectory
+from nmt.runs.migration import FORMAT
 
 
 class CTranslate2:
@@ -32,6 +33,7 @@ class CTranslate2:
     def write(self, folder: Path, exported: Exported) -> None:
         quantization = exported.settings.quantization
         write_model(folder, exported.model, exported.tokenizer, quantization, exported.shortlist)
+        write_facts(folder, exported)
 
     def searches(self, exported: Exported) -> Sequence[DecodingSettings]:
         greedy = validation_search(exported.settings.decoding)
@@ -46,38 +48,9 @@ class CTranslate2:
         source: Sequence[Sequence[int]],
         limits: Sequence[int],
     ) -> Found:
-        library, names = load_ctranslate2(), TokenNames.of(exported.tokenizer)
-        device, quantization = exported.settings.device, exported.settings.quantization
-        if device == "cuda" and not library.get_cuda_device_count():
-            raise DeviceError("device: cpu is needed, since CTranslate2 finds no GPU here; got cuda")
-        supported = library.get_supported_compute_types(device)
-        compute_type = quantization if quantization in supported else "float32"
-        longest = max(limits)
-        try:
-            translator = library.Translator(str(folder), device=device, compute_type=compute_type)
-            results = translator.translate_batch(
-                [[names.source[i] for i in ids] for ids in source],
-                max_batch_size=search.max_tokens,
-                batch_type="tokens",
-                beam_size=1,
-                max_input_length=0,
-                max_decoding_length=longest,
-                min_decoding_length=min(search.min_length, longest),
-                repetition_penalty=search.repetition_penalty,
-                no_repeat_ngram_size=search.no_repeat_ngram_size or 0,
-                disable_unk=True,
-                use_vmap=search.shortlist,
-            )
-        except RuntimeError as error:
-            if device == "cpu":
-                raise
-            raise DeviceError(
-                f"device: one that CTranslate2 can compute on is needed; got {device}: {error}"
-            ) from None
-        target_ids = {name: i for i, name in enumerate(names.target)}
-        found = [[target_ids[name] for name in result.hypotheses[0]] for result in results]
-        # In greedy search a lower limit cuts, and changes nothing before.
-        return Found([ids[:limit] for ids, limit in zip(found, limits, strict=True)], compute_type)
+        engine = CTranslate2Engine(RunDirectory(folder), exported.settings.device, "auto")
+        found = engine.search(search, 1)([Sentence(ids) for ids in source])
+        return Found([one.hypotheses[0].tokens for one in found], engine.model.compute_type)
 
     def page(self, exported: Exported, comparisons: Sequence[Comparison]) -> str:
         return readme(exported, comparisons)
@@ -108,3 +81,21 @@ def write_model(
     RunDirectory(folder).write_tokenizer(tokenizer)
     if shortlist is not None:
         write_atomically(folder / VOCABULARY_MAP, shortlist.to_bytes(tokenizer.source))
+
+
+def write_facts(folder: Path, exported: Exported) -> None:
+    """Write what `nmt` needs to translate with the folder: the settings of the run, lengths, and curves of confidence.
+
+    Keys of its search that CTranslate2 does not have get the value that says what it does.
+    """
+    run, decoding = exported.run, exported.settings.decoding
+    fixed = {key: value for key, value in FIXED.items() if hasattr(decoding, key)}
+    config = run.read_config() | {"format": FORMAT}
+    config["decoding"] = decoding.model_copy(update=fixed).model_dump(mode="json")
+    write_atomically(folder / EXPORTED_CONFIG, to_json(config))
+    for name, is_kept in (
+        (DATA, True),
+        (CONFIDENCE, calibration_of(run, exported.settings.checkpoint) is not None),
+    ):
+        if is_kept and (run.path / name).is_file():
+            write_atomically(folder / name, read_plain(run.path / name, MAX_JSON_BYTES))

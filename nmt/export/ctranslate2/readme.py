@@ -7,7 +7,7 @@ from nmt.config import BeamSettings, RandomSettings
 from nmt.data.context import Context
 from nmt.data.mixture import known_tags
 from nmt.decoding.ctranslate2_engine import TokenNames
-from nmt.decoding.pairs import most_read
+from nmt.decoding.engine import most_read
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported
 
@@ -18,7 +18,8 @@ Exported by nmt from checkpoint `{checkpoint}` of the run `{run}`. It was compar
 
 {report}
 
-To translate with it: `pip install 'ctranslate2>=4.8.1' sentencepiece`, then
+To translate with it, `nmt translate run=FOLDER < in.txt > out.txt`, or from Python `nmt.load(FOLDER).translate(lines)`;
+PyTorch is not imported. Without nmt: `pip install 'ctranslate2>=4.8.1' sentencepiece`, then
 
 ```python
 import ctranslate2
@@ -55,7 +56,7 @@ target = sentencepiece.SentencePieceProcessor(model_file=f"{{FOLDER}}/{target_mo
     return translations
 ```
 
-What these options are for, and what differs from `nmt translate`:
+What these options are for, and what differs from `nmt translate` with the run itself:
 
 - PAD and BOS never come, because of their output bias. UNK does not come because of `disable_unk`.
 - With `return_end_token` the length that a score is divided by counts the end of the sentence, as it does in nmt.

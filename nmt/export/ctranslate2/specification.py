@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -47,6 +48,9 @@ def specification(model: Seq2Seq, target: Vocabulary) -> Any:
             (specs.transformer_spec.TransformerDecoderSpec, model.decoder),
         )
     )
+    # Links of words come from one layer: the one before the last says most, and its first head may have learned them.
+    decoder.alignment_layer = np.int16(-min(2, len(model.decoder.layers)))
+    decoder.alignment_heads = np.int16(1 if model.is_guided else model.options.num_heads)
     encoder.embeddings[0].weight = _numbers(model.source_embedding.weight)
     decoder.embeddings.weight = _numbers(model.target_embedding.weight)
     decoder.start_from_zero_embedding = model.target_embedding.zero_id is not None

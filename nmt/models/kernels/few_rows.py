@@ -1,11 +1,10 @@
 """A layer of the decoder for few rows, written out: a line at a time, calls cost more than arithmetic."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from nmt.models.kernels.attention import Memory, Queries, find
 from nmt.models.kernels.attention_cache import Cache
@@ -15,10 +14,6 @@ from nmt.models.transformer_layers import DecoderLayer
 
 # Those of one line with a beam of 5. With more rows arithmetic counts, and each number of them has kernels of its own.
 MOST_ROWS = 5
-LARGEST_BYTE = 127
-# PyTorch's product of bytes reads whole registers, also beyond the end of the weights.
-INPUTS_AT_ONCE = 64
-TINY = torch.finfo(torch.float32).tiny
 
 
 class Product(Protocol):
@@ -34,51 +29,24 @@ class Product(Protocol):
         """Return the same plus `residual` (N, d_out)."""
 
 
-class ByteProduct:
-    """A linear layer whose weights are bytes with a scale for each output; what they meet is in bfloat16."""
-
-    def __init__(self, linear: nn.Linear) -> None:
-        weight = linear.weight.detach().float()
-        # Rounded first, so that the bytes are steps of the very scale that they are multiplied with.
-        self.scales = (weight.abs().amax(1) / LARGEST_BYTE).clamp(min=TINY).bfloat16()
-        steps = (weight / self.scales.float().unsqueeze(1)).round()
-        self.padding = -weight.shape[1] % INPUTS_AT_ONCE
-        self.weight = functional.pad(
-            steps.clamp(-LARGEST_BYTE, LARGEST_BYTE).to(torch.int8), [0, self.padding]
-        )
-        self.bias = None if linear.bias is None else linear.bias.detach()
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return (N, d_out) for x (N, d_in)."""
-        given = functional.pad(x.bfloat16(), [0, self.padding]) if self.padding else x.bfloat16()
-        result = torch.ops.aten._weight_int8pack_mm(given, self.weight, self.scales).to(x.dtype)
-        return result if self.bias is None else result.add_(self.bias)
-
-    def rectified(self, x: Tensor) -> Tensor:
-        """Return the same with zero in place of what is negative."""
-        return self(x).relu_()
-
-    def added_to(self, residual: Tensor, x: Tensor) -> Tensor:
-        """Return the same plus `residual` (N, d_out)."""
-        return self(x).add_(residual)
-
-
 class FewRowsLayer(nn.Module):
     """A layer of the decoder that takes few rows in as few calls as can be, and leaves more rows to the layer itself.
 
-    `product_of` makes what computes each of its linear layers; attention and activations are those of the layer.
+    Its linear layers are `Product`s; attention and activations are those of the layer.
     """
 
-    def __init__(self, layer: DecoderLayer, product_of: Callable[[Any], Product]) -> None:
+    def __init__(self, layer: DecoderLayer) -> None:
         super().__init__()
         self.layer, self.cross_attention = layer, layer.cross_attention
+        own: Any
+        cross: Any
+        feed_forward: Any
         own, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
         names = ("query", "key_value") if own.is_grouped else ("query_key_value",)
-        self.own_products = [product_of(getattr(own, name)) for name in names]
-        self.own_output, self.query, self.cross_output, self.inner, self.outer = (
-            product_of(linear)
-            for linear in (own.output, cross.query, cross.output, feed_forward.inner, feed_forward.outer)
-        )
+        self.own_products: list[Product] = [getattr(own, name) for name in names]
+        self.own_output: Product = own.output
+        self.query, self.cross_output = cross.query, cross.output
+        self.inner, self.outer = feed_forward.inner, feed_forward.outer
         # Straight to what a module computes: its hooks, of which there are none, are looked for at each call.
         norms: Sequence[Any] = [residual.norm for residual in layer.residuals]
         self.norms = [norm.forward for norm in norms]

@@ -1,17 +1,14 @@
 """A whole model fitted to a machine: weights laid out for translating, layers to compile, steps to record."""
 
 import copy
-from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-from nmt.errors import SettingsError
 from nmt.models.ensemble import Ensemble
 from nmt.models.interface import Seq2Seq
-from nmt.models.kernels.few_rows import ByteProduct, FewRowsLayer, Product
-from nmt.models.kernels.int8 import quantize
+from nmt.models.kernels.few_rows import FewRowsLayer
 from nmt.models.transformer import Transformer
 from nmt.models.transformer_layers import DecoderLayer
 
@@ -72,36 +69,25 @@ def prepare_linears(model: nn.Module) -> bool:
     return not any(isinstance(module, nn.Linear) for module in model.modules())
 
 
-def write_out_layers(model: Transformer, product_of: Callable[[Any], Product]) -> list[nn.Module]:
-    """Return the layers of the decoder, those that can be written out for few rows with products of that kind."""
+def write_out_layers(model: Transformer) -> list[nn.Module]:
+    """Return the layers of the decoder, with prepared linear layers; those that can be are written out for few rows."""
     return [
-        FewRowsLayer(layer, product_of)
+        FewRowsLayer(layer)
         if isinstance(layer, DecoderLayer) and layer.self_attention.relative is None
         else layer
         for layer in model.decoder.layers
     ]
 
 
-def prepare_for_translating(model: Seq2Seq, dtype: torch.dtype) -> None:
-    """Lay out the weights for speed where that helps, for int8 as integers; they can no longer be trained or saved.
-
-    Raises SettingsError for a model that has no layers that could compute in 8-bit integers.
-    """
+def prepare_for_translating(model: Seq2Seq) -> None:
+    """Lay out the weights for speed where that helps; they can no longer be trained or saved."""
     if isinstance(model, Ensemble):
         for member in model.members:
-            prepare_for_translating(cast(Seq2Seq, member), dtype)
+            prepare_for_translating(cast(Seq2Seq, member))
         return
-    if dtype == torch.int8 and not (isinstance(model, Transformer) and model.options.norm == "pre"):
-        where = "with model.norm=post" if isinstance(model, Transformer) else "for this kind of model"
-        raise SettingsError(f"precision: float32 or bfloat16 is needed {where}; got int8")
     if isinstance(model, Transformer):
-        if dtype == torch.int8:
-            layers = write_out_layers(model, ByteProduct)  # of weights that have not been quantized yet
-            quantize(model.encoder, model.decoder, [(model, "output")])
-            prepare_linears(model)
-            model.decoder.layers = nn.ModuleList(layers)
-        elif prepare_linears(model):
-            model.decoder.layers = nn.ModuleList(write_out_layers(model, lambda prepared: prepared))
+        if prepare_linears(model):
+            model.decoder.layers = nn.ModuleList(write_out_layers(model))
         for stack in (model.encoder, model.decoder):
             stack.positions.keep_sinusoids()
 

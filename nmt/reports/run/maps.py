@@ -12,7 +12,7 @@ from nmt.data.batching import Batch, collate
 from nmt.data.context import Context, encode_lines
 from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import Tokenizer, Vocabulary
-from nmt.decoding.pairs import most_read
+from nmt.decoding.engine import most_read
 from nmt.models.interface import AttentionMap, Seq2Seq
 from nmt.models.transformer import Transformer
 from nmt.models.transformer_layers import EncoderLayer

@@ -11,13 +11,16 @@ from nmt.config import DecodingSettings, EvaluationSettings
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.confidence import Calibration, calibration_of
+from nmt.decoding.torch_engine import TorchEngine
+from nmt.decoding.translator import Translator
 from nmt.evaluation.buckets import Bucket, count_words, score_bucket, sort_into_buckets
-from nmt.evaluation.model import evaluation_of, name_search, text_loss, translate_text
 from nmt.evaluation.scoring import Evaluation, Score, Statistics
 from nmt.evaluation.signs import Signs, count_tokens, find_signs, rarest, word_recall
+from nmt.evaluation.translating import evaluation_of, name_search, text_loss, translate_text
 from nmt.models.interface import Seq2Seq
 from nmt.reports.run.log import RunLog
 from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
 
 LENGTHS = (5, 10, 15, 20, 25, 30, 40, 60)
 # How often the rarest word of a sentence, or a word, was seen in training.
@@ -98,12 +101,13 @@ def measure(
     dtype: torch.dtype,
 ) -> Measures:
     """Translate the text of a report with a run, and measure all that is said of it."""
-    model, tokenizer = run.load_model(checkpoint)
+    model, tokenizer = load_model(run, checkpoint)
     text, references = context.text, [context.text.target]
-    hypotheses = translate_text(model, tokenizer, text.source, decoding, device, dtype)
+    translator = Translator(TorchEngine(model, tokenizer, device, dtype), decoding)
+    hypotheses = translate_text(translator, text.source)
     statistics = Statistics(hypotheses, references, context.evaluation)
     scores = statistics.score(context.num_resamples)
-    loss = text_loss(model, tokenizer, text, decoding, device, dtype)
+    loss = text_loss(translator, text)
     metric = CHRF(lowercase=context.evaluation.lowercase)
 
     def by(buckets: Sequence[Bucket]) -> list[list[Score]]:

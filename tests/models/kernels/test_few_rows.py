@@ -8,7 +8,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from nmt.models.kernels import few_rows
-from nmt.models.kernels.few_rows import ByteProduct, FewRowsLayer
+from nmt.models.kernels.few_rows import FewRowsLayer
 from nmt.models.kernels.prepare import prepare_for_translating
 
 pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="oneDNN is needed")
@@ -62,7 +62,7 @@ def test_few_rows_find_what_the_layers_find(options, beam_size, joined, tiny_mod
     torch.manual_seed(3)
     expected = all_logits(model, beam_size, joined)
     prepared = copy.deepcopy(model)
-    prepare_for_translating(prepared, torch.float32)
+    prepare_for_translating(prepared)
     for layer in prepared.decoder.layers:
         assert type(layer) is FewRowsLayer
         monkeypatch.setattr(layer.layer, "forward", None)  # which would be called with more rows
@@ -74,7 +74,7 @@ def test_few_rows_find_what_the_layers_find(options, beam_size, joined, tiny_mod
 def test_more_rows_are_left_to_the_layers(tiny_model, monkeypatch):
     model = tiny_model("transformer").float()
     prepared = copy.deepcopy(model)
-    prepare_for_translating(prepared, torch.float32)
+    prepare_for_translating(prepared)
     monkeypatch.setattr(few_rows.FewRowsLayer, "_attend", None)  # which would be called with fewer
     torch.manual_seed(3)
     expected = all_logits(model, 5, True)
@@ -84,25 +84,5 @@ def test_more_rows_are_left_to_the_layers(tiny_model, monkeypatch):
 
 def test_layers_with_relative_positions_are_not_written_out(tiny_model):
     model = tiny_model("transformer", positions="relative").float()
-    prepare_for_translating(model, torch.float32)
+    prepare_for_translating(model)
     assert not [module for module in model.modules() if isinstance(module, FewRowsLayer)]
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("shape", [(8, 5), (24, 40), (256, 100)])
-@torch.inference_mode()
-def test_products_of_bytes_are_near_those_of_floats(shape, dtype, bias):
-    torch.manual_seed(0)
-    linear = nn.Linear(*shape, bias=bias)
-    linear.weight[1] = 0
-    x, residual = torch.randn(3, shape[0]), torch.randn(3, shape[1]).to(dtype)
-    exact, product = linear(x.bfloat16().float()), ByteProduct(copy.deepcopy(linear).to(dtype))
-
-    def is_near(found, expected):
-        assert found.dtype == dtype
-        assert (found.float() - expected).norm() < 0.01 * expected.norm()
-
-    is_near(product(x.to(dtype)), exact)
-    is_near(product.rectified(x.to(dtype)), exact.relu())
-    is_near(product.added_to(residual, x.to(dtype)), exact + residual.float())

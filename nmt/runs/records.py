@@ -1,0 +1,17 @@
+"""Types of what a run records: read by later versions, and written by strangers perhaps."""
+
+from typing import Annotated
+
+import pydantic
+from pydantic import Field
+
+from nmt.config import Settings
+
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{24,64}$")]
+Checkpoint = Annotated[str, Field(pattern=r"^step-[0-9]{6,18}$")]
+
+
+class Recorded(Settings):
+    """A part of a record; what a later version adds is no error."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)

@@ -1,0 +1,262 @@
+"""An exported folder translates, scores and aligns as the run does, without PyTorch, and refuses what it cannot do."""
+
+import json
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from command_line import run_command
+from safetensors.torch import load_file, save_file
+
+import nmt as library
+from nmt.decoding.engine import Sentence
+from nmt.decoding.loading import choose_search
+from nmt.errors import UserError
+from nmt.files.writing import write_manifest
+
+pytest.importorskip("ctranslate2")
+
+LINES = ["Der Hund schläft.", "", "  ", "Das kleine Haus ist alt.", "Die Frau und der Mann lesen das Buch."]
+TEXT = "".join(f"{line}\n" for line in LINES).encode()
+BLOCKED = (
+    "import sys; sys.modules['torch'] = None; from nmt.cli.main import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory, trained_run):
+    """Export a tiny run that ends its translations and never writes PAD and BOS; return it, and the export."""
+    folder = tmp_path_factory.mktemp("exported")
+    run = Path(shutil.copytree(trained_run, folder / "run"))
+    for path in run.glob("checkpoints/*/model.safetensors"):
+        weights = load_file(path)
+        weights["output.bias"][:4] = torch.tensor([-1e4, 0.0, -1e4, 6.0])
+        save_file(weights, path)
+        (path.parent / "manifest.json").unlink()
+        others = sorted(path.parent.iterdir())
+        write_manifest(path.parent, [*others, run / "tokenizer.model"])
+    (run / "confidence.json").unlink(missing_ok=True)
+    done = run_command(["export", f"run={run}", f"output={folder / 'model'}"], folder)
+    assert done.returncode == 0, done.stderr.decode()
+    return run, folder / "model"
+
+
+@pytest.fixture(scope="module")
+def models(folders):
+    """Load both sides in float32."""
+    run, folder = map(str, folders)
+    return library.load(run, device="cpu", precision="float32"), library.load(folder)
+
+
+def without_pytorch(*arguments, folder):
+    import subprocess
+
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, *arguments], input=TEXT, capture_output=True, cwd=folder, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("decoding=greedy", "decoding.min_length=4"), ("decoding.length_penalty=0", "decoding.min_length=4")],
+    ids=str,
+)
+def test_the_command_translates_as_with_the_run_without_pytorch(nmt, folders, tmp_path, options):
+    run, folder = folders
+    expected = nmt("translate", f"run={run}", "precision=float32", *options, stdin=TEXT).stdout.decode()
+    assert without_pytorch("translate", f"run={folder}", *options, folder=tmp_path) == expected
+
+
+def test_the_other_commands_do_without_pytorch(nmt, folders, tmp_path):
+    run, folder = folders
+    pairs = (f"source={tmp_path / 'in.de'}", f"target={tmp_path / 'in.en'}")
+    (tmp_path / "in.de").write_bytes(TEXT)
+    (tmp_path / "in.en").write_text("The dog sleeps.\n\nA\nThe house\nThe woman reads .\n")
+    scores = without_pytorch("score", f"run={folder}", *pairs, folder=tmp_path).split()
+    expected = nmt("score", f"run={run}", "precision=float32", *pairs).stdout.decode().split()
+    assert [float(one) for one in scores] == pytest.approx([float(one) for one in expected], abs=1e-3)
+    links = without_pytorch("align", f"run={folder}", *pairs, folder=tmp_path).splitlines()
+    assert [len(line.split()) for line in links] == [3, 0, 0, 2, 4]
+    evaluated = without_pytorch(
+        "evaluate", f"run={folder}", "decoding=greedy", "json=e.json", folder=tmp_path
+    )
+    assert "BLEU" in evaluated
+    nmt("evaluate", f"run={run}", "decoding=greedy", "precision=float32", "json=r.json")
+    found, own = (json.loads((tmp_path / name).read_text()) for name in ("e.json", "r.json"))
+    assert found["bleu"] == own["bleu"]
+    assert found["loss"] == pytest.approx(own["loss"], abs=1e-4)
+
+
+def test_details_are_those_of_the_run(models):
+    own, found = (
+        model.translate(LINES, details=True, decoding="beam", beam_size=3, length_penalty=0.0, min_length=4,
+                        num_hypotheses=3, early_stopping=True)
+        for model in models
+    )  # fmt: skip
+    for one, other in zip(own, found, strict=True):
+        assert [each.text for each in one.hypotheses] == [each.text for each in other.hypotheses]
+        for each, its in zip(one.hypotheses, other.hypotheses, strict=True):
+            assert its.tokens == each.tokens
+            assert its.token_log_probs == pytest.approx(each.token_log_probs, abs=1e-4)
+            assert its.score == pytest.approx(each.score, abs=1e-4) if each.score else its.score is None
+            assert its.alignment == each.alignment  # a single layer has all of the attention
+    assert len(found[0].hypotheses) == 3
+
+
+def test_given_beginnings_are_kept(models):
+    prefixes = ["The", "", "", "A small house", "x y z"]
+    own, found = (
+        [one.text for one in model.translate(LINES, prefixes=prefixes, decoding="greedy", min_length=6)]
+        for model in models
+    )
+    assert own == found
+    assert found[0].startswith("The")
+    assert found[3].startswith("A small house")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"min_length": 60, "max_length_extra": 70},
+        {"no_repeat_ngram_size": 2},
+        {"repetition_penalty": 2.0},
+        {"max_length_ratio": 0.0, "max_length_extra": 5, "min_length": 5},
+    ],
+    ids=str,
+)
+def test_rules_hold_on_both_sides(models, rule):
+    base = {"decoding": "greedy", "min_length": 4}
+    own, found = ([one.text for one in model.translate(LINES, **base | rule)] for model in models)
+    assert own == found
+    assert own != [one.text for one in models[0].translate(LINES, **base)]
+
+
+def test_what_is_drawn_depends_on_the_seed_and_follows_the_model(models):
+    def draw(seed, **options):
+        return [
+            one.text
+            for one in models[1].translate(LINES, decoding="sampling", seed=seed, min_length=4, **options)
+        ]
+
+    assert draw(1) == draw(1)
+    assert len({tuple(draw(seed)) for seed in range(5)}) > 3
+    greedy = [one.text for one in models[1].translate(LINES, decoding="greedy", min_length=4)]
+    assert [
+        one.text for one in models[1].translate(LINES, decoding="sampling", top_k=1, min_length=4)
+    ] == greedy
+    assert draw(1, temperature=0.01)[0] == greedy[0]
+
+
+def test_samples_are_ranked_by_their_utility(models):
+    (found,) = models[1].translate(LINES[:1], decoding="mbr", num_samples=8, num_hypotheses=4)
+    scores = [one.score for one in found.hypotheses]
+    assert scores == sorted(scores, reverse=True)
+    assert len({one.text for one in found.hypotheses}) == len(found.hypotheses) > 1
+
+
+@pytest.mark.parametrize(
+    ("search", "key"),
+    [
+        ({"early_stopping": False}, "early_stopping: true"),
+        ({"length_penalty_kind": "wu"}, 'length_penalty_kind: "power"'),
+        ({"coverage_penalty": 0.2}, "coverage_penalty: 0.0"),
+        ({"num_groups": 2}, "num_groups: 1"),
+        ({"glossary": "terms.tsv"}, "glossary: null"),
+        ({"protect": ["urls"]}, r"protect: \[\]"),
+    ],
+)
+def test_what_the_library_does_not_do_is_refused_by_name(models, search, key):
+    settings = models[1].decoding.model_dump() | search
+    with pytest.raises(UserError, match=rf"^decoding\.{key} is needed for an exported folder.*; got [^ ]+$"):
+        models[1].translate(LINES, **{name: settings[name] for name in search})
+
+
+def test_what_else_the_folder_does_not_have_is_refused(main, folders):
+    run, folder = folders
+    for option, message in (
+        ("checkpoint=last", "checkpoint: best is needed for an exported folder"),
+        (f"ensemble=[{run}]", r"ensemble: [] is needed for an exported folder"),
+        ("decoding.shortlist=true", "decoding.shortlist: false is needed for a folder without one"),
+        ("device=mps", "device: one that CTranslate2 has here is needed"),
+        ("precision=float16", "precision: auto or one that CTranslate2 has here is needed"),
+    ):
+        code, _, said = main("translate", f"run={folder}", option, f"input={__file__}")
+        assert (code, said.count("\n")) == (2, 1), (option, said)
+        assert message in said
+    for command in ("verify", "export"):
+        more = ("output=new",) if command == "export" else ()
+        code, _, said = main(command, f"run={folder}", *more)
+        assert (code, said.count("\n")) == (2, 1), said
+        assert ("without run.json" if command == "verify" else "which was exported") in said, said
+
+
+def test_a_damaged_folder_is_one_line(main, folders, tmp_path):
+    for name, content, message in (
+        ("model.bin", b"\x06\0\0\0nonsense", "an undamaged export is needed"),
+        ("nmt.json", b'{"format": 7}', "a value is needed"),
+        ("nmt.json", b"{", "nmt.json"),
+        ("tokenizer.model", b"x", "tokenizer"),
+    ):
+        shutil.rmtree(tmp_path / "model", ignore_errors=True)
+        shutil.copytree(folders[1], tmp_path / "model")
+        (tmp_path / "model" / name).write_bytes(content)
+        code, _, said = main("translate", f"run={tmp_path / 'model'}", f"input={__file__}")
+        assert (code, said.count("\n")) == (2, 1), said
+        assert message in said
+
+
+def test_a_folder_gets_a_shortlist_of_its_own(nmt, folders, tmp_path):
+    shutil.copytree(folders[1], tmp_path / "model")
+    nmt("shortlist", "run=model", "num_targets=2", "num_frequent=3")
+    assert {path.name for path in (tmp_path / "model").iterdir()} >= {"vmap.txt", "model.bin"}
+    options = "translate", "run=model", "decoding=greedy", "decoding.min_length=4"
+    found, whole = (nmt(*options, *more, stdin=TEXT).stdout for more in (("decoding.shortlist=true",), ()))
+    assert found.count(b"\n") == len(LINES)
+    assert found != whole
+
+
+def test_threads_may_call_it_at_the_same_time(models):
+    expected = [one.text for one in models[1].translate(LINES, decoding="greedy", min_length=4)]
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(models[1].translate, LINES, decoding="greedy", min_length=4) for _ in range(20)]
+        assert all([one.text for one in call.result()] == expected for call in calls)
+
+
+def test_a_long_line_is_translated_in_parts(models):
+    line = " ".join(LINES * 20)
+    own, found = (model.translate([line], decoding="greedy", min_length=4)[0] for model in models)
+    assert len(found.parts) > 2
+    assert (found.parts, found.text) == (own.parts, own.text)
+
+
+def test_limits_hold_for_each_sentence(models):
+    engine = models[1]._translator.engine
+    settings = choose_search("greedy", max_length_ratio=1.0, max_length_extra=0, min_length=0)
+    sources = engine.tokenizer.source.encode(LINES[3:])
+    found = engine.search(settings, 1)([Sentence(ids) for ids in sources])
+    assert all(len(one.hypotheses[0].tokens) <= len(ids) for one, ids in zip(found, sources, strict=True))
+
+
+def test_attention_has_a_row_for_each_token(models):
+    engines = [model._translator.engine for model in models]
+    source, target = (
+        engines[0].tokenizer.source.encode(LINES[3:]),
+        engines[0].tokenizer.target.encode(["The house", "A"]),
+    )
+    own, found = (engine.attention(source, target) for engine in engines)
+    for one, other, ids, its in zip(own, found, source, target, strict=True):
+        assert other.shape[0] >= len(its)
+        assert other.shape[1] >= len(ids)
+        size = slice(len(its)), slice(len(ids))
+        np.testing.assert_allclose(other[size], one[size], atol=1e-4)
+
+
+def test_the_folder_says_what_its_search_does(folders):
+    settings = json.loads((folders[1] / "nmt.json").read_text())["decoding"]
+    assert settings["early_stopping"] is True
