@@ -29,6 +29,7 @@ TINY_SIZES = {
         "positions": "sinusoidal",
         "max_relative_distance": 16,
         "activation": "relu",
+        "attention_bias": False,
         "dropout": 0.1,
         "attention_dropout": 0.0,
         "activation_dropout": None,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ OPTIONS: Rows = (
 
 @dataclass(frozen=True)
 class Command:
-    """A command: conf/NAME.yaml holds its settings, nmt/commands/NAME.py does it."""
+    """A command: conf/NAME.yaml holds its settings, nmt/commands/NAME.py does it, NAME_.py for a word of Python's."""
 
     name: str
     settings_name: str  # of the class in nmt.config
@@ -36,9 +37,10 @@ class Command:
 
     def function(self, option: str | None = None) -> Callable[..., None]:
         """Return the function of the command, or of an option that takes its place; getting it may import torch."""
-        where = f"nmt.commands.{self.name}:main" if option is None else self.others[option]
-        module, _, name = where.partition(":")
-        return getattr(import_module(module), name)
+        name = f"{self.name}_" if iskeyword(self.name) else self.name
+        where = f"nmt.commands.{name}:main" if option is None else self.others[option]
+        module, _, function = where.partition(":")
+        return getattr(import_module(module), function)
 
 
 TRAIN_EXAMPLES = (
@@ -86,6 +88,7 @@ COMPARE_EXAMPLES = (
 VERIFY_EXAMPLES = (("nmt verify run=outputs/mine", "text, weights and scores as they were recorded"),)
 SHORTLIST_EXAMPLES = (("nmt shortlist run=outputs/mine", "for nmt translate ... decoding.shortlist=true"),)
 EXPORT_EXAMPLES = (("nmt export run=outputs/mine output=exported", "needs: pip install 'nmt[export]'"),)
+IMPORT_EXAMPLES = (("nmt import format=huggingface input=A output=B", "a folder of OPUS-MT, say"),)
 TRAIN_OPTIONS = (
     *OPTIONS,
     ("--plan", "print the plan and the estimated time, and stop"),
@@ -106,5 +109,6 @@ TABLE = (
     Command("verify", "VerifySettings", VERIFY_EXAMPLES),
     Command("shortlist", "ShortlistSettings", SHORTLIST_EXAMPLES),
     Command("export", "ExportSettings", EXPORT_EXAMPLES),
+    Command("import", "ImportSettings", IMPORT_EXAMPLES),
 )
 COMMANDS = {command.name: command for command in TABLE}

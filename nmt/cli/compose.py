@@ -61,6 +61,7 @@ class Composed:
         if not isinstance(settings, TrainSettings):
             return settings
         if self.own_values is not None and settings.resume:
+            _require_trained(self.own_values)
             _refuse_changes(self.own_values, settings.model_dump(mode="json"))
         run = str(_existing_run("last").path) if settings.run == "last" else settings.run
         return settings.model_copy(update={"run": run or self.default_run})
@@ -181,6 +182,14 @@ def _lay(
         if path[-1] in source:
             target[path[-1]] = source[path[-1]]
     return laid
+
+
+def _require_trained(own: Mapping[str, Any]) -> None:
+    """Raise RunError for a run that was imported, which has no training to go on with."""
+    if "training" not in own:
+        raise RunError(
+            "run: a run that was trained here is needed to go on; training.from_run=RUN tunes any other"
+        )
 
 
 def _refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any]) -> None:

@@ -74,7 +74,8 @@ def _expected_and_got(problem: Any, given: Any) -> tuple[str, str | None]:
     if kind == "missing":
         return "a value", "none"
     if kind == "literal_error":
-        choices = context["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        listed = context["expected"].replace("'", "").replace("True", "true").replace("False", "false")
+        choices = listed.replace(" or ", ", ").split(", ")
         expected = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
         return expected, as_typed(given) + nearest(given, choices)
     if kind == "union_tag_invalid":

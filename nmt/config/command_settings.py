@@ -262,7 +262,7 @@ class ExportSettings(Settings):
 
     run: str
     checkpoint: CheckpointName
-    format: Literal["ctranslate2", "argos", "onnx", "web"]
+    format: Literal["ctranslate2", "argos", "huggingface", "marian", "onnx", "web"]
     output: str
     overwrite: bool
     quantization: Quantization
@@ -281,6 +281,17 @@ class ExportSettings(Settings):
             if self.format != format_name and getattr(self, key) is not None:
                 raise ValueError(f"{key}: null is needed with format={self.format}; got {getattr(self, key)}")
         return self
+
+
+class ImportSettings(Settings):
+    """See conf/import.yaml."""
+
+    format: Literal["huggingface", "marian"]
+    input: str
+    output: str
+    data: DataSettings | None = None  # Hydra leaves out a group of which nothing is chosen
+    decoding: DecodingSettings
+    evaluation: EvaluationSettings
 
 
 class ShortlistSettings(Settings):

@@ -98,7 +98,9 @@ class TransformerSettings(Settings):
     positions: Literal["sinusoidal", "learned", "rotary", "relative"]
     max_positions: Size
     max_relative_distance: Size
-    activation: Literal["relu", "gelu", "swiglu"]
+    activation: Literal["relu", "gelu", "silu", "swiglu"]
+    attention_bias: bool
+    zero_start: bool
     dropout: Share
     attention_dropout: Share
     activation_dropout: Share | None

@@ -78,6 +78,8 @@ FORMATS = {
     "argos": "nmt.export.argos.format:Argos",
     "onnx": "nmt.export.onnx.format:ONNX",
     "web": "nmt.export.web.format:Web",
+    "huggingface": "nmt.export.huggingface.format:HuggingFace",
+    "marian": "nmt.export.marian:Marian",
 }
 
 

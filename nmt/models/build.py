@@ -29,7 +29,10 @@ def build_model(settings: ModelSettings, tokenizer: Tokenizer) -> Seq2Seq:
     if tied == "auto":
         tied = "three_way" if tokenizer.joint else "two_way"
     layers = vocabulary_layers(tokenizer.source.size, tokenizer.target.size, width, tied)
-    return MODELS[settings.kind](layers, **settings.model_dump(exclude={"kind", "tied_embeddings"}))
+    if isinstance(settings, TransformerSettings) and settings.zero_start:
+        layers[1].zero_id = tokenizer.target.bos_id
+    options = settings.model_dump(exclude={"kind", "tied_embeddings", "zero_start"})
+    return MODELS[settings.kind](layers, **options)
 
 
 def parameter_shapes(settings: ModelSettings, tokenizer: Tokenizer) -> dict[str, torch.Size]:

@@ -25,6 +25,7 @@ class LayerOptions:
     positions: str = "sinusoidal"
     max_relative_distance: int = 16
     activation: str = "relu"
+    attention_bias: bool = False
     dropout: float = 0.1
     attention_dropout: float = 0.0
     activation_dropout: float | None = None
@@ -52,11 +53,14 @@ class Embedding(nn.Embedding):
         super().__init__(vocabulary_size, width)
         self.scale = width**0.5
         self.cutoff = 0.0  # share of the words whose vector is left out
+        self.zero_id: int | None = None  # the token whose vector is of zeros, whatever its weights are
         nn.init.normal_(self.weight, std=1 / self.scale)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Return the vectors (…, width) of ids (…)."""
         vectors = super().forward(ids) * self.scale
+        if self.zero_id is not None:
+            vectors = vectors * (ids != self.zero_id).unsqueeze(-1)
         if self.cutoff:
             vectors = vectors * (torch.rand(ids.shape, device=ids.device) >= self.cutoff).unsqueeze(-1)
         return vectors

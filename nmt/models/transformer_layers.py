@@ -31,14 +31,14 @@ class SelfAttention(nn.Module):
 
     def __init__(self, options: LayerOptions) -> None:
         super().__init__()
-        width, self.d_head = options.d_model, options.d_head
+        width, self.d_head, bias = options.d_model, options.d_head, options.attention_bias
         self.num_heads, self.num_shared_heads = options.num_heads, options.num_shared_heads
         self.is_grouped = self.num_shared_heads < self.num_heads
         if self.is_grouped:
-            self.query = xavier_linear(width, width, bias=False)
-            self.key_value = xavier_linear(width, 2 * self.num_shared_heads * self.d_head, 2, bias=False)
+            self.query = xavier_linear(width, width, bias=bias)
+            self.key_value = xavier_linear(width, 2 * self.num_shared_heads * self.d_head, 2, bias)
         else:
-            self.query_key_value = xavier_linear(width, 3 * width, num_blocks=3, bias=False)
+            self.query_key_value = xavier_linear(width, 3 * width, 3, bias)
         self.output = xavier_linear(width, width)
         is_relative = options.positions == "relative"
         self.relative = RelativePositions(options.max_relative_distance, self.d_head) if is_relative else None
@@ -75,10 +75,10 @@ class CrossAttention(nn.Module):
 
     def __init__(self, options: LayerOptions) -> None:
         super().__init__()
-        width = options.d_model
+        width, bias = options.d_model, options.attention_bias
         self.num_heads, self.num_shared_heads = options.num_heads, options.num_shared_heads
-        self.query = xavier_linear(width, width, bias=False)
-        self.key_value = xavier_linear(width, 2 * self.num_shared_heads * options.d_head, 2, bias=False)
+        self.query = xavier_linear(width, width, bias=bias)
+        self.key_value = xavier_linear(width, 2 * self.num_shared_heads * options.d_head, 2, bias)
         self.output = xavier_linear(width, width)
         self.dropout = options.attention_dropout
 

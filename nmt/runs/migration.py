@@ -7,8 +7,8 @@ from typing import Any
 
 from nmt.errors import RunError
 
-FORMAT = 7
-# Keys that came with formats 2 to 6, at the values that do what formats before did.
+FORMAT = 8
+# Keys that came with formats 2 to 8, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -17,6 +17,8 @@ ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
         "attention_dropout": 0.0,
         "activation_dropout": None,
         "layer_dropout": 0.0,
+        "attention_bias": False,
+        "zero_start": False,
     }
 }
 ADDED_TO_ATTENTION: dict[str, Any] = {

@@ -9,7 +9,13 @@ from nmt.runs.directory import RunDirectory
 
 def data_of_run(run: RunDirectory) -> DataSettings:
     """Return the settings of the text that a run was made with. Raises UserError if they are damaged, or no files."""
-    settings = check(RunData, run.read_config(), f"run: {run.config_path}: ").data
+    config = run.read_config()
+    if "data" not in config:
+        raise RunError(
+            f"run: a run with text of its own is needed; got {run.path}, which was imported without; give source and "
+            "reference, or data=... when it is imported"
+        )
+    settings = check(RunData, config, f"run: {run.config_path}: ").data
     require_files(settings)
     return settings
 

@@ -1,7 +1,7 @@
 """Weights in safetensors: what a file says of itself is checked before anything is allocated for what it holds."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,12 @@ def read_tensors(path: Path, expected: Shapes | None = None) -> dict[str, Tensor
                 f"run: undamaged weights are needed; got {path}, which its manifest does not describe"
             )
         return {current_name(name): file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, no dict
+
+
+def read_foreign(path: Path, names: Iterable[str]) -> dict[str, Tensor]:
+    """Load tensors of a safetensors file of another program, whose shapes were checked; it has no manifest."""
+    with _open(path) as file:
+        return {name: file.get_tensor(name) for name in names}
 
 
 @contextmanager

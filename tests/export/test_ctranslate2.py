@@ -23,7 +23,8 @@ OPTIONS = {
     "norm": ("pre", "post"),
     "normalization": ("layer", "rms"),
     "positions": ("sinusoidal", "learned", "rotary", "relative"),
-    "activation": ("relu", "gelu", "swiglu"),
+    "activation": ("relu", "gelu", "silu", "swiglu"),
+    "attention_bias": (False, True),
     "num_key_value_heads": (None, 1, 2),
     "num_heads": (4, 2),
     "tied": ("none", "two_way", "three_way"),
@@ -123,7 +124,7 @@ def test_a_beam_without_length_penalty_finds_the_same(
     options, strange_model, tiny_batch, tokenizer, exported
 ):
     # They end soon, since the two sides treat a limit differently.
-    model = strange_model(end=3.0, **options)
+    model = strange_model(end=4.0, **options)
     batch = tiny_batch(source_lengths=(5, 3, 9, 2), target_lengths=(2,) * 4)
     arguments, rules = given(model, batch, min_length=3)
     ours = best(beam_search(*arguments, 4, power_penalty(0.0), rules))
@@ -179,6 +180,14 @@ def test_fewer_bits_are_nearly_the_same(
         found, _ = translate(translator, batch, tokenizer, beam_size=beam_size)
         assert any(found)
         assert not {PAD, BOS, UNK} & {i for tokens in found for i in tokens}
+
+
+@pytest.mark.parametrize("tied", ["two_way", "three_way"])
+def test_a_start_from_zeros_is_one_there_too(tied, strange_model, tiny_batch, tokenizer, exported):
+    model = strange_model(tied=tied)
+    model.target_embedding.zero_id = BOS
+    batch = tiny_batch(source_lengths=(5, 3), target_lengths=(4, 6))
+    assert distance(exported(model), model, batch, tokenizer) < 1e-5
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "relative"])

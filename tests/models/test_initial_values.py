@@ -22,7 +22,7 @@ SIZES = {
 MODELS = [
     ("transformer",),
     ("transformer", "positions=learned", "normalization=rms", "activation=swiglu", "num_key_value_heads=2", "tied_embeddings=none"),
-    ("transformer", "positions=relative", "norm=post", "tied_embeddings=three_way"),
+    ("transformer", "positions=relative", "norm=post", "tied_embeddings=three_way", "attention_bias=true"),
     ("rnn", "cell=lstm"),
     ("rnn", "cell=gru", "context_join=add", "tied_embeddings=none"),
     ("attention", "cell=lstm", "attention.join=input", "attention.num_heads=4"),

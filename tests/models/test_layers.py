@@ -115,7 +115,9 @@ def test_dropout_added_to_a_residual_is_the_sum(dtype):
     assert_close(dropout.eval().add_to(residual, x), residual + x)
 
 
-@pytest.mark.parametrize(("activation", "plain"), [("relu", functional.relu), ("gelu", functional.gelu)])
+@pytest.mark.parametrize(
+    ("activation", "plain"), [("relu", functional.relu), ("gelu", functional.gelu), ("silu", functional.silu)]
+)
 def test_activation_with_dropout_is_both_one_after_the_other(activation, plain):
     x = torch.randn(40, 9, dtype=torch.float64, requires_grad=True)
     module, dropout = ActivationDropout(activation, 0.3).train(), Dropout(0.3).train()

@@ -163,7 +163,7 @@ def test_swiglu_and_rms_normalisation_are_their_formulas():
     assert_close(norm(x), x / (x.square().mean(1, keepdim=True) + 1e-6).sqrt() * norm.weight)
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
+@pytest.mark.parametrize("activation", ["relu", "gelu", "silu", "swiglu"])
 def test_activation_dropout_is_its_own(activation):
     torch.manual_seed(0)
     x = torch.randn(400, 8, dtype=torch.float64)
@@ -281,3 +281,20 @@ def test_sinusoids_that_are_kept_are_those_that_are_computed():
             keeping.add_to(vectors, positions, longest), plain.add_to(vectors, positions, longest)
         )
     assert len(keeping.kept) < 2 * 100
+
+
+def test_a_start_from_zeros_knows_nothing_of_the_begin_token(tiny_model, tiny_batch):
+    model, batch = tiny_model("transformer", tied="two_way").eval(), tiny_batch()
+    begin, with_begin = int(batch.target_in[0, 0]), model(batch).outputs
+    model.target_embedding.zero_id = begin
+    before = model(batch).outputs
+    assert not torch.allclose(before, with_begin)
+    with torch.no_grad():
+        model.target_embedding.weight[begin] = 7.0
+    assert_close(model(batch).outputs, before)
+    state = model.start(batch.source, batch.source_lengths)
+    assert_close(model.step(batch.target_in[:, 0], state).outputs, before[:, 0])
+    with torch.no_grad():
+        model.target_embedding.weight[begin] = 0.0
+    model.target_embedding.zero_id = None
+    assert_close(model(batch).outputs, before)

@@ -25,7 +25,7 @@ from nmt.models.transformer_layers import (
 # The bias of what is never to come: its probability is exactly zero in float32, and float16 can still hold it.
 FORBIDDEN = -1e4
 # Names of the activations in CTranslate2.
-ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH"}
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "swiglu": "SWISH"}
 
 
 def specification(model: Seq2Seq, target: Vocabulary) -> Any:
@@ -53,6 +53,7 @@ def specification(model: Seq2Seq, target: Vocabulary) -> Any:
     decoder.alignment_heads = np.int16(1 if model.is_guided else model.options.num_heads)
     encoder.embeddings[0].weight = _numbers(model.source_embedding.weight)
     decoder.embeddings.weight = _numbers(model.target_embedding.weight)
+    decoder.start_from_zero_embedding = model.target_embedding.zero_id is not None
     for ours, theirs in ((model.encoder, encoder), (model.decoder, decoder)):
         _fill_stack(theirs, ours, model.max_positions)
     _fill_linear(decoder.projection, model.output)
@@ -105,11 +106,10 @@ def _fill_stack(theirs: Any, ours: Stack, max_positions: int) -> None:
 
 def _fill_self_attention(theirs: Any, ours: SelfAttention, residual: Residual) -> None:
     _fill_norm(theirs.layer_norm, residual.norm)
-    if ours.is_grouped:
-        projection = torch.cat([ours.query.weight, ours.key_value.weight])
-    else:
-        projection = ours.query_key_value.weight
-    theirs.linear[0].weight = _numbers(projection)  # queries, keys and values
+    parts = [ours.query, ours.key_value] if ours.is_grouped else [ours.query_key_value]
+    theirs.linear[0].weight = _numbers(torch.cat([part.weight for part in parts]))  # queries, keys and values
+    if parts[0].bias is not None:
+        theirs.linear[0].bias = _numbers(torch.cat([part.bias for part in parts]))
     _fill_linear(theirs.linear[1], ours.output)
     if ours.relative is not None:
         theirs.relative_position_keys = _numbers(ours.relative.keys.weight)

@@ -54,7 +54,7 @@ class Dropout(nn.Module):
 
 
 class ActivationDropout(Dropout):
-    """ReLU, GELU or SwiGLU, then dropout that leaves its scale to the weights of the next layer: `next_scale`.
+    """ReLU, GELU, SiLU or SwiGLU, then dropout that leaves its scale to the weights of the next layer: `next_scale`.
 
     On wide inner layers each pass over the activations counts. What ReLU leaves is positive unless it is dropped, so
     the result alone tells where the gradient passes. SwiGLU (Shazeer 2020) halves the width: SiLU of one half times the
@@ -78,7 +78,7 @@ class ActivationDropout(Dropout):
             gate, value = x.chunk(2, -1)
             x = functional.silu(gate) * value
         else:
-            x = functional.gelu(x)
+            x = functional.silu(x) if self.activation == "silu" else functional.gelu(x)
         return x if self.next_scale == 1 else x * self._draw_kept(x)
 
 

@@ -1,0 +1,274 @@
+"""A folder that transformers loads: MarianMTModel, or Pegasus for a model that normalises before its sub-layers."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+
+from nmt.config import BeamSettings, DecodingSettings
+from nmt.data.tokenizer import Tokenizer, Vocabulary
+from nmt.decoding.engine import most_read
+from nmt.errors import ExportError, RunError, UserError
+from nmt.evaluation.translating import validation_search
+from nmt.export import tokenizer_json
+from nmt.export.comparison import Comparison
+from nmt.export.formats import Exported, Found, TokenLists
+from nmt.export.huggingface.readme import readme
+from nmt.export.weights import require_plain, weights_in_layout
+from nmt.files.writing import to_json, write_atomically
+from nmt.layouts.huggingface import (
+    ACTIVATIONS,
+    CONFIG,
+    GENERATION,
+    KEYS,
+    LAYOUT,
+    MODEL_OF_NORM,
+    POSITIONS,
+    SOURCE_MODEL,
+    TARGET_MODEL,
+    TARGET_VOCABULARY,
+    VOCABULARY,
+    WEIGHTS,
+)
+from nmt.layouts.pieces import named_as_theirs
+from nmt.models.positions import sinusoids
+from nmt.models.transformer import Transformer
+
+CLASSES = {"marian": "MarianMTModel", "pegasus": "PegasusForConditionalGeneration"}
+SENTENCES_AT_ONCE = 20
+
+
+class HuggingFace:
+    """See `nmt.export.formats.Format`. It is compared in plain greedy search."""
+
+    mark = GENERATION
+
+    def require(self) -> None:
+        load_transformers()
+
+    def write(self, folder: Path, exported: Exported) -> None:
+        tokenizer, quantization = exported.tokenizer, exported.settings.quantization
+        if quantization == "int8":
+            raise RunError("quantization: float32 or float16 is needed for format=huggingface; got int8")
+        model = require_plain(exported.model, tokenizer, ACTIVATIONS, "this layout")
+        is_shared = model.source_embedding is model.target_embedding
+        if model.options.norm == "pre" and not (
+            is_shared and "output.weight" not in dict(model.named_parameters())
+        ):
+            raise RunError(
+                "run: model.tied_embeddings=three_way is needed with model.norm=pre, since Pegasus, the layout of such "
+                "models, has one embedding for both sides and the output layer; got separate ones"
+            )
+        orders = numbering(tokenizer)
+        weights = weights_in_layout(LAYOUT, model, tokenizer.target, orders)
+        if model.options.norm == "pre":  # or transformers says that it makes them up
+            assert model.max_positions is not None
+            table = sinusoids(model.max_positions, model.options.d_model, torch.device("cpu"))
+            weights |= {name: table.clone() for name in POSITIONS}
+        if quantization == "float16":
+            weights = {name: tensor.half() for name, tensor in weights.items()}
+        safetensors.torch.save_file(weights, str(folder / WEIGHTS), {"format": "pt"})
+        for name, content in _files(exported, model, orders).items():
+            write_atomically(folder / name, to_json(content))
+        for name, side in ((SOURCE_MODEL, tokenizer.source), (TARGET_MODEL, tokenizer.target)):
+            write_atomically(folder / name, side.model)
+
+    def searches(self, exported: Exported) -> Sequence[DecodingSettings]:
+        plain = {"min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None}
+        return [validation_search(exported.settings.decoding).model_copy(update=plain)]
+
+    def translate(
+        self,
+        folder: Path,
+        exported: Exported,
+        search: DecodingSettings,
+        source: Sequence[Sequence[int]],
+        limits: Sequence[int],
+    ) -> Found:
+        model, tokenizer = load(folder, exported.settings.device)
+        orders = numbering(exported.tokenizer)
+        _require_same_pieces(tokenizer, exported.tokenizer.source, orders[0], source)
+        found = generate(model, _renumbered(source, _places(orders[0])), limits, search)
+        # In greedy search a lower limit cuts, and changes nothing before.
+        cut = [ids[:limit] for ids, limit in zip(_renumbered(found, orders[1]), limits, strict=True)]
+        return Found(cut, "float32")
+
+    def page(self, exported: Exported, comparisons: Sequence[Comparison]) -> str:
+        return readme(exported, comparisons[0])
+
+
+def load_transformers() -> Any:
+    """Import transformers, which nothing else here needs. Raises UserError where it is not installed."""
+    try:
+        import transformers
+    except ImportError as error:
+        raise UserError(
+            f"format: the extra `huggingface` is needed for transformers: pip install 'nmt[huggingface]'; got {error}"
+        ) from None
+    return transformers
+
+
+def load(folder: Path, device: str) -> tuple[Any, Any]:
+    """Return model and tokenizer of a folder as transformers loads them, in float32."""
+    library = load_transformers()
+    library.utils.logging.disable_progress_bar()
+    model = library.AutoModelForSeq2SeqLM.from_pretrained(
+        str(folder), dtype=torch.float32, local_files_only=True
+    )
+    with warnings.catch_warnings():  # of a library that this tokenizer does not ask in the end
+        warnings.simplefilter("ignore", UserWarning)
+        tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    return model.eval().to(device), tokenizer
+
+
+@torch.inference_mode()
+def generate(
+    model: Any, source: Sequence[Sequence[int]], limits: Sequence[int], search: DecodingSettings
+) -> TokenLists:
+    """Return what the model finds for sources, ids without EOS, of about one length at a time."""
+    pad_id, eos_id = model.config.pad_token_id, model.config.eos_token_id
+    found: TokenLists = [[] for _ in source]
+    order = sorted(range(len(source)), key=lambda i: len(source[i]))
+    for start in range(0, len(order), SENTENCES_AT_ONCE):
+        chosen = order[start : start + SENTENCES_AT_ONCE]
+        width = max(len(source[i]) for i in chosen) + 1
+        ids = torch.tensor([[*source[i], eos_id, *[pad_id] * (width - len(source[i]) - 1)] for i in chosen])
+        lengths = torch.tensor([len(source[i]) + 1 for i in chosen])
+        results = model.generate(
+            input_ids=ids.to(model.device),
+            attention_mask=(torch.arange(width) < lengths.unsqueeze(1)).long().to(model.device),
+            do_sample=False,
+            max_length=None,
+            max_new_tokens=max(limits[i] for i in chosen) + 1,
+            **search_of(search),
+        )
+        for i, row in zip(chosen, results[:, 1:].tolist(), strict=True):
+            found[i] = row[: row.index(eos_id)] if eos_id in row else row
+    return found
+
+
+def numbering(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """Return our ids of both sides in the order of their rows.
+
+    The special tokens have the same numbers on both sides: where they do not have them here, they come first.
+    """
+    sides = tokenizer.source, tokenizer.target
+    specials = [[side.pad_id, side.unk_id, side.bos_id, side.eos_id] for side in sides]
+    if specials[0] == specials[1]:
+        return list(range(sides[0].size)), list(range(sides[1].size))
+    orders = [
+        [*first, *(i for i in range(side.size) if i not in first)]
+        for side, first in zip(sides, specials, strict=True)
+    ]
+    return orders[0], orders[1]
+
+
+def _places(order: Sequence[int]) -> list[int]:
+    """Return the row of each of our ids."""
+    places = [0] * len(order)
+    for row, i in enumerate(order):
+        places[i] = row
+    return places
+
+
+def _renumbered(rows: Sequence[Sequence[int]], numbers: Sequence[int]) -> TokenLists:
+    return [[numbers[i] for i in row] for row in rows]
+
+
+def _files(exported: Exported, model: Transformer, orders: tuple[list[int], list[int]]) -> dict[str, Any]:
+    """Return the files of settings and vocabularies, by their names."""
+    source, target = exported.tokenizer.source, exported.tokenizer.target
+    place, is_shared = _places(orders[1]), model.source_embedding is model.target_embedding
+    kind = MODEL_OF_NORM[model.options.norm]
+    tokens = {
+        "pad_token_id": place[target.pad_id],
+        "bos_token_id": place[target.bos_id],
+        "eos_token_id": place[target.eos_id],
+        "decoder_start_token_id": place[target.bos_id],
+        "forced_eos_token_id": place[target.eos_id],
+    }
+    max_length = most_read(model, exported.settings.decoding.max_source_tokens)[0] + 1
+    files: dict[str, Any] = {
+        CONFIG: {
+            "architectures": [CLASSES[kind]],
+            "model_type": kind,
+            "is_encoder_decoder": True,
+            "dtype": exported.settings.quantization,
+            "activation_function": ACTIVATIONS[model.options.activation],
+            "scale_embedding": True,
+            "share_encoder_decoder_embeddings": is_shared,
+            "tie_word_embeddings": model.output.weight is model.target_embedding.weight,
+            "vocab_size": source.size,
+            "decoder_vocab_size": target.size,
+            **{theirs: settings_of(model)[ours] for theirs, ours in KEYS.items()},
+            **tokens,
+        },
+        GENERATION: {**tokens, **search_of(exported.settings.decoding), "max_length": model.max_positions},
+        VOCABULARY: _numbers(source, orders[0], is_alone=not is_shared),
+    }
+    if kind == "pegasus":
+        files |= {
+            tokenizer_json.FILE: tokenizer_json.tokenizer_json(source),
+            tokenizer_json.CONFIG: tokenizer_json.tokenizer_config(source, max_length),
+        }
+        return files
+    if not is_shared:
+        files[TARGET_VOCABULARY] = _numbers(target, orders[1])
+    names = tokenizer_json.token_names(source)
+    files[tokenizer_json.CONFIG] = {
+        "tokenizer_class": "MarianTokenizer",
+        "separate_vocabs": not is_shared,
+        "model_max_length": max_length,
+        "pad_token": names[source.pad_id],
+        "unk_token": names[source.unk_id],
+        "eos_token": names[source.eos_id],
+        "clean_up_tokenization_spaces": False,
+    }
+    return files
+
+
+def settings_of(model: Transformer) -> dict[str, Any]:
+    """Return the settings of a model, as conf/model/transformer.yaml calls them."""
+    options = model.options
+    return vars(options) | {
+        "num_encoder_layers": len(model.encoder.layers),
+        "num_decoder_layers": len(model.decoder.layers),
+        "max_positions": model.max_positions,
+        "activation_dropout": options.dropout
+        if options.activation_dropout is None
+        else options.activation_dropout,
+    }
+
+
+def search_of(decoding: DecodingSettings) -> dict[str, Any]:
+    """Return the options of `generate` for a beam, or for greedy search in place of any other."""
+    if not isinstance(decoding, BeamSettings):
+        return {"num_beams": 1}
+    return {
+        "num_beams": decoding.beam_size,
+        "length_penalty": decoding.length_penalty,
+        "early_stopping": decoding.early_stopping or "never",  # which goes on as long as nmt does
+    }
+
+
+def _numbers(vocabulary: Vocabulary, order: Sequence[int], is_alone: bool = False) -> dict[str, int]:
+    """Return the row of each piece; a vocabulary of the source alone has tags as the tokenizer cuts them off."""
+    names = tokenizer_json.token_names(vocabulary)
+    return {named_as_theirs(names[i]) if is_alone else names[i]: row for row, i in enumerate(order)}
+
+
+def _require_same_pieces(
+    theirs: Any, ours: Vocabulary, order: Sequence[int], source: Sequence[Sequence[int]]
+) -> None:
+    """Raise ExportError where the tokenizer of the folder segments lines in another way than ours."""
+    lines = [ours.decode(ids) for ids in source]
+    expected = [[*ids, theirs.eos_token_id] for ids in _renumbered(ours.encode(lines), _places(order))]
+    differing = sum(a != b for a, b in zip(theirs(lines)["input_ids"], expected, strict=True))
+    if differing:
+        raise ExportError(
+            f"format: a tokenizer that segments as the run's is needed; got other pieces in {differing} of "
+            f"{len(lines)} lines; nothing was written"
+        )

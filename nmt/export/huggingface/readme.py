@@ -1,0 +1,77 @@
+"""The page beside a folder of Hugging Face: the lines of Python that translate with it."""
+
+from textwrap import indent
+
+from nmt.config import BeamSettings
+from nmt.data.mixture import known_tags
+from nmt.decoding.engine import most_read
+from nmt.export.comparison import Comparison
+from nmt.export.formats import Exported
+from nmt.models.transformer import Transformer
+
+PAGE = """\
+# A translation model for Hugging Face's transformers
+
+Exported by nmt from checkpoint `{checkpoint}` of the run `{run}`, as `{name}`. It was compared with the run before it
+was written, by transformers itself, and its tokenizer with the run's:
+
+{report}
+
+To translate with it: `pip install 'transformers>=5,<6' torch sentencepiece`, then
+
+```python
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+FOLDER = "."  # where this page is
+
+tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+model = AutoModelForSeq2SeqLM.from_pretrained(FOLDER).eval()
+
+
+def translate(lines):
+    batch = tokenizer(lines, return_tensors="pt", padding=True, truncation=True)
+    longest = int({max_length_ratio} * (batch["input_ids"].shape[1] - 1)) + {max_length_extra}
+    limit = max(1, min({max_target_tokens}, longest)) + 1  # the end of the sentence is counted
+    search = dict({search})
+    found = model.generate(**batch, **search, max_length=None, max_new_tokens=limit)
+    return tokenizer.batch_decode(found, skip_special_tokens=True)
+```
+
+What differs from `nmt translate`:
+
+- One limit counts for all lines of a call; nmt gives each line its own. A blank line is translated, too.
+- A line of more than {max_source_tokens} tokens is cut; nmt translates long lines in parts (`decoding.split`).
+- Greedy search (`num_beams=1`) finds the same, and so does a beam with one limit; with `early_stopping=False`, which is
+  its default, transformers stops when it guesses that nothing better will come.
+- PAD, BOS and UNK never come, because of their bias in `final_logits_bias`.
+- For CTranslate2, export the run with `format=ctranslate2`: its converter of {kind} models lets each begin with zeros,
+  or with PAD, in place of this model's BOS.
+"""
+TAGS = "- Each line begins with the tag of the language to translate into and a space: {tags}.\n"
+CLASSES = {"post": ("Marian", "MarianMTModel"), "pre": ("Pegasus", "PegasusForConditionalGeneration")}
+
+
+def readme(exported: Exported, comparison: Comparison) -> str:
+    """Return the page, in Markdown, for a model that was found to translate as `comparison` says."""
+    model, decoding = exported.model, exported.settings.decoding
+    assert isinstance(model, Transformer)
+    assert model.max_positions is not None
+    search = "num_beams=1, do_sample=False"
+    if isinstance(decoding, BeamSettings):
+        beam = decoding.beam_size, decoding.length_penalty, decoding.early_stopping or "never"
+        search = "num_beams={!r}, length_penalty={!r}, early_stopping={!r}".format(*beam)
+    kind, name = CLASSES[model.options.norm]
+    page = PAGE.format(
+        run=exported.run.path.resolve().name,
+        checkpoint=exported.settings.checkpoint,
+        report=indent(comparison.report(), "    "),
+        kind=kind,
+        name=name,
+        search=search,
+        max_source_tokens=most_read(model, decoding.max_source_tokens)[0],
+        max_target_tokens=model.max_positions - 1,
+        max_length_ratio=decoding.max_length_ratio,
+        max_length_extra=decoding.max_length_extra,
+    )
+    tags = known_tags(exported.tokenizer.source.pieces)
+    return page + (TAGS.format(tags=", ".join(f"`{tag}`" for tag in tags)) if tags else "")

@@ -1,0 +1,77 @@
+"""The weights of a Transformer under the names of another program's layout, with its vocabularies in its order."""
+
+from collections.abc import Collection, Sequence
+
+from torch import Tensor
+
+from nmt.data.context import Context
+from nmt.data.tokenizer import Tokenizer, Vocabulary
+from nmt.errors import RunError
+from nmt.layouts.names import Layout, is_of_layers, with_biases
+from nmt.models.interface import Seq2Seq
+from nmt.models.transformer import Transformer
+
+# The bias of what is never to come: its probability is exactly zero in float32, and float16 can still hold it.
+FORBIDDEN = -1e4
+
+
+def require_plain(
+    model: Seq2Seq, tokenizer: Tokenizer, activations: Collection[str], program: str
+) -> Transformer:
+    """Return a model that is the Transformer of the paper. Raises RunError, with the reason, for any other."""
+    if not isinstance(model, Transformer):
+        kind = type(model).__name__.removesuffix("Seq2Seq").lower()
+        raise RunError(
+            f"run: model=transformer is needed, since {program} has no recurrent layers; got {kind}"
+        )
+    options = model.options
+    needed = {
+        "normalization": (options.normalization, ["layer"]),
+        "positions": (options.positions, ["sinusoidal"]),
+        "activation": (options.activation, activations),
+        "num_key_value_heads": (options.num_shared_heads, [options.num_heads]),
+    }
+    for key, (value, possible) in needed.items():
+        if value not in possible:
+            raise RunError(
+                f"run: model.{key}={' or '.join(map(str, possible))} is needed, since {program} has nothing else; "
+                f"got {value}"
+            )
+    if num_lines := Context.of(tokenizer.source).num_lines:
+        raise RunError(
+            f"run: data.context=0 is needed, since {program} reads lines alone; got a run with {num_lines} lines before"
+        )
+    return model
+
+
+def weights_in_layout(
+    layout: Layout, model: Transformer, target: Vocabulary, orders: tuple[Sequence[int], Sequence[int]]
+) -> dict[str, Tensor]:
+    """Return the weights with vocabularies that are our ids in these `orders`.
+
+    PAD, BOS and UNK never come, as in nmt. A decoder that begins with zeros has them as the row of BOS.
+    """
+    own = {name: tensor.detach().float().cpu() for name, tensor in model.named_parameters()}
+    given = layout.give(with_biases({name: tensor for name, tensor in own.items() if is_of_layers(name)}))
+    source, target_ids = (list(order) for order in orders)
+    embeddings = [
+        model.source_embedding.weight.detach().clone(),
+        model.target_embedding.weight.detach().clone(),
+    ]
+    if model.target_embedding.zero_id is not None:
+        for embedding in embeddings[model.source_embedding is not model.target_embedding :]:
+            embedding[model.target_embedding.zero_id] = 0.0
+    if model.source_embedding is model.target_embedding:
+        given[layout.shared] = embeddings[0][source]
+    else:
+        names = layout.embeddings.values()
+        given |= {
+            name: rows[ids] for name, rows, ids in zip(names, embeddings, (source, target_ids), strict=True)
+        }
+    if "output.weight" in own:
+        output = own["output.weight"][target_ids]
+        given[layout.output_weight] = output.T if layout.is_transposed else output
+    bias = own["output.bias"].clone()
+    bias[[target.pad_id, target.bos_id, target.unk_id]] = FORBIDDEN
+    given[layout.output_bias] = bias[target_ids].unsqueeze(0)
+    return {name: tensor.contiguous() for name, tensor in given.items()}

@@ -1,0 +1,1 @@
+"""From the formats of other programs to a run."""

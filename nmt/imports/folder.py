@@ -1,0 +1,47 @@
+"""Files of a stranger's folder, each checked as it is read."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nmt.config.check import SettingsT, check
+from nmt.errors import RunError, SettingsError
+from nmt.files.reading import parse_json, read_plain, require_plain
+from nmt.runs.directory import MAX_TOKENIZER_BYTES
+
+
+def require_folder(folder: Path, names: list[str]) -> None:
+    """Raise RunError unless a folder holds plain files alone, and these among them."""
+    if not folder.is_dir():
+        raise RunError(f"run: a folder is needed; got {folder}, which is none")
+    require_plain(folder)
+    for name in names:
+        if not (folder / name).is_file():
+            raise RunError(f"run: a folder with {name} is needed; got {folder}, which has none")
+
+
+def read_model(path: Path) -> bytes:
+    """Return a SentencePiece model, not yet looked into. Raises RunError for a file that is too large."""
+    return read_plain(path, MAX_TOKENIZER_BYTES)
+
+
+def checked(settings: type[SettingsT], values: Mapping[str, Any], path: Path) -> SettingsT:
+    """Return what a file says as settings. Raises RunError, with the first thing that is wrong."""
+    try:
+        return check(settings, values, prefix=f"run: {path}: ")
+    except SettingsError as error:
+        raise RunError(error.problems[0]) from None
+
+
+def read_numbers(path: Path) -> dict[str, int]:
+    """Return the number of each piece, from JSON. Raises RunError unless they are 0 to one less than there are."""
+    return require_numbers(parse_json(read_plain(path, MAX_TOKENIZER_BYTES), path), path)
+
+
+def require_numbers(numbers: Mapping[Any, Any], path: Path) -> dict[str, int]:
+    """Return the numbers of pieces. Raises RunError unless each from 0 to one less than there are comes once."""
+    if not all(isinstance(piece, str) and type(number) is int for piece, number in numbers.items()):
+        raise RunError(f"run: a number for each piece is needed; got something else in {path}")
+    if sorted(numbers.values()) != list(range(len(numbers))):
+        raise RunError(f"run: each number from 0 to {len(numbers) - 1} once is needed; got others in {path}")
+    return dict(numbers)

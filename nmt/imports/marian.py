@@ -1,0 +1,184 @@
+"""A folder of Marian (Junczys-Dowmunt et al. 2018), as OPUS-MT packs them, as a run."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import torch
+import yaml
+from pydantic import Field
+from torch import Tensor
+
+from nmt.config import RecordedSettings, TransformerSettings
+from nmt.config.kinds import Depth, Share, Size
+from nmt.data.tokenizer import Vocabulary
+from nmt.errors import DataError, RunError
+from nmt.files.reading import MAX_JSON_BYTES, read_plain
+from nmt.imports.folder import checked, read_model, require_folder, require_numbers
+from nmt.imports.imported import UNSAID, Imported, read_weights
+from nmt.imports.npz import BYTES, Array, read_arrays, read_headers, shapes_of_floats
+from nmt.layouts.marian import (
+    DECODER,
+    EOS,
+    OPTIONS,
+    OUR_ACTIVATIONS,
+    PROCESSES,
+    SOURCE_MODEL,
+    TARGET_MODEL,
+    UNK,
+    layout,
+)
+from nmt.layouts.pieces import Specials, read_sides
+from nmt.runs.directory import MAX_TOKENIZER_BYTES
+
+# Sines and cosines go on as long as they are asked for.
+MAX_POSITIONS = 1024
+# The output layer that newer versions have, not transposed.
+NUMBER = re.compile("[0-9]{1,9}")
+UNTURNED = "decoder_ff_logit_out_Wt"
+# libyaml reads large vocabularies in a tenth of the time; neither makes anything but text, lists and mappings of them.
+Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+class Options(RecordedSettings):
+    """What is read of the options in a model; the defaults are Marian's for what is not there."""
+
+    type: Literal["transformer"]
+    width: Size = Field(alias="dim-emb")
+    encoder_depth: Depth = Field(alias="enc-depth")
+    decoder_depth: Depth = Field(alias="dec-depth")
+    heads: Size = Field(alias="transformer-heads")
+    inner_width: Size = Field(alias="transformer-dim-ffn")
+    inner_depth: Annotated[int, Field(ge=2, le=2)] = Field(2, alias="transformer-ffn-depth")
+    activation: Literal["relu", "swish"] = Field(alias="transformer-ffn-activation")
+    before: str = Field(alias="transformer-preprocess")
+    after: str = Field(alias="transformer-postprocess")
+    after_last: str = Field("", alias="transformer-postprocess-top")
+    after_embedding: Literal["", "d"] = Field(alias="transformer-postprocess-emb")
+    decoder: Literal["self-attention"] = Field("self-attention", alias="transformer-decoder-autoreg")
+    has_no_projection: Literal[False] = Field(False, alias="transformer-no-projection")
+    learns_positions: Literal[False] = Field(False, alias="transformer-train-position-embeddings")
+    dropout: Share = Field(0.0, alias="transformer-dropout")
+    attention_dropout: Share = Field(0.0, alias="transformer-dropout-attention")
+    activation_dropout: Share = Field(0.0, alias="transformer-dropout-ffn")
+
+
+class Decoder(RecordedSettings):
+    """What is read of decoder.yml."""
+
+    models: Annotated[list[str], Field(min_length=1, max_length=1)]
+    vocabs: Annotated[list[str], Field(min_length=2, max_length=2)]
+
+
+class Numbered(NamedTuple):
+    """The number of each piece of a side, and the rows of its special tokens."""
+
+    numbers: dict[str, int]
+    specials: Specials
+
+
+def read(folder: Path) -> Imported:
+    """Read a folder with decoder.yml. Raises RunError for one that holds something else."""
+    require_folder(folder, [DECODER])
+    path = folder / DECODER
+    decoder = checked(Decoder, _mapping(path, yaml.SafeLoader, read_plain(path, MAX_JSON_BYTES)), path)
+    path, *vocabularies = [_inside(folder, name) for name in (*decoder.models, *decoder.vocabs)]
+    headers = read_headers(path)
+    settings = _model_settings(path, headers)
+    source, target = [_read_vocabulary(one) for one in vocabularies]
+    names = zip(vocabularies, (SOURCE_MODEL, TARGET_MODEL), strict=True)
+    # A vocabulary may be a SentencePiece model itself.
+    source_model, target_model = [
+        read_model(one if one.suffix == ".spm" else _inside(folder, name)) for one, name in names
+    ]
+    tokenizer, *sides = read_sides(
+        (source_model, target_model), (source.numbers, target.numbers), (source.specials, target.specials)
+    )
+    of_norm = layout(settings.norm)
+    found = shapes_of_floats(headers)
+    if UNTURNED in found:
+        found[of_norm.output_weight] = found.pop(UNTURNED)[::-1]
+    return read_weights(
+        path,
+        of_norm,
+        settings,
+        tokenizer,
+        (sides[0], sides[1]),
+        (len(source.numbers), len(target.numbers)),
+        found,
+        lambda: _read_tensors(path, shapes_of_floats(headers), of_norm.output_weight),
+    )
+
+
+def _read_tensors(path: Path, names: Iterable[str], output: str) -> dict[str, Tensor]:
+    tensors = {name: torch.from_numpy(array) for name, array in read_arrays(path, names).items()}
+    if UNTURNED in tensors:
+        tensors[output] = tensors.pop(UNTURNED).T
+    return tensors
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """Return the path of a file of the folder. Raises RunError for one that is elsewhere, or nowhere."""
+    path = folder / name
+    if Path(name).name != name.removeprefix("./") or not path.is_file():
+        raise RunError(f"run: a file in {folder} is needed; got {name}")
+    return path
+
+
+def _mapping(path: Path, loader: Any, content: bytes) -> dict[Any, Any]:
+    """Return what YAML says. Raises RunError unless that is a mapping."""
+    try:
+        found = loader(content.decode()).get_single_data()
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        raise RunError(f"run: readable YAML is needed; got {path}: {' '.join(str(error).split())}") from None
+    if not isinstance(found, dict):
+        raise RunError(f"run: a mapping in YAML is needed; got {path}, which holds something else")
+    return found
+
+
+def _read_vocabulary(path: Path) -> Numbered:
+    if path.suffix == ".spm":
+        try:
+            own = Vocabulary(read_model(path))
+        except DataError as error:
+            raise RunError(f"run: {path}: {error}") from None
+        numbers = {piece: i for i, piece in enumerate(own.pieces[: own.num_pieces])}
+        return Numbered(numbers, Specials(len(numbers), own.unk_id, len(numbers), own.eos_id))
+    found = _mapping(path, Loader, read_plain(path, MAX_TOKENIZER_BYTES))
+    is_number = all(isinstance(row, str) and NUMBER.fullmatch(row) for row in found.values())
+    numbers = require_numbers({piece: int(row) for piece, row in found.items()} if is_number else found, path)
+    for name in (EOS, UNK):
+        if name not in numbers:
+            raise RunError(f"run: a vocabulary with {name} is needed; got {path}")
+    return Numbered(numbers, Specials(len(numbers), numbers[UNK], len(numbers), numbers[EOS]))
+
+
+def _model_settings(path: Path, headers: Mapping[str, Array]) -> TransformerSettings:
+    """Return the settings of the model that the options in it tell of."""
+    header = headers.get(OPTIONS)
+    if header is None or header.dtype not in BYTES or math.prod(header.shape) > MAX_JSON_BYTES:
+        raise RunError(f"run: a model with {OPTIONS} is needed; got {path}, which has none")
+    content = read_arrays(path, [OPTIONS])[OPTIONS].tobytes().rstrip(b"\0")
+    options = checked(Options, _mapping(path, yaml.SafeLoader, content), path)
+    processes = options.before, options.after, options.after_last
+    norms = [norm for norm, letters in PROCESSES.items() if tuple(letters.values()) == processes]
+    if not norms:
+        raise RunError(
+            f"run: normalisation behind sub-layers (dan) or before them (n, da, n) is needed; got {processes} in {path}"
+        )
+    own = {
+        "num_encoder_layers": options.encoder_depth,
+        "num_decoder_layers": options.decoder_depth,
+        "d_model": options.width,
+        "d_ff": options.inner_width,
+        "num_heads": options.heads,
+        "norm": norms[0],
+        "max_positions": MAX_POSITIONS,
+        "activation": OUR_ACTIVATIONS[options.activation],
+        "dropout": options.dropout,
+        "attention_dropout": options.attention_dropout,
+        "activation_dropout": options.activation_dropout,
+    }
+    return checked(TransformerSettings, UNSAID | own, path)

@@ -1,0 +1,46 @@
+"""A run directory of a model that was not trained here."""
+
+from pathlib import Path
+from typing import get_args
+
+from nmt.config import ImportSettings, TokenizerSettings
+from nmt.data.tokenizer import Tokenizer
+from nmt.export.output import new_folder
+from nmt.files.writing import to_json, write_atomically
+from nmt.imports.imported import Imported
+from nmt.runs.directory import RunDirectory
+from nmt.runs.migration import FORMAT
+from nmt.runs.model import load_model
+from nmt.training.checkpoint import Progress, save_checkpoint
+
+NORMALIZATIONS = get_args(TokenizerSettings.model_fields["normalization"].annotation)
+
+
+def write_run(output: Path, imported: Imported, settings: ImportSettings) -> None:
+    """Write a run whose one checkpoint is from before any update, and whose text is what was given, if any was."""
+    own = settings.model_dump(mode="json", include={"data", "decoding", "evaluation"})
+    if settings.data is None:
+        del own["data"]
+    own["model"] = imported.model.model_dump(mode="json")
+    own["tokenizer"] = _tokenizer_settings(imported.tokenizer).model_dump(mode="json")
+    with new_folder(output) as folder:
+        run = RunDirectory(folder)
+        write_atomically(run.config_path, to_json({"format": FORMAT, **own}))
+        run.write_tokenizer(imported.tokenizer)
+        save_checkpoint(run, imported.weights, {}, Progress(), keep=1)
+        load_model(run, "best")
+
+
+def _tokenizer_settings(tokenizer: Tokenizer) -> TokenizerSettings:
+    """Return what would train a tokenizer of this kind; what a text becomes, its models say alone."""
+    source = tokenizer.source
+    normalization = source.normalization
+    return TokenizerSettings(
+        kind=source.kind,
+        vocabulary_size=source.num_pieces,
+        character_coverage=1.0,
+        byte_fallback="<0x00>" in source.pieces,
+        normalization=normalization if normalization in NORMALIZATIONS else "identity",
+        joint=tokenizer.joint,
+        model=None,
+    )

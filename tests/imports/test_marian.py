@@ -1,0 +1,202 @@
+"""A folder of Marian becomes a run that translates as CTranslate2 does, which converts such folders by itself."""
+
+import io
+import re
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from foreign import LONGEST, both_models, given_lines, make_marian, pieces_of, translate_by_ctranslate2
+
+from nmt.decoding.loading import choose_search
+from nmt.decoding.torch_engine import TorchEngine
+from nmt.decoding.translator import Translator
+from nmt.files.reading import MAX_JSON_BYTES
+from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
+
+pytest.importorskip("ctranslate2")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a folder of Marian and the arrays in it."""
+    folder = tmp_path_factory.mktemp("made") / "marian"
+    return folder, make_marian(folder)
+
+
+@pytest.fixture
+def spoiled(made, tmp_path):
+    """Return a copy of the folder, of which a test may do as it likes."""
+    shutil.copytree(made[0], tmp_path / "marian")
+    return tmp_path / "marian"
+
+
+def run_of(main, folder, output):
+    code, out, error = main("import", "format=marian", f"input={folder}", f"output={output}")
+    assert (code, error) == (0, "")
+    return out
+
+
+def translate(run, lines):
+    """Return the pieces that a run makes of lines, greedily."""
+    model, tokenizer = load_model(RunDirectory(run), "best")
+    search = choose_search("greedy", split="none", max_length_ratio=0.0, max_length_extra=LONGEST)
+    translator = Translator(TorchEngine(model, tokenizer, torch.device("cpu"), torch.float32), search)
+    found = translator.search(tokenizer.source.encode(lines))
+    return [[tokenizer.target.pieces[i] for i in ids] for ids in found]
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_it_translates_as_ctranslate2_does(norm, main, tmp_path):
+    make_marian(tmp_path / "marian", norm)
+    assert f"norm={norm}, activation=silu" in run_of(main, tmp_path / "marian", tmp_path / "run")
+    lines = given_lines()
+    expected = translate_by_ctranslate2(tmp_path / "marian", lines)
+    assert len({tuple(pieces) for pieces in expected}) > 30, "translations depend on the lines"
+    found = translate(tmp_path / "run", lines)
+    assert sum(ours == theirs for ours, theirs in zip(found, expected, strict=True)) >= len(lines) - 2
+
+
+def test_an_output_layer_of_its_own_and_two_embeddings(main, made, tmp_path):
+    """Newer versions have the output layer not transposed; pieces that look like YAML stay what they are."""
+    folder = tmp_path / "marian"
+    arrays = dict(make_marian(folder))
+    shared = arrays.pop("Wemb")
+    arrays |= {"encoder_Wemb": shared, "decoder_Wemb": shared[::-1], "decoder_ff_logit_out_Wt": shared * 2}
+    np.savez(folder / "model.npz", **arrays)
+    lines = given_lines()[:40]
+    expected = translate_by_ctranslate2(folder, lines)
+    run_of(main, folder, tmp_path / "run")
+    assert RunDirectory(tmp_path / "run").read_model_settings().model.tied_embeddings == "none"
+    assert translate(tmp_path / "run", lines) == expected
+    arrays["decoder_ff_logit_out_W"] = arrays.pop("decoder_ff_logit_out_Wt").T
+    np.savez(folder / "model.npz", **arrays)
+    run_of(main, folder, tmp_path / "other")
+    assert translate(tmp_path / "other", lines) == expected
+
+
+def test_words_that_yaml_takes_for_something_else(main, tmp_path):
+    folder = tmp_path / "marian"
+    make_marian(folder, more=["yes", "no", "null", "1", "1.5", "~", "on"])
+    text = (folder / "vocab.yml").read_text()
+    (folder / "vocab.yml").write_text(re.sub('"(yes|no|null|1|1.5|~|on)"', r"\1", text))
+    run_of(main, folder, tmp_path / "run")
+    pieces = RunDirectory(tmp_path / "run").read_tokenizer(joint=False).target.pieces
+    assert {"yes", "no", "null", "1", "1.5", "~", "on"} <= set(pieces)
+
+
+def test_vocabularies_that_are_sentencepiece_models(main, made, tmp_path):
+    folder, arrays = tmp_path / "marian", dict(made[1])
+    make_marian(folder)
+    size = len(pieces_of(both_models()[0])) + 3
+    arrays |= {
+        "Wemb": arrays["Wemb"][:size],
+        "decoder_ff_logit_out_b": arrays["decoder_ff_logit_out_b"][:, :size],
+    }
+    np.savez(folder / "model.npz", **arrays)
+    shutil.copy(folder / "source.spm", folder / "vocab.spm")
+    decoder = {"models": ["model.npz"], "vocabs": ["vocab.spm", "vocab.spm"]}
+    (folder / "decoder.yml").write_text(yaml.safe_dump(decoder))
+    assert "one for both sides" in run_of(main, folder, tmp_path / "run")
+    assert (tmp_path / "run" / "tokenizer.model").read_bytes() == (folder / "source.spm").read_bytes()
+    model, tokenizer = load_model(RunDirectory(tmp_path / "run"), "best")
+    assert torch.equal(
+        model.source_embedding.weight[: tokenizer.source.num_pieces][5], torch.tensor(arrays["Wemb"][5])
+    )
+
+
+def arrays_of(folder):
+    with np.load(folder / "model.npz") as found:
+        return dict(found)
+
+
+def arrays(change):
+    def spoil(folder):
+        found = arrays_of(folder)
+        change(found)
+        np.savez(folder / "model.npz", **found)
+
+    return spoil
+
+
+def options(**changes):
+    def change(found):
+        content = yaml.safe_load(found["special:model.yml"].tobytes().rstrip(b"\0"))
+        content |= {name.replace("_", "-"): value for name, value in changes.items()}
+        found["special:model.yml"] = np.frombuffer(yaml.safe_dump(content).encode() + b"\0", np.int8)
+
+    return arrays(change)
+
+
+def text_of(name, change):
+    def spoil(folder):
+        (folder / name).write_text(change((folder / name).read_text()))
+
+    return spoil
+
+
+def header_that_lies(folder):
+    """Write an array that says that it is a terabyte."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f4", "fortran_order": False, "shape": (1 << 38,)}
+    )
+    with zipfile.ZipFile(folder / "model.npz", "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("Wemb2.npy", header.getvalue() + bytes(1000))
+
+
+def objects(folder):
+    found = arrays_of(folder)
+    np.savez(folder / "model.npz", **found, more=np.array([{}], dtype=object))
+
+
+B = "encoder_l1_self_bq"
+SPOILED = {
+    "no decoder": (lambda folder: (folder / "decoder.yml").unlink(), "with decoder.yml is needed"),
+    "elsewhere": (text_of("decoder.yml", lambda text: text.replace("model.npz", "../model.npz")), "got ../model.npz"),
+    "absolute": (text_of("decoder.yml", lambda text: text.replace("model.npz", "/etc/passwd")), "got /etc/passwd"),
+    "ensemble": (text_of("decoder.yml", lambda text: text.replace("- model.npz", "- a\n- b")), "models: "),
+    "object": (text_of("decoder.yml", lambda text: "!!python/object/apply:os.system [ls]"), "readable YAML"),
+    "no mapping": (text_of("decoder.yml", lambda text: "- 1"), "a mapping in YAML"),
+    "no numbers": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": x\n")), "a number for each piece"),
+    "a list": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": [7]\n")), "a number for each piece"),
+    "a gap": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": 9999\n")), "each number from 0 to"),
+    "deep": (text_of("vocab.yml", lambda text: "[" * 5000), "readable YAML"),
+    "no end": (text_of("vocab.yml", lambda text: text.replace('"</s>"', '"</t>"')), "a vocabulary with </s>"),
+    "recurrent": (options(type="s2s"), "type: transformer is needed; got s2s"),
+    "ssru": (options(transformer_decoder_autoreg="rnn"), "self-attention is needed; got rnn"),
+    "other gelu": (options(transformer_ffn_activation="gelu"), "one of relu, swish is needed; got gelu"),
+    "order": (options(transformer_postprocess="nda"), "normalisation behind sub-layers"),
+    "positions": (options(transformer_train_position_embeddings=True), "false is needed; got true"),
+    "wide": (options(dim_emb=1 << 30), "dim-emb: "),
+    "depth": (options(enc_depth=3), "which lacks encoder_l3_"),
+    "no options": (arrays(lambda found: found.pop("special:model.yml")), "with special:model.yml is needed"),
+    "long options": (
+        arrays(lambda found: found.update({"special:model.yml": np.zeros(MAX_JSON_BYTES + 1, np.int8)})),
+        "with special:model.yml is needed",
+    ),
+    "missing": (arrays(lambda found: found.pop(B)), f"which lacks {B}"),
+    "unknown": (arrays(lambda found: found.update(more=np.ones(1, np.float32))), "which has an unknown more"),
+    "shape": (arrays(lambda found: found.update({B: np.ones((16, 1), np.float32)})), f"{B} is (16, 1), not (1, 16)"),
+    "infinite": (arrays(lambda found: found[B].fill(np.inf)), f"whose {B} is not"),
+    "pickled": (objects, "more holds object"),
+    "lies": (header_that_lies, "Wemb2 is not what it says"),
+    "torn": (lambda folder: (folder / "model.npz").write_bytes((folder / "model.npz").read_bytes()[:5000]), "undamaged"),
+    "no zip": (lambda folder: (folder / "model.npz").write_bytes(b"model"), "undamaged weights"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spoil", SPOILED)
+def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(spoil, main, spoiled, tmp_path):
+    damage, message = SPOILED[spoil]
+    damage(spoiled)
+    code, out, error = main("import", "format=marian", f"input={spoiled}", f"output={tmp_path / 'run'}")
+    assert (code, out) == (2, "")
+    assert error.startswith("nmt: input: ")
+    assert message in error
+    assert error.count("\n") == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"marian"}
