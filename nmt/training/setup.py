@@ -14,7 +14,7 @@ from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
 from nmt.data.glossary import read_glossary
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer, with_symbols
 from nmt.data.word_links import KEY as LINKS
-from nmt.data.word_links import load_links
+from nmt.data.word_links import load_links, require_aligner
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_precision, prepare_device, require_determinism, require_memory
 from nmt.errors import RunError, naming
@@ -70,6 +70,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     require_tracker(settings.tracking)
     if isinstance(settings.decoding, BeamSettings) and settings.decoding.glossary is not None:
         read_glossary(settings.decoding.glossary)  # needed when all is learned
+    if settings.training.guided_alignment is not None:
+        require_aligner(settings.training.guided_alignment)
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     resuming = run.config_path.exists()
