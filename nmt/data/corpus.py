@@ -194,7 +194,7 @@ def require_files(settings: DataSettings) -> None:
 
 
 def load_corpus(settings: DataSettings) -> Corpus:
-    """Load the text that the settings name. Raises DataError when it cannot be had, SettingsError without its library."""
+    """Load the text that the settings name. Raises DataError when it cannot be had, SettingsError without a library."""
     if not isinstance(settings, HubData):  # whose own library reads them
         for files in _named_files(settings):
             require_reader(files, "data")  # those of the last split, too, before any is read

@@ -76,8 +76,8 @@ def follow_lines(
     A line ends at `\\n` and nowhere else; one `\\r` before it and a byte order mark at the start are dropped. Lines of
     another encoding come as UTF-8; what of them is broken in that encoding is broken in UTF-8, too. Of a `span` of a
     file, from byte to byte, the lines are numbered from its own beginning.
-    Raises DataError, beginning with `key`, when the file cannot be read, or is UTF-16 and should be UTF-8, SettingsError
-    where what unpacks it is not there.
+    Raises DataError, beginning with `key`, when the file cannot be read, or is UTF-16 and should be UTF-8, and
+    SettingsError where the library that unpacks it is not there.
     """
     if isinstance(path, (str, Path)):
         require_reader(str(path), key)
@@ -183,7 +183,7 @@ def require_reader(files: Files, key: str) -> None:
     """Raise SettingsError, of `key`, where the library that reads one of the files, by its name, is not there."""
     for path in [files] if isinstance(files, str) else files:
         if path.endswith((ZSTANDARD, PARQUET)):
-            with importing("arrow", key):
+            with importing("arrow", key, f"another file than {path}"):
                 import pyarrow  # noqa: F401
 
 
