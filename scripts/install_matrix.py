@@ -1,17 +1,19 @@
 """Install nmt with several Pythons and versions of PyTorch, see that each works, and print a table of them.
 
-usage: python scripts/install_matrix.py [--python PATH,...] [--torch oldest,newest,X.Y.Z,...] [--floors] [--tests PATH,...] [--keep]
+usage: python scripts/install_matrix.py [--python PATH,...] [--torch oldest,newest,X.Y.Z,...] [--floors]
+           [--tests PATH,...] [--keep]
 
-For each pair there is an environment, one at a time: first with the wheel, then with the checkout (editable), and without any
-extra. The demo is run with each on less text and for fewer updates (train, translate, evaluate), then the tests; those that
-need an extra skip themselves. The oldest PyTorch is the floor in pyproject.toml, the newest the one that pip takes. With
---floors, all that nmt depends on is installed at its floor once more, under the first Python. The exit code is 1 if anything
-failed.
+For each pair there is an environment, one at a time: first with the wheel, then with the checkout (editable), and
+without any extra. The demo is run with each on less text and for fewer updates (train, translate, evaluate), then the
+tests; those that need an extra skip themselves. The oldest PyTorch is the floor in pyproject.toml, the newest the one
+that pip takes. With --floors, all that nmt depends on is installed at its floor once more, under the first Python. The
+exit code is 1 if anything failed.
 """
 
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,22 +22,16 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.requirements import Requirement
-
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FLOORS = {
-    wanted.name: specifier.version
-    for wanted in map(Requirement, PROJECT["dependencies"])
-    for specifier in wanted.specifier
-    if specifier.operator == ">="
-}
+FLOORS = dict(re.findall(r"([a-z0-9-]+)>=([0-9.]+)", " ".join(PROJECT["dependencies"])))
 TEST_TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis")
 SHOWN = ("torch", "numpy", "pydantic", "sentencepiece", "sacrebleu")
 SHORT_DEMO = (
-    "experiment=demo", "data.num_train=500", "data.num_validation=20", "data.num_test=20", "tokenizer.vocabulary_size=300",
-    "model.d_model=32", "model.d_ff=64", "training.max_updates=4", "training.validate_every=2", "training.checkpoint_every=2",
-    "decoding.beam_size=2", "decoding.max_length_ratio=0.5", "decoding.max_length_extra=3",
+    "experiment=demo", "data.num_train=500", "data.num_validation=20", "data.num_test=20",
+    "tokenizer.vocabulary_size=300", "model.d_model=32", "model.d_ff=64", "training.max_updates=4",
+    "training.validate_every=2", "training.checkpoint_every=2", "decoding.beam_size=2",
+    "decoding.max_length_ratio=0.5", "decoding.max_length_extra=3",
 )  # fmt: skip
 # What is installed, pip aside: versions, and bytes of all files.
 INVENTORY = """
@@ -45,7 +41,8 @@ def size(file):
     try: return file.locate().stat().st_size
     except OSError: return 0
 found = {one.name.lower(): [one.version, sum(map(size, one.files or []))] for one in distributions()}
-print(json.dumps({"python": sys.version.split()[0], "found": {name: facts for name, facts in found.items() if name != "pip"}}))
+found.pop("pip", None)
+print(json.dumps({"python": sys.version.split()[0], "found": found}))
 """
 
 

@@ -2,8 +2,8 @@
 
 usage: python scripts/install_sizes.py [--python PATH] [--torch VERSION] [EXTRA ...]
 
-Each extra, by default all of them, is installed into one environment with the wheel, measured, and taken out again. Sizes are
-those of all files of all packages, with compiled ones, in megabytes (10^6 bytes).
+Each extra, by default all of them, is installed into one environment with the wheel, measured, and taken out again.
+Sizes are those of all files of all packages, with compiled ones, in megabytes (10^6 bytes).
 """
 
 import argparse
