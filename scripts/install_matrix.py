@@ -119,15 +119,16 @@ def run_tests(environment: Environment, paths: list[str]) -> str:
 
 
 def attempt(
-    environment: Environment, wanted: list[str], wheel: Path, tests: list[str]
+    python: str, folder: Path, wanted: list[str], wheel: Path, tests: list[str]
 ) -> tuple[list[str], bool]:
     """Return the row of one environment, and whether all worked; what failed is said on standard error."""
     cells = dict.fromkeys(("wheel", "checkout", "tests"), "")
-    python, found = "", dict[str, tuple[str, int]]()
+    version, found = python, dict[str, tuple[str, int]]()
+    part = "wheel"
     try:
-        part = "wheel"
+        environment = Environment.make(python, folder)
         environment.pip("install", *wanted, wheel)
-        python, found = environment.inventory()
+        version, found = environment.inventory()
         try_demo(environment, part)
         cells[part], part = "yes", "checkout"
         environment.pip("install", "--no-deps", "--editable", ROOT)
@@ -136,9 +137,11 @@ def attempt(
         cells[part] = run_tests(environment, tests)
     except Failed as failure:
         cells[part] = "failed"
-        print(f"{environment.folder.name}: {part} failed: {failure}", file=sys.stderr)
+        print(f"{folder.name}: {part} failed: {failure}", file=sys.stderr)
     versions = [found.get(name, ("", 0))[0] for name in SHOWN]
-    return [python, *versions, str(len(found)), *cells.values()], "failed" not in cells.values()
+    megabytes = sum(size for _, size in found.values()) / 1e6
+    row = [version, *versions, str(len(found)), f"{megabytes:,.0f}", *cells.values()]
+    return row, "failed" not in cells.values()
 
 
 def main() -> int:
@@ -161,7 +164,7 @@ def main() -> int:
     ]
     if arguments.floors:
         attempts.append((pythons[0], "floors", [f"{name}=={version}" for name, version in FLOORS.items()]))
-    header = ["Python", *SHOWN, "packages", "wheel", "checkout", "tests"]
+    header = ["Python", *SHOWN, "packages", "MB", "wheel", "checkout", "tests"]
     print("| " + " | ".join(header) + " |\n|" + "---|" * len(header), flush=True)
     all_worked = True
     top = Path(tempfile.mkdtemp(prefix="install-"))
@@ -170,11 +173,14 @@ def main() -> int:
         for number, (python, name, wanted) in enumerate(attempts):
             folder = top / f"{number}-{name}"
             folder.mkdir()
-            row, worked = attempt(Environment.make(python, folder), wanted, wheel, tests)
+            row, worked = attempt(python, folder, wanted, wheel, tests)
             print("| " + " | ".join(row) + " |", flush=True)
             all_worked = all_worked and worked
             if not arguments.keep:
                 shutil.rmtree(folder)
+    except Failed as failure:
+        print(f"no wheel: {failure}", file=sys.stderr)
+        all_worked = False
     finally:
         print(top, file=sys.stderr) if arguments.keep else shutil.rmtree(top)
     return 0 if all_worked else 1
