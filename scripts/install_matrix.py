@@ -94,7 +94,7 @@ def run(words: list[str | Path], folder: Path, stdin: str = "") -> str:
 
 def build_wheel(python: str, folder: Path) -> Path:
     """Build the wheel of this checkout. Raises Failed."""
-    run([python, "-m", "pip", "--quiet", "wheel", "--no-deps", "--wheel-dir", folder, ROOT], folder)
+    Environment.make(python, folder).pip("wheel", "--no-deps", "--wheel-dir", folder, ROOT)
     (wheel,) = folder.glob("nmt-*.whl")
     return wheel
 

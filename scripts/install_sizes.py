@@ -28,8 +28,10 @@ def main() -> int:
     arguments = parser.parse_args()
     extras = arguments.extras or [name for name in PROJECT["optional-dependencies"] if name not in TOOLS]
     with tempfile.TemporaryDirectory(prefix="install-") as name:
-        environment = Environment.make(arguments.python, Path(name))
         wheel = build_wheel(arguments.python, Path(name))
+        folder = Path(name, "nmt")
+        folder.mkdir()
+        environment = Environment.make(arguments.python, folder)
         environment.pip("install", wheel, *([f"torch=={arguments.torch}"] if arguments.torch else []))
         python, base = environment.inventory()
         print(f"Python {python}, torch {base['torch'][0]}\n")

@@ -56,7 +56,6 @@ def test_each_pair_is_a_row_and_the_floors_are_those_of_the_package(table):
 @pytest.mark.parametrize(
     ("failing", "cells"),
     [
-        ("venv", ["failed", "", ""]),
         ("evaluate", ["failed", "", ""]),
         ("--editable", ["yes", "failed", ""]),
         ("pytest", ["yes", "yes", "failed"]),
@@ -66,3 +65,11 @@ def test_what_failed_is_in_its_row_and_the_others_are_tried(table, failing, cell
     code, rows, _ = table("--python", "a,b", "--torch", "newest", failing=failing)
     assert code == 1
     assert [row[-3:] for row in rows] == [cells, cells]
+
+
+def test_a_python_that_is_none_is_a_row_and_a_wheel_that_cannot_be_built_the_end(table):
+    code, rows, _ = table("--python", "a,b", "--torch", "newest", failing="b")
+    assert code == 1
+    assert [row[-3:] for row in rows] == [["yes", "yes", "6 passed, 1 skipped"], ["failed", "", ""]]
+    assert rows[1][0] == "b"
+    assert table(failing="wheel")[:2] == (1, [])
