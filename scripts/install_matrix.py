@@ -1,13 +1,12 @@
 """Install nmt with several Pythons and versions of PyTorch, see that each works, and print a table of them.
 
-usage: python scripts/install_matrix.py [--python PATH,...] [--torch oldest,newest,X.Y.Z,...] [--floors]
+usage: python scripts/install_matrix.py [--python PATH,...] [--torch oldest,newest,floors,X.Y.Z,...]
            [--tests PATH,...] [--keep]
 
 For each pair there is an environment, one at a time: first with the wheel, then with the checkout (editable), and
 without any extra. The demo is run with each on less text and for fewer updates (train, translate, evaluate), then the
 tests; those that need an extra skip themselves. The oldest PyTorch is the floor in pyproject.toml, the newest the one
-that pip takes. With --floors, all that nmt depends on is installed at its floor once more, under the first Python. The
-exit code is 1 if anything failed.
+that pip takes; with `floors`, all else that nmt depends on is at its floor, too. The exit code is 1 if anything failed.
 """
 
 import argparse
@@ -151,19 +150,17 @@ def main() -> int:
     )
     parser.add_argument("--python", default=sys.executable, help="interpreters, with commas")
     parser.add_argument("--torch", default="oldest,newest", help="versions, with commas")
-    parser.add_argument("--floors", action="store_true", help="everything at its floor, too")
     parser.add_argument("--tests", default="tests", help="files and folders of tests, with commas")
     parser.add_argument("--keep", action="store_true", help="remove no environment")
     arguments = parser.parse_args()
     pythons, tests = arguments.python.split(","), arguments.tests.split(",")
-    pins = {"oldest": [f"torch=={FLOORS['torch']}"], "newest": []}
+    floors = [f"{name}=={version}" for name, version in FLOORS.items()]
+    pins = {"oldest": [f"torch=={FLOORS['torch']}"], "newest": [], "floors": floors}
     attempts = [
         (python, f"torch-{version}", pins.get(version, [f"torch=={version}"]))
         for python in pythons
         for version in arguments.torch.split(",")
     ]
-    if arguments.floors:
-        attempts.append((pythons[0], "floors", [f"{name}=={version}" for name, version in FLOORS.items()]))
     header = ["Python", *SHOWN, "packages", "MB", "wheel", "checkout", "tests"]
     print("| " + " | ".join(header) + " |\n|" + "---|" * len(header), flush=True)
     all_worked = True
