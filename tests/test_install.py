@@ -155,3 +155,14 @@ def test_what_the_base_brings_has_none_of_the_extras():
     }
     assert {"datasets", "pyarrow", "tensorboard"} <= extras
     assert not base() & extras
+
+
+def test_every_python_that_is_declared_is_in_the_table_of_what_was_tried():
+    declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    rows = re.findall(
+        r"^\| (3\.\d+)\.\d+ \| .* \| yes \| yes \| \d+ passed",
+        (ROOT / "docs" / "install.md").read_text(),
+        re.MULTILINE,
+    )
+    assert set(declared) == set(rows)
+    assert PROJECT["requires-python"] == f">={declared[0]}"
