@@ -1,9 +1,11 @@
-"""The versions of libraries below which something known is unsafe, and a check where each is needed."""
+"""Libraries: the extras of nmt that bring some, and the versions below which something known is unsafe."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 
-from nmt.errors import UserError
+from nmt.errors import SettingsError, UserError
 
 # Older versions have known faults: mostly, a file from a stranger crashes the reader or runs code.
 FLOORS = {
@@ -13,6 +15,21 @@ FLOORS = {
     "sentencepiece": "0.2.3",
     "torch": "2.11",
 }
+
+
+@contextmanager
+def importing(extra: str, key: str, instead: str = "") -> Iterator[None]:
+    """Raise SettingsError, of `key`, with the extra that has it, where a library that is imported within is not there.
+
+    `instead` is what does without.
+    """
+    try:
+        yield
+    except ImportError as error:
+        otherwise = f", or {instead}" if instead else ""
+        raise SettingsError(
+            f"{key}: the extra `{extra}` is needed: pip install 'nmt[{extra}]'{otherwise}; got {error}"
+        ) from None
 
 
 def require(name: str) -> None:

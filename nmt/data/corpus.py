@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from functools import partial
@@ -27,7 +27,7 @@ from nmt.config import (
 from nmt.data.arrays import BoolArray, Int64Array, map_file
 from nmt.data.cache import cached_folder, entry_name, states_of
 from nmt.data.downloads import is_test_set, load_splits, test_set_files
-from nmt.data.lines import is_compressed, iterate_lines
+from nmt.data.lines import PARQUET, is_compressed, iterate_lines, require_reader
 from nmt.data.mixture import Groups, tag_of
 from nmt.data.opus import obtain_corpora
 from nmt.data.stored_text import StoredLines, open_text, store_text
@@ -168,14 +168,12 @@ def _hold_documents(parts: Sequence[Pairs], files: Sequence[Files], *facts: obje
 def _size_of_text(path: str) -> int:
     """Return about how many bytes of text a file holds; 0 for one that is not there, which reading it tells."""
     with suppress(OSError):
-        return os.stat(path).st_size * (
-            TIMES_SMALLER if is_compressed(path) or path.endswith(".parquet") else 1
-        )
+        return os.stat(path).st_size * (TIMES_SMALLER if is_compressed(path) or path.endswith(PARQUET) else 1)
     return 0
 
 
-def require_files(settings: DataSettings) -> None:
-    """Raise DataError if what settings of a stranger name is no file: a pipe or a device need not end."""
+def _named_files(settings: DataSettings) -> Iterator[Files]:
+    """Yield the files that settings name."""
     named: list[Files | None] = []
     match settings:
         case FilesData(train=train, validation=validation, test=test):
@@ -190,14 +188,22 @@ def require_files(settings: DataSettings) -> None:
         case MixtureData(pairs=parts):
             for part in parts:
                 named += chain(part.train, part.validation or (), part.test or ())
-    for files in named:
-        for path in [files] if isinstance(files, str) else files or []:
+    yield from (files for files in named if files)
+
+
+def require_files(settings: DataSettings) -> None:
+    """Raise DataError if what settings of a stranger name is no file: a pipe or a device need not end."""
+    for files in _named_files(settings):
+        for path in [files] if isinstance(files, str) else files:
             if Path(path).exists() and not Path(path).is_file():
                 raise DataError(f"data: files are needed, since the run names them; got {path}")
 
 
 def load_corpus(settings: DataSettings) -> Corpus:
-    """Load the text that the settings name. Raises DataError when it cannot be had."""
+    """Load the text that the settings name. Raises DataError when it cannot be had, SettingsError without a library."""
+    if not isinstance(settings, HubData):  # whose own library reads them
+        for files in _named_files(settings):
+            require_reader(files, "data")  # those of the last split, too, before any is read
     texts: Mapping[str, ParallelText | None]
     groups = None
     match settings:

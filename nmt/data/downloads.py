@@ -17,7 +17,7 @@ from nmt.data.cache import cached_folder, entry_name, states_of
 from nmt.data.stored_text import open_text, store_text
 from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of, unzip
 from nmt.errors import DataError, UserError, nearest
-from nmt.versions import require
+from nmt.versions import importing, require
 
 # A test set and its pair of languages, such as wmt14:de-en.
 TEST_SET = re.compile(
@@ -106,8 +106,8 @@ def _first_line(error: BaseException) -> str:
 
 
 def _open(settings: HubData) -> Any:
-    import datasets  # takes seconds, and few runs need it
-
+    with importing("hub", "data"):
+        import datasets  # takes seconds, and few runs need it
     require("datasets")
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()

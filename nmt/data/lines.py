@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 from nmt.config import Files
 from nmt.data.encoding import UTF_8, as_utf_8, find_wide, is_mostly_broken, is_utf_8
 from nmt.errors import DataError, LineNumbers
+from nmt.versions import importing
 
 logger = logging.getLogger(__name__)
 
-COMPRESSED = (".gz", ".zst")
+ZSTANDARD, PARQUET = ".zst", ".parquet"
+COMPRESSED = (".gz", ZSTANDARD)
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 STANDARD_INPUT = 0
 BLOCK_SIZE = 1 << 16
@@ -75,8 +77,11 @@ def follow_lines(
     A line ends at `\\n` and nowhere else; one `\\r` before it and a byte order mark at the start are dropped. Lines of
     another encoding come as UTF-8; what of them is broken in that encoding is broken in UTF-8, too. Of a `span` of a
     file, from byte to byte, the lines are numbered from its own beginning.
-    Raises DataError, beginning with `key`, when the file cannot be read, or is UTF-16 and should be UTF-8.
+    Raises DataError, beginning with `key`, when the file cannot be read, or is UTF-16 and should be UTF-8, and
+    SettingsError where the library that unpacks it is not there.
     """
+    if isinstance(path, (str, Path)):
+        require_reader(str(path), key)
     name = "standard input" if path == STANDARD_INPUT else str(path)
     with _opened(path, key, name) as file:
         if isinstance(path, (str, Path)) and is_compressed(path):
@@ -188,6 +193,14 @@ def _refuse_wide(blocks: Iterator[bytes], key: str, name: str, encoding: str | N
     yield from blocks
 
 
+def require_reader(files: Files, key: str) -> None:
+    """Raise SettingsError, of `key`, where the library that reads one of the files, by its name, is not there."""
+    for path in [files] if isinstance(files, str) else files:
+        if path.endswith((ZSTANDARD, PARQUET)):
+            with importing("arrow", key, f"another file than {path}"):
+                import pyarrow  # noqa: F401
+
+
 def is_compressed(path: str | Path) -> bool:
     """Whether a file is `.gz` or `.zst`, by its name."""
     return str(path).endswith(COMPRESSED)
@@ -199,9 +212,9 @@ def _open(path: str | Path | int) -> Any:
     if str(path).endswith(".gz"):
         return gzip.open(path, "rb")
     file = open(path, "rb")  # noqa: SIM115  whoever asked for it closes it
-    if not str(path).endswith(".zst"):
+    if not str(path).endswith(ZSTANDARD):
         return file
-    import pyarrow  # takes a while, and few runs need it; it comes with datasets
+    import pyarrow  # takes a while, and few runs need it
 
     return pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from nmt.errors import SettingsError
+from nmt.versions import importing
 
 SplitIntoSentences = Callable[[str], list[str]]
 
@@ -37,13 +37,8 @@ def sentence_splitter(name: str) -> SplitIntoSentences:
     """
     if name == RULES:
         return split_by_rules
-    try:
+    with importing("sentencex", "decoding.sentence_splitter", "decoding.sentence_splitter=rules"):
         import sentencex
-    except ImportError as error:
-        raise SettingsError(
-            "decoding.sentence_splitter: the extra `sentencex` is needed: pip install 'nmt[sentencex]', or "
-            f"decoding.sentence_splitter=rules; got {error}"
-        ) from None
     language = name.partition(":")[2]
     return lambda line: list(sentencex.segment(language, line))
 

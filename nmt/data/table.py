@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import Files
-from nmt.data.lines import COMPRESSED, MAX_LINE_BYTES, read_text
+from nmt.data.lines import COMPRESSED, MAX_LINE_BYTES, PARQUET, read_text, require_reader
 from nmt.errors import DataError
 
 TRANSLATION = "translation"  # a column that holds both sides, by their languages
 ROWS_AT_ONCE = 10_000
-SUFFIXES = (".tsv", ".csv", ".jsonl", ".parquet")
+SUFFIXES = (".tsv", ".csv", ".jsonl", PARQUET)
 
 Pairs = Iterator[tuple[str, str]]
 
@@ -104,7 +104,7 @@ def sides_of(row: Mapping[str, Any], columns: Columns, key: str, where: str) -> 
 
 
 def _reader(path: str, key: str) -> Callable[[str, str, Columns], Pairs]:
-    readers = {".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
+    readers = {".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_jsonl, PARQUET: _read_parquet}
     suffix = _suffix(path)
     if suffix not in readers:
         raise DataError(
@@ -120,7 +120,7 @@ def _suffix(path: str) -> str:
     if compression not in COMPRESSED:
         return compression
     suffix = os.path.splitext(name)[1]
-    return suffix if suffix != ".parquet" else compression
+    return suffix if suffix != PARQUET else compression
 
 
 def _read_tsv(path: str, key: str, columns: Columns) -> Pairs:
@@ -181,7 +181,8 @@ def _read_jsonl(path: str, key: str, columns: Columns) -> Pairs:
 
 
 def _read_parquet(path: str, key: str, columns: Columns) -> Pairs:
-    import pyarrow.parquet  # takes a while, and few runs need it; it comes with datasets
+    require_reader(path, key)
+    import pyarrow.parquet  # takes a while, and few runs need it
 
     if not Path(path).is_file():
         raise DataError(f"{key}: no such file: {path}")

@@ -14,11 +14,12 @@ from nmt.data.cache import cached_folder, entry_name
 from nmt.data.cleaning import PreparedCorpus
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import LINES_ENCODED_AT_ONCE, Links, chunks_to_encode, load_ids, save_ids
-from nmt.data.lines import iterate_lines, read_text
+from nmt.data.lines import iterate_lines, read_text, require_reader
 from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, word_numbers
-from nmt.errors import DataError, LineNumbers, SettingsError
+from nmt.errors import DataError, LineNumbers
 from nmt.files.reading import read_json
 from nmt.files.writing import to_json
+from nmt.versions import importing
 
 KEY = "training.guided_alignment"
 EFLOMAL = "eflomal"
@@ -70,6 +71,15 @@ def load_links(files: Files, text: PreparedCorpus, tokenizer: Tokenizer) -> Link
         told = recounted.tell("of another number of words after tokenizer.normalization")
         logger.warning("links        %s; their links are left out", told)
     return Links(*(load_ids(folder / name) for name in ("source", "target", "words")))
+
+
+def require_aligner(files: Files) -> None:
+    """Raise SettingsError where the library is not there that finds the links, or that reads their files."""
+    if files == EFLOMAL:
+        with importing(EFLOMAL, KEY, "a file of links"):
+            import eflomal  # noqa: F401
+    else:
+        require_reader(files, KEY)
 
 
 def _words(segmented: Sequence[Sequence[str]], num_tags: int) -> list[list[int]]:
@@ -127,12 +137,8 @@ def _align(text: ParallelText, num_tags: int) -> Path:
 
     It draws by chance, another time others; what it found stays in the cache.
     """
-    try:
-        from eflomal import Aligner
-    except ImportError as error:
-        raise SettingsError(
-            f"{KEY}: the extra `eflomal` is needed: pip install 'nmt[eflomal]', or a file of links; got {error}"
-        ) from None
+    require_aligner(EFLOMAL)
+    from eflomal import Aligner
 
     def make(folder: Path) -> None:
         logger.info("links        eflomal aligns %d training pairs", len(text.source))

@@ -14,9 +14,9 @@ from nmt.config import BeamSettings, DecodingSettings, MBRSettings, RandomSettin
 from nmt.data.arrays import FloatArray
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.decoding.engine import Found, Hypothesis, Search, Sentence, limit_of
-from nmt.errors import DeviceError, RunError, SettingsError, UserError
+from nmt.errors import DeviceError, RunError, SettingsError
 from nmt.runs.directory import RunDirectory
-from nmt.versions import require
+from nmt.versions import importing, require
 
 # Threads that share the products of one batch; with more cores, several batches are computed at the same time.
 MAX_THREADS_OF_BATCH = 4
@@ -33,14 +33,10 @@ FIXED = {
 }
 
 
-def load_ctranslate2() -> Any:
-    """Import CTranslate2, which nothing else here needs. Raises UserError where it is not installed."""
-    try:
+def load_ctranslate2(key: str = "format") -> Any:
+    """Import CTranslate2, which nothing else here needs. Raises UserError, of `key`, where it is not installed."""
+    with importing("export", key):
         import ctranslate2
-    except ImportError as error:
-        raise UserError(
-            f"format: the extra `export` is needed for ctranslate2: pip install 'nmt[export]'; got {error}"
-        ) from None
     require("ctranslate2")
     return ctranslate2
 
@@ -50,7 +46,7 @@ class CTranslate2Engine:
 
     def __init__(self, run: RunDirectory, device: str, precision: str) -> None:
         """Load the model. Raises UserError where the folder or the device does not allow it."""
-        settings, library = run.read_model_settings(), load_ctranslate2()
+        settings, library = run.read_model_settings(), load_ctranslate2("run")
         self.tokenizer = run.read_tokenizer(settings.tokenizer.joint)
         self.names = TokenNames.of(self.tokenizer)
         self.target_ids = {name: i for i, name in enumerate(self.names.target)}

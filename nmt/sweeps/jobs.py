@@ -21,6 +21,7 @@ from nmt.errors import SweepError, UserError, one_line
 from nmt.sweeps.results import JobRecord, read_record, write_record
 from nmt.sweeps.study import Search
 from nmt.sweeps.sweep_folder import OF_SUBMITIT
+from nmt.versions import importing
 
 if TYPE_CHECKING:
     from nmt.training.ranks import Ranks
@@ -175,12 +176,8 @@ def _loaded(runner: JobRunner) -> Callable[[Job], None]:
 
 def require_submitit() -> Any:
     """Import submitit. Raises UserError, with the extra, where it is not there."""
-    try:
+    with importing("submitit", "sweep.cluster"):
         import submitit
-    except ImportError as error:
-        raise UserError(
-            f"sweep.cluster: submitit is needed; got {error}; pip install 'nmt[submitit]'"
-        ) from None
     return submitit
 
 

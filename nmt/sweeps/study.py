@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from nmt.config import OptunaSweep
-from nmt.errors import RunError, UserError, one_line
+from nmt.errors import RunError, one_line
 from nmt.files.reading import read_whole_lines
 from nmt.sweeps.results import JobRecord
+from nmt.versions import importing
 
 JOURNAL = "study.jsonl"
 NAME = "sweep"
@@ -156,12 +157,8 @@ class Pruner:
 
 def require_optuna() -> Any:
     """Import Optuna. Raises UserError, with the extra, where it is not there."""
-    try:
+    with importing("optuna", "sweep"):
         import optuna
-    except ImportError as error:
-        raise UserError(
-            f"sweep: optuna is needed for sweep=optuna; got {error}; pip install 'nmt[optuna]'"
-        ) from None
     return optuna
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt.tracking.trackers import importing
+from nmt.versions import importing
 
 MAX_PARAMETERS_AT_ONCE = 100  # that MLflow takes
 MAX_CHARACTERS = 500  # of the value of one
@@ -20,7 +20,7 @@ class MLflow:
     ) -> None:
         # Plain files in the run, which MLflow still reads and writes, but no longer without being asked.
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
-        with importing("mlflow"):
+        with importing("mlflow", "tracking"):
             from mlflow import entities
             from mlflow.tracking import MlflowClient
         self.entities = entities

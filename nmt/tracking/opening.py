@@ -19,8 +19,9 @@ from nmt.errors import UserError
 from nmt.tracking.live_page import Page
 from nmt.tracking.mlflow import MLflow
 from nmt.tracking.tensorboard import TensorBoard
-from nmt.tracking.trackers import Lenient, Mark, NoTracker, OnlyNew, Tracker, importing, read_mark, write_mark
+from nmt.tracking.trackers import Lenient, Mark, NoTracker, OnlyNew, Tracker, read_mark, write_mark
 from nmt.tracking.wandb import Wandb, require_login
+from nmt.versions import importing
 
 
 def require_tracker(settings: TrackingSettings) -> None:
@@ -29,10 +30,10 @@ def require_tracker(settings: TrackingSettings) -> None:
         case WandbTracking():
             require_login()
         case MLflowTracking():
-            with importing("mlflow"):
+            with importing("mlflow", "tracking"):
                 import mlflow  # noqa: F401
         case TensorBoardTracking():
-            with importing("tensorboard"):
+            with importing("tensorboard", "tracking"):
                 import tensorboard  # noqa: F401
 
 

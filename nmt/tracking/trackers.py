@@ -2,14 +2,13 @@
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
 import pydantic
 
-from nmt.errors import RunError, UserError
+from nmt.errors import RunError
 from nmt.files.reading import read_json
 
 logger = logging.getLogger(__name__)
@@ -119,14 +118,3 @@ class OnlyNew:
     def close(self) -> None:
         """Close the tracker."""
         self.tracker.close()
-
-
-@contextmanager
-def importing(library: str) -> Iterator[None]:
-    """Raise UserError, with the extra that has it, where a library that is imported within is not there."""
-    try:
-        yield
-    except ImportError as error:
-        raise UserError(
-            f"tracking: {library} is needed for tracking={library}; got {error}; pip install 'nmt[{library}]'"
-        ) from None

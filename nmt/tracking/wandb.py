@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from nmt.errors import UserError
-from nmt.tracking.trackers import importing
+from nmt.versions import importing
 
 
 def require_login() -> None:
     """Raise UserError unless figures can be sent, or WANDB_MODE says that they need not be."""
-    with importing("wandb"):
+    with importing("wandb", "tracking"):
         import wandb
     if wandb.setup().settings.mode != "online":
         return
@@ -30,7 +30,7 @@ class Wandb:
     """One run of a project; whether it is sent or only written is for WANDB_MODE to say."""
 
     def __init__(self, folder: Path, project: str, run_id: str, settings: Mapping[str, Any]) -> None:
-        with importing("wandb"):
+        with importing("wandb", "tracking"):
             import wandb
         self.folder = folder / "wandb"
         self.run = wandb.init(

@@ -12,9 +12,10 @@ from nmt.data.context import Surroundings, context_symbols, require_context
 from nmt.data.corpus import Corpus, load_corpus, require_files
 from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
 from nmt.data.glossary import read_glossary
+from nmt.data.sentences import sentence_splitter
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer, with_symbols
 from nmt.data.word_links import KEY as LINKS
-from nmt.data.word_links import load_links
+from nmt.data.word_links import load_links, require_aligner
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_precision, prepare_device, require_determinism, require_memory
 from nmt.errors import RunError, naming
@@ -68,9 +69,7 @@ def _what_decides(settings: TrainSettings, trainer: Trainer) -> dict[str, str]:
 def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepared:
     run.require_readable(settings)
     require_determinism(settings.deterministic)
-    require_tracker(settings.tracking)
-    if isinstance(settings.decoding, BeamSettings) and settings.decoding.glossary is not None:
-        read_glossary(settings.decoding.glossary)  # needed when all is learned
+    _require_what_comes_later(settings)
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     resuming = run.config_path.exists()
@@ -123,6 +122,16 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     trainer = Trainer(step, run, (corpus.validation, validation))
     trainer.progress.origins = origins(corpus, tokenizer, dataset)
     return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, start, resuming)
+
+
+def _require_what_comes_later(settings: TrainSettings) -> None:
+    """Raise UserError where something is not there that is needed only when much is read or learned."""
+    require_tracker(settings.tracking)
+    sentence_splitter(settings.decoding.sentence_splitter)
+    if isinstance(settings.decoding, BeamSettings) and settings.decoding.glossary is not None:
+        read_glossary(settings.decoding.glossary)
+    if settings.training.guided_alignment is not None:
+        require_aligner(settings.training.guided_alignment)
 
 
 def _tokenizer_of_new(settings: TrainSettings, corpus: Corpus, parent: RunDirectory | None) -> Tokenizer:

@@ -3,13 +3,15 @@
 import csv
 import json
 
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 from nmt.data import downloads
 from nmt.data.corpus import load_corpus
 from nmt.errors import DataError, SettingsError
+
+pytest.importorskip("datasets")
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.parquet")
 
 # The library leaves the file open that it streams CSV from.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

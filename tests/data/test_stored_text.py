@@ -7,8 +7,6 @@ import random
 from dataclasses import asdict
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +21,9 @@ from nmt.data.stored_text import open_text, store_text
 from nmt.errors import DataError
 from nmt.files import writing
 from nmt.files.writing import write_manifest
+
+pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.parquet")
 
 WORDS = ["das", "Haus", "läuft", "schön", "ein", "Hund", "日本", "the", "", "слово", "a b"]
 

@@ -4,12 +4,13 @@ import csv
 import gzip
 import json
 
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 from nmt.data.corpus import ParallelText, load_corpus
 from nmt.errors import DataError
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.parquet")
 
 ROWS = [
     {"id": "1", "de": 'Er sagt "ja".', "en": 'He says "yes".'},

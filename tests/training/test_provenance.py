@@ -140,6 +140,8 @@ def test_a_record_of_a_stranger_is_checked(trained_run, tmp_path, key, value, me
 def test_scores_of_an_earlier_model_do_not_stay_and_a_test_that_was_cut_short_is_made_up_for(
     train_in, monkeypatch
 ):
+    pytest.importorskip("tensorboard")
+
     def killed(*_):
         raise KeyboardInterrupt
 

@@ -11,7 +11,7 @@ import torch
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.decoding.engine import most_read
-from nmt.errors import ExportError, RunError, UserError
+from nmt.errors import ExportError, RunError
 from nmt.evaluation.translating import validation_search
 from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
@@ -36,6 +36,7 @@ from nmt.layouts.huggingface import (
 from nmt.layouts.pieces import named_as_theirs
 from nmt.models.positions import sinusoids
 from nmt.models.transformer import Transformer
+from nmt.versions import importing
 
 CLASSES = {"marian": "MarianMTModel", "pegasus": "PegasusForConditionalGeneration"}
 SENTENCES_AT_ONCE = 20
@@ -102,12 +103,8 @@ class HuggingFace:
 
 def load_transformers() -> Any:
     """Import transformers, which nothing else here needs. Raises UserError where it is not installed."""
-    try:
+    with importing("huggingface", "format"):
         import transformers
-    except ImportError as error:
-        raise UserError(
-            f"format: the extra `huggingface` is needed for transformers: pip install 'nmt[huggingface]'; got {error}"
-        ) from None
     return transformers
 
 

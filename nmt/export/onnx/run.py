@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from nmt.data.arrays import Int64Array
 from nmt.data.tokenizer import Tokenizer
-from nmt.errors import UserError
+from nmt.versions import importing
 
 ENCODER, DECODER = "encoder_model", "decoder_model_merged"
 SENTENCES_AT_ONCE = 32
@@ -48,15 +48,10 @@ class Beam(NamedTuple):
 
 def load_onnxruntime() -> Any:
     """Import ONNX Runtime and what writes graphs. Raises UserError where they are not installed."""
-    try:
+    with importing("onnx", "format"):
         import onnx  # noqa: F401
         import onnxruntime
         import onnxscript  # noqa: F401
-    except ImportError as error:
-        raise UserError(
-            "format: the extra `onnx` is needed for onnx, onnxscript and onnxruntime: pip install 'nmt[onnx]'; "
-            f"got {error}"
-        ) from None
     return onnxruntime
 
 
