@@ -14,7 +14,7 @@ from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.tokenizer import Vocabulary
 from nmt.decoding.ctranslate2_engine import load_ctranslate2
 from nmt.errors import RunError
-from nmt.evaluation.model import validation_search
+from nmt.evaluation.translating import validation_search
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found
 from nmt.export.tokenizer_json import token_names

@@ -10,6 +10,7 @@ from nmt.files.writing import to_json, write_atomically
 from nmt.imports.imported import Imported
 from nmt.runs.directory import RunDirectory
 from nmt.runs.migration import FORMAT
+from nmt.runs.model import load_model
 from nmt.training.checkpoint import Progress, save_checkpoint
 
 NORMALIZATIONS = get_args(TokenizerSettings.model_fields["normalization"].annotation)
@@ -27,7 +28,7 @@ def write_run(output: Path, imported: Imported, settings: ImportSettings) -> Non
         write_atomically(run.config_path, to_json({"format": FORMAT, **own}))
         run.write_tokenizer(imported.tokenizer)
         save_checkpoint(run, imported.weights, {}, Progress(), keep=1)
-        run.load_model("best")
+        load_model(run, "best")
 
 
 def _tokenizer_settings(tokenizer: Tokenizer) -> TokenizerSettings:

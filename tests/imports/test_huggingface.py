@@ -11,6 +11,7 @@ from foreign import SEARCH, given_lines, make_huggingface, translate_by_transfor
 from nmt.data.tokenizer import Tokenizer
 from nmt.files.reading import MAX_JSON_BYTES
 from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
 
 pytest.importorskip("transformers")
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended")
@@ -63,7 +64,7 @@ def test_biases_and_the_begin_are_those_of_the_folder(main, opus, tmp_path):
     assert settings.model.attention_bias
     assert settings.model.zero_start
     assert settings.model.tied_embeddings == "two_way"
-    model, tokenizer = RunDirectory(tmp_path / "run").load_model("best")
+    model, tokenizer = load_model(RunDirectory(tmp_path / "run"), "best")
     assert not model.target_embedding(torch.tensor([tokenizer.target.bos_id])).any()
 
 
@@ -121,7 +122,7 @@ def test_it_is_tuned_evaluated_and_exported(nmt, opus, tmp_path):
         *short,
     )
     assert b" 0 left as they were" in done.stderr
-    models = [RunDirectory(tmp_path / name).load_model("best") for name in ("run", "tuned")]
+    models = [load_model(RunDirectory(tmp_path / name), "best") for name in ("run", "tuned")]
     assert models[0][1].models == models[1][1].models
     assert models[1][0].target_embedding.zero_id == models[1][1].target.bos_id
     refused = nmt("train", "run=run", "resume=true", code=2).stderr

@@ -11,10 +11,13 @@ import torch
 import yaml
 from foreign import LONGEST, both_models, given_lines, make_marian, pieces_of, translate_by_ctranslate2
 
+from nmt.decoding.engine import Sentence
 from nmt.decoding.loading import choose_search
+from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.files.reading import MAX_JSON_BYTES
 from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
 
 pytest.importorskip("ctranslate2")
 
@@ -41,11 +44,11 @@ def run_of(main, folder, output):
 
 def translate(run, lines):
     """Return the pieces that a run makes of lines, greedily."""
-    model, tokenizer = RunDirectory(run).load_model("best")
+    model, tokenizer = load_model(RunDirectory(run), "best")
     search = choose_search("greedy", split="none", max_length_ratio=0.0, max_length_extra=LONGEST)
-    translator = Translator(model, tokenizer, search, torch.device("cpu"), torch.float32)
-    found = translator.search(tokenizer.source.encode(lines))
-    return [[tokenizer.target.pieces[i] for i in ids] for ids in found]
+    translator = Translator(TorchEngine(model, tokenizer, torch.device("cpu"), torch.float32), search)
+    found = translator.search([Sentence(ids) for ids in tokenizer.source.encode(lines)])
+    return [[tokenizer.target.pieces[i] for i in one.hypotheses[0].tokens] for one in found]
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -101,7 +104,7 @@ def test_vocabularies_that_are_sentencepiece_models(main, made, tmp_path):
     (folder / "decoder.yml").write_text(yaml.safe_dump(decoder))
     assert "one for both sides" in run_of(main, folder, tmp_path / "run")
     assert (tmp_path / "run" / "tokenizer.model").read_bytes() == (folder / "source.spm").read_bytes()
-    model, tokenizer = RunDirectory(tmp_path / "run").load_model("best")
+    model, tokenizer = load_model(RunDirectory(tmp_path / "run"), "best")
     assert torch.equal(
         model.source_embedding.weight[: tokenizer.source.num_pieces][5], torch.tensor(arrays["Wemb"][5])
     )

@@ -10,9 +10,9 @@ import torch
 
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.tokenizer import Tokenizer, Vocabulary
-from nmt.decoding.pairs import most_read
+from nmt.decoding.engine import most_read
 from nmt.errors import ExportError, RunError, UserError
-from nmt.evaluation.model import validation_search
+from nmt.evaluation.translating import validation_search
 from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found, TokenLists

@@ -4,7 +4,7 @@ from textwrap import indent
 
 from nmt.config import BeamSettings
 from nmt.data.mixture import known_tags
-from nmt.decoding.pairs import most_read
+from nmt.decoding.engine import most_read
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported
 from nmt.models.transformer import Transformer
