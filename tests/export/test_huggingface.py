@@ -158,10 +158,8 @@ def test_200_lines_and_the_page(norm, is_joint, has_moses, tiny_model, tmp_path,
     assert (comparison.num_lines, comparison.num_identical) == (200, 200)
     (tmp_path / "model" / "README.md").write_text(to.page(given, [comparison]))
     lines = ["Der Hund schläft …", "„Ein Buch“ – 100 %", "  zwei  ", "☃ x"]
-    translator = Translator(
-        TorchEngine(model, tokenizer, torch.device("cpu"), torch.float32),
-        choose_search("greedy", max_length_ratio=0.1, max_length_extra=9, split="none"),
-    )
+    search = choose_search("greedy", max_length_ratio=0.1, max_length_extra=9, split="none")
+    translator = Translator(TorchEngine(model, tokenizer, torch.device("cpu"), torch.float32), search)
     for line in lines:
         assert by_hand(tmp_path / "model", [line], 9) == list(translator.translate([line]))
 

@@ -11,6 +11,7 @@ import torch
 import yaml
 from foreign import LONGEST, both_models, given_lines, make_marian, pieces_of, translate_by_ctranslate2
 
+from nmt.decoding.engine import Sentence
 from nmt.decoding.loading import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
@@ -46,8 +47,8 @@ def translate(run, lines):
     model, tokenizer = load_model(RunDirectory(run), "best")
     search = choose_search("greedy", split="none", max_length_ratio=0.0, max_length_extra=LONGEST)
     translator = Translator(TorchEngine(model, tokenizer, torch.device("cpu"), torch.float32), search)
-    found = translator.search(tokenizer.source.encode(lines))
-    return [[tokenizer.target.pieces[i] for i in ids] for ids in found]
+    found = translator.search([Sentence(ids) for ids in tokenizer.source.encode(lines)])
+    return [[tokenizer.target.pieces[i] for i in one.hypotheses[0].tokens] for one in found]
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
