@@ -174,7 +174,8 @@ def beam_search(
         if all(len(found) >= size for found in ended):
             break
         order = (np.arange(len(source))[:, None] * size + parents).ravel()
-        state = {name: value[order] for name, value in state.items()}
+        # What is read of the source is the same for all hypotheses of a sentence.
+        state = {name: value[order] if ".decoder." in name else value for name, value in state.items()}
         tokens = chosen.ravel()
         histories = [
             [*histories[i], int(token)] for i, token in zip(order.tolist(), tokens.tolist(), strict=True)
