@@ -1,6 +1,6 @@
 """Speed of translating on the CPU: the same weights in this project and in the programs that it exports to.
 
-usage: python scripts/benchmark_engines.py --run DIR --source FILE --reference FILE [--lines 1000] [--alone 100]
+usage: python scripts/benchmark_engines.py --run DIR --source FILE --reference FILE [--lines 1000] [--alone 50]
                                            [--rounds 2] [--threads 2] [--only NAME,…] [--json FILE]
 
 The run, with a shortlist, is exported to each format, and each engine translates the lines greedily and with a beam of
@@ -37,6 +37,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
         "decoding": "beam", "beam_size": 5, "length_penalty": 1.0, "early_stopping": True, "shortlist": False,
     },
 }  # fmt: skip
+WARMING = 50  # lines of the pass before those that count
 # Rows of the table: the engine of the worker, what it is given, and whether it searches the shortlist alone.
 ROWS = {
     "nmt, float32": ("nmt float32", "run", False),
@@ -107,6 +108,8 @@ def export(run: Path, folder: Path) -> dict[str, Path]:
         )  # fmt: skip
         if done.returncode == 0:
             found[name] = folder / name
+            if to == "onnx":  # which has its tokenizer as JSON alone
+                shutil.copy(copied / "tokenizer.model", found[name])
         else:
             print(f"left out: {name}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
     return found
@@ -133,7 +136,7 @@ def measure(arguments: argparse.Namespace, folders: dict[str, Path]) -> list[dic
                 answers: dict[str, list[dict[str, Any]]] = {name: [] for name in workers}
                 for turn in range(arguments.rounds + 1):
                     for name, (worker, has_map) in workers.items():
-                        given = lines if turn or at_once > 1 else lines[:10]  # the first only warms it
+                        given = lines if turn else lines[:WARMING]
                         answer = worker.translate(given, at_once, search | {"shortlist": has_map})
                         if turn:
                             answers[name].append(answer)
@@ -188,7 +191,7 @@ def main() -> None:
     parser.add_argument("--source", required=True)
     parser.add_argument("--reference", required=True)
     parser.add_argument("--lines", type=positive, default=1000)
-    parser.add_argument("--alone", type=positive, default=100)
+    parser.add_argument("--alone", type=positive, default=50)
     parser.add_argument("--rounds", type=positive, default=2)
     parser.add_argument("--threads", type=positive, default=os.cpu_count() or 1)
     parser.add_argument("--only", type=lambda text: [name.strip() for name in text.split(";")], help="A; B")

@@ -4,6 +4,7 @@ It is started by benchmark_engines.py with the name of an engine and a folder, a
 """
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from measuring import peak_resident_memory
 
 # Padded source tokens that the engines without a choice of their own have at once, and sentences of ONNX graphs.
-BATCH_TOKENS, SENTENCES_AT_ONCE = 4096, 64
+BATCH_TOKENS, SENTENCES_AT_ONCE = 2048, 64
 
 Translate = Callable[[Sequence[str], dict[str, Any]], list[str]]
 
@@ -36,7 +37,7 @@ def ctranslate2_by_hand(folder: str) -> Translate:
     import ctranslate2
     import sentencepiece
 
-    model = ctranslate2.Translator(folder, intra_threads=2)
+    model = ctranslate2.Translator(folder, intra_threads=1, inter_threads=int(os.environ["OMP_NUM_THREADS"]))
     pieces = sentencepiece.SentencePieceProcessor(model_file=f"{folder}/tokenizer.model")
 
     def translate(lines: Sequence[str], search: dict[str, Any]) -> list[str]:
@@ -46,7 +47,7 @@ def ctranslate2_by_hand(folder: str) -> Translate:
             options = {"beam_size": search["beam_size"], "length_penalty": search["length_penalty"]}
         results = model.translate_batch(
             source,
-            max_batch_size=BATCH_TOKENS,
+            max_batch_size=BATCH_TOKENS // options["beam_size"],
             batch_type="tokens",
             disable_unk=True,
             return_end_token=True,

@@ -27,6 +27,8 @@ SENTENCEPIECE: str = sentencepiece.__version__  # another one may segment in ano
 WORD_START = "▁"
 # SentencePiece holds the text that it learns from, some 1.5 kB a line, and more lines give the same pieces.
 MAX_LINES_LEARNED_FROM = 2_000_000
+# A list is encoded by threads that begin anew for it, which takes as long as some thirty lines.
+FEW_LINES = 32
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # TrainerSpec.ModelType of sentencepiece_model.proto
 NORMAL, USER_DEFINED, BYTE = 1, 4, 6  # SentencePiece.Type of sentencepiece_model.proto
 
@@ -140,6 +142,8 @@ class Vocabulary:
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Turn lines into ids, without BOS or EOS."""
+        if len(lines) <= FEW_LINES:
+            return [self._processor.encode(line) for line in lines]
         ids: list[list[int]] = self._processor.encode(list(lines))
         return ids
 

@@ -18,10 +18,9 @@ from nmt.errors import DeviceError, RunError, SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.versions import importing, require
 
-# Threads that share the products of one batch; with more cores, several batches are computed at the same time.
-MAX_THREADS_OF_BATCH = 4
-# Tokens whose attention is asked for at once.
-TOKENS_ALIGNED = 4096
+# Padded source tokens times hypotheses that a thread computes at once. Each batch has a thread of its own: products of
+# models of small and middle size are done before a second thread has woken up.
+TOKENS_AT_ONCE = 2048
 # What CTranslate2 does not do, as keys of settings, with the one value that it can have.
 FIXED = {
     "length_penalty_kind": "power",
@@ -59,10 +58,10 @@ class CTranslate2Engine:
             str(run.path),
             device=choose_device(library, device),
             compute_type=choose_type(library, device, precision),
-            intra_threads=min(MAX_THREADS_OF_BATCH, num_threads),
+            intra_threads=1,
         )
         try:
-            self.model = self.load(inter_threads=max(1, num_threads // MAX_THREADS_OF_BATCH))
+            self.model = self.load(inter_threads=num_threads)
         except (RuntimeError, ValueError) as error:
             raise RunError(f"run: an undamaged export is needed; got {run.path}: {error}") from None
 
@@ -113,7 +112,7 @@ class CTranslate2Engine:
             self._source([one.source for one in sentences]),
             self._target([one.prefix for one in sentences]) if any(one.prefix for one in sentences) else None,
             beam_size=num_rows,
-            max_batch_size=max(1, settings.max_tokens // num_rows),
+            max_batch_size=max(1, min(settings.max_tokens, TOKENS_AT_ONCE) // num_rows),
             batch_type="tokens",
             max_input_length=0,
             max_decoding_length=max(limits, default=1),
@@ -144,7 +143,7 @@ class CTranslate2Engine:
         scored = self.model.score_batch(
             self._source(source),
             self._target(target),
-            max_batch_size=max_tokens,
+            max_batch_size=min(max_tokens, TOKENS_AT_ONCE),
             batch_type="tokens",
             max_input_length=0,
         )
@@ -159,7 +158,7 @@ class CTranslate2Engine:
             self._target(target),
             beam_size=1,
             max_input_length=0,
-            max_batch_size=TOKENS_ALIGNED,
+            max_batch_size=TOKENS_AT_ONCE,
             batch_type="tokens",
             max_decoding_length=max(map(len, target), default=0) + 1,
             return_attention=True,

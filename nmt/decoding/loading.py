@@ -1,6 +1,7 @@
 """A run that is loaded to translate and to score: what Python programs call, and what the commands are written on."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from importlib import resources
 from itertools import islice
 from typing import Any, overload
@@ -18,8 +19,7 @@ from nmt.config import (
 from nmt.config.check import check
 from nmt.data.context import in_order
 from nmt.data.lines import in_chunks
-from nmt.data.mixture import TAG_END, TAG_START, known_tags, tag_of
-from nmt.data.tokenizer import Tokenizer
+from nmt.data.mixture import TAG_END, TAG_START, tag_of
 from nmt.decoding.confidence import calibration_of
 from nmt.decoding.engine import Engine
 from nmt.decoding.pairs import PairReader
@@ -209,12 +209,12 @@ class Model:
             raise SettingsError(
                 f"num_hypotheses: at most {limit} is needed with this search ({settings.kind}); got {num_hypotheses}"
             )
-        tag = choose_tag(target_language, self._translator.tokenizer)
+        tag = choose_tag(target_language, self._translator.tags)
         return self._translator.searching(settings, num_hypotheses, details, tag)
 
     def pair_reader(self, target_language: str | None = None) -> PairReader:
         """Return what scores and aligns pairs. Raises DataError for a language that the model does not know."""
-        return self._translator.reading(choose_tag(target_language, self._translator.tokenizer)).pairs
+        return self._translator.reading(choose_tag(target_language, self._translator.tags)).pairs
 
 
 def choose_search(decoding: str, **search: Any) -> DecodingSettings:
@@ -226,8 +226,14 @@ def choose_search(decoding: str, **search: Any) -> DecodingSettings:
         raise SettingsError(
             f"decoding: one of {', '.join(SEARCHES)} is needed; got {decoding}{nearest(decoding, list(SEARCHES))}"
         )
+    return _changed(_defaults(decoding), search)
+
+
+@cache
+def _defaults(decoding: str) -> dict[str, Any]:
     text = resources.files("nmt.conf").joinpath("decoding", f"{decoding}.yaml").read_text(encoding="utf-8")
-    return _changed(yaml.safe_load(text), search)
+    values: dict[str, Any] = yaml.safe_load(text)
+    return values
 
 
 def _changed(values: dict[str, Any], search: dict[str, Any]) -> DecodingSettings:
@@ -239,12 +245,12 @@ def _changed(values: dict[str, Any], search: dict[str, Any]) -> DecodingSettings
     return found
 
 
-def choose_tag(language: str | None, tokenizer: Tokenizer) -> str | None:
-    """Return what each line begins with for a model of many languages; None for any other model.
+def choose_tag(language: str | None, tags: Sequence[str]) -> str | None:
+    """Return what each line begins with for a model that knows these `tags` of languages; None for one that knows none.
 
     Raises DataError for a language that the model does not know, and for none where it needs one.
     """
-    known = [tag[len(TAG_START) : -len(TAG_END)] for tag in known_tags(tokenizer.source.pieces)]
+    known = [tag[len(TAG_START) : -len(TAG_END)] for tag in tags]
     if language is None and not known:
         return None
     if language not in known:

@@ -32,16 +32,16 @@ class PairReader:
     def __init__(
         self,
         engine: Engine,
+        context: Context,
         tag: str | None,
         max_source_tokens: int,
         max_with_context: int,
         max_target_tokens: int | None,
         max_batch_tokens: int,
     ) -> None:
-        self.engine, self.tokenizer, self.tag = engine, engine.tokenizer, tag
+        self.engine, self.tokenizer, self.context, self.tag = engine, engine.tokenizer, context, tag
         self.max_source_tokens, self.max_target_tokens = max_source_tokens, max_target_tokens
         self.max_with_context, self.max_batch_tokens = max_with_context, max_batch_tokens
-        self.context = Context.of(self.tokenizer.source)
         self.begin()
 
     def begin(self) -> None:

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from nmt.config import BeamSettings, DecodingSettings, MBRSettings, SamplingSettings
-from nmt.data.context import in_order
+from nmt.data.context import Context, in_order
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import known_tags, tagged
 from nmt.decoding.confidence import Calibration
@@ -56,7 +56,9 @@ class Translator:
         self, engine: Engine, settings: DecodingSettings, calibration: Calibration | None = None
     ) -> None:
         self.engine, self.tokenizer, self.calibration = engine, engine.tokenizer, calibration
-        self.tags = frozenset(known_tags(self.tokenizer.source.pieces))
+        # Looked for in the whole vocabulary, once.
+        self.tags = known_tags(self.tokenizer.source.pieces)
+        self.context = Context.of(self.tokenizer.source)
         self._search_by(settings, 1, False, None)
 
     def searching(
@@ -92,7 +94,13 @@ class Translator:
         self.max_tokens = limit - 1 if limit else None  # of a side, EOS not counted
         self.max_source_tokens, max_with_context = most_read(self.engine, settings.max_source_tokens)
         self.pairs = PairReader(
-            self.engine, tag, self.max_source_tokens, max_with_context, self.max_tokens, settings.max_tokens
+            self.engine,
+            self.context,
+            tag,
+            self.max_source_tokens,
+            max_with_context,
+            self.max_tokens,
+            settings.max_tokens,
         )
         self.begin()
 

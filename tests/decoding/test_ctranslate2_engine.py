@@ -17,6 +17,7 @@ from nmt.decoding.engine import Sentence
 from nmt.decoding.loading import choose_search
 from nmt.errors import UserError
 from nmt.files.writing import write_manifest
+from nmt.runs.migration import FORMAT
 
 pytest.importorskip("ctranslate2")
 
@@ -199,7 +200,7 @@ def test_what_else_the_folder_does_not_have_is_refused(main, folders):
 def test_a_damaged_folder_is_one_line(main, folders, tmp_path):
     for name, content, message in (
         ("model.bin", b"\x06\0\0\0nonsense", "an undamaged export is needed"),
-        ("nmt.json", b'{"format": 7}', "a value is needed"),
+        ("nmt.json", b'{"format": %d}' % FORMAT, "a value is needed"),
         ("nmt.json", b"{", "nmt.json"),
         ("tokenizer.model", b"x", "tokenizer"),
     ):

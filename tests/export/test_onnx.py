@@ -166,7 +166,7 @@ def test_what_is_refused(tiny_model, strange_model, tokenizer, tmp_path):
 def test_the_extra_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with pytest.raises(
-        UserError, match=r"^format: the extra `onnx` is needed .*pip install 'nmt\[onnx\]'; got"
+        UserError, match=r"^format: the extra `onnx` is needed.*pip install 'nmt\[onnx\]'; got"
     ):
         ONNX().require()
 

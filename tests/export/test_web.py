@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, find_chromium
-from nmt.export.runtime import PROGRAM, SCRIPT, VERSION, copy_runtime
 from vocabularies import KINDS, LETTERS, SYMBOLS, make_text, make_vocabulary, strange_lines
 
 from nmt.errors import UserError
+from nmt.export.web.runtime import PROGRAM, SCRIPT, VERSION, copy_runtime
 from nmt.export.web.vocabulary import vocabulary_json
 
 SEGMENT = """

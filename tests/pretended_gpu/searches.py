@@ -13,8 +13,8 @@ from nmt.decoding.translator import Translator
 
 # Where the host may wait: for the weights, every few positions for what has finished, for the result.
 ALLOWED_WAITS = {
-    "greedy": {"Translator.__init__", "greedy_search"},
-    "beam": {"Translator.__init__", "beam_search", "Trellis.results"},
+    "greedy": {"TorchEngine.__init__", "greedy_search"},
+    "beam": {"TorchEngine.__init__", "beam_search", "Trellis.results"},
 }
 
 CASES = [

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 
 from nmt.errors import RunError
 from nmt.files.writing import file_facts
-from nmt.runs import directory
+from nmt.runs import model as model_of_run
 from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
 from nmt.runs.weights import read_tensors
@@ -312,7 +312,7 @@ def test_a_model_is_read_while_a_training_removes_what_it_saved_before(checkpoin
             removed.append(file)
         return read_tensors(file, shapes)
 
-    monkeypatch.setattr(directory, "read_tensors", read_late)
+    monkeypatch.setattr(model_of_run, "read_tensors", read_late)
     model, _ = load_model(RunDirectory.existing(str(path)), checkpoint)
     assert len(set(removed)) == 2
     assert all(torch.equal(weights[name], value) for name, value in model.named_parameters())
