@@ -13,7 +13,7 @@ from nmt.decoding.translator import Translator
 from nmt.errors import ExportError
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.evaluation.translating import name_search
-from nmt.export.formats import Exported, Format
+from nmt.export.formats import Exported, Format, Work
 
 NUM_LINES = 200
 # In float32 one translation in so many may differ: where two words are as probable as each other.
@@ -99,7 +99,7 @@ def compare(
     source = [encoded[i][: translator.max_source_tokens] for i in kept]
     limits = [limit_of(len(ids), search, exported.model.max_positions) for ids in source]
     own = [one.hypotheses[0].tokens for one in translator.search([Sentence(ids) for ids in source])]
-    found = to.translate(folder, exported, search, source, limits)
+    found = to.translate(folder, exported, Work(search, source, limits))
     references = [text.target[i] for i in kept]
     bleu, exported_bleu = [
         corpus_bleu(

@@ -29,6 +29,14 @@ class Exported:
     settings: ExportSettings
 
 
+class Work(NamedTuple):
+    """What the other side is to translate: by which search, sources as ids without EOS, how long each may become."""
+
+    search: DecodingSettings
+    source: Sequence[Sequence[int]]
+    limits: Sequence[int]
+
+
 class Found(NamedTuple):
     """What the other side found: target ids of each source, and what it computed them in.
 
@@ -58,15 +66,8 @@ class Format(Protocol):
     def searches(self, exported: Exported) -> Sequence[DecodingSettings]:
         """Return the searches under which both sides are to translate the same."""
 
-    def translate(
-        self,
-        folder: Path,
-        exported: Exported,
-        search: DecodingSettings,
-        source: Sequence[Sequence[int]],
-        limits: Sequence[int],
-    ) -> Found:
-        """Translate sources, ids without EOS, by what was written alone; none becomes longer than its limit."""
+    def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
+        """Translate by what was written alone."""
 
     def page(self, exported: Exported, comparisons: Sequence["Comparison"]) -> str:
         """Return the page of the folder, in Markdown: how the two sides compare, and how to translate with it."""

@@ -16,7 +16,7 @@ from nmt.decoding.ctranslate2_engine import load_ctranslate2
 from nmt.errors import RunError
 from nmt.evaluation.translating import validation_search
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found
+from nmt.export.formats import Exported, Found, Work
 from nmt.export.tokenizer_json import token_names
 from nmt.export.weights import require_plain, weights_in_layout
 from nmt.files.writing import write_atomically
@@ -97,14 +97,8 @@ class Marian:
         plain = {"min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None}
         return [validation_search(exported.settings.decoding).model_copy(update=plain)]
 
-    def translate(
-        self,
-        folder: Path,
-        exported: Exported,
-        search: DecodingSettings,
-        source: Sequence[Sequence[int]],
-        limits: Sequence[int],
-    ) -> Found:
+    def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
+        search, source, limits = work
         library, tokenizer = load_ctranslate2(), exported.tokenizer
         vocabularies = [str(folder / name) for name in _of_both(vocabulary_files(exported))]
         source_names, target_names = (

@@ -18,6 +18,7 @@ from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.errors import ExportError, RunError, UserError
 from nmt.export.comparison import compare
+from nmt.export.formats import Work
 from nmt.export.huggingface import format as huggingface
 from nmt.export.huggingface.format import HuggingFace
 from nmt.imports.huggingface import read
@@ -199,7 +200,9 @@ def test_a_tokenizer_that_segments_otherwise_is_noticed(tiny_model, tmp_path):
     (tmp_path / "model" / "tokenizer.json").write_text(json.dumps(table))
     source = tokenizer.source.encode(["Der Hund schläft."])
     with pytest.raises(ExportError, match="other pieces in 1 of 1 lines"):
-        HuggingFace().translate(tmp_path / "model", given, HuggingFace().searches(given)[0], source, [5])
+        HuggingFace().translate(
+            tmp_path / "model", given, Work(HuggingFace().searches(given)[0], source, [5])
+        )
 
 
 @pytest.mark.parametrize(

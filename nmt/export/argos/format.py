@@ -23,7 +23,7 @@ from nmt.export.argos.languages import Language, languages_of
 from nmt.export.comparison import Comparison
 from nmt.export.ctranslate2.format import write_model
 from nmt.export.ctranslate2.specification import FORBIDDEN
-from nmt.export.formats import Exported, Found
+from nmt.export.formats import Exported, Found, Work
 from nmt.files.writing import write_atomically
 from nmt.models.interface import Seq2Seq
 from nmt.models.transformer import Transformer
@@ -120,14 +120,8 @@ class Argos:
         }  # fmt: skip
         return GreedySettings.model_validate(greedy), BeamSettings.model_validate(beam)
 
-    def translate(
-        self,
-        folder: Path,
-        exported: Exported,
-        search: DecodingSettings,
-        source: Sequence[Sequence[int]],
-        limits: Sequence[int],
-    ) -> Found:
+    def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
+        search, source, limits = work
         (path,) = folder.glob(self.mark)
         with TemporaryDirectory() as temporary:
             with zipfile.ZipFile(path) as archive:

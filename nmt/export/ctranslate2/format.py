@@ -14,7 +14,7 @@ from nmt.evaluation.translating import validation_search
 from nmt.export.comparison import Comparison
 from nmt.export.ctranslate2.readme import readme
 from nmt.export.ctranslate2.specification import norm_epsilon, specification
-from nmt.export.formats import Exported, Found
+from nmt.export.formats import Exported, Found, Work
 from nmt.files.reading import MAX_JSON_BYTES, read_plain
 from nmt.files.writing import to_json, write_atomically
 from nmt.models.interface import Seq2Seq
@@ -40,14 +40,8 @@ class CTranslate2:
         short = greedy.model_copy(update={"shortlist": True})
         return [greedy] if exported.shortlist is None else [greedy, short]
 
-    def translate(
-        self,
-        folder: Path,
-        exported: Exported,
-        search: DecodingSettings,
-        source: Sequence[Sequence[int]],
-        limits: Sequence[int],
-    ) -> Found:
+    def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
+        search, source, _ = work
         engine = CTranslate2Engine(RunDirectory(folder), exported.settings.device, "auto")
         found = engine.search(search, 1)([Sentence(ids) for ids in source])
         return Found([one.hypotheses[0].tokens for one in found], engine.model.compute_type)

@@ -15,7 +15,7 @@ from nmt.errors import ExportError, RunError
 from nmt.evaluation.translating import validation_search
 from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found, TokenLists
+from nmt.export.formats import Exported, Found, TokenLists, Work
 from nmt.export.huggingface.readme import readme
 from nmt.export.weights import require_plain, weights_in_layout
 from nmt.files.writing import to_json, write_atomically
@@ -81,14 +81,8 @@ class HuggingFace:
         plain = {"min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None}
         return [validation_search(exported.settings.decoding).model_copy(update=plain)]
 
-    def translate(
-        self,
-        folder: Path,
-        exported: Exported,
-        search: DecodingSettings,
-        source: Sequence[Sequence[int]],
-        limits: Sequence[int],
-    ) -> Found:
+    def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
+        search, source, limits = work
         model, tokenizer = load(folder, exported.settings.device)
         orders = numbering(exported.tokenizer)
         _require_same_pieces(tokenizer, exported.tokenizer.source, orders[0], source)

@@ -12,7 +12,7 @@ from nmt.errors import DeviceError, RunError
 from nmt.evaluation.translating import validation_search
 from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found
+from nmt.export.formats import Exported, Found, Work
 from nmt.export.onnx.graph import check, decoder_graph, encoder_graph
 from nmt.export.onnx.readme import readme
 from nmt.export.onnx.run import DECODER, ENCODER, Graphs, SpecialIds, greedy_search, load_onnxruntime
@@ -48,14 +48,8 @@ class ONNX:
     def searches(self, exported: Exported) -> Sequence[DecodingSettings]:
         return [plain_search(exported)]
 
-    def translate(
-        self,
-        folder: Path,
-        exported: Exported,
-        search: DecodingSettings,
-        source: Sequence[Sequence[int]],
-        limits: Sequence[int],
-    ) -> Found:
+    def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
+        _, source, limits = work
         quantization = exported.settings.quantization
         graphs = Graphs(folder / GRAPHS, SUFFIXES[quantization])
         return Found(greedy_search(graphs, source, limits, SpecialIds.of(exported.tokenizer)), quantization)

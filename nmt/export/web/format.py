@@ -17,7 +17,7 @@ from nmt.config import (
 )
 from nmt.data.mixture import known_tags
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found
+from nmt.export.formats import Exported, Found, Work
 from nmt.export.onnx.format import SUFFIXES, check_settings, limits_of, plain_search, write_graphs
 from nmt.export.onnx.graph import check
 from nmt.export.onnx.run import DECODER, ENCODER, Beam, Graphs, SpecialIds, beam_search, load_onnxruntime
@@ -75,14 +75,8 @@ class Web:
         }
         return [decoding.model_copy(update={**plain, **none, "num_groups": 1})]
 
-    def translate(
-        self,
-        folder: Path,
-        exported: Exported,
-        search: DecodingSettings,
-        source: Sequence[Sequence[int]],
-        limits: Sequence[int],
-    ) -> Found:
+    def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
+        search, source, limits = work
         quantization = exported.settings.quantization
         graphs = Graphs(folder / GRAPHS, SUFFIXES[quantization])
         special, beam = SpecialIds.of(exported.tokenizer), beam_of(search)
