@@ -299,9 +299,14 @@ def test_suggestions_are_text_to_train_on(guarded, nmt, tmp_path):
     found = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
     assert [(one["source"], one["target"]) for one in found] == texts
     assert {(one["source_language"], one["target_language"]) for one in found} == {("de", "en")}
-    options = f"data.train={path}", f"data.validation={path}", "tokenizer.vocabulary_size=100", "json=found.json"
+    options = (
+        f"data.train={path}",
+        f"data.validation={path}",
+        "tokenizer.vocabulary_size=100",
+        "json=found.json",
+    )
     nmt("data", "data=table", *options)
-    assert json.loads((tmp_path / "found.json").read_text())["splits"]["train"]["pairs"] == 2
+    assert json.loads((tmp_path / "found.json").read_text())["splits"]["train"]["num_pairs"] == 2
 
 
 def test_what_is_in_flight_is_finished_when_it_is_told_to_stop(start, trained_run, tmp_path, expected):
