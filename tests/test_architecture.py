@@ -33,6 +33,7 @@ LAYERS = [
     ["training"],
     ["export"],
     ["imports"],
+    ["serving"],
     ["commands"],
     ["cli"],
     ["sweeps"],
@@ -126,6 +127,10 @@ def test_only_export_imports_what_it_exports_to_and_one_module_ctranslate2():
         (
             "nmt.commands.translate",
             ["hydra", "sacrebleu", "datasets", "nmt.training", "nmt.export", "nmt.grammar"],
+        ),
+        (
+            "nmt.commands.serve",
+            ["hydra", "sacrebleu", "starlette", "uvicorn", "nmt.training", "nmt.export", "nmt.grammar"],
         ),
     ],
 )

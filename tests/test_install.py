@@ -97,6 +97,9 @@ MISSING = [
     ("submitit", "submitit", "sweep.cluster", f"train -m {FILES}=no.de model.dropout=0.1,0.2 sweep.cluster=slurm"),
     ("tensorboard", "tensorboard", "tracking", f"train {FILES}=no.de tracking=tensorboard"),
     ("wandb", "wandb", "tracking", f"train {FILES}=no.de tracking=wandb"),
+    ("serve", "uvicorn", "serve", "serve run=no"),
+    ("serve", "starlette", "serve", "serve run=no"),
+    ("serve", "python_multipart", "serve", "serve run=no"),
     ("mlflow", "mlflow", "tracking", f"train {FILES}=no.de tracking=mlflow"),
 ]  # fmt: skip
 

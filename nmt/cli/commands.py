@@ -13,7 +13,7 @@ Rows = tuple[tuple[str, str], ...]
 """Pairs of a line to type and its effect."""
 
 OPTIONS: Rows = (
-    ("--help TOPIC", "more on a group (model), choice (model=rnn) or key (model.dropout); all: everything"),
+    ("--help TOPIC", "more on a group (model), choice (model=rnn) or key (model.dropout), or all"),
     ("--cfg job", "print the settings that would be used, and stop"),
     ("--config-dir DIR", "look for settings of your own in DIR, too"),
 )
@@ -65,10 +65,11 @@ SCORE_EXAMPLES = (
     ("nmt score run=last source=in.de target=in.en format=jsonl", "that of each token"),
 )
 ALIGN_EXAMPLES = (
-    (
-        "nmt align run=last source=in.de target=in.en",
-        "0-0 1-2 ... for each line: which word goes back to which",
-    ),
+    ("nmt align run=last source=in.de target=in.en", "links 0-0 1-2 ...: which word goes back to which"),
+)
+SERVE_EXAMPLES = (
+    ("nmt serve run=outputs/mine", "http://127.0.0.1:5000, as LibreTranslate has it"),
+    ("nmt serve runs=[de-en,en-de] api_keys=keys.txt", "several runs, for those who have a key"),
 )
 JOIN_EXAMPLES = (
     ("nmt join input=in.de output=out.en shards=8", "after nmt translate ... shard=1/8 to shard=8/8"),
@@ -102,6 +103,7 @@ TABLE = (
     Command("translate", "TranslateSettings", TRANSLATE_EXAMPLES),
     Command("score", "ScoreSettings", SCORE_EXAMPLES),
     Command("align", "AlignSettings", ALIGN_EXAMPLES),
+    Command("serve", "ServeSettings", SERVE_EXAMPLES),
     Command("join", "JoinSettings", JOIN_EXAMPLES),
     Command("evaluate", "EvaluateSettings", EVALUATE_EXAMPLES),
     Command("report", "ReportSettings", REPORT_EXAMPLES),

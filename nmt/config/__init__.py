@@ -6,5 +6,6 @@ from nmt.config.data_settings import *
 from nmt.config.decoding_settings import *
 from nmt.config.kinds import *
 from nmt.config.model_settings import *
+from nmt.config.serve_settings import *
 from nmt.config.tracking_settings import *
 from nmt.config.training_settings import *

@@ -199,12 +199,7 @@ class Model:
 
         Raises SettingsError for more hypotheses than the search has.
         """
-        most = {
-            "greedy": 1,
-            "beam": getattr(settings, "beam_size", 1),
-            "mbr": getattr(settings, "num_samples", 1),
-        }
-        limit = most.get(settings.kind)
+        limit = most_hypotheses(settings)
         if limit is not None and num_hypotheses > limit:
             raise SettingsError(
                 f"num_hypotheses: at most {limit} is needed with this search ({settings.kind}); got {num_hypotheses}"
@@ -215,6 +210,16 @@ class Model:
     def pair_reader(self, target_language: str | None = None) -> PairReader:
         """Return what scores and aligns pairs. Raises DataError for a language that the model does not know."""
         return self._translator.reading(choose_tag(target_language, self._translator.tags)).pairs
+
+
+def most_hypotheses(settings: DecodingSettings) -> int | None:
+    """Return how many translations of a line a search has at most; None for as many as are wanted."""
+    most = {
+        "greedy": 1,
+        "beam": getattr(settings, "beam_size", 1),
+        "mbr": getattr(settings, "num_samples", 1),
+    }
+    return most.get(settings.kind)
 
 
 def choose_search(decoding: str, **search: Any) -> DecodingSettings:

@@ -17,12 +17,12 @@ from nmt.config.check import check
 from nmt.data.corpus import ParallelText
 from nmt.decoding.loading import choose_search
 from nmt.errors import RunError, SettingsError
-from nmt.export.argos import languages
 from nmt.export.argos.format import Argos
-from nmt.export.argos.languages import languages_of
 from nmt.export.comparison import Comparison, compare
 from nmt.export.formats import Exported
+from nmt.runs import languages
 from nmt.runs.directory import RunDirectory
+from nmt.runs.languages import languages_of
 from nmt.runs.text import text_of_run
 
 ctranslate2 = pytest.importorskip("ctranslate2")
@@ -48,6 +48,11 @@ def exported_of(model, tokenizer, run="mine", **settings):
         "evaluation": EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a"),
     } | settings  # fmt: skip
     return Exported(RunDirectory(run), model, tokenizer, None, ExportSettings(**settings))
+
+
+def asked(**typed):
+    """Return the languages of a run, of which these were typed."""
+    return languages_of(RunDirectory("mine"), typed["source_language"], typed["target_language"])
 
 
 @pytest.fixture
@@ -220,19 +225,16 @@ def test_the_languages_are_those_of_the_text(kind, values, codes, monkeypatch, t
         with pytest.raises(
             SettingsError, match=r"^source_language: a code such as de, .* is needed, since the run"
         ):
-            languages_of(exported_of(None, tokenizer, **nothing))
+            asked(**nothing)
     else:
-        assert [one.code for one in languages_of(exported_of(None, tokenizer, **nothing))] == codes
-        assert all(one.name != one.code for one in languages_of(exported_of(None, tokenizer, **nothing)))
+        assert [one.code for one in asked(**nothing)] == codes
+        assert all(one.name != one.code for one in asked(**nothing))
     # What is typed comes first.
     typed = {"source_language": "gsw:Schweizerdeutsch: Basel", "target_language": "pt-BR"}
-    assert languages_of(exported_of(None, tokenizer, **typed)) == (
+    assert asked(**typed) == (
         ("gsw", "Schweizerdeutsch: Basel"), ("pb", "Portuguese (Brazil)"),
     )  # fmt: skip
-    assert languages_of(exported_of(None, tokenizer, **typed | {"source_language": "gsw"}))[0] == (
-        "gsw",
-        "gsw",
-    )
+    assert asked(**typed | {"source_language": "gsw"})[0] == ("gsw", "gsw")
 
 
 def test_what_is_typed_is_checked_before_anything_is_written(main, run, tmp_path, monkeypatch):

@@ -19,7 +19,6 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.ctranslate2_engine import choose_device, load_ctranslate2
 from nmt.errors import DataError, RunError
 from nmt.evaluation.translating import validation_search
-from nmt.export.argos.languages import Language, languages_of
 from nmt.export.comparison import Comparison
 from nmt.export.ctranslate2.format import write_model
 from nmt.export.ctranslate2.specification import FORBIDDEN
@@ -27,6 +26,7 @@ from nmt.export.formats import Exported, Found, Work
 from nmt.files.writing import write_atomically
 from nmt.models.interface import Seq2Seq
 from nmt.models.transformer import Transformer
+from nmt.runs.languages import Language, languages_of
 
 VERSION = "1.0"
 # The oldest Argos Translate that is to take the package.
@@ -88,7 +88,7 @@ class Argos:
 
     def write(self, folder: Path, exported: Exported) -> None:
         _require_plain(exported.tokenizer)
-        languages = languages_of(exported)
+        languages = _languages(exported)
         name = _package_name(*languages)
         with TemporaryDirectory(dir=folder) as temporary:
             package = Path(temporary) / name
@@ -145,7 +145,7 @@ class Argos:
         return Found(found, translator.compute_type, is_same_search=not isinstance(search, BeamSettings))
 
     def page(self, exported: Exported, comparisons: Sequence[Comparison]) -> str:
-        source, target = languages_of(exported)
+        source, target = _languages(exported)
         has_splitter = exported.settings.splitter is not None
         return PAGE.format(
             checkpoint=exported.settings.checkpoint,
@@ -203,6 +203,11 @@ def _fitted(model: Seq2Seq, tokenizer: Tokenizer) -> Seq2Seq:
         )
     fitted.max_positions = max(fitted.max_positions, MAX_SOURCE_LENGTH)
     return fitted
+
+
+def _languages(exported: Exported) -> tuple[Language, Language]:
+    settings = exported.settings
+    return languages_of(exported.run, settings.source_language, settings.target_language)
 
 
 def _package_name(source: Language, target: Language) -> str:

@@ -1,14 +1,14 @@
-"""Languages as Argos Translate knows them, and those that the text of a run is of."""
+"""Languages as Argos Translate and LibreTranslate know them, and those that the text of a run is of."""
 
 from typing import NamedTuple
 
 from nmt.config import Files, GrammarData, HubData, MixtureData, Multi30kData, OpusData, TableData, TmxData
-from nmt.errors import SettingsError
-from nmt.export.formats import Exported
+from nmt.errors import RunError, SettingsError
+from nmt.runs.directory import RunDirectory
 from nmt.runs.text import data_of_run
 
 # What other programs call a language that has a code of its own here.
-CODES = {"pt-br": "pb", "zh-tw": "zt", "zh-hk": "zt", "zh-hant": "zt"}
+CODES = {"pt-br": "pb", "zh-tw": "zt", "zh-hk": "zt", "zh-hant": "zt", "zh-hans": "zh"}
 LANGUAGES = """\
 af Afrikaans, am Amharic, ar Arabic, az Azerbaijani, be Belarusian, bg Bulgarian, bn Bengali, br Breton, bs Bosnian,
 ca Catalan, cs Czech, cy Welsh, da Danish, de German, el Greek, en English, eo Esperanto, es Spanish, et Estonian,
@@ -25,19 +25,21 @@ NAMES = dict(item.split(maxsplit=1) for item in LANGUAGES.split(","))
 
 
 class Language(NamedTuple):
-    """A language as Argos Translate knows it."""
+    """A language as Argos Translate and LibreTranslate know it."""
 
     code: str
     name: str
 
 
-def languages_of(exported: Exported) -> tuple[Language, Language]:
-    """Return the languages that were typed, else those that the text of the run is known to be of.
+def languages_of(
+    run: RunDirectory, source_language: str | None, target_language: str | None
+) -> tuple[Language, Language]:
+    """Return the languages that were typed, `de` or `gsw:Schweizerdeutsch`, else those that the run has text of.
 
     Raises SettingsError where neither says.
     """
-    settings, known = exported.settings, _languages_of_text(exported)
-    typed = settings.source_language, settings.target_language
+    typed = source_language, target_language
+    known = ("", "") if all(typed) else _languages_of_text(run)
     found = []
     for key, given, other in zip(("source_language", "target_language"), typed, known, strict=True):
         code, _, name = (given or "").partition(":")
@@ -46,8 +48,7 @@ def languages_of(exported: Exported) -> tuple[Language, Language]:
                 f"{key}: a code such as de, or with a name gsw:Schweizerdeutsch, is needed, since the run does not say "
                 "which language its text is of; got null"
             )
-        code = _code(code) if code else other
-        found.append(Language(code, name or NAMES.get(code, code)))
+        found.append(language(code or other, name))
     source, target = found
     if source.code == target.code:
         raise SettingsError(
@@ -56,10 +57,26 @@ def languages_of(exported: Exported) -> tuple[Language, Language]:
     return source, target
 
 
-def _languages_of_text(exported: Exported) -> tuple[str, str]:
+def language(code: str, name: str = "") -> Language:
+    """Return a language by whatever programs call it, with its name or a name of one's own."""
+    code = code_of(code)
+    return Language(code, name or NAMES.get(code, code))
+
+
+def code_of(name: str) -> str:
+    """Return the code of a language, whose region counts in few."""
+    name = name.lower().replace("_", "-")
+    return CODES.get(name, name.split("-")[0])
+
+
+def _languages_of_text(run: RunDirectory) -> tuple[str, str]:
     """Return what the run calls the languages of its text, as codes if they are such; often they are not."""
     names: tuple[Files, Files] = "", ""
-    match data_of_run(exported.run):
+    try:
+        data = data_of_run(run)
+    except RunError:  # it was imported, without text
+        return "", ""
+    match data:
         case GrammarData():
             names = "de", "en"
         case OpusData(source=source, target=target) | TmxData(source=source, target=target):
@@ -72,11 +89,5 @@ def _languages_of_text(exported: Exported) -> tuple[str, str]:
             names = source, target
         case MixtureData(pairs=[pair]):
             names = pair.source, pair.target
-    one, other = (_code(name if isinstance(name, str) else name[0]) for name in names)
+    one, other = (code_of(name if isinstance(name, str) else name[0]) for name in names)
     return one, other
-
-
-def _code(name: str) -> str:
-    """Return the code of a language, whose region counts in few."""
-    name = name.lower().replace("_", "-")
-    return CODES.get(name, name.split("-")[0])

@@ -1,0 +1,130 @@
+"""The routes of a server, for any server of ASGI: who answers what, and what every answer has."""
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nmt.serving.refusal import Refused
+from nmt.serving.requests import Fields, read_fields
+from nmt.serving.service import Service
+
+if TYPE_CHECKING:  # an extra brings it
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+logger = logging.getLogger(__name__)
+
+# Pages of other hosts may ask.
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type",
+    "Access-Control-Expose-Headers": "Authorization",
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Credentials": "true",
+    "Access-Control-Max-Age": "1728000",
+}
+
+T = TypeVar("T")
+
+
+def make_app(service: Service) -> "ASGIApp":
+    """Return the application that answers by a service."""
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.responses import JSONResponse, PlainTextResponse
+    from starlette.routing import Mount, Route
+
+    settings, metrics = service.settings, service.metrics
+
+    def post(path: str, work: Callable[[Fields], Coroutine[Any, Any, Any]]) -> Route:
+        async def answer(request: "Request") -> "Response":
+            fields = await read_fields(request, settings.max_bytes, settings.body_seconds)
+            return JSONResponse(await _while_there(request, work(fields)))
+
+        return Route(path, counted(path, answer), methods=["POST"])
+
+    def get(path: str, work: Callable[[], Awaitable[Any]]) -> Route:
+        async def answer(request: "Request") -> "Response":
+            return JSONResponse(await work())
+
+        return Route(path, counted(path, answer), methods=["GET"])
+
+    def counted(
+        path: str, answer: Callable[["Request"], Awaitable["Response"]]
+    ) -> Callable[["Request"], Awaitable["Response"]]:
+        async def endpoint(request: "Request") -> "Response":
+            try:
+                response = await answer(request)
+            except Refused as refused:
+                response = JSONResponse({"error": refused.text}, refused.status)
+            except Exception as error:  # its message may have the text of a client, which is nobody's
+                where = "".join(traceback.format_tb(error.__traceback__))
+                logger.error("%s failed: %s\n%s", path, type(error).__name__, where)
+                response = JSONResponse({"error": "Internal server error"}, 500)
+            metrics.count_request(path, response.status_code)
+            return response
+
+        return endpoint
+
+    async def languages() -> list[dict[str, Any]]:
+        return service.languages.table()
+
+    async def health() -> dict[str, str]:
+        return {"status": "ok"}
+
+    async def metrics_page(request: "Request") -> "Response":
+        return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def refuse(request: "Request", error: Exception) -> "Response":
+        assert isinstance(error, HTTPException)
+        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+    routes = [
+        post("/translate", service.translate),
+        post("/detect", service.detect),
+        post("/suggest", service.suggest),
+        get("/languages", languages),
+        get("/frontend/settings", service.frontend_settings),
+        get("/health", health),
+        Route("/metrics", metrics_page, methods=["GET"]),
+    ]
+    if settings.url_prefix:
+        routes = [Mount(settings.url_prefix, routes=routes)]  # type: ignore[list-item]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: refuse})
+    app.router.redirect_slashes = False
+    return _with_cors(app)
+
+
+async def _while_there(request: "Request", work: Coroutine[Any, Any, T]) -> T:
+    """Return what work comes to; cancel it when the client goes away, whom no answer reaches."""
+    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait((doing, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            raise Refused(499, "Client closed request")
+        return doing.result()
+    finally:
+        doing.cancel()
+        leaving.cancel()
+
+
+def _with_cors(app: "ASGIApp") -> "ASGIApp":
+    headers = [(name.lower().encode(), value.encode()) for name, value in CORS.items()]
+
+    async def with_cors(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        async def send_with_headers(message: "Message") -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *headers]
+            await send(message)
+
+        if scope["type"] == "http" and scope["method"] == "OPTIONS":
+            empty = [(b"content-length", b"0")]
+            await send_with_headers({"type": "http.response.start", "status": 200, "headers": empty})
+            await send({"type": "http.response.body"})
+        else:
+            await app(scope, receive, send_with_headers)
+
+    return with_cors

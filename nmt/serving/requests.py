@@ -1,0 +1,89 @@
+"""The fields of a request, however it carries them: JSON, a form, a form of parts, or the query of its address."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from nmt.serving.refusal import Refused
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+MAX_FIELDS = 1000
+LINE_END = re.compile(r"\r\n?")
+
+Fields = Mapping[str, Any]
+
+
+async def read_fields(request: "Request", max_bytes: int, seconds: float) -> Fields:
+    """Return the fields of a request; those of its address come first, but beside JSON they do not count.
+
+    Raises Refused for a body that is too large, too slow, or not what it says that it is.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            body = await _read_body(request, max_bytes)
+    except TimeoutError:
+        raise Refused(408, f"Invalid request: the body took more than {seconds:g} seconds") from None
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
+        return _parse_json(body)
+    if kind == "multipart/form-data":
+        form = await _parse_parts(request, body)
+    else:
+        form = _parse_pairs(body)
+    values = form | _parse_pairs(request.scope["query_string"])
+    return {name: LINE_END.sub("\n", value) for name, value in values.items()}
+
+
+async def _read_body(request: "Request", max_bytes: int) -> bytes:
+    too_large = Refused(413, f"Invalid request: a body of at most {max_bytes} bytes is needed")
+    announced = request.headers.get("content-length", "0")
+    if announced.isdecimal() and int(announced) > max_bytes:
+        raise too_large
+    body = bytearray()
+    async for block in request.stream():
+        body += block
+        if len(body) > max_bytes:
+            raise too_large
+    return bytes(body)
+
+
+def _parse_json(body: bytes) -> Fields:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Refused(400, "Invalid JSON format")
+    return found
+
+
+def _parse_pairs(content: bytes) -> dict[str, str]:
+    """Return fields as `a=b&c=d` has them; the first of a name counts."""
+    try:
+        pairs = parse_qsl(
+            content.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS
+        )
+    except ValueError:
+        raise Refused(400, f"Invalid request: at most {MAX_FIELDS} fields are needed") from None
+    return dict(reversed(pairs))
+
+
+async def _parse_parts(request: "Request", body: bytes) -> dict[str, str]:
+    from starlette.formparsers import MultiPartException, MultiPartParser
+
+    async def blocks() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    parser = MultiPartParser(
+        request.headers, blocks(), max_files=0, max_fields=MAX_FIELDS, max_part_size=len(body)
+    )
+    try:
+        form = await parser.parse()
+    except (MultiPartException, KeyError, LookupError, ValueError):  # no boundary, or no such encoding
+        raise Refused(400, "Invalid request: multipart/form-data without files is needed") from None
+    return {name: value for name, value in reversed(form.multi_items()) if isinstance(value, str)}

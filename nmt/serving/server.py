@@ -1,0 +1,68 @@
+"""A server on a port, until it is told to stop: what is being answered is finished first."""
+
+import contextlib
+import logging
+import signal
+import socket
+
+from nmt.config import ServeSettings
+from nmt.errors import SettingsError
+from nmt.serving.app import make_app
+from nmt.serving.languages import shown
+from nmt.serving.service import Service
+
+logger = logging.getLogger(__name__)
+
+# Some clients put the whole text into the address, three characters for each byte.
+MAX_HEAD_BYTES = 1 << 18
+BACKLOG = 2048
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound, so that the port is ours before models are loaded, and that refuses for now.
+
+    Raises SettingsError where the port is taken, or the address none of this machine.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with contextlib.ExitStack() as stack:
+            bound = stack.enter_context(socket.socket(family, kind, protocol))
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+            stack.pop_all()
+    except OSError as error:
+        raise SettingsError(
+            f"port: a port that is free, at an address of this machine (host), is needed; got {host}:{port}: "
+            f"{error.strerror}"
+        ) from None
+    return bound
+
+
+def serve(service: Service, settings: ServeSettings, bound: socket.socket) -> None:
+    """Answer at a socket until SIGTERM or SIGINT."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        make_app(service),
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,  # an address may have the text in it
+        server_header=False,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+        timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
+    )
+    server = uvicorn.Server(config)
+    # uvicorn has handlers of its own while it runs, and raises the signal again when it has finished: these keep what
+    # comes before, and let the exit code be 0.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: setattr(server, "should_exit", True))
+    bound.listen(BACKLOG)
+    host, port = bound.getsockname()[:2]
+    pairs = ", ".join(f"{shown(one)} to {shown(other)}" for one, other in service.languages.pairs)
+    where = f"[{host}]" if ":" in host else host
+    logger.info("serving %s at http://%s:%d%s", pairs, where, port, settings.url_prefix)
+    server.run(sockets=[bound])
+    logger.info("stopped; %d lines were translated", service.metrics.counts["sentences"])

@@ -1,0 +1,212 @@
+"""What a server does for a request: fields in, an object for JSON out; the order of checks is LibreTranslate's."""
+
+import asyncio
+import hmac
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmt.config import ServeSettings
+from nmt.errors import DataError, SettingsError
+from nmt.runs.languages import Language
+from nmt.serving.languages import AUTO, Languages, shown
+from nmt.serving.metrics import Metrics
+from nmt.serving.pairs import load_pairs
+from nmt.serving.refusal import Refused
+from nmt.serving.requests import Fields
+
+# Without which nobody can use the page of LibreTranslate, in milliseconds between two requests of it.
+FRONTEND_TIMEOUT = 500
+NO_KEYS: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Service:
+    """The models, what clients may ask of them, and what is counted."""
+
+    settings: ServeSettings
+    languages: Languages
+    keys: frozenset[str]
+    max_alternatives: int
+    metrics: Metrics
+
+    @classmethod
+    def load(cls, settings: ServeSettings) -> "Service":
+        """Load all models. Raises UserError for what cannot be had."""
+        keys, metrics = read_keys(settings.api_keys), Metrics()
+        if settings.suggestions is not None:
+            _append(settings.suggestions, "")  # says now what is wrong with the file
+        pairs = load_pairs(settings, metrics)
+        of_searches = [pair.max_alternatives for pair in pairs if pair.max_alternatives is not None]
+        most = min([settings.max_alternatives, *of_searches])
+        return cls(settings, Languages(pairs), keys, most, metrics)
+
+    async def translate(self, fields: Fields) -> dict[str, Any]:
+        """Translate a text, or several. Raises Refused for what cannot be done."""
+        self._require_key(fields)
+        texts, is_list = _texts(fields)
+        source_code, target_code = _text(fields, "source"), _text(fields, "target")
+        num_alternatives = self._num_alternatives(fields)
+        if is_list:
+            _require_most(len(texts), self.settings.max_texts)
+        self._require_short(texts)
+        is_auto = source_code.lower() == AUTO
+        source = self.languages.detect() if is_auto else self.languages.find(source_code)
+        target = self.languages.find(target_code)
+        if (format_name := fields.get("format") or "text") != "text":
+            raise Refused(400, f"{format_name} format is not supported")
+        pair = self.languages.pair(source, target)
+        if pair is None:
+            found: Sequence[tuple[str, list[str]]] = [(text, []) for text in texts]
+        else:
+            found = await asyncio.gather(*(pair.translate(text, num_alternatives) for text in texts))
+        answer: dict[str, Any] = {"translatedText": [best for best, _ in found]}
+        if num_alternatives:
+            answer["alternatives"] = [others for _, others in found]
+        if is_auto:
+            answer["detectedLanguage"] = [detected(source) for _ in found]
+        return answer if is_list else {name: value[0] for name, value in answer.items()}
+
+    async def detect(self, fields: Fields) -> list[dict[str, Any]]:
+        """Say which language a text is of. Raises Refused where there are several that it could be of."""
+        self._require_key(fields)
+        self._require_short(_texts(fields)[0])
+        return [detected(self.languages.detect())]
+
+    async def suggest(self, fields: Fields) -> dict[str, Any]:
+        """Keep a better translation of a text. Raises Refused where none is taken."""
+        if self.settings.suggestions is None:
+            raise Refused(403, "Suggestions are disabled on this server.")
+        self._require_key(fields)
+        names = ("q", "s", "source", "target")
+        text, suggestion, source_code, target_code = (_text(fields, name) for name in names)
+        self._require_short([text, suggestion])
+        source = self.languages.detect() if source_code.lower() == AUTO else self.languages.find(source_code)
+        target = self.languages.find(target_code)
+        record = {
+            "source": text,
+            "target": suggestion,
+            "source_language": shown(source.code),
+            "target_language": shown(target.code),
+        }
+        line = f"{json.dumps(record, ensure_ascii=False)}\n"
+        await asyncio.to_thread(_append, self.settings.suggestions, line)
+        return {"success": True}
+
+    async def frontend_settings(self) -> dict[str, Any]:
+        """Return what pages in front of a server ask for."""
+        has_keys = self.settings.api_keys is not None
+        one = len(self.languages.sources) == 1
+        source = self.languages.by_code[self.languages.sources[0]]
+        target = next(pair.target for pair in self.languages.pairs.values() if pair.source == source)
+        first = {"code": AUTO, "name": "Auto Detect"} if one else _named(source)
+        return {
+            "charLimit": self.settings.max_characters or -1,
+            "frontendTimeout": FRONTEND_TIMEOUT,
+            "apiKeys": has_keys,
+            "keyRequired": has_keys,
+            "suggestions": self.settings.suggestions is not None,
+            "filesTranslation": False,
+            "supportedFilesFormat": [],
+            "language": {"source": first, "target": _named(target)},
+        }
+
+    def _require_key(self, fields: Fields) -> None:
+        if self.settings.api_keys is None:
+            return
+        key = fields.get("api_key")
+        if not key:
+            link = self.settings.api_key_link
+            whom = "Please contact the server operator" if link is None else f"Visit {link}"
+            raise Refused(400, f"{whom} to get an API key")
+        given = str(key).encode("utf-8", "replace")
+        if not any(hmac.compare_digest(given, one.encode()) for one in self.keys):
+            raise Refused(403, "Invalid API key")
+
+    def _num_alternatives(self, fields: Fields) -> int:
+        value = fields.get("alternatives")
+        try:
+            number = max(0, int(0 if value is None else value))
+        except (TypeError, ValueError, OverflowError):
+            raise Refused(400, "Invalid request: alternatives parameter is not a number") from None
+        if number > self.max_alternatives:
+            raise Refused(400, f"Invalid request: alternatives parameter must be <= {self.max_alternatives}")
+        return number
+
+    def _require_short(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            _require_most(len(text), self.settings.max_characters)
+
+
+def read_keys(path: str | None) -> frozenset[str]:
+    """Return the keys in a file, one in each line. Raises UserError where there is none."""
+    if path is None:
+        return NO_KEYS
+    try:
+        content = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"api_keys: a text file with a key in each line is needed; got {path}: {error}"
+        ) from None
+    keys = frozenset(line.strip() for line in content.split("\n")) - {""}
+    if not keys:
+        raise DataError(f"api_keys: a file with a key in each line is needed; got none in {path}")
+    return keys
+
+
+def detected(language: Language) -> dict[str, Any]:
+    """Return a language that a text is taken to be of, at no confidence: nobody looked at the text."""
+    return {"confidence": 0.0, "language": shown(language.code)}
+
+
+def _named(language: Language) -> dict[str, str]:
+    return {"code": shown(language.code), "name": language.name}
+
+
+def _texts(fields: Fields) -> tuple[list[str], bool]:
+    """Return the texts of a request, and whether they came as a list."""
+    value = fields.get("q")
+    if isinstance(value, list) and value:
+        return [_require_text(text, "q") for text in value], True
+    return [_text(fields, "q")], False
+
+
+def _text(fields: Fields, name: str) -> str:
+    value = fields.get(name)
+    if value in (None, "", []):
+        raise Refused(400, f"Invalid request: missing {name} parameter")
+    return _require_text(value, name)
+
+
+def _require_text(value: Any, name: str) -> str:
+    """Return a text. Raises Refused for a value that is none, and for halves of characters."""
+    if isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            pass
+        else:
+            return value
+    raise Refused(400, f"Invalid request: {name} parameter is not text")
+
+
+def _require_most(size: int, limit: int | None) -> None:
+    if limit is not None and size > limit:
+        raise Refused(400, f"Invalid request: request ({size}) exceeds text limit ({limit})")
+
+
+def _append(path: str, line: str) -> None:
+    """Add a line to a file in one piece. Raises SettingsError where it cannot be written."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, line.encode("utf-8"))
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise SettingsError(
+            f"suggestions: a file that can be written is needed; got {path}: {error.strerror}"
+        ) from None

@@ -1,0 +1,114 @@
+"""The queue in front of a model: what is translated together, and what is dropped."""
+
+import asyncio
+import threading
+from concurrent.futures import wait
+
+import pytest
+
+from nmt.decoding.translation import Candidate, Translation
+from nmt.serving.app import _while_there
+from nmt.serving.batching import Batcher
+from nmt.serving.metrics import Metrics
+from nmt.serving.refusal import Refused
+
+
+class Model:
+    """Translates to upper case; its first call lasts until it is let go."""
+
+    def __init__(self):
+        self.calls, self.is_called, self.go_on = [], threading.Event(), threading.Event()
+
+    def __call__(self, lines, num_hypotheses):
+        self.calls.append((list(lines), num_hypotheses))
+        self.is_called.set()
+        assert self.go_on.wait(60)
+        if "bad" in lines:
+            raise ValueError("no such line")
+        return [Translation(line, [Candidate(line.upper())]) for line in lines]
+
+
+@pytest.fixture
+def busy():
+    """Return a model, metrics, and a batcher of four lines whose thread is translating."""
+    model, metrics = Model(), Metrics()
+    batcher = Batcher(model, 4, 0, metrics)
+    batcher.submit(["first"], 1)
+    assert model.is_called.wait(60)
+    return model, metrics, batcher
+
+
+def test_what_waits_is_translated_together_and_each_gets_its_own(busy):
+    model, metrics, batcher = busy
+    texts = [["a", "b"], ["c"], ["d", "e"], ["f"]]
+    futures = [batcher.submit(lines, 1) for lines in texts]
+    model.go_on.set()
+    wait(futures, 60)
+    # A blank line behind each; what does not fit comes next, and what comes behind it and fits is not held up.
+    assert model.calls[1:] == [(["a", "b", "", "c", "", "f", ""], 1), (["d", "e", ""], 1)]
+    found = [[str(line) for line in future.result()] for future in futures]
+    assert found == [[line.upper() for line in lines] for lines in texts]
+    assert "nmt_batches_total 3\n" in metrics.text()
+    assert "nmt_sentences_total 7\n" in metrics.text()
+
+
+def test_lines_that_want_as_many_translations_go_together(busy):
+    model, _, batcher = busy
+    futures = [batcher.submit([line], count) for line, count in (("a", 1), ("b", 3), ("c", 1))]
+    model.go_on.set()
+    wait(futures, 60)
+    assert model.calls[1:] == [(["a", "", "c", ""], 1), (["b", ""], 3)]
+
+
+def test_what_nobody_waits_for_is_not_translated(busy):
+    model, metrics, batcher = busy
+    gone, there = batcher.submit(["gone"], 1), batcher.submit(["there"], 1)
+    assert gone.cancel()
+    model.go_on.set()
+    assert str(there.result(60)[0]) == "THERE"
+    assert model.calls[1:] == [(["there", ""], 1)]
+    assert "nmt_dropped_texts_total 1\n" in metrics.text()
+
+
+def test_a_text_of_more_lines_than_a_batch_goes_alone(busy):
+    model, _, batcher = busy
+    futures = [batcher.submit(list("abcdefg"), 1), batcher.submit(["h"], 1)]
+    model.go_on.set()
+    wait(futures, 60)
+    assert [len(lines) for lines, _ in model.calls[1:]] == [8, 2]
+
+
+def test_an_error_is_that_of_those_who_wait_and_others_go_on(busy):
+    model, _, batcher = busy
+    model.go_on.set()
+    with pytest.raises(ValueError, match="no such line"):
+        batcher.submit(["bad"], 1).result(60)
+    assert str(batcher.submit(["good"], 1).result(60)[0]) == "GOOD"
+
+
+def test_text_that_comes_within_the_wait_goes_along():
+    model = Model()
+    model.go_on.set()
+    batcher = Batcher(model, 2, 60, Metrics())
+    futures = [batcher.submit(["a"], 1), batcher.submit(["b"], 1)]
+    wait(futures, 30)  # long before a minute is over: the batch is full
+    assert model.calls == [(["a", "", "b", ""], 1)]
+
+
+def test_work_is_cancelled_when_the_client_goes():
+    class Request:
+        async def receive(self):
+            return {"type": "http.disconnect"}
+
+    async def main():
+        never = asyncio.get_running_loop().create_future()
+
+        async def work():
+            await never
+
+        with pytest.raises(Refused, match="Client closed request"):
+            await _while_there(Request(), work())
+        await asyncio.sleep(0)
+        assert never.cancelled()
+
+    asyncio.run(main())

@@ -1,0 +1,81 @@
+"""What keeps a server from starting is one line; what languages a run has; an exported folder."""
+
+import asyncio
+import json
+import shutil
+import socket
+
+import pytest
+
+from nmt.cli.compose import compose
+from nmt.serving.refusal import Refused
+from nmt.serving.service import Service
+
+
+def service(*overrides):
+    return Service.load(compose("serve", ["device=cpu", *overrides], None).settings())
+
+
+@pytest.fixture
+def nameless(trained_run, tmp_path):
+    """Copy a run whose text does not say which languages it is of."""
+    shutil.copytree(trained_run, tmp_path / "nameless")
+    path = tmp_path / "nameless" / "config.json"
+    settings = json.loads(path.read_text())
+    del settings["data"]
+    path.write_text(json.dumps(settings))
+    return tmp_path / "nameless"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "run: the folder of a run is needed, or several as runs=[A,B]; got null"),
+        (["runs=[a,b]", "source_language=de"], "source_language: null is needed with several runs; got de"),
+        (["runs=[RUN,./RUN]"], "runs: one run for each pair of languages is needed; got RUN and ./RUN, both for de to en"),
+        (["run=RUN", "api_keys=none.txt"], "api_keys: a text file with a key in each line is needed; got none.txt"),
+        (["run=RUN", "api_keys=empty.txt"], "api_keys: a file with a key in each line is needed; got none in empty.txt"),
+        (["run=RUN", "api_key_link=x"], "api_key_link: null is needed without api_keys; got x"),
+        (["run=RUN", "suggestions=none/x"], "suggestions: a file that can be written is needed; got none/x: No such file"),
+        (["run=RUN", "url_prefix=mt/"], "url_prefix: "),
+        (["run=RUN", "port=PORT"], "port: a port that is free, at an address of this machine (host), is needed; got 127.0.0.1:PORT"),
+        (["run=RUN", "host=203.0.113.1"], "port: a port that is free, at an address of this machine (host), is needed; got 203.0.113.1:0"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_in_one_line(main, trained_run, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.txt").write_text("\n")
+    (tmp_path / "RUN").symlink_to(trained_run)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        given = [one.replace("PORT", port) for one in arguments]
+        code, out, error = main("serve", *(["port=0"] if given == arguments else []), *given)
+    assert error.startswith(f"nmt: {message.replace('PORT', port)}"), error
+    assert (code, out, error.count("\n")) == (2, "", 1)
+
+
+def test_languages_are_typed_where_the_text_does_not_say(nameless, main):
+    error = main("serve", f"run={nameless}", "port=0")[2]
+    assert error.startswith("nmt: "), error
+    assert "source_language" in error
+    found = service(f"run={nameless}", "source_language=gsw:Schweizerdeutsch", "target_language=zh-Hant")
+    assert found.languages.table() == [
+        {"code": "gsw", "name": "Schweizerdeutsch", "targets": ["gsw", "zh-Hant"]},
+        {"code": "zh-Hant", "name": "Chinese (traditional)", "targets": ["zh-Hant"]},
+    ]
+    assert found.languages.find("ZH-hant").code == "zt"
+    fields = {"q": "Hund", "source": "zt", "target": "gsw"}
+    message = r"^Schweizerdeutsch \(gsw\) is not available as a target language from Chinese \(traditional\) \(zh-Hant\)$"
+    with pytest.raises(Refused, match=message):
+        asyncio.run(found.translate(fields))
+
+
+def test_an_exported_folder_is_served_as_it_translates(nmt, trained_run, tmp_path):
+    pytest.importorskip("ctranslate2")
+    nmt("export", f"run={trained_run}", "output=exported")
+    lines = ["Der Hund schläft.", "Ein Mann liest."]
+    given = "".join(f"{line}\n" for line in lines).encode()
+    expected = nmt("translate", "run=exported", stdin=given).stdout.decode().split("\n")[:-1]
+    found = service(f"run={tmp_path / 'exported'}")
+    answer = asyncio.run(found.translate({"q": lines, "source": "de", "target": "en"}))
+    assert answer == {"translatedText": expected}
