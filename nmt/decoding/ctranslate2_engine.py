@@ -52,16 +52,16 @@ class CTranslate2Engine:
         self.max_positions = getattr(settings.model, "max_positions", None)
         self.learned_lengths, _ = run.read_facts()
         self.has_map = run.shortlist_path.is_file()
-        num_threads = int(os.environ.get("OMP_NUM_THREADS", 0)) or len(os.sched_getaffinity(0))
+        where = choose_device(library, device)
         self.load = partial(
             library.Translator,
             str(run.path),
-            device=choose_device(library, device),
+            device=where,
             compute_type=choose_type(library, device, precision),
             intra_threads=1,
         )
         try:
-            self.model = self.load(inter_threads=num_threads)
+            self.model = self.load(inter_threads=count_threads() if where == "cpu" else 1)
         except (RuntimeError, ValueError) as error:
             raise RunError(f"run: an undamaged export is needed; got {run.path}: {error}") from None
 
@@ -170,6 +170,14 @@ class CTranslate2Engine:
 
     def _target(self, rows: Sequence[Sequence[int]]) -> list[list[str]]:
         return [[self.names.target[i] for i in ids] for ids in rows]
+
+
+def count_threads() -> int:
+    """Return how many batches to compute at once on a CPU: OMP_NUM_THREADS, or one for each core of this process."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def choose_device(library: Any, name: str) -> str:

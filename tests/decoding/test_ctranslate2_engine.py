@@ -185,6 +185,10 @@ def test_what_else_the_folder_does_not_have_is_refused(main, folders):
         (f"ensemble=[{run}]", r"ensemble: [] is needed for an exported folder"),
         ("decoding.shortlist=true", "decoding.shortlist: false is needed for a folder without one"),
         ("device=mps", "device: one that CTranslate2 has here is needed"),
+        (
+            "precision=int8",
+            "nmt export run=DIR output=FOLDER quantization=int8, then run=FOLDER) is needed; got int8",
+        ),
         ("precision=float16", "precision: auto or one that CTranslate2 has here is needed"),
     ):
         code, _, said = main("translate", f"run={folder}", option, f"input={__file__}")
