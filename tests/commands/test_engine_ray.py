@@ -64,7 +64,7 @@ def test_the_lines_are_those_of_one_process(nmt, trained_run, text, tmp_path, mo
     assert f"{NUM_LINES} lines in" in said
     assert (tmp_path / "ray").read_bytes() == expected
     (tmp_path / "ray").write_bytes(expected[: len(expected) // 2])
-    done = nmt("translate", *ray, "resume=true")
+    done = nmt("translate", *ray, "resume=true", timeout=250)
     assert "going on after" in done.stderr.decode()
     assert (tmp_path / "ray").read_bytes() == expected
     assert actors() == []
