@@ -1,13 +1,14 @@
 """A plain dict in, checked settings out; what is wrong is said in one line for each key."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pydantic
 
 from nmt import config
 from nmt.config import Settings
-from nmt.errors import SettingsError, nearest
+from nmt.errors import RunError, SettingsError, nearest
 
 MAX_PROBLEMS = 50
 
@@ -32,6 +33,14 @@ def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: st
     except pydantic.ValidationError as error:
         found = error.errors(include_url=False)[:MAX_PROBLEMS]
         raise SettingsError(*(prefix + line for line in _lines(found, values))) from None
+
+
+def check_file(settings_class: type[SettingsT], values: Mapping[str, Any], path: Path) -> SettingsT:
+    """Return what a file of a run says as frozen settings. Raises RunError, with the first thing that is wrong."""
+    try:
+        return check(settings_class, values, prefix=f"run: {path}: ")
+    except SettingsError as error:
+        raise RunError(error.problems[0]) from None
 
 
 def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:

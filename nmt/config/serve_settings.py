@@ -5,7 +5,7 @@ from typing import Annotated, Self
 import pydantic
 from pydantic import Field
 
-from nmt.config.command_settings import LanguageCode
+from nmt.config.format_settings import LanguageCode
 from nmt.config.kinds import CheckpointName, Count, CountOrZero, Device, Number, SearchPrecision, Settings
 
 Port = Annotated[int, Number, Field(ge=0, le=65_535)]

@@ -14,10 +14,9 @@ import numpy as np
 import pydantic
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from nmt.config.check import check
+from nmt.config.check import check_file
 from nmt.data.arrays import FloatArray
 from nmt.decoding.translation import Candidate
-from nmt.errors import RunError, SettingsError
 from nmt.files.reading import read_json
 from nmt.runs.directory import CONFIDENCE, RunDirectory
 from nmt.runs.records import Checkpoint, Hash, Recorded
@@ -106,10 +105,7 @@ def read_calibration(run: RunDirectory) -> Calibration | None:
     path = run.path / CONFIDENCE
     if not path.exists():
         return None
-    try:
-        return check(Calibration, read_json(path), prefix=f"run: {path}: ")
-    except SettingsError as error:
-        raise RunError(error.problems[0]) from None
+    return check_file(Calibration, read_json(path), path)
 
 
 def calibration_of(run: RunDirectory, checkpoint: str) -> Calibration | None:

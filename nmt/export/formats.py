@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from nmt.config import DecodingSettings, ExportSettings
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.shortlist import Shortlist
+from nmt.evaluation.translating import validation_search
 from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import RunDirectory
 
@@ -47,6 +48,12 @@ class Found(NamedTuple):
     target: TokenLists
     computed_in: str
     is_same_search: bool = True
+
+
+def plain_search(exported: Exported) -> DecodingSettings:
+    """Return greedy search without any rule but the limits of the run's own, which every program has."""
+    plain = {"min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None}
+    return validation_search(exported.settings.decoding).model_copy(update=plain)
 
 
 class Format(Protocol):

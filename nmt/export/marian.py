@@ -14,9 +14,8 @@ from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.tokenizer import Vocabulary
 from nmt.decoding.ctranslate2_engine import load_ctranslate2
 from nmt.errors import RunError
-from nmt.evaluation.translating import validation_search
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found, Work
+from nmt.export.formats import Exported, Found, Work, plain_search
 from nmt.export.tokenizer_json import token_names
 from nmt.export.weights import require_plain, weights_in_layout
 from nmt.files.writing import write_atomically
@@ -94,8 +93,7 @@ class Marian:
         write_atomically(folder / DECODER, yaml.safe_dump(decoder, sort_keys=False).encode())
 
     def searches(self, exported: Exported) -> Sequence[DecodingSettings]:
-        plain = {"min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None}
-        return [validation_search(exported.settings.decoding).model_copy(update=plain)]
+        return [plain_search(exported)]
 
     def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
         search, source, limits = work

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt.config.check import SettingsT, check
-from nmt.errors import RunError, SettingsError
+from nmt.errors import RunError
 from nmt.files.reading import parse_json, read_plain, require_plain
 from nmt.runs.directory import MAX_TOKENIZER_BYTES
 
@@ -23,14 +22,6 @@ def require_folder(folder: Path, names: list[str]) -> None:
 def read_model(path: Path) -> bytes:
     """Return a SentencePiece model, not yet looked into. Raises RunError for a file that is too large."""
     return read_plain(path, MAX_TOKENIZER_BYTES)
-
-
-def checked(settings: type[SettingsT], values: Mapping[str, Any], path: Path) -> SettingsT:
-    """Return what a file says as settings. Raises RunError, with the first thing that is wrong."""
-    try:
-        return check(settings, values, prefix=f"run: {path}: ")
-    except SettingsError as error:
-        raise RunError(error.problems[0]) from None
 
 
 def read_numbers(path: Path) -> dict[str, int]:

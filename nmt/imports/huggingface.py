@@ -8,10 +8,11 @@ import torch
 from pydantic import Field
 
 from nmt.config import RecordedSettings, TransformerSettings
+from nmt.config.check import check_file
 from nmt.config.kinds import Depth, Number, Share, Size
 from nmt.errors import RunError
 from nmt.files.reading import read_json
-from nmt.imports.folder import checked, read_model, read_numbers, require_folder
+from nmt.imports.folder import read_model, read_numbers, require_folder
 from nmt.imports.imported import UNSAID, Imported, read_weights
 from nmt.layouts.huggingface import (
     CONFIG,
@@ -120,7 +121,7 @@ def _read_config(folder: Path) -> Config:
         values = read_json(folder / GENERATION) | {
             key: value for key, value in values.items() if value is not None
         }
-    return checked(Config, values, folder / CONFIG)
+    return check_file(Config, values, folder / CONFIG)
 
 
 def _model_settings(config: Config, path: Path) -> TransformerSettings:
@@ -133,7 +134,7 @@ def _model_settings(config: Config, path: Path) -> TransformerSettings:
             )
     values["norm"] = NORM_OF_MODEL[config.model_type]
     values["activation"] = OUR_ACTIVATIONS[config.activation_function]
-    return checked(TransformerSettings, UNSAID | values, path)
+    return check_file(TransformerSettings, UNSAID | values, path)
 
 
 def _specials(config: Config, numbers: Mapping[str, int], path: Path) -> Specials:

@@ -12,11 +12,12 @@ from pydantic import Field
 from torch import Tensor
 
 from nmt.config import RecordedSettings, TransformerSettings
+from nmt.config.check import check_file
 from nmt.config.kinds import Depth, Share, Size
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import DataError, RunError
 from nmt.files.reading import MAX_JSON_BYTES, read_plain
-from nmt.imports.folder import checked, read_model, require_folder, require_numbers
+from nmt.imports.folder import read_model, require_folder, require_numbers
 from nmt.imports.imported import UNSAID, Imported, read_weights
 from nmt.imports.npz import BYTES, Array, read_arrays, read_headers, shapes_of_floats
 from nmt.layouts.marian import (
@@ -83,7 +84,7 @@ def read(folder: Path) -> Imported:
     """Read a folder with decoder.yml. Raises RunError for one that holds something else."""
     require_folder(folder, [DECODER])
     path = folder / DECODER
-    decoder = checked(Decoder, _mapping(path, yaml.SafeLoader, read_plain(path, MAX_JSON_BYTES)), path)
+    decoder = check_file(Decoder, _mapping(path, yaml.SafeLoader, read_plain(path, MAX_JSON_BYTES)), path)
     path, *vocabularies = [_inside(folder, name) for name in (*decoder.models, *decoder.vocabs)]
     headers = read_headers(path)
     settings = _model_settings(path, headers)
@@ -161,7 +162,7 @@ def _model_settings(path: Path, headers: Mapping[str, Array]) -> TransformerSett
     if header is None or header.dtype not in BYTES or math.prod(header.shape) > MAX_JSON_BYTES:
         raise RunError(f"run: a model with {OPTIONS} is needed; got {path}, which has none")
     content = read_arrays(path, [OPTIONS])[OPTIONS].tobytes().rstrip(b"\0")
-    options = checked(Options, _mapping(path, yaml.SafeLoader, content), path)
+    options = check_file(Options, _mapping(path, yaml.SafeLoader, content), path)
     processes = options.before, options.after, options.after_last
     norms = [norm for norm, letters in PROCESSES.items() if tuple(letters.values()) == processes]
     if not norms:
@@ -181,4 +182,4 @@ def _model_settings(path: Path, headers: Mapping[str, Array]) -> TransformerSett
         "attention_dropout": options.attention_dropout,
         "activation_dropout": options.activation_dropout,
     }
-    return checked(TransformerSettings, UNSAID | own, path)
+    return check_file(TransformerSettings, UNSAID | own, path)

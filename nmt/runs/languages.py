@@ -39,11 +39,11 @@ def languages_of(
     Raises SettingsError where neither says.
     """
     typed = source_language, target_language
-    known = ("", "") if all(typed) else _languages_of_text(run)
+    known = ("", "") if all(typed) else names_of_text(run)
     found = []
     for key, given, other in zip(("source_language", "target_language"), typed, known, strict=True):
         code, _, name = (given or "").partition(":")
-        if not code and other not in NAMES:
+        if not code and not other:
             raise SettingsError(
                 f"{key}: a code such as de, or with a name gsw:Schweizerdeutsch, is needed, since the run does not say "
                 "which language its text is of; got null"
@@ -69,8 +69,8 @@ def code_of(name: str) -> str:
     return CODES.get(name, name.split("-")[0])
 
 
-def _languages_of_text(run: RunDirectory) -> tuple[str, str]:
-    """Return what the run calls the languages of its text, as codes if they are such; often they are not."""
+def names_of_text(run: RunDirectory) -> tuple[str, str]:
+    """Return what the run calls the languages of its text, `de` and `zh-TW`; empty for what is no known language."""
     names: tuple[Files, Files] = "", ""
     try:
         data = data_of_run(run)
@@ -87,7 +87,8 @@ def _languages_of_text(run: RunDirectory) -> tuple[str, str]:
             names = source, target
         case HubData(source_column=source, target_column=target):
             names = source, target
-        case MixtureData(pairs=[pair]):
-            names = pair.source, pair.target
-    one, other = (code_of(name if isinstance(name, str) else name[0]) for name in names)
-    return one, other
+        case MixtureData(pairs=pairs):
+            sources, targets = ({getattr(pair, side) for pair in pairs} for side in ("source", "target"))
+            names = sources.pop() if len(sources) == 1 else "", targets.pop() if len(targets) == 1 else ""
+    one, other = (name if isinstance(name, str) else name[0] for name in names)
+    return one if code_of(one) in NAMES else "", other if code_of(other) in NAMES else ""

@@ -20,10 +20,10 @@ import torch
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 import nmt
-from nmt.config.check import check
+from nmt.config.check import check_file
 from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, ParallelText
-from nmt.errors import RunError, SettingsError
+from nmt.errors import RunError
 from nmt.files.reading import read_json, read_plain
 from nmt.files.writing import file_facts, to_json, write_atomically
 from nmt.runs.directory import CONFIDENCE, MAX_TOKENIZER_BYTES, MODEL_WEIGHTS, RunDirectory
@@ -129,10 +129,7 @@ def read_record(run: RunDirectory) -> RunRecord | None:
     path = run.path / RECORD
     if not path.exists():
         return None
-    try:
-        return check(RunRecord, read_json(path), prefix=f"run: {path}: ")
-    except SettingsError as error:
-        raise RunError(error.problems[0]) from None
+    return check_file(RunRecord, read_json(path), path)
 
 
 class Recorder:

@@ -21,8 +21,8 @@ from nmt.errors import DataError, RunError
 from nmt.evaluation.translating import validation_search
 from nmt.export.comparison import Comparison
 from nmt.export.ctranslate2.format import write_model
-from nmt.export.ctranslate2.specification import FORBIDDEN
 from nmt.export.formats import Exported, Found, Work
+from nmt.export.weights import FORBIDDEN
 from nmt.files.writing import write_atomically
 from nmt.models.interface import Seq2Seq
 from nmt.models.transformer import Transformer

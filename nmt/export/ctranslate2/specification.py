@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from nmt.data.tokenizer import Vocabulary
 from nmt.decoding.ctranslate2_engine import load_ctranslate2
 from nmt.errors import RunError
+from nmt.export.weights import FORBIDDEN
 from nmt.models.interface import Seq2Seq
 from nmt.models.layers import LayerOptions
 from nmt.models.positions import sinusoids
@@ -22,8 +23,6 @@ from nmt.models.transformer_layers import (
     SelfAttention,
 )
 
-# The bias of what is never to come: its probability is exactly zero in float32, and float16 can still hold it.
-FORBIDDEN = -1e4
 # Names of the activations in CTranslate2.
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "swiglu": "SWISH"}
 

@@ -12,10 +12,9 @@ from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.decoding.engine import most_read
 from nmt.errors import ExportError, RunError
-from nmt.evaluation.translating import validation_search
 from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found, TokenLists, Work
+from nmt.export.formats import Exported, Found, TokenLists, Work, plain_search
 from nmt.export.huggingface.readme import readme
 from nmt.export.weights import require_plain, weights_in_layout
 from nmt.files.writing import to_json, write_atomically
@@ -78,8 +77,7 @@ class HuggingFace:
             write_atomically(folder / name, side.model)
 
     def searches(self, exported: Exported) -> Sequence[DecodingSettings]:
-        plain = {"min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None}
-        return [validation_search(exported.settings.decoding).model_copy(update=plain)]
+        return [plain_search(exported)]
 
     def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
         search, source, limits = work

@@ -9,10 +9,9 @@ from nmt.config import DecodingSettings, Quantization
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.engine import most_read
 from nmt.errors import DeviceError, RunError
-from nmt.evaluation.translating import validation_search
 from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found, Work
+from nmt.export.formats import Exported, Found, Work, plain_search
 from nmt.export.onnx.graph import check, decoder_graph, encoder_graph
 from nmt.export.onnx.readme import readme
 from nmt.export.onnx.run import DECODER, ENCODER, Graphs, SpecialIds, greedy_search, load_onnxruntime
@@ -56,12 +55,6 @@ class ONNX:
 
     def page(self, exported: Exported, comparisons: Sequence[Comparison]) -> str:
         return readme(exported, comparisons, SUFFIXES[exported.settings.quantization], limits_of(exported))
-
-
-def plain_search(exported: Exported) -> DecodingSettings:
-    """Return greedy search without any rule but the limits of the run's own."""
-    plain = {"min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None}
-    return validation_search(exported.settings.decoding).model_copy(update=plain)
 
 
 def check_settings(exported: Exported) -> None:

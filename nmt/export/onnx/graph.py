@@ -16,13 +16,12 @@ from torch import Tensor, nn
 
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import RunError
+from nmt.export.weights import FORBIDDEN
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels import Grid, observing
 from nmt.models.transformer import Transformer
 from nmt.models.transformer_layers import DecoderLayer
 
-# The bias of what is never to come: its probability is exactly zero in float32.
-FORBIDDEN = -1e4
 OPSET = 18
 # A graph is one protobuf message.
 MOST_BYTES = 2**31 - 2**24

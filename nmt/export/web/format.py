@@ -6,19 +6,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nmt.config import (
-    BeamSettings,
-    DataSettings,
-    DecodingSettings,
-    GrammarData,
-    MixtureData,
-    Multi30kData,
-    OpusData,
-)
+from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.mixture import known_tags
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found, Work
-from nmt.export.onnx.format import SUFFIXES, check_settings, limits_of, plain_search, write_graphs
+from nmt.export.formats import Exported, Found, Work, plain_search
+from nmt.export.onnx.format import SUFFIXES, check_settings, limits_of, write_graphs
 from nmt.export.onnx.graph import check
 from nmt.export.onnx.run import DECODER, ENCODER, Beam, Graphs, SpecialIds, beam_search, load_onnxruntime
 from nmt.export.web.readme import licenses, readme
@@ -26,7 +18,7 @@ from nmt.export.web.runtime import PROGRAM, copy_runtime
 from nmt.export.web.vocabulary import vocabulary_json
 from nmt.files.writing import to_json, write_atomically
 from nmt.models.transformer import Transformer
-from nmt.runs.text import data_of_run
+from nmt.runs.languages import names_of_text
 
 GRAPHS, RUNTIME = "model", "runtime"  # folders beside the page
 PAGE = ("index.html", "style.css", "icon.svg", "page.js", "search.js", "segmentation.js")
@@ -116,7 +108,7 @@ def _facts(exported: Exported, model: Transformer) -> dict[str, Any]:
     """Return what the page has to know of the model and its run."""
     limits, learned = limits_of(exported), model.learned_lengths
     long_line = exported.settings.decoding.long_line or (learned and learned.usual)
-    source_language, target_language = languages(data_of_run(exported.run))
+    source_language, target_language = (name or None for name in names_of_text(exported.run))
     return {
         "name": exported.run.path.resolve().name,
         "quantization": exported.settings.quantization,
@@ -128,19 +120,3 @@ def _facts(exported: Exported, model: Transformer) -> dict[str, Any]:
         "long_line": min(long_line or limits["max_source_tokens"], limits["max_source_tokens"]),
         **limits,
     }
-
-
-def languages(data: DataSettings) -> tuple[str | None, str | None]:
-    """Return the codes of the languages of a run's text, where its data set tells them and there is one."""
-    match data:
-        case GrammarData():
-            return "de", "en"
-        case Multi30kData():
-            return data.source_language, data.target_language
-        case OpusData():
-            return data.source, data.target
-        case MixtureData():
-            sources, targets = ({getattr(part, side) for part in data.pairs} for side in ("source", "target"))
-            return sources.pop() if len(sources) == 1 else None, targets.pop() if len(targets) == 1 else None
-        case _:
-            return None, None

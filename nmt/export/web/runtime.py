@@ -29,8 +29,8 @@ def _fetch(folder: Path) -> Path:
     """Have npm fetch the package and check its sum; return where it was unpacked."""
     if shutil.which("npm") is None:
         raise UserError(
-            f"runtime: a folder of {PACKAGE} is needed where npm is not installed: unpack "
-            f"https://registry.npmjs.org/{PACKAGE}/-/{PACKAGE}-{VERSION}.tgz; got none"
+            f"runtime: a folder of {PACKAGE} is needed where npm is not installed: the npm package of "
+            f"version {VERSION}, unpacked; got none"
         )
     logger.info("fetching %s %s by npm", PACKAGE, VERSION)
     command = ["npm", "pack", f"{PACKAGE}@{VERSION}", "--ignore-scripts", "--silent"]
