@@ -9,15 +9,23 @@ from typing import NamedTuple
 from nmt.decoding.translation import Translation
 from nmt.serving.metrics import Metrics
 
-# Lines, and how many translations of each are wanted, to those translations.
-Translate = Callable[[Sequence[str], int], list[Translation]]
+
+class Wanted(NamedTuple):
+    """What is wanted of each line: how many translations, and whether with `details`, such as their alignment."""
+
+    num_hypotheses: int = 1
+    details: bool = False
+
+
+# Lines, and what is wanted of each, to their translations.
+Translate = Callable[[Sequence[str], Wanted], list[Translation]]
 
 
 class Job(NamedTuple):
     """Lines of a text that are translated together, and who waits for them since when."""
 
     lines: Sequence[str]
-    num_hypotheses: int
+    wanted: Wanted
     future: Future[list[Translation]]
     since: float
 
@@ -36,9 +44,9 @@ class Batcher:
         self._changed = threading.Condition()
         threading.Thread(target=self._work, daemon=True).start()
 
-    def submit(self, lines: Sequence[str], num_hypotheses: int) -> Future[list[Translation]]:
+    def submit(self, lines: Sequence[str], wanted: Wanted) -> Future[list[Translation]]:
         """Put lines into the queue; return who will have their translations."""
-        job = Job(lines, num_hypotheses, Future(), time.monotonic())
+        job = Job(lines, wanted, Future(), time.monotonic())
         with self._changed:
             self._waiting.append(job)
             self._changed.notify()
@@ -47,26 +55,26 @@ class Batcher:
     def _work(self) -> None:
         while True:
             jobs = self._take()
-            wanted = [job for job in jobs if job.future.set_running_or_notify_cancel()]
+            begun = [job for job in jobs if job.future.set_running_or_notify_cancel()]
             began = time.monotonic()
             # A blank line ends a document: no text is read as the context of another.
-            lines = [line for job in wanted for line in (*job.lines, "")]
+            lines = [line for job in begun for line in (*job.lines, "")]
             try:
-                found = self.translate(lines, jobs[0].num_hypotheses) if wanted else []
+                found = self.translate(lines, jobs[0].wanted) if begun else []
             except Exception as error:
-                for job in wanted:
+                for job in begun:
                     job.future.set_exception(error)
                 continue
-            num_lines, num_cut = len(lines) - len(wanted), sum(one.is_cut for one in found)
+            num_lines, num_cut = len(lines) - len(begun), sum(one.is_cut for one in found)
             seconds = time.monotonic() - began
-            self.metrics.count_batch(num_lines, num_cut, len(jobs) - len(wanted), seconds)
+            self.metrics.count_batch(num_lines, num_cut, len(jobs) - len(begun), seconds)
             start = 0
-            for job in wanted:
+            for job in begun:
                 job.future.set_result(found[start : start + len(job.lines)])
                 start += len(job.lines) + 1
 
     def _take(self) -> list[Job]:
-        """Wait for work; return what is translated together, which wants as many translations of each line."""
+        """Wait for work; return what is translated together, of which the same is wanted."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting)
             first = self._waiting[0]
@@ -76,7 +84,7 @@ class Batcher:
             taken, left = [first], list[Job]()
             room = self.max_lines - len(first.lines)
             for job in self._waiting[1:]:
-                fits = len(job.lines) <= room and job.num_hypotheses == first.num_hypotheses
+                fits = len(job.lines) <= room and job.wanted == first.wanted
                 (taken if fits else left).append(job)
                 room -= len(job.lines) if fits else 0
             self._waiting = left

@@ -1,23 +1,21 @@
-"""The models of a server, each with its queue: a text in, its translations out."""
+"""The models of a server, each with its queue: lines in, their translations out."""
 
 import asyncio
-import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from nmt.config import MixtureData, ServeSettings
 from nmt.decoding.loading import Model, load_translator, most_hypotheses
-from nmt.decoding.translation import Translation
+from nmt.decoding.translation import Candidate, Translation
 from nmt.decoding.translator import Translator
 from nmt.errors import SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.languages import Language, language, languages_of
 from nmt.runs.text import data_of_run
-from nmt.serving.batching import Batcher
+from nmt.serving.batching import Batcher, Wanted
 from nmt.serving.metrics import Metrics
 
-LINE_END = re.compile(r"(\r?\n)")
 # Emoji and what joins them, space, and what controls: nothing that could be translated.
 WORDLESS = {"So", "Sk", "Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp"}
 
@@ -38,51 +36,42 @@ class Pair:
         self.source, self.target = languages
         most = most_hypotheses(model.decoding)
         self.max_alternatives = None if most is None else most - 1
-        self._translators: dict[int, Translator] = {}
+        self._translators: dict[Wanted, Translator] = {}
         self._model, self._target_language = model, target_language
-        translator = self._translator(1)
+        translator = self._translator(Wanted())
         self._has_context = translator.pairs.context.num_lines > 0
         self.batcher = make_batcher(self._translate)
 
-    async def translate(self, text: str, num_alternatives: int = 0) -> tuple[str, list[str]]:
-        """Return the translation of a text, and others that it could have.
-
-        It is translated line by line; line ends, and lines without a word, stay as they are.
-        """
-        parts = LINE_END.split(text)
-        places = [i for i in range(0, len(parts), 2) if not is_wordless(parts[i])]
-        if not places:
-            return text, []
-        if self._has_context:  # blank lines say where a document ends
-            places = list(range(0, len(parts), 2))
+    async def find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
+        """Return the translations of the lines of a text; one without a word stays as it is."""
+        found = [Translation(line, [Candidate(line)]) for line in lines]
+        with_words = [i for i, line in enumerate(lines) if not is_wordless(line)]
+        if not with_words:
+            return found
+        # Where lines before a line are read with it, blank ones say where a document ends.
+        places = list(range(len(lines))) if self._has_context else with_words
         size = len(places) if self._has_context else self.batcher.max_lines
         waiting = [
-            asyncio.wrap_future(
-                self.batcher.submit([parts[i] for i in places[start : start + size]], 1 + num_alternatives)
-            )
+            asyncio.wrap_future(self.batcher.submit([lines[i] for i in places[start : start + size]], wanted))
             for start in range(0, len(places), size)
         ]
-        lines = [line for some in await asyncio.gather(*waiting) for line in some]
-        texts = []
-        for number in range(1 + num_alternatives):
-            for i, line in zip(places, lines, strict=True):
-                if not is_wordless(line.source):
-                    parts[i] = line.hypotheses[min(number, len(line.hypotheses) - 1)].text
-            texts.append("".join(parts))
-        best, *others = dict.fromkeys(texts)
-        return best, others
+        results = [one for some in await asyncio.gather(*waiting) for one in some]
+        of_place = dict(zip(places, results, strict=True))
+        for i in with_words:
+            found[i] = of_place[i]
+        return found
 
-    def _translate(self, lines: Sequence[str], num_hypotheses: int) -> list[Translation]:
-        translator = self._translator(num_hypotheses)
+    def _translate(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
+        translator = self._translator(wanted)
         translator.begin()
         return translator.find(lines)
 
-    def _translator(self, num_hypotheses: int) -> Translator:
-        if num_hypotheses not in self._translators:
-            self._translators[num_hypotheses] = self._model.translator(
-                self._model.decoding, num_hypotheses, target_language=self._target_language
+    def _translator(self, wanted: Wanted) -> Translator:
+        if wanted not in self._translators:
+            self._translators[wanted] = self._model.translator(
+                self._model.decoding, *wanted, target_language=self._target_language
             )
-        return self._translators[num_hypotheses]
+        return self._translators[wanted]
 
 
 def is_wordless(text: str) -> bool:

@@ -17,6 +17,7 @@ from nmt.serving.metrics import Metrics
 from nmt.serving.pairs import load_pairs
 from nmt.serving.refusal import Refused
 from nmt.serving.requests import Fields
+from nmt.serving.text import translate_text
 
 # Without which nobody can use the page of LibreTranslate, in milliseconds between two requests of it.
 FRONTEND_TIMEOUT = 500
@@ -62,7 +63,7 @@ class Service:
         if pair is None:
             found: Sequence[tuple[str, list[str]]] = [(text, []) for text in texts]
         else:
-            found = await asyncio.gather(*(pair.translate(text, num_alternatives) for text in texts))
+            found = await asyncio.gather(*(translate_text(pair, text, num_alternatives) for text in texts))
         answer: dict[str, Any] = {"translatedText": [best for best, _ in found]}
         if num_alternatives:
             answer["alternatives"] = [others for _, others in found]

@@ -8,7 +8,7 @@ import pytest
 
 from nmt.decoding.translation import Candidate, Translation
 from nmt.serving.app import _while_there
-from nmt.serving.batching import Batcher
+from nmt.serving.batching import Batcher, Wanted
 from nmt.serving.metrics import Metrics
 from nmt.serving.refusal import Refused
 
@@ -19,8 +19,8 @@ class Model:
     def __init__(self):
         self.calls, self.is_called, self.go_on = [], threading.Event(), threading.Event()
 
-    def __call__(self, lines, num_hypotheses):
-        self.calls.append((list(lines), num_hypotheses))
+    def __call__(self, lines, wanted):
+        self.calls.append((list(lines), wanted.num_hypotheses))
         self.is_called.set()
         assert self.go_on.wait(60)
         if "bad" in lines:
@@ -33,7 +33,7 @@ def busy():
     """Return a model, metrics, and a batcher of four lines whose thread is translating."""
     model, metrics = Model(), Metrics()
     batcher = Batcher(model, 4, 0, metrics)
-    batcher.submit(["first"], 1)
+    batcher.submit(["first"], Wanted())
     assert model.is_called.wait(60)
     return model, metrics, batcher
 
@@ -41,7 +41,7 @@ def busy():
 def test_what_waits_is_translated_together_and_each_gets_its_own(busy):
     model, metrics, batcher = busy
     texts = [["a", "b"], ["c"], ["d", "e"], ["f"]]
-    futures = [batcher.submit(lines, 1) for lines in texts]
+    futures = [batcher.submit(lines, Wanted()) for lines in texts]
     model.go_on.set()
     wait(futures, 60)
     # A blank line behind each; what does not fit comes next, and what comes behind it and fits is not held up.
@@ -54,7 +54,7 @@ def test_what_waits_is_translated_together_and_each_gets_its_own(busy):
 
 def test_lines_that_want_as_many_translations_go_together(busy):
     model, _, batcher = busy
-    futures = [batcher.submit([line], count) for line, count in (("a", 1), ("b", 3), ("c", 1))]
+    futures = [batcher.submit([line], Wanted(count)) for line, count in (("a", 1), ("b", 3), ("c", 1))]
     model.go_on.set()
     wait(futures, 60)
     assert model.calls[1:] == [(["a", "", "c", ""], 1), (["b", ""], 3)]
@@ -62,7 +62,7 @@ def test_lines_that_want_as_many_translations_go_together(busy):
 
 def test_what_nobody_waits_for_is_not_translated(busy):
     model, metrics, batcher = busy
-    gone, there = batcher.submit(["gone"], 1), batcher.submit(["there"], 1)
+    gone, there = batcher.submit(["gone"], Wanted()), batcher.submit(["there"], Wanted())
     assert gone.cancel()
     model.go_on.set()
     assert str(there.result(60)[0]) == "THERE"
@@ -72,7 +72,7 @@ def test_what_nobody_waits_for_is_not_translated(busy):
 
 def test_a_text_of_more_lines_than_a_batch_goes_alone(busy):
     model, _, batcher = busy
-    futures = [batcher.submit(list("abcdefg"), 1), batcher.submit(["h"], 1)]
+    futures = [batcher.submit(list("abcdefg"), Wanted()), batcher.submit(["h"], Wanted())]
     model.go_on.set()
     wait(futures, 60)
     assert [len(lines) for lines, _ in model.calls[1:]] == [8, 2]
@@ -82,15 +82,15 @@ def test_an_error_is_that_of_those_who_wait_and_others_go_on(busy):
     model, _, batcher = busy
     model.go_on.set()
     with pytest.raises(ValueError, match="no such line"):
-        batcher.submit(["bad"], 1).result(60)
-    assert str(batcher.submit(["good"], 1).result(60)[0]) == "GOOD"
+        batcher.submit(["bad"], Wanted()).result(60)
+    assert str(batcher.submit(["good"], Wanted()).result(60)[0]) == "GOOD"
 
 
 def test_text_that_comes_within_the_wait_goes_along():
     model = Model()
     model.go_on.set()
     batcher = Batcher(model, 2, 60, Metrics())
-    futures = [batcher.submit(["a"], 1), batcher.submit(["b"], 1)]
+    futures = [batcher.submit(["a"], Wanted()), batcher.submit(["b"], Wanted())]
     wait(futures, 30)  # long before a minute is over: the batch is full
     assert model.calls == [(["a", "", "b", ""], 1)]
 

@@ -12,6 +12,7 @@ from nmt.runs.languages import language
 from nmt.serving.batching import Batcher
 from nmt.serving.metrics import Metrics
 from nmt.serving.pairs import Pair
+from nmt.serving.text import translate_text
 
 
 class Model:
@@ -21,7 +22,7 @@ class Model:
         self.decoding, self.given = choose_search("beam", beam_size=3), []
         self.num_lines = num_lines
 
-    def translator(self, settings, num_hypotheses, target_language):
+    def translator(self, settings, num_hypotheses, details, target_language):
         def find(lines):
             self.given.append(lines)
             return [
@@ -43,9 +44,9 @@ def pair_of(model, max_lines=2):
 def test_a_text_is_put_together_from_its_lines():
     pair = pair_of(Model(0))
     assert pair.max_alternatives == 2
-    found = asyncio.run(pair.translate("a\r\n\n  \nshort\n🙂\nc", 1))
+    found = asyncio.run(translate_text(pair, "a\r\n\n  \nshort\n🙂\nc", 1))
     assert found == ("A\r\n\n  \nSHORT\n🙂\nC", ["aa\r\n\n  \nSHORT\n🙂\ncc"])
-    assert asyncio.run(pair.translate("short", 1)) == ("SHORT", []), "others are distinct"
+    assert asyncio.run(translate_text(pair, "short", 1)) == ("SHORT", []), "others are distinct"
 
 
 @pytest.mark.parametrize(
@@ -53,5 +54,5 @@ def test_a_text_is_put_together_from_its_lines():
 )
 def test_lines_that_are_read_with_lines_before_them_stay_together_with_blank_ones(num_lines, given):
     model = Model(num_lines)
-    assert asyncio.run(pair_of(model).translate("a\n\nb\nc")) == ("A\n\nB\nC", [])
+    assert asyncio.run(translate_text(pair_of(model), "a\n\nb\nc")) == ("A\n\nB\nC", [])
     assert model.given == given
