@@ -109,7 +109,11 @@ def fit_curve(at: Values, right: Values) -> Curve:
     # What is the same is in the same group, so that knots rise.
     _, group = np.unique(np.searchsorted(bounds, places, "right"), return_inverse=True)
     counts, sums = np.bincount(group).astype(np.float64), np.bincount(group, values)
-    means = np.bincount(group, places) / counts
+    low, high = np.full(len(counts), np.inf), np.full(len(counts), -np.inf)
+    np.minimum.at(low, group, places)
+    np.maximum.at(high, group, places)
+    # A rounded mean can lie outside of its group, and then past the next, where values are nearly the same.
+    means = (np.bincount(group, places) / counts).clip(low, high)
     counts[0], sums[0] = counts[0] + 1, sums[0] + 1
     counts[-1] += 1
     shares = isotonic(sums / counts, counts).clip(0, 1)

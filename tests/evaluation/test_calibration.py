@@ -73,6 +73,14 @@ def test_a_curve_rises_is_certain_of_nothing_and_keeps_the_mean(pairs):
         assert curve.shares == pytest.approx([(right.sum() + 1) / (len(right) + 2)])
 
 
+def test_values_that_differ_by_their_last_bits_make_a_rising_curve():
+    generator = np.random.default_rng(0)
+    at = np.sort(0.002 * (1 + generator.integers(0, 30, 4000) * np.finfo(float).eps))
+    curve = fit_curve(at, np.linspace(0, 1, len(at)))
+    assert len(curve.at) > 2
+    assert all(one < other for one, other in pairwise(curve.at))
+
+
 def drawn(seed, number):
     """Return log-probabilities, and words that are right with the square root of the probability."""
     generator = np.random.default_rng(seed)
