@@ -39,7 +39,18 @@ class AdamWSettings(Settings):
     weight_decay: RateOrZero
 
 
-OptimizerSettings = Annotated[AdamSettings | AdamWSettings, Field(discriminator="kind")]
+class MuonSettings(Settings):
+    """See conf/optimizer/muon.yaml."""
+
+    kind: Literal["muon"]
+    learning_rate: Rate
+    momentum: Share
+    betas: tuple[Share, Share]
+    epsilon: PositiveShare
+    weight_decay: RateOrZero
+
+
+OptimizerSettings = Annotated[AdamSettings | AdamWSettings | MuonSettings, Field(discriminator="kind")]
 
 
 class InverseSquareRootSettings(Settings):
@@ -66,6 +77,14 @@ class CosineSettings(Settings):
     final_share: Share
 
 
+class WarmupStableDecaySettings(Settings):
+    """See conf/schedule/warmup_stable_decay.yaml."""
+
+    kind: Literal["warmup_stable_decay"]
+    warmup_updates: CountOrZero
+    decay_share: PositiveShare
+
+
 class ConstantSettings(Settings):
     """See conf/schedule/constant.yaml."""
 
@@ -74,7 +93,8 @@ class ConstantSettings(Settings):
 
 
 ScheduleSettings = Annotated[
-    InverseSquareRootSettings | NoamSettings | CosineSettings | ConstantSettings, Field(discriminator="kind")
+    InverseSquareRootSettings | NoamSettings | CosineSettings | WarmupStableDecaySettings | ConstantSettings,
+    Field(discriminator="kind"),
 ]
 
 

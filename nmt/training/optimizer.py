@@ -1,4 +1,4 @@
-"""Adam and AdamW over the parameters of a model."""
+"""Adam, AdamW and Muon over the parameters of a model."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,10 +6,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nmt.config import AdamWSettings, OptimizerSettings
+from nmt.config import AdamWSettings, MuonSettings, OptimizerSettings
+from nmt.models.interface import Seq2Seq
 
 # The fused kernels of these devices leave out an update if they are told to; that of MPS does not.
 FUSED_ON = ("cpu", "cuda")
+# What they keep of each parameter that they have moved.
+MOMENTS_OF_ADAM = ("step", "exp_avg", "exp_avg_sq")
+MOMENTS_OF_MUON = ("momentum_buffer",)
 
 
 class SkippingAdamW(torch.optim.AdamW):
@@ -26,7 +30,43 @@ class SkippingAdamW(torch.optim.AdamW):
         return super().step(closure)
 
 
-def build_optimizer(settings: OptimizerSettings, model: nn.Module) -> torch.optim.Optimizer:
+class MuonWithAdamW(torch.optim.Optimizer):
+    """Muon for matrices of layers (Jordan et al. 2024) and AdamW for what else there is, as one optimizer.
+
+    An update of a matrix is as large as one of AdamW (Liu et al. 2025), so that both have one learning rate.
+    """
+
+    found_inf: Tensor | None = None  # in one number, on the device
+
+    def __init__(self, settings: MuonSettings, matrices: list[nn.Parameter], adamw: SkippingAdamW) -> None:
+        muon = torch.optim.Muon(
+            matrices,
+            lr=settings.learning_rate,
+            momentum=settings.momentum,
+            weight_decay=settings.weight_decay,
+            adjust_lr_fn="match_rms_adamw",
+        )
+        self.parts, self.matrices = (muon, adamw), {id(matrix) for matrix in matrices}
+        super().__init__([group for part in self.parts for group in part.param_groups], {})
+        for part in self.parts:
+            part.state = self.state
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Apply the gradients, unless `found_inf` is not zero."""
+        found_inf, self.found_inf = self.found_inf, None
+        if found_inf is None or not bool(found_inf):
+            for part in self.parts:
+                part.step()
+
+
+def moments_of(optimizer: torch.optim.Optimizer, parameter: Tensor) -> tuple[str, ...]:
+    """Return the names of what the optimizer keeps of a parameter."""
+    if isinstance(optimizer, MuonWithAdamW) and id(parameter) in optimizer.matrices:
+        return MOMENTS_OF_MUON
+    return MOMENTS_OF_ADAM
+
+
+def build_optimizer(settings: OptimizerSettings, model: Seq2Seq) -> torch.optim.Optimizer:
     """Make the optimizer that the settings name; only matrices of layers decay, not embeddings or vectors."""
     embeddings = {
         id(parameter)
@@ -37,12 +77,23 @@ def build_optimizer(settings: OptimizerSettings, model: nn.Module) -> torch.opti
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     decaying = [p for p in parameters if p.dim() >= 2 and id(p) not in embeddings]
     others = [p for p in parameters if p.dim() < 2 or id(p) in embeddings]
+    if isinstance(settings, MuonSettings):
+        matrices = [p for p in decaying if p.dim() == 2 and p is not model.output.weight]
+        ids = {id(p) for p in matrices}
+        rest = [p for p in parameters if id(p) not in ids]
+        adamw = _adamw(settings, [{"params": rest, "weight_decay": 0.0}])
+        return MuonWithAdamW(settings, matrices, adamw) if matrices else adamw
     decay = settings.weight_decay if isinstance(settings, AdamWSettings) else 0.0
     groups = [{"params": decaying, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
+    return _adamw(settings, groups)
+
+
+def _adamw(settings: OptimizerSettings, groups: list[dict[str, Any]]) -> SkippingAdamW:
+    groups = [group for group in groups if group["params"]]
     return SkippingAdamW(
-        [group for group in groups if group["params"]],
+        groups,
         lr=settings.learning_rate,
         betas=settings.betas,
         eps=settings.epsilon,
-        fused=all(parameter.device.type in FUSED_ON for parameter in parameters),
+        fused=all(p.device.type in FUSED_ON for group in groups for p in group["params"]),
     )

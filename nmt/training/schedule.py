@@ -10,6 +10,7 @@ from nmt.config import (
     NoamSettings,
     ScheduleSettings,
     TeacherForcingSettings,
+    WarmupStableDecaySettings,
 )
 
 
@@ -25,6 +26,11 @@ def learning_rate(settings: ScheduleSettings, update: int, highest: float, max_u
                 return highest * update / warmup
             progress = min(1.0, (update - warmup) / max(1, max_updates - warmup))
             return highest * (final_share + (1 - final_share) * (1 + math.cos(math.pi * progress)) / 2)
+        case WarmupStableDecaySettings(warmup_updates=warmup, decay_share=decay_share):
+            num_decaying = decay_share * max_updates
+            progress = min(1.0, max(0.0, 1 - (max_updates - update) / num_decaying))
+            # As one minus the root (Hägele et al. 2024): lower losses than in a straight line.
+            return highest * min(1.0, update / max(1, warmup)) * (1 - math.sqrt(progress))
         case ConstantSettings(warmup_updates=warmup):
             return highest * min(1.0, update / warmup) if warmup else highest
 

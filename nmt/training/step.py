@@ -21,7 +21,7 @@ from nmt.training.device.compilation import compile_layers
 from nmt.training.device.graphs import CudaGraphs, Record, Replay, is_out_of_memory
 from nmt.training.moving_average import MovingAverage
 from nmt.training.objective import Loss, Objective
-from nmt.training.optimizer import build_optimizer
+from nmt.training.optimizer import build_optimizer, moments_of
 from nmt.training.pairs import TrainingPairs
 from nmt.training.progress import UpdateFigures
 from nmt.training.ranks import Ranks
@@ -29,8 +29,7 @@ from nmt.training.schedule import learning_rate, teacher_forcing_ratio
 
 logger = logging.getLogger(__name__)
 
-# Names of what is saved: of the optimizer, and of weights that an average stands before.
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+# Name of what is saved of weights that an average stands before.
 WEIGHT = "weight_in_training"
 
 
@@ -153,9 +152,11 @@ class TrainingStep:
         for name, parameter in self.model.named_parameters():
             if f"{name}/{WEIGHT}" in names:
                 shapes[f"{name}/{WEIGHT}"] = parameter.shape
-            if any(f"{name}/{key}" in names for key in MOMENTS):
-                shapes |= {f"{name}/{key}": parameter.shape for key in MOMENTS}
-                shapes[f"{name}/step"] = torch.Size()
+            moments = moments_of(self.optimizer, parameter)
+            if any(f"{name}/{key}" in names for key in moments):
+                shapes |= {
+                    f"{name}/{key}": torch.Size() if key == "step" else parameter.shape for key in moments
+                }
         return shapes
 
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
@@ -163,9 +164,11 @@ class TrainingStep:
         with torch.no_grad():
             for name, parameter in self.model.named_parameters():
                 parameter.copy_(state.get(f"{name}/{WEIGHT}", weights[name]))
-                if f"{name}/step" in state:  # a parameter has all moments or, being frozen, none
-                    moments = {key: state[f"{name}/{key}"].to(parameter.device) for key in MOMENTS}
-                    self.optimizer.state[parameter] = moments
+                moments = moments_of(self.optimizer, parameter)
+                if f"{name}/{moments[0]}" in state:  # a parameter has all moments or, being frozen, none
+                    self.optimizer.state[parameter] = {
+                        key: state[f"{name}/{key}"].to(parameter.device) for key in moments
+                    }
             if self.moving_average is not None:
                 self.moving_average.load(weights)
 

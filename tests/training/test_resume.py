@@ -74,6 +74,7 @@ WAYS = {
     "training.teacher_forcing_ratio": ["1.0", "0.6"],
     "training.subword_sampling": ["null", "0.1"],
     "consistency": ["none", "r_drop"],
+    "optimizer": ["adamw", "muon"],
     "training.ema_decay": ["null", "0.9"],
 }
 

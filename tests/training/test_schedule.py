@@ -11,6 +11,7 @@ from nmt.config import (
     DecayingForcing,
     InverseSquareRootSettings,
     NoamSettings,
+    WarmupStableDecaySettings,
 )
 from nmt.training.schedule import learning_rate, teacher_forcing_ratio
 
@@ -32,6 +33,16 @@ def test_cosine_ends_at_its_final_share():
     settings = CosineSettings(kind="cosine", warmup_updates=10, final_share=0.1)
     rates = [learning_rate(settings, update, 1.0, 110) for update in (5, 10, 60, 110, 200)]
     assert rates == pytest.approx([0.5, 1.0, 0.55, 0.1, 0.1])
+
+
+def test_the_rate_rises_stays_and_falls_to_zero_with_the_last_updates():
+    settings = WarmupStableDecaySettings(kind="warmup_stable_decay", warmup_updates=10, decay_share=0.25)
+    rates = [learning_rate(settings, update, 2.0, 400) for update in (5, 10, 300, 325, 400, 500)]
+    assert rates == pytest.approx([1.0, 2.0, 2.0, 1.0, 0.0, 0.0])
+    # With more updates it only stays for longer.
+    assert all(
+        learning_rate(settings, n, 2.0, 400) == learning_rate(settings, n, 2.0, 900) for n in range(1, 301)
+    )
 
 
 def test_constant_stays():
