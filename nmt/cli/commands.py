@@ -47,7 +47,6 @@ TRAIN_EXAMPLES = (
     ("nmt train experiment=demo", "the built-in corpus, a few minutes on a laptop"),
     ("nmt train model=attention model.cell=gru", "another model, one of its keys changed"),
     ("nmt train run=outputs/mine resume=true", "go on where a run stopped"),
-    ("nmt train --plan experiment=demo", "what would be trained and for how long; makes no folder"),
     ("nmt train -m model=rnn,attention seed=1,2", "every combination, and a table of results"),
 )
 DATA_EXAMPLES = (
@@ -92,7 +91,7 @@ EXPORT_EXAMPLES = (("nmt export run=outputs/mine output=exported", "needs: pip i
 IMPORT_EXAMPLES = (("nmt import format=huggingface input=A output=B", "a folder of OPUS-MT, say"),)
 TRAIN_OPTIONS = (
     *OPTIONS,
-    ("--plan", "print the plan and the estimated time, and stop"),
+    ("--plan", "what would be trained and for how long; makes no folder"),
     ("-m, --multirun", "run every combination of comma-separated values"),
 )
 INSTEAD = {"--plan": "nmt.commands.train:plan", "--multirun": "nmt.sweeps.launching:run_sweep"}

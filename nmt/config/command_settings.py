@@ -145,6 +145,10 @@ class TrainSettings(Settings):
                 f"training.subword_sampling: null is needed with tokenizer={self.tokenizer.kind}, which has one way "
                 f"to segment a text; got {training.subword_sampling}"
             )
+        if self.data.augment.changes_text and (self.data.context or training.guided_alignment is not None):
+            key = "data.context: 0" if self.data.context else "training.guided_alignment: null"
+            given = self.data.context or training.guided_alignment
+            raise ValueError(f"{key} is needed with data.augment, which changes lines alone; got {given}")
         if training.guided_alignment is not None and self.data.context:
             raise ValueError(
                 "data.context: 0 is needed with training.guided_alignment, whose links are those of lines alone; "

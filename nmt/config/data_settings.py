@@ -17,6 +17,7 @@ from nmt.config.kinds import (
     Ratio,
     Seed,
     Settings,
+    UnitInterval,
     VocabularySize,
     Weight,
 )
@@ -37,10 +38,26 @@ class FilterSettings(Settings):
     script_share: PositiveShare
 
 
+class AugmentSettings(Settings):
+    """See conf/data/augment/."""
+
+    upper_case: UnitInterval
+    title_case: UnitInterval
+    end_punctuation: UnitInterval
+    typos: UnitInterval
+    noise: UnitInterval
+
+    @property
+    def changes_text(self) -> bool:
+        """Whether any pair is changed."""
+        return any((self.upper_case, self.title_case, self.end_punctuation, self.typos, self.noise))
+
+
 class CorpusSettings(Settings):
     """The keys that all choices in conf/data/ have."""
 
     filter: FilterSettings
+    augment: AugmentSettings
     max_length: Count
     context: ContextLines
 

@@ -57,6 +57,7 @@ ADDED_TO_DATA: dict[str, Any] = {
         "target_scripts": None,
         "script_share": 0.5,
     },
+    "augment": {"upper_case": 0.0, "title_case": 0.0, "end_punctuation": 0.0, "typos": 0.0, "noise": 0.0},
 }
 ADDED_TO_KIND: dict[str, dict[str, Any]] = {
     "hub": {"revision": None, "test": None, "streaming": False, "num_train": None},

@@ -10,6 +10,7 @@ import torch
 
 from nmt.config import TrainSettings
 from nmt.data.arrays import Int64Array
+from nmt.data.augmentation import augment_dataset
 from nmt.data.context import Context
 from nmt.data.dataset import PAIRS_LOOKED_AT, Dataset, Ids
 from nmt.data.learned_lengths import LearnedLengths
@@ -112,20 +113,23 @@ def training_pairs(
     device: torch.device,
     groups: Groups | None = None,
 ) -> TrainingPairs:
-    """Return the `selected` pairs of a data set, segmented once or anew in each epoch, as the settings say.
+    """Return the `selected` pairs of a data set, changed and segmented once or anew in each epoch, as the settings say.
 
     Of a mixture each of its `groups` has its share. Segmentations are drawn as Kudo (2018) and Provilkov et al. (2020)
     do; seed and epoch alone decide on them.
     """
     repeat = None if groups is None else partial(groups.repeat, seed=settings.seed)
-    alpha = settings.training.subword_sampling
-    if alpha is None:
+    alpha, augment = settings.training.subword_sampling, settings.data.augment
+    if alpha is None and not augment.changes_text:
         return TrainingPairs(dataset, selected, device, repeat)
-    refuse_unsampled(tokenizer)
+    if alpha is not None:
+        refuse_unsampled(tokenizer)
     longest, seed = settings.data.max_length, settings.seed
 
     def resample(plain: Dataset, number: int) -> Dataset:
-        return sample_dataset(plain, tokenizer, alpha, seed, number, longest)
+        if augment.changes_text:
+            plain = augment_dataset(plain, tokenizer, augment, seed, number, longest)
+        return plain if alpha is None else sample_dataset(plain, tokenizer, alpha, seed, number, longest)
 
     return TrainingPairs(dataset, selected, device, repeat, resample)
 

@@ -75,6 +75,7 @@ WAYS = {
     "training.subword_sampling": ["null", "0.1"],
     "consistency": ["none", "r_drop"],
     "optimizer": ["adamw", "muon"],
+    "data/augment": ["none", "usual"],
     "training.ema_decay": ["null", "0.9"],
 }
 

@@ -1,0 +1,114 @@
+"""Text that is changed in passing, anew for each epoch: capitals, missing punctuation, typos, letters in any order.
+
+A model learns from it what tidy text does not show: that case and punctuation go along, and that a wrong letter
+changes nothing. Mozilla and OpusTrainer (Bogoychev et al. 2023) train models of browsers so.
+"""
+
+import re
+import unicodedata
+
+import numpy as np
+import torch
+
+from nmt.config import AugmentSettings
+from nmt.data.arrays import Int64Array
+from nmt.data.dataset import Dataset, Ids
+from nmt.data.tokenizer import BYTE, NORMAL, USER_DEFINED, Tokenizer, Vocabulary
+
+WORD = re.compile(r"[^\W\d_]{3,}")
+TYPOS_A_WORD = 0.1
+# Beside those that draw segmentations of a source (0) and a target (1).
+STREAM = 2
+
+
+def augment_dataset(
+    plain: Dataset, tokenizer: Tokenizer, settings: AugmentSettings, seed: int, epoch: int, max_length: int
+) -> Dataset:
+    """Change some pairs, the same whenever and wherever the arguments are the same; the result is on the CPU.
+
+    What a pair may be drawn for comes in the order of the settings. Pairs stay as they are whose text has characters
+    that the vocabulary lacks, or of which a side would be empty or longer than `max_length` tokens.
+    """
+    generator = np.random.Generator(np.random.PCG64([seed, epoch, STREAM]))
+    shares = [
+        settings.upper_case, settings.title_case, settings.end_punctuation, settings.typos, settings.noise,
+    ]  # fmt: skip
+    is_drawn = generator.random((len(plain), len(shares))) < np.array(shares)
+    rows, changed = list[int](), list[tuple[list[int], list[int]]]()
+    for row in np.flatnonzero(is_drawn.any(1)).tolist():
+        of_source = _text_of(plain.source, row, tokenizer.source)
+        of_target = _text_of(plain.target, row, tokenizer.target)
+        if of_source is None or of_target is None:
+            continue
+        (tags, source), (_, target) = of_source, of_target
+        upper, title, end, typos, noise = is_drawn[row].tolist()
+        if upper:
+            source, target = source.upper(), target.upper()
+        if title:
+            source, target = capitalised(source), capitalised(target)
+        if end:
+            source, target = without_end(source), without_end(target)
+        if typos:
+            source = with_typos(source, generator)
+        if noise:
+            source = target = "".join(generator.permutation(list(source)).tolist())
+        ids = [*tags, *tokenizer.source.encode([source])[0]], tokenizer.target.encode([target])[0]
+        if len(ids[0]) > len(tags) and ids[1] and max(map(len, ids)) <= max_length:
+            rows.append(row)
+            changed.append(ids)
+    return Dataset(
+        _with(plain.source, np.array(rows, np.int64), [source for source, _ in changed]),
+        _with(plain.target, np.array(rows, np.int64), [target for _, target in changed]),
+    )
+
+
+def capitalised(text: str) -> str:
+    """Return text whose words begin with capitals."""
+    return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
+
+
+def without_end(text: str) -> str:
+    """Return text without the punctuation at its end; all of it where there is nothing else."""
+    end = len(text)
+    while end and (text[end - 1] == " " or unicodedata.category(text[end - 1]).startswith("P")):
+        end -= 1
+    return text[:end] or text
+
+
+def with_typos(text: str, generator: np.random.Generator) -> str:
+    """Return text with a wrong letter in one word in ten, of three letters at least, and in one word in any case.
+
+    Two neighbours swap their places, or a letter is left out, or doubled; the first stays.
+    """
+    words = list(WORD.finditer(text))
+    if not words:
+        return text
+    is_wrong = generator.random(len(words)) < TYPOS_A_WORD
+    is_wrong[generator.integers(len(words))] = True
+    for word, wrong in zip(reversed(words), reversed(is_wrong.tolist()), strict=True):  # places before stay
+        if wrong:
+            i = word.start() + int(generator.integers(1, len(word[0]) - 1))
+            one, other = text[i], text[i + 1]
+            text = text[:i] + (other + one, other, one + one + other)[generator.integers(3)] + text[i + 2 :]
+    return text
+
+
+def _text_of(ids: Ids, row: int, vocabulary: Vocabulary) -> tuple[list[int], str] | None:
+    """Return the ids of tags that a sentence begins with, and the rest as text; None where some of that is unknown."""
+    tokens = ids.tokens[ids.offsets[row] : ids.offsets[row + 1]].tolist()
+    types = [vocabulary.types[token] if token < vocabulary.num_pieces else 0 for token in tokens]
+    num_tags = max((i for i, kind in enumerate(types, 1) if kind == USER_DEFINED), default=0)
+    if not all(kind in (NORMAL, BYTE) for kind in types[num_tags:]):
+        return None
+    return tokens[:num_tags], vocabulary.decode(tokens[num_tags:])
+
+
+def _with(ids: Ids, rows: Int64Array, sentences: list[list[int]]) -> Ids:
+    """Return sentences of which those of some rows are others."""
+    others = Ids.of(sentences)
+    both = torch.cat([ids.tokens.cpu(), others.tokens])
+    starts, lengths = ids.offsets[:-1].copy(), np.diff(ids.offsets)
+    starts[rows], lengths[rows] = len(ids.tokens) + others.offsets[:-1], others.lengths
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    places = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+    return Ids(both[torch.from_numpy(places)], offsets)
