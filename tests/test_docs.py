@@ -60,7 +60,9 @@ def test_commands_of_the_pages_can_be_composed(path):
     groups = {group.name for group in keys.page("train").groups}
     for group in groups - {"experiment"}:
         names |= {
-            f"{group}.{key.name}" for choice in keys.choices(group) for key in keys.all_keys(group, choice)
+            f"{group.replace('/', '.')}.{key.name}"
+            for choice in keys.choices(group)
+            for key in keys.all_keys(group, choice)
         }
     for command in commands:
         if command.startswith("nmt train"):
