@@ -27,6 +27,7 @@ from nmt.runs.directory import RunDirectory
 from nmt.training.checkpoint import saved_progress
 from nmt.training.device.graphs import recordable_stream
 from nmt.training.ranks import Ranks
+from nmt.training.recipes import far_from_recipe
 from nmt.training.setup import Prepared, prepare
 from nmt.training.trainer import Trainer
 
@@ -87,7 +88,7 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"batches      up to {trainer.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
         "sentences equally long",
         f"device       {trainer.step.device}, {str(trainer.step.dtype).removeprefix('torch.')}{_of_ranks(trainer)}",
-        *(f"note         {note}" for note in _notes(trainer.settings)),
+        *(f"note         {note}" for note in _notes(trainer.settings, len(corpus.train.source))),
     ]
 
 
@@ -95,7 +96,7 @@ def _of_ranks(trainer: Trainer) -> str:
     return f", on each of {trainer.ranks.size} ranks" if trainer.ranks.size > 1 else ""
 
 
-def _notes(settings: TrainSettings) -> list[str]:
+def _notes(settings: TrainSettings, num_pairs: int) -> list[str]:
     """Say what a try-out of few updates may mean to leave out, and a long training surely does not."""
     last, schedule, forcing = settings.training.max_updates, settings.schedule, settings.teacher_forcing
     notes = []
@@ -109,7 +110,8 @@ def _notes(settings: TrainSettings) -> list[str]:
             f"teacher_forcing.num_updates={forcing.num_updates} lie beyond training.max_updates={last}: "
             f"teacher_forcing.final_ratio={forcing.final_ratio:g} will not be reached"
         )
-    return notes
+    far = far_from_recipe(settings, num_pairs)
+    return notes if far is None else [*notes, far]
 
 
 def _normalization(target: Vocabulary, lines: Sequence[str]) -> str:

@@ -1,0 +1,41 @@
+"""Which experiment suits so many training pairs, and where settings lie far from it."""
+
+import math
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from nmt.config import GrammarData, TrainSettings
+
+# Training pairs that the experiments in conf/experiment/ of these names are made for.
+NUM_PAIRS = {"low_resource": 5_000, "small": 30_000, "medium": 200_000, "large": 4_000_000}
+# Keys that suit many pairs or few, and by what factor they may differ.
+FACTORS = {"tokenizer.vocabulary_size": 4.0, "model.d_model": 2.0, "model.dropout": 3.0}
+
+
+def far_from_recipe(settings: TrainSettings, num_pairs: int) -> str | None:
+    """Say which settings lie far from those of the experiment for so many pairs, and of which; None where none do.
+
+    A training that starts from a run has the sizes of that run, and the built-in corpus is like no other text.
+    """
+    is_own = settings.training.from_run is None and not isinstance(settings.data, GrammarData)
+    if not is_own or settings.tokenizer.kind not in ("bpe", "unigram"):
+        return None
+    name = min(NUM_PAIRS, key=lambda name: abs(math.log(NUM_PAIRS[name] / max(1, num_pairs))))
+    text = resources.files("nmt.conf").joinpath("experiment", f"{name}.yaml").read_text(encoding="utf-8")
+    recipe, given = yaml.safe_load(text), settings.model_dump()
+    far = []
+    for key, factor in FACTORS.items():
+        there, here = _value(recipe, key), _value(given, key)
+        if there is not None and here is not None and not there / factor < here < there * factor:
+            far.append(f"{key}={there:g} there, {here:g} here")
+    if not far:
+        return None
+    return f"experiment={name} is made for about {NUM_PAIRS[name]:,} pairs: {'; '.join(far)}"
+
+
+def _value(values: dict[str, Any], key: str) -> float | None:
+    group, name = key.split(".")
+    found: float | None = values[group].get(name)
+    return found
