@@ -9,7 +9,7 @@ NUM_DIGITS = 4  # of a confidence
 
 
 def details_of(found: Sequence[Translation]) -> dict[str, Any]:
-    """Return the words of all lines of a text on both sides, counted through, and what the best translations say of them.
+    """Return the words of all lines of a text on both sides, counted through, and what the best translations say.
 
     `alignment` links the number of a word of `source` to that of one of `target`, and `confidences` has one for each of
     `target`, None where the model says nothing.

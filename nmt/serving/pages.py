@@ -1,4 +1,4 @@
-"""The page to translate on, that of the routes, and what they are made of: files that come with nmt, and nothing else."""
+"""The page to translate on and that of the routes: files that come with nmt, and nothing else."""
 
 import hashlib
 import json

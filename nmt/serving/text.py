@@ -19,7 +19,7 @@ class Finds(Protocol):
 
 
 class Translated(NamedTuple):
-    """What a text became: its translation, others that it could have, and what is known of the words, if it is wanted."""
+    """What a text became: its translation, others that it could have, and what is known of its words, or None."""
 
     text: str
     others: list[str]
