@@ -241,8 +241,10 @@ def test_limits_copying_suggestions_and_text_from_the_right(person, server):
     person.write("🙂" * 201)
     person.wait("document.getElementById('count').classList.contains('wrong')")
     assert person.js("state.textContent") == "This server takes 200 characters at a time."
+    assert person.js("document.getElementById('count').textContent") == "201 of 200: too long"
     person.press("Enter", 2)
     assert person.js("asked.length") == asked
+    assert person.js("target.classList.contains('waiting')"), "it is not the translation of this text"
     person.write("مرحبا بالعالم")
     assert person.js("[source, mirror].map((one) => getComputedStyle(one).direction)") == ["rtl", "rtl"]
 
@@ -250,7 +252,12 @@ def test_limits_copying_suggestions_and_text_from_the_right(person, server):
 SETTINGS = """window.fakes['frontend/settings'] = () => ({ answer: {
   charLimit: -1, frontendTimeout: 10, keyRequired: true, suggestions: false, maxAlternatives: 0, filesTranslation: true,
   supportedFilesFormat: ['.txt'], language: { source: { code: 'auto', name: 'Auto Detect' }, target: { code: 'en' } } } });"""
-PLAIN = {
+# What the server answers, and what the person reads of it.
+PLAIN = [
+    (403, "Invalid API key", "Invalid API key"),
+    (429, "Slowdown: 5 per 1 minute", "Too many requests: wait a moment, then go on."),
+    (400, "Invalid request: missing q parameter", "missing q parameter"),
+]
     403: "Invalid API key",
     429: "Too many requests: wait a moment, then go on.",
     500: "Internal server error",
@@ -261,7 +268,7 @@ def test_keys_files_detection_and_errors(person, server, tmp_path):
     person.open(f"{server.url}/", before=SETTINGS)
     person.wait("!document.getElementById('key-row').hidden")
     person.js("document.getElementById('key').value = 'secret'")
-    for status, message in PLAIN.items():
+    for status, error, message in PLAIN:
         person.js(
             f"fakes.translate = () => ({{ status: {status}, answer: {{ error: {json.dumps(message)} }} }})"
         )

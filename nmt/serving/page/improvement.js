@@ -14,6 +14,7 @@ export class Improvement {
       event.preventDefault();
       const suggestion = find('suggestion').value.trim();
       if (!suggestion) return;
+      find('mistake').hidden = true;
       try {
         await ask('suggest', { q: this.text, s: suggestion, ...fields() });
         this.close();

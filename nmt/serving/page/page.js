@@ -19,7 +19,7 @@ let choices = []; // translations of the text, the one that is shown first
 let details = null; // what is known of the words of the best one
 
 const words = new Words(source, mirror, target, (text) => { find('word').textContent = text; });
-const improvement = new Improvement(fields, (text) => { state.textContent = text; }, fail);
+const improvement = new Improvement(fields, (text) => { state.textContent = text; }, (error) => fail(error, false));
 
 /** Return what every request says of the languages and, if there is one, of the key. */
 function fields() {
@@ -27,9 +27,11 @@ function fields() {
   return { source: languages.source, target: languages.target, ...(key && { api_key: key }) };
 }
 
-function fail(error) {
+/** Say what went wrong; `again`: to translate once more may help. */
+function fail(error, again = true) {
   if (!(error instanceof Failure)) console.error(error);
   find('mistake-text').textContent = error instanceof Failure ? error.message : 'The page failed.';
+  find('again').hidden = !again;
   find('mistake').hidden = false;
   state.textContent = '';
 }
@@ -39,7 +41,6 @@ function giveUp() {
   clearTimeout(timer);
   request?.abort();
   request = null;
-  target.classList.remove('waiting');
 }
 
 async function translate() {
@@ -48,7 +49,7 @@ async function translate() {
   find('mistake').hidden = true;
   if (!settings) return begin();
   if (!text.trim()) return forget();
-  if (isTooLong(text)) return undefined;
+  if (isTooLong(text)) return undefined; // the translation of another text stays, faintly
   const mine = new AbortController();
   request = mine;
   target.classList.add('waiting');
@@ -72,6 +73,7 @@ function show(text, answer) {
   choices = [answer.translatedText, ...(answer.alternatives ?? [])];
   details = answer.details;
   state.textContent = '';
+  target.classList.remove('waiting');
   choose(text, 0);
 }
 
@@ -85,7 +87,11 @@ function choose(text, number) {
     if (i === number) return [];
     const [item, button] = ['li', 'button'].map((name) => document.createElement(name));
     Object.assign(button, { type: 'button', textContent: other, dir: 'auto', lang: target.lang, title: 'Take this one' });
-    button.addEventListener('click', () => { choose(text, i); target.focus(); });
+    button.addEventListener('click', () => {
+      if (source.value !== text) return; // there will be others in a moment
+      choose(text, i);
+      target.focus();
+    });
     item.append(button);
     return [item];
   }));
@@ -97,6 +103,7 @@ function choose(text, number) {
 function forget() {
   choices = [];
   words.clear();
+  target.classList.remove('waiting');
   target.replaceChildren();
   languages?.found(null);
   for (const id of ['others', 'legend']) find(id).hidden = true;
@@ -110,8 +117,9 @@ function isTooLong(text) {
   const limit = settings?.charLimit ?? -1;
   const number = [...text].length;
   const count = find('count');
-  count.textContent = limit > 0 ? `${number.toLocaleString('en')} of ${limit.toLocaleString('en')}` : '';
   const isLong = limit > 0 && number > limit;
+  const said = `${number.toLocaleString('en')} of ${limit.toLocaleString('en')}${isLong ? ': too long' : ''}`;
+  count.textContent = limit > 0 ? said : '';
   count.classList.toggle('wrong', isLong);
   if (isLong) state.textContent = `This server takes ${limit.toLocaleString('en')} characters at a time.`;
   return isLong;
@@ -183,7 +191,7 @@ async function begin() {
   find('key-row').hidden = !settings.keyRequired;
   if (settings.keyRequired) readKey();
   improvement.isOffered = settings.suggestions;
-  if (settings.filesTranslation) offerFiles(settings.supportedFilesFormat, fields, state, fail);
+  if (settings.filesTranslation) offerFiles(settings.supportedFilesFormat, fields, state, (error) => fail(error, false));
   if (source.value) changed(); // written before, or kept by the browser
   else isTooLong('');
 }
