@@ -13,6 +13,10 @@ if find_chromium() is None:
 
 TEXT = "Der alte Mann sieht den kleinen Hund,\nund das Kind schläft."
 HOSTILE = "<img src=x onerror=alert(1)> <script>alert(2)</script>"
+# What is cut off at the side of the window, and all that decides where the lines of a text end.
+BEYOND = "[...document.querySelectorAll('main *')].filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.id)"
+LAYOUT = """((one) => ['fontFamily', 'fontSize', 'fontWeight', 'letterSpacing', 'lineHeight', 'overflowWrap', 'padding', 'tabSize',
+  'textAlign', 'unicodeBidi', 'whiteSpace', 'width', 'wordSpacing', 'wordBreak'].map((name) => getComputedStyle(one)[name]))"""
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +87,9 @@ def test_it_translates_while_one_writes_and_marks_words_that_belong_together(per
     assert marked(person, "target", "least") == unsure
     assert not person.js("document.getElementById('legend').hidden")
     assert person.js("document.documentElement.scrollWidth") == width
+    assert person.js(BEYOND) == []
     # The field and what lies below it break their lines alike.
-    assert person.js("[source.clientHeight, source.clientWidth, source.scrollHeight]") == person.js(
-        "[mirror.clientHeight, mirror.clientWidth, source.clientHeight]"
-    )
+    assert person.js(f"{LAYOUT}(source)") == person.js(f"{LAYOUT}(mirror)")
     (other,) = person.js("[...document.querySelectorAll('#other-list button')].map((one) => one.textContent)")
     assert other == answer["alternatives"][0]
     person.click("document.querySelector('#other-list button')")
