@@ -99,8 +99,9 @@ def test_it_translates_while_one_writes_and_marks_words_that_belong_together(per
 
 def test_answers_for_a_text_that_is_gone_are_given_up(person, server):
     late = "window.fakes.translate = ({ body }) => { const { q } = JSON.parse(body); return { late: q === 'old' ? 400 : 0, answer: { translatedText: `${q}!`, details: { source: [], target: [], alignment: [], confidences: [] } } } };"
-    person.open(f"{server.url}/", before=late)
-    person.wait("!document.getElementById('source-language').disabled")
+    settings = "window.fakes['frontend/settings'] = () => ({ late: 300, answer: { charLimit: -1, frontendTimeout: 50, language: { source: { code: 'de' }, target: { code: 'en' } } } });"
+    person.open(f"{server.url}/", before=late + settings)
+    # What is written before the server has said anything waits for it.
     person.write("old")
     person.press("Enter", 2)
     person.wait("asked.some((one) => one.body)")
@@ -111,6 +112,7 @@ def test_answers_for_a_text_that_is_gone_are_given_up(person, server):
     time.sleep(0.6)
     assert person.js("target.textContent") == "new!"
     assert person.js("asked.filter((one) => one.body).length") == 2
+    assert person.js("asked.filter((one) => one.path === 'languages').length") == 1
     person.write("")
     person.press("Enter", 2)
     assert person.js("[target.textContent, document.getElementById('copy').disabled]") == ["", True]

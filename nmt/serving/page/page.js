@@ -11,7 +11,8 @@ const [source, target, mirror, state] = ['source', 'target', 'mirror', 'state'].
 const NUM_OTHERS = 2; // translations beside the best
 const IS_APPLE = /Mac|iPhone|iPad/.test(navigator.platform);
 
-let settings = null;
+let settings = null; // of the server
+let isBeginning = false;
 let languages = null;
 let request = null; // the newest; older ones are given up
 let timer = 0;
@@ -43,27 +44,26 @@ function giveUp() {
   request = null;
 }
 
-async function translate() {
+function translate() {
   giveUp();
-  const text = source.value;
   find('mistake').hidden = true;
-  if (!settings) return begin();
-  if (!text.trim()) return forget();
-  if (isTooLong(text)) return undefined; // the translation of another text stays, faintly
+  if (!settings) begin();
+  else if (!source.value.trim()) forget();
+  else if (!isTooLong(source.value)) send(source.value); // else the translation of another text stays, faintly
+}
+
+async function send(text) {
   const mine = new AbortController();
   request = mine;
   target.classList.add('waiting');
   state.textContent = 'Translating …';
+  const alternatives = Math.min(NUM_OTHERS, settings.maxAlternatives);
   try {
-    const alternatives = Math.min(NUM_OTHERS, settings.maxAlternatives ?? 0);
     const answer = await ask('translate', { q: text, ...fields(), alternatives, details: true }, mine.signal);
     if (request === mine) show(text, answer);
   } catch (error) {
     if (request === mine) fail(error);
-  } finally {
-    if (request === mine) giveUp();
   }
-  return undefined;
 }
 
 function show(text, answer) {
@@ -179,21 +179,29 @@ function readKey() {
   find('keep').checked = Boolean(find('key').value);
 }
 
+/** Ask what the server offers; then what was written meanwhile, or kept by the browser, is translated. */
 async function begin() {
+  if (isBeginning) return;
+  isBeginning = true;
   try {
     const [found, table] = await Promise.all([ask('frontend/settings'), ask('languages')]);
-    settings = found;
     languages = new Languages(table, found.language, translate);
+    settings = found;
+    introduce();
+    changed();
   } catch (error) {
     fail(error);
-    return;
   }
+  isBeginning = false;
+}
+
+function introduce() {
   find('key-row').hidden = !settings.keyRequired;
   if (settings.keyRequired) readKey();
   improvement.isOffered = settings.suggestions;
-  if (settings.filesTranslation) offerFiles(settings.supportedFilesFormat, fields, state, (error) => fail(error, false));
-  if (source.value) changed(); // written before, or kept by the browser
-  else isTooLong('');
+  if (settings.filesTranslation) {
+    offerFiles(settings.supportedFilesFormat, fields, state, (error) => fail(error, false));
+  }
 }
 
 source.addEventListener('input', changed);
