@@ -101,7 +101,7 @@ class Browser:
             mobile=width < 600,
         )
         self.events = []
-        address = path if str(path).startswith("http") else Path(path).absolute().as_uri()
+        address = path if str(path).startswith(("http", "about:")) else Path(path).absolute().as_uri()
         self.send("Page.navigate", url=address)
         while "Page.loadEventFired" not in self.events:
             self._receive()

@@ -7,8 +7,8 @@ from typing import Any
 
 from nmt.errors import RunError
 
-FORMAT = 8
-# Keys that came with formats 2 to 8, at the values that do what formats before did.
+FORMAT = 9
+# Keys that came with formats 2 to 9, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,

@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nmt.serving.pages import pages, to_page
 from nmt.serving.refusal import Refused
 from nmt.serving.requests import Fields, read_fields
 from nmt.serving.service import Service
@@ -90,9 +91,10 @@ def make_app(service: Service) -> "ASGIApp":
         get("/frontend/settings", service.frontend_settings),
         get("/health", health),
         Route("/metrics", metrics_page, methods=["GET"]),
+        *pages(settings.url_prefix),
     ]
     if settings.url_prefix:
-        routes = [Mount(settings.url_prefix, routes=routes)]  # type: ignore[list-item]
+        routes = [to_page(settings.url_prefix), Mount(settings.url_prefix, routes=routes)]  # type: ignore[list-item]
     app = Starlette(routes=routes, exception_handlers={HTTPException: refuse})
     app.router.redirect_slashes = False
     return _with_cors(app)

@@ -4,7 +4,7 @@ import asyncio
 import hmac
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ class Service:
         self._require_key(fields)
         texts, is_list = _texts(fields)
         source_code, target_code = _text(fields, "source"), _text(fields, "target")
-        num_alternatives = self._num_alternatives(fields)
+        num_alternatives, details = self._num_alternatives(fields), _flag(fields, "details")
         if is_list:
             _require_most(len(texts), self.settings.max_texts)
         self._require_short(texts)
@@ -60,13 +60,13 @@ class Service:
         if (format_name := fields.get("format") or "text") != "text":
             raise Refused(400, f"{format_name} format is not supported")
         pair = self.languages.pair(source, target)
-        if pair is None:
-            found: Sequence[tuple[str, list[str]]] = [(text, []) for text in texts]
-        else:
-            found = await asyncio.gather(*(translate_text(pair, text, num_alternatives) for text in texts))
-        answer: dict[str, Any] = {"translatedText": [best for best, _ in found]}
+        translations = (translate_text(pair, text, num_alternatives, details) for text in texts)
+        found = await asyncio.gather(*translations)
+        answer: dict[str, Any] = {"translatedText": [one.text for one in found]}
         if num_alternatives:
-            answer["alternatives"] = [others for _, others in found]
+            answer["alternatives"] = [one.others for one in found]
+        if details:
+            answer["details"] = [one.details for one in found]
         if is_auto:
             answer["detectedLanguage"] = [detected(source) for _ in found]
         return answer if is_list else {name: value[0] for name, value in answer.items()}
@@ -110,6 +110,7 @@ class Service:
             "apiKeys": has_keys,
             "keyRequired": has_keys,
             "suggestions": self.settings.suggestions is not None,
+            "maxAlternatives": self.max_alternatives,
             "filesTranslation": False,
             "supportedFilesFormat": [],
             "language": {"source": first, "target": _named(target)},
@@ -180,6 +181,15 @@ def _text(fields: Fields, name: str) -> str:
     if value in (None, "", []):
         raise Refused(400, f"Invalid request: missing {name} parameter")
     return _require_text(value, name)
+
+
+def _flag(fields: Fields, name: str) -> bool:
+    value = fields.get(name) or False
+    if value in (True, "true"):
+        return True
+    if value in (False, "false"):
+        return False
+    raise Refused(400, f"Invalid request: {name} parameter is neither true nor false")
 
 
 def _require_text(value: Any, name: str) -> str:

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
-from nmt.decoding.translation import Translation
+from nmt.decoding.translation import Candidate, Translation
 from nmt.serving.batching import Wanted
+from nmt.serving.details import details_of
 
 LINE_END = re.compile(r"(\r?\n)")
 
@@ -17,13 +18,26 @@ class Finds(Protocol):
         """Return the translations of the lines of a text; one without a word stays as it is."""
 
 
-async def translate_text(way: Finds, text: str, num_alternatives: int = 0) -> tuple[str, list[str]]:
-    """Return the translation of a text, and others that it could have; its line ends stay as they are."""
+class Translated(NamedTuple):
+    """What a text became: its translation, others that it could have, and what is known of its words, or None."""
+
+    text: str
+    others: list[str]
+    details: dict[str, Any] | None
+
+
+async def translate_text(
+    way: Finds | None, text: str, num_alternatives: int = 0, details: bool = False
+) -> Translated:
+    """Return the translation of a text; its line ends stay as they are, and without a way all of it does."""
     parts = LINE_END.split(text)
-    found = await way.find(parts[::2], Wanted(1 + num_alternatives))
+    lines = parts[::2]
+    found = [Translation(line, [Candidate(line)]) for line in lines]
+    if way is not None:
+        found = await way.find(lines, Wanted(1 + num_alternatives, details))
     texts = []
     for number in range(1 + num_alternatives):
         parts[::2] = [line.hypotheses[min(number, len(line.hypotheses) - 1)].text for line in found]
         texts.append("".join(parts))
     best, *others = dict.fromkeys(texts)
-    return best, others
+    return Translated(best, others, details_of(found) if details else None)

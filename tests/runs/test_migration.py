@@ -47,7 +47,7 @@ def make_old(run):
     config = json.loads((run / "config.json").read_text())
     for key in ("teacher_forcing", "consistency", "deterministic"):
         del config[key]
-    del config["data"]["filter"]
+    del config["data"]["filter"], config["data"]["augment"]
     for key in NEW_OF_MODEL:
         config["model"].pop(key, None)
     for key in NEW_OF_ATTENTION:

@@ -45,8 +45,8 @@ def test_a_text_is_put_together_from_its_lines():
     pair = pair_of(Model(0))
     assert pair.max_alternatives == 2
     found = asyncio.run(translate_text(pair, "a\r\n\n  \nshort\n🙂\nc", 1))
-    assert found == ("A\r\n\n  \nSHORT\n🙂\nC", ["aa\r\n\n  \nSHORT\n🙂\ncc"])
-    assert asyncio.run(translate_text(pair, "short", 1)) == ("SHORT", []), "others are distinct"
+    assert found[:2] == ("A\r\n\n  \nSHORT\n🙂\nC", ["aa\r\n\n  \nSHORT\n🙂\ncc"])
+    assert asyncio.run(translate_text(pair, "short", 1))[:2] == ("SHORT", []), "others are distinct"
 
 
 @pytest.mark.parametrize(
@@ -54,5 +54,5 @@ def test_a_text_is_put_together_from_its_lines():
 )
 def test_lines_that_are_read_with_lines_before_them_stay_together_with_blank_ones(num_lines, given):
     model = Model(num_lines)
-    assert asyncio.run(translate_text(pair_of(model), "a\n\nb\nc")) == ("A\n\nB\nC", [])
+    assert asyncio.run(translate_text(pair_of(model), "a\n\nb\nc"))[:2] == ("A\n\nB\nC", [])
     assert model.given == given

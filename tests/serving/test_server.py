@@ -113,7 +113,7 @@ def test_the_other_routes(server):
     )  # fmt: skip
     assert server.ask("/frontend/settings")[2] == {
         "charLimit": -1, "frontendTimeout": 500, "apiKeys": False, "keyRequired": False, "suggestions": False,
-        "filesTranslation": False, "supportedFilesFormat": [],
+        "maxAlternatives": 1, "filesTranslation": False, "supportedFilesFormat": [],
         "language": {"source": {"code": "auto", "name": "Auto Detect"}, "target": {"code": "en", "name": "English"}},
     }  # fmt: skip
     assert 'nmt_requests_total{route="/health",status="200"}' in server.ask("/metrics")[2]
@@ -236,9 +236,9 @@ def guarded(start, trained_run, tmp_path_factory):
     (folder / "keys.txt").write_text("one\n\ntwo\n")
     shutil.copytree(trained_run, folder / "other")
     settings = json.loads((folder / "other" / "config.json").read_text())
+    shared = {key: settings["data"][key] for key in ("filter", "augment", "max_length", "context")}
     settings["data"] = {
-        "kind": "multi30k", "directory": "none", "source_language": "en", "target_language": "fr", "filter": settings["data"]["filter"],
-        "max_length": 64, "context": 0,
+        "kind": "multi30k", "directory": "none", "source_language": "en", "target_language": "fr", **shared,
     }  # fmt: skip
     (folder / "other" / "config.json").write_text(json.dumps(settings))
     with start(

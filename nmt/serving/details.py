@@ -1,0 +1,36 @@
+"""What is known of the words of a text: which go back to which, and how sure the model is of each."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nmt.decoding.translation import Translation
+
+NUM_DIGITS = 4  # of a confidence
+
+
+def details_of(found: Sequence[Translation]) -> dict[str, Any]:
+    """Return the words of all lines of a text on both sides, counted through, and what the best translations say.
+
+    `alignment` links the number of a word of `source` to that of one of `target`, and `confidences` has one for each of
+    `target`, None where the model says nothing.
+    """
+    source: list[str] = []
+    target: list[str] = []
+    alignment: list[tuple[int, int]] = []
+    confidences: list[float | None] = []
+    for line in found:
+        best = line.hypotheses[0]
+        words, translated = line.source.split(), best.text.split()
+        # A tokenizer that normalises may count other words than there are: links beyond them lead nowhere.
+        alignment += [
+            (len(source) + one, len(target) + other)
+            for one, other in best.alignment or ()
+            if one < len(words) and other < len(translated)
+        ]
+        known = len(best.word_confidences) == len(translated)
+        confidences += [
+            round(best.word_confidences[i], NUM_DIGITS) if known else None for i in range(len(translated))
+        ]
+        source += words
+        target += translated
+    return {"source": source, "target": target, "alignment": alignment, "confidences": confidences}

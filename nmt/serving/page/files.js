@@ -1,0 +1,34 @@
+// A file, translated as a whole; the server keeps the translation for a while at an address of its own.
+
+import { ask } from './server.js';
+
+const find = (id) => document.getElementById(id);
+
+/** Show the button. `fields` are those of every request; `state` says what is done, and where the file is. */
+export function offerFiles(formats, fields, state, fail) {
+  const input = find('file');
+  input.accept = formats.join(',');
+  find('file-button').hidden = false;
+  find('file-button').title = formats.join(' ');
+  input.addEventListener('change', async () => {
+    const [file] = input.files;
+    if (!file) return;
+    const form = new FormData();
+    for (const [name, value] of Object.entries(fields())) form.append(name, value);
+    form.append('file', file);
+    state.textContent = `Translating ${file.name} …`;
+    find('mistake').hidden = true;
+    try {
+      const { translatedFileUrl } = await ask('translate_file', form);
+      const link = document.createElement('a');
+      // By the address that the page itself was reached at, whatever a proxy in front makes of the server's own.
+      link.href = `download_file/${new URL(translatedFileUrl, location).pathname.split('/').pop()}`;
+      link.download = '';
+      link.textContent = `Save the translation of ${file.name}`;
+      state.replaceChildren(link);
+    } catch (error) {
+      fail(error);
+    }
+    input.value = '';
+  });
+}
