@@ -2,7 +2,7 @@
 
 usage: python scripts/benchmark_serve.py --source FILE [--server "NAME: COMMAND"] … [--running "NAME: URL PID"] …
                                          [--from de] [--to en] [--clients 1 8 64] [--sentences 1 6] [--seconds 12]
-                                         [--warming 4] [--patience 60] [--json FILE]
+                                         [--warming 4] [--patience 120] [--json FILE]
 
 A COMMAND is started, with a free port for `{port}` in it, measured once it answers, and ended by SIGTERM:
 
@@ -10,9 +10,10 @@ A COMMAND is started, with a free port for `{port}` in it, measured once it answ
     --server "nmt, one request at a time: nmt serve run=outputs/mine port={port} batch_lines=1 batch_milliseconds=0"
 
 Each client keeps a connection, and sends the next text as soon as it has an answer: so many sentences of the file, as
-one line. No text is sent twice until all were. What ends within the seconds that count is the throughput; each client
-that has begun is waited for, for the wait of clients. The clients are one process on the same machine: what it takes
-of a core is in the table, and is missing to the server. Servers take no turns, so the machine has to be quiet.
+one line. No text is sent twice until all were. The seconds that count begin after those for warming, and not before
+each client has had an answer, unless its patience ends. What ends within them is the throughput; the waits are those of all
+that began within them, which are followed to their end. The clients are one process on the same machine: what it
+takes of a core is in the table, and the server lacks it. Servers take no turns, so the machine has to be quiet.
 """
 
 import argparse
@@ -64,6 +65,7 @@ class Load:
     def __init__(self, url: str, texts: Iterator[bytes]) -> None:
         self.address, self.texts = urllib.parse.urlsplit(url), texts
         self.ended: list[tuple[float, float]] = []  # when a request began and ended
+        self.num_answered = 0  # clients that have had an answer
         self.is_over = False
 
     async def run(
@@ -71,7 +73,11 @@ class Load:
     ) -> dict[str, Any]:
         """Return the figures of a row."""
         tasks = [asyncio.create_task(self._client()) for _ in range(clients)]
+        until = time.monotonic() + patience
         await asyncio.sleep(warming)
+        while self.num_answered < clients and time.monotonic() < until:
+            self._require_going(tasks)
+            await asyncio.sleep(0.1)
         self._require_going(tasks)
         first, used, own = time.monotonic(), processor_seconds(pid), time.process_time()
         await asyncio.sleep(seconds)
@@ -100,6 +106,7 @@ class Load:
 
     async def _client(self) -> None:
         reader, writer = await asyncio.open_connection(self.address.hostname, self.address.port)
+        is_answered = False
         with contextlib.closing(writer):
             while not self.is_over:
                 began = time.monotonic()
@@ -108,6 +115,8 @@ class Load:
                 if status != 200:
                     raise SystemExit(f"benchmark_serve: the server answered {status}: {body[:200]!r}")
                 self.ended.append((began, time.monotonic()))
+                self.num_answered += not is_answered
+                is_answered = True
 
     @staticmethod
     def _require_going(tasks: list["asyncio.Task[None]"]) -> None:
@@ -234,7 +243,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=positive, nargs="+", default=[1, 6])
     parser.add_argument("--seconds", type=float, default=12)
     parser.add_argument("--warming", type=float, default=4)
-    parser.add_argument("--patience", type=float, default=60)
+    parser.add_argument("--patience", type=float, default=120)
     parser.add_argument("--json", type=file_to_write)
     arguments = parser.parse_args()
     rows: list[Row] = []
