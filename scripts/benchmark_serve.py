@@ -11,9 +11,9 @@ A COMMAND is started, with a free port for `{port}` in it, measured once it answ
 
 Each client keeps a connection, and sends the next text as soon as it has an answer: so many sentences of the file, as
 one line. No text is sent twice until all were. The seconds that count begin after those for warming, and not before
-each client has had an answer, unless its patience ends. What ends within them is the throughput; the waits are those of all
-that began within them, which are followed to their end. The clients are one process on the same machine: what it
-takes of a core is in the table, and the server lacks it. Servers take no turns, so the machine has to be quiet.
+each client has had an answer, unless its patience ends. What ends within them is the throughput; the waits are those
+of all that began within them, which are followed to their end. The clients are one process on the same machine: what
+it takes of a core is in the table, and the server lacks it. Servers take no turns, so the machine has to be quiet.
 """
 
 import argparse
