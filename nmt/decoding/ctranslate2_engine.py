@@ -60,8 +60,9 @@ class CTranslate2Engine:
             compute_type=choose_type(library, device, precision),
             intra_threads=1,
         )
+        self.num_threads = count_threads() if where == "cpu" else 1
         try:
-            self.model = self.load(inter_threads=count_threads() if where == "cpu" else 1)
+            self.model = self.load(inter_threads=self.num_threads)
         except (RuntimeError, ValueError) as error:
             raise RunError(f"run: an undamaged export is needed; got {run.path}: {error}") from None
 
@@ -107,12 +108,16 @@ class CTranslate2Engine:
                 "sampling_topp": 1.0 if settings.top_p is None else settings.top_p,
                 "sampling_temperature": settings.temperature,
             }
+        # Few sentences are shared out to the threads, each of which computes a batch.
+        longest = max((len(one.source) for one in sentences), default=0) + 1
+        num_threads = self.num_threads if model is self.model else 1
+        share = -(-len(sentences) // num_threads) * longest
         began = time.monotonic()
         results = model.translate_batch(
             self._source([one.source for one in sentences]),
             self._target([one.prefix for one in sentences]) if any(one.prefix for one in sentences) else None,
             beam_size=num_rows,
-            max_batch_size=max(1, min(settings.max_tokens, TOKENS_AT_ONCE) // num_rows),
+            max_batch_size=max(1, min(min(settings.max_tokens, TOKENS_AT_ONCE) // num_rows, share)),
             batch_type="tokens",
             max_input_length=0,
             max_decoding_length=max(limits, default=1),
