@@ -125,7 +125,7 @@ def test_those_who_have_just_been_answered_go_along_with_who_waits():
     batcher._waiting[0] = batcher._waiting[0]._replace(
         since=time.monotonic() - 100
     )  # longer than it would wait
-    batcher.wait_seconds = 60
+    batcher.wait_seconds = 5
     model.go_on.set()
     first.result(60)
     time.sleep(0.1)  # until the batcher is about to take what there is
