@@ -183,37 +183,25 @@ BETTER = "LibreTranslate fails with status 500, or says nothing of what was wron
 GUARDS_SUGGESTIONS = "nmt takes suggestions of those who have a key alone, and as texts to train on"
 # What differs, and why: each of these must.
 DIFFERENT = {
-    "html, JSON": NOT_THERE_YET,
-    "html, form": NOT_THERE_YET,
-    "html and alternatives, JSON": NOT_THERE_YET,
-    "html and alternatives, form": NOT_THERE_YET,
-    "a list, html, JSON": NOT_THERE_YET,
-    "a file": NOT_THERE_YET,
-    "a file of another kind": NOT_THERE_YET,
-    "a file without a source": NOT_THERE_YET,
-    "a file without a target": NOT_THERE_YET,
-    "a file of an unknown source": NOT_THERE_YET,
-    "a file without a name": NOT_THERE_YET,
-    "no file": NOT_THERE_YET,
-    "the page": NOT_THERE_YET,
-    "the routes": NOT_THERE_YET,
-    "alternatives that are no number, JSON": BETTER,
-    "alternatives of null, JSON": BETTER,
-    "a number for a text, JSON": BETTER,
-    "null in a list, JSON": BETTER,
-    "a list as source, JSON": BETTER,
-    "JSON that is none": BETTER,
-    "no JSON at all": BETTER,
-    "a key, and JSON that is none": BETTER,
-    "a file that is not there": BETTER,
-    "/suggest without a key, form": GUARDS_SUGGESTIONS,
-    "/suggest with a wrong key, form": GUARDS_SUGGESTIONS,
-    "a suggestion that is too long, form": GUARDS_SUGGESTIONS,
-    "a suggestion in an unknown language, form": GUARDS_SUGGESTIONS,
+    **dict.fromkeys((
+        "html, JSON", "html, form", "html and alternatives, JSON", "html and alternatives, form",
+        "a list, html, JSON", "a file", "a file of another kind", "a file without a source",
+        "a file without a target", "a file of an unknown source", "a file without a name", "no file", "the page",
+        "the routes",
+    ), NOT_THERE_YET),
+    **dict.fromkeys((
+        "alternatives that are no number, JSON", "alternatives of null, JSON", "a number for a text, JSON",
+        "null in a list, JSON", "a list as source, JSON", "JSON that is none", "no JSON at all",
+        "a key, and JSON that is none", "a file that is not there",
+    ), BETTER),
+    **dict.fromkeys((
+        "/suggest without a key, form", "/suggest with a wrong key, form", "a suggestion that is too long, form",
+        "a suggestion in an unknown language, form",
+    ), GUARDS_SUGGESTIONS),
     "GET /frontend/settings": "the formats of files are others",
     "OPTIONS /nowhere": "nmt answers whether pages of other hosts may ask before it looks for the route",
     "metrics": "LibreTranslate has them where it is told to",
-}
+}  # fmt: skip
 
 
 def shape(value):
