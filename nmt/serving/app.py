@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nmt.serving.pages import pages, to_page
+from nmt.serving.pairs import Asked, asked
 from nmt.serving.refusal import Refused
 from nmt.serving.requests import Fields, read_fields
 from nmt.serving.service import Service
@@ -57,6 +58,7 @@ def make_app(service: Service) -> "ASGIApp":
         path: str, answer: Callable[["Request"], Awaitable["Response"]]
     ) -> Callable[["Request"], Awaitable["Response"]]:
         async def endpoint(request: "Request") -> "Response":
+            asked.set(Asked())
             try:
                 response = await answer(request)
             except Refused as refused:

@@ -2,12 +2,16 @@
 
 import threading
 import time
+from bisect import insort
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
 from nmt.decoding.translation import Translation
 from nmt.serving.metrics import Metrics
+
+# A long text goes through the queue in parts, so many of which fill a batch: there is room beside one of them.
+PARTS_OF_BATCH = 4
 
 
 class Wanted(NamedTuple):
@@ -22,33 +26,39 @@ Translate = Callable[[Sequence[str], Wanted], list[Translation]]
 
 
 class Job(NamedTuple):
-    """Lines of a text that are translated together, and who waits for them since when."""
+    """Lines of a text that are translated together, who waits for them since when, and their `turn` in the queue."""
 
     lines: Sequence[str]
     wanted: Wanted
     future: Future[list[Translation]]
     since: float
+    turn: int
 
 
 class Batcher:
     """Translates what waits, at most `max_lines` at a time unless a text has more, in a thread of its own.
 
-    Where nothing is being translated, a text waits up to `wait_seconds` for others. One whose future was cancelled
-    before it began is dropped.
+    Where nothing is being translated, a text waits up to `wait_seconds` for others: those who have just been answered
+    ask again at once, and go along. One whose future was cancelled before it began is dropped. Requests take turns:
+    the turn of lines is that of now, and as many later as their request has put into the queue before them (start-time
+    fair queuing, Goyal et al. 1996). So a book does not hold up others, nor they the book, of which at least one part,
+    of `part_lines`, goes with each batch.
     """
 
     def __init__(self, translate: Translate, max_lines: int, wait_seconds: float, metrics: Metrics) -> None:
         self.translate, self.max_lines, self.wait_seconds = translate, max_lines, wait_seconds
+        self.part_lines = -(-max_lines // PARTS_OF_BATCH)
         self.metrics = metrics
-        self._waiting: list[Job] = []
+        self._waiting: list[Job] = []  # in the order of their turns
+        self._turn = 0  # of what was taken last
         self._changed = threading.Condition()
         threading.Thread(target=self._work, daemon=True).start()
 
-    def submit(self, lines: Sequence[str], wanted: Wanted) -> Future[list[Translation]]:
-        """Put lines into the queue; return who will have their translations."""
-        job = Job(lines, wanted, Future(), time.monotonic())
+    def submit(self, lines: Sequence[str], wanted: Wanted, num_before: int = 0) -> Future[list[Translation]]:
+        """Put lines into the queue, after `num_before` of the same request; return who will have what they become."""
         with self._changed:
-            self._waiting.append(job)
+            job = Job(lines, wanted, Future(), time.monotonic(), self._turn + num_before)
+            insort(self._waiting, job, key=lambda one: one.turn)
             self._changed.notify()
         return job.future
 
@@ -75,12 +85,13 @@ class Batcher:
 
     def _take(self) -> list[Job]:
         """Wait for work; return what is translated together, of which the same is wanted."""
+        free_since = time.monotonic()
         with self._changed:
             self._changed.wait_for(lambda: self._waiting)
+            until = max(free_since, self._waiting[0].since) + self.wait_seconds
+            self._changed.wait_for(self._is_full, max(0.0, until - time.monotonic()))
             first = self._waiting[0]
-            self._changed.wait_for(
-                self._is_full, max(0.0, first.since + self.wait_seconds - time.monotonic())
-            )
+            self._turn = max(first.turn, self._turn + self.part_lines)
             taken, left = [first], list[Job]()
             room = self.max_lines - len(first.lines)
             for job in self._waiting[1:]:

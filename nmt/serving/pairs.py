@@ -3,6 +3,7 @@
 import asyncio
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from functools import partial
 
 from nmt.config import MixtureData, ServeSettings
@@ -18,6 +19,16 @@ from nmt.serving.metrics import Metrics
 
 # Emoji and what joins them, space, and what controls: nothing that could be translated.
 WORDLESS = {"So", "Sk", "Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp"}
+
+
+class Asked:
+    """How many lines a request has put into queues so far."""
+
+    num_lines = 0
+
+
+# Of the request that is being answered; many texts of one are still one.
+asked: ContextVar[Asked] = ContextVar("asked")
 
 
 class Pair:
@@ -48,13 +59,18 @@ class Pair:
         with_words = [i for i, line in enumerate(lines) if not is_wordless(line)]
         if not with_words:
             return found
-        # Where lines before a line are read with it, blank ones say where a document ends.
-        places = list(range(len(lines))) if self._has_context else with_words
-        size = len(places) if self._has_context else self.batcher.max_lines
-        waiting = [
-            asyncio.wrap_future(self.batcher.submit([lines[i] for i in places[start : start + size]], wanted))
-            for start in range(0, len(places), size)
-        ]
+        if self._has_context:  # a line is read with those before it, and blank ones say where a document ends
+            places, size = list(range(len(lines))), len(lines)
+        else:  # what is of about one length is soonest done together
+            places, size = with_words, self.batcher.part_lines
+            if len(places) > size:
+                places = sorted(places, key=lambda i: -len(lines[i]))
+        request = asked.get(None) or Asked()
+        waiting = []
+        for start in range(0, len(places), size):
+            part = [lines[i] for i in places[start : start + size]]
+            waiting.append(asyncio.wrap_future(self.batcher.submit(part, wanted, request.num_lines)))
+            request.num_lines += len(part)
         results = [one for some in await asyncio.gather(*waiting) for one in some]
         of_place = dict(zip(places, results, strict=True))
         for i in with_words:

@@ -5,6 +5,7 @@ import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -231,6 +232,24 @@ def test_threads_may_call_it_at_the_same_time(models):
     with ThreadPoolExecutor(4) as pool:
         calls = [pool.submit(models[1].translate, LINES, decoding="greedy", min_length=4) for _ in range(20)]
         assert all([one.text for one in call.result()] == expected for call in calls)
+
+
+@pytest.mark.parametrize(("num_lines", "num_each"), [(40, 20), (10, 8)])
+def test_each_thread_has_its_share_of_what_is_no_more_than_a_batch(models, monkeypatch, num_lines, num_each):
+    engine, given = models[1].translator(choose_search("greedy")).engine, {}
+
+    class Library:
+        def translate_batch(self, source, *_, **options):
+            given.update(options)
+            return [SimpleNamespace(hypotheses=[[]], scores=None)] * len(source)
+
+    monkeypatch.setattr(engine, "num_threads", 2)
+    monkeypatch.setattr(engine, "model", Library())
+    search = engine.search(choose_search("greedy"), 1)
+    assert len(search([Sentence([5, 6, 7], [], 0)] * num_lines)) == num_lines
+    assert given["max_batch_size"] == num_each * 4  # with EOS
+    search([Sentence([5] * 99, [], 0)] * 1000)
+    assert given["max_batch_size"] == 2048
 
 
 def test_a_long_line_is_translated_in_parts(models):

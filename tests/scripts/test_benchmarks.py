@@ -1,6 +1,7 @@
 """The benchmarks run, and what they count is right; how fast anything is, no test says."""
 
 import json
+import sys
 
 import pytest
 from command_line import SCRIPTS, run_script
@@ -64,3 +65,65 @@ def test_engines_translate_alike(trained_run, tmp_path):
     own, exported = (row["memory_gb"] for row in rows[:2])
     assert exported < own, "PyTorch is not there"
     assert done.stdout.count("\n| ") == 6
+
+
+STUB = """
+import json, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        fields = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with open(sys.argv[2], "a") as file:
+            print(json.dumps([self.path, fields]), file=file)
+        body = json.dumps({"translatedText": fields["q"]}).encode()
+        self.send_response(500 if fields["q"] == "bad" else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@pytest.mark.parametrize("is_bad", [False, True])
+def test_a_server_under_load_gets_each_text_once_before_any_comes_again(is_bad, tmp_path):
+    (tmp_path / "stub.py").write_text(STUB)
+    lines = [f"Zeile {number}." for number in range(7)]
+    (tmp_path / "in.de").write_text(
+        "".join(f"{line}\n" for line in ["bad", *lines] if is_bad or line != "bad")
+    )
+    done = run_script(
+        "benchmark_serve",
+        [
+            "--source", "in.de", "--server", f"stub: {sys.executable} stub.py {{port}} asked.txt", "--clients", "1", "3",
+            "--sentences", "1", "3", "--seconds", "0.4", "--warming", "0.1", "--json", "out.json",
+        ],
+        tmp_path,
+    )  # fmt: skip
+    if is_bad:
+        assert done.returncode == 1
+        assert "the server answered 500" in done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "out.json").read_text())
+    assert [(row["sentences"], row["clients"]) for row in rows] == [(1, 1), (1, 3), (3, 1), (3, 3)]
+    assert done.stdout.count("| stub |") == 4
+    for row in rows:
+        assert row["sentences_per_second"] == pytest.approx(row["answers"] * row["sentences"] / 0.4, rel=0.5)
+        assert 0 < row["median_seconds"] <= row["seconds_99"]
+        assert row["memory_gb"] > 0
+        assert row["unanswered"] == 0
+    asked = [json.loads(line) for line in (tmp_path / "asked.txt").read_text().splitlines()]
+    assert all(
+        path == "/translate" and {"source": "de", "target": "en"}.items() <= fields.items()
+        for path, fields in asked
+    )
+    texts = [fields["q"] for _, fields in asked]
+    assert set(texts[:7]) == set(lines)
+    assert set(texts) == {*lines, " ".join(lines[:3]), " ".join(lines[3:6])}

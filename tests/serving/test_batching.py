@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from concurrent.futures import wait
 
 import pytest
@@ -78,6 +79,25 @@ def test_a_text_of_more_lines_than_a_batch_goes_alone(busy):
     assert [len(lines) for lines, _ in model.calls[1:]] == [8, 2]
 
 
+def test_requests_take_turns(busy):
+    model, _, batcher = busy
+    book = [batcher.submit(list("abcd"), Wanted(), start) for start in range(0, 16, 4)]
+    others = [batcher.submit([line], Wanted()) for line in "xy"]
+    model.go_on.set()
+    wait([*book, *others], 60)
+    assert [lines[0] for lines, _ in model.calls[1:]] == ["a", "x", "a", "a", "a"]
+    assert model.calls[2][0] == ["x", "", "y", ""]
+    # What comes later than it has its turn before the rest of the next book.
+    model.go_on.clear()
+    model.is_called.clear()
+    book = [batcher.submit(list("abcd"), Wanted(), start) for start in range(0, 8, 4)]
+    assert model.is_called.wait(60)
+    other = batcher.submit(["x"], Wanted())
+    model.go_on.set()
+    wait([*book, other], 60)
+    assert [lines[0] for lines, _ in model.calls[6:]] == ["a", "x", "a"]
+
+
 def test_an_error_is_that_of_those_who_wait_and_others_go_on(busy):
     model, _, batcher = busy
     model.go_on.set()
@@ -93,6 +113,25 @@ def test_text_that_comes_within_the_wait_goes_along():
     futures = [batcher.submit(["a"], Wanted()), batcher.submit(["b"], Wanted())]
     wait(futures, 30)  # long before a minute is over: the batch is full
     assert model.calls == [(["a", "", "b", ""], 1)]
+
+
+def test_those_who_have_just_been_answered_go_along_with_who_waits():
+    """Without that, two halves of the clients take turns for ever, in batches of half the size."""
+    model = Model()
+    batcher = Batcher(model, 2, 0, Metrics())
+    first = batcher.submit(["a", "b"], Wanted())
+    assert model.is_called.wait(60)
+    waiting = batcher.submit(["c"], Wanted())
+    batcher._waiting[0] = batcher._waiting[0]._replace(
+        since=time.monotonic() - 100
+    )  # longer than it would wait
+    batcher.wait_seconds = 5
+    model.go_on.set()
+    first.result(60)
+    time.sleep(0.1)  # until the batcher is about to take what there is
+    again = batcher.submit(["a again"], Wanted())
+    wait([waiting, again], 60)
+    assert model.calls[1:] == [(["c", "", "a again", ""], 1)]
 
 
 def test_work_is_cancelled_when_the_client_goes():

@@ -1,6 +1,7 @@
 """A text and its lines: what a model is given of them, and what is put together again."""
 
 import asyncio
+import threading
 from functools import partial
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ from nmt.decoding.translation import Candidate, Translation
 from nmt.runs.languages import language
 from nmt.serving.batching import Batcher
 from nmt.serving.metrics import Metrics
-from nmt.serving.pairs import Pair
+from nmt.serving.pairs import Asked, Pair, asked
 from nmt.serving.text import translate_text
 
 
@@ -49,10 +50,48 @@ def test_a_text_is_put_together_from_its_lines():
     assert asyncio.run(translate_text(pair, "short", 1))[:2] == ("SHORT", []), "others are distinct"
 
 
-@pytest.mark.parametrize(
-    ("num_lines", "given"), [(0, [["a", "b", ""], ["c", ""]]), (1, [["a", "", "b", "c", ""]])]
-)
-def test_lines_that_are_read_with_lines_before_them_stay_together_with_blank_ones(num_lines, given):
-    model = Model(num_lines)
+def test_lines_that_are_read_with_lines_before_them_stay_together_with_blank_ones():
+    model = Model(1)
     assert asyncio.run(translate_text(pair_of(model), "a\n\nb\nc"))[:2] == ("A\n\nB\nC", [])
-    assert model.given == given
+    assert model.given == [["a", "", "b", "c", ""]]
+
+
+def test_lines_of_about_one_length_go_together_and_others_have_room_beside_them():
+    model = Model(0)
+    pair = pair_of(model, 8)
+    lines = ["a", "aaaa", "aaa", "", "aaaaaa", "aa", "aaaaa"]
+    text = "\n".join(lines)
+    assert asyncio.run(translate_text(pair, text))[:2] == (text.upper(), [])
+    parts = [line for some in model.given for line in some]  # a blank line behind each
+    assert parts == ["aaaaaa", "aaaaa", "", "aaaa", "aaa", "", "aa", "a", ""]
+
+
+@pytest.mark.parametrize("is_one_text", [True, False])
+def test_a_book_does_not_hold_up_others_nor_they_the_book(is_one_text):
+    """Others keep coming, a batch of them with each batch that is translated."""
+    model, turns, go_on = Model(0), [], threading.Event()
+
+    async def main():
+        pair, small = pair_of(model, 4), []
+        inner = pair.batcher.translate
+
+        def translate(lines, wanted):
+            assert go_on.wait(60)
+            turns.append({line[:1] for line in lines} - {""})
+            if len(turns) < 200:
+                small.extend(pair.batcher.submit([f"s{number}"], wanted) for number in range(4))
+            return inner(lines, wanted)
+
+        pair.batcher.translate = translate
+        asked.set(Asked())
+        texts = ["\n".join(["b"] * 40)] if is_one_text else ["b"] * 40
+        begun = asyncio.gather(*(translate_text(pair, text) for text in texts))
+        await asyncio.sleep(0.1)  # until all of it waits
+        go_on.set()
+        assert "".join(found.text for found in await begun).count("B") == 40
+        await asyncio.gather(*map(asyncio.wrap_future, small))
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+    last = max(number for number, turn in enumerate(turns) if "b" in turn)
+    assert all("s" in turn for turn in turns[2:last]), "others were not held up"
+    assert last < 60, "nor was the book"

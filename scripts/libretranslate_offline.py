@@ -1,0 +1,34 @@
+"""Run the real LibreTranslate on one package that `nmt export format=argos` has written, without a network.
+
+usage: PYTHON scripts/libretranslate_offline.py PACKAGE FOLDER [OPTION ...]
+
+PYTHON is that of an environment with libretranslate; FOLDER takes what it writes, and OPTION are its own, such as
+`--port 5001`. Two things it would fetch and does not: packages of its index, and the model of MiniSBD that finds
+sentences, in whose place a text is cut behind `.`, `!` and `?`, which takes less time.
+"""
+
+import os
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+SENTENCE_END = re.compile(r"(?<=[.!?]) +")
+
+
+def main() -> None:
+    """Install the package, and serve."""
+    package, folder = Path(sys.argv.pop(1)).resolve(), Path(sys.argv.pop(1)).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    os.chdir(folder)
+    for name in ("DATA", "CONFIG", "CACHE"):
+        os.environ[f"XDG_{name}_HOME"] = str(folder / name.lower())
+    splitting = import_module("argostranslate.sbd")
+    splitting.MiniSBDSentencizer.split_sentences = lambda self, text: SENTENCE_END.split(text)
+    import_module("argostranslate.package").install_from_path(package)
+    import_module("libretranslate.init").boot = lambda *_: None
+    import_module("libretranslate.main").main()
+
+
+if __name__ == "__main__":
+    main()
