@@ -10,7 +10,6 @@ sentences, in whose place a text is cut behind `.`, `!` and `?`, which takes les
 import os
 import re
 import sys
-from importlib import import_module
 from pathlib import Path
 
 SENTENCE_END = re.compile(r"(?<=[.!?]) +")
@@ -23,11 +22,16 @@ def main() -> None:
     os.chdir(folder)
     for name in ("DATA", "CONFIG", "CACHE"):
         os.environ[f"XDG_{name}_HOME"] = str(folder / name.lower())
-    splitting = import_module("argostranslate.sbd")
-    splitting.MiniSBDSentencizer.split_sentences = lambda self, text: SENTENCE_END.split(text)
-    import_module("argostranslate.package").install_from_path(package)
-    import_module("libretranslate.init").boot = lambda *_: None
-    import_module("libretranslate.main").main()
+    # They look for these folders when they are imported.
+    import argostranslate.package
+    import argostranslate.sbd
+    import libretranslate.init
+    from libretranslate.main import main as serve
+
+    argostranslate.sbd.MiniSBDSentencizer.split_sentences = lambda self, text: SENTENCE_END.split(text)
+    argostranslate.package.install_from_path(package)
+    libretranslate.init.boot = lambda *_: None
+    serve()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "extending.md"
 # The order in which text becomes a translation, as far as one imports the other.
 ORDER = (
     "files", "config", "grammar", "data", "models", "runs", "layouts", "decoding", "evaluation", "training", "tracking",
-    "sweeps", "export", "imports", "serving", "reports", "commands", "cli",
+    "sweeps", "export", "imports", "documents", "serving", "reports", "commands", "cli",
 )  # fmt: skip
 WIDTH = 26
 BLOCK = re.compile(r"```text\nnmt/\n.*?```\n", re.DOTALL)

@@ -27,6 +27,7 @@ LAYERS = [
     ["runs"],
     ["layouts"],
     ["decoding"],
+    ["documents"],
     ["evaluation"],
     ["reports"],
     ["tracking"],

@@ -13,6 +13,7 @@ from nmt.config import ServeSettings
 from nmt.errors import DataError, SettingsError
 from nmt.runs.languages import Language
 from nmt.serving.languages import AUTO, Languages, shown
+from nmt.serving.markup import translate_html
 from nmt.serving.metrics import Metrics
 from nmt.serving.pairs import load_pairs
 from nmt.serving.refusal import Refused
@@ -57,11 +58,14 @@ class Service:
         is_auto = source_code.lower() == AUTO
         source = self.languages.detect() if is_auto else self.languages.find(source_code)
         target = self.languages.find(target_code)
-        if (format_name := fields.get("format") or "text") != "text":
+        if (format_name := fields.get("format") or "text") not in ("text", "html"):
             raise Refused(400, f"{format_name} format is not supported")
         pair = self.languages.pair(source, target)
-        translations = (translate_text(pair, text, num_alternatives, details) for text in texts)
-        found = await asyncio.gather(*translations)
+        if format_name == "html":
+            found = await asyncio.gather(*(translate_html(pair, text) for text in texts))
+        else:
+            translations = (translate_text(pair, text, num_alternatives, details) for text in texts)
+            found = await asyncio.gather(*translations)
         answer: dict[str, Any] = {"translatedText": [one.text for one in found]}
         if num_alternatives:
             answer["alternatives"] = [one.others for one in found]

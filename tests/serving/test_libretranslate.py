@@ -184,8 +184,7 @@ GUARDS_SUGGESTIONS = "nmt takes suggestions of those who have a key alone, and a
 # What differs, and why: each of these must.
 DIFFERENT = {
     **dict.fromkeys((
-        "html, JSON", "html, form", "html and alternatives, JSON", "html and alternatives, form",
-        "a list, html, JSON", "a file", "a file of another kind", "a file without a source",
+        "a file", "a file of another kind", "a file without a source",
         "a file without a target", "a file of an unknown source", "a file without a name", "no file",
     ), NOT_THERE_YET),
     "the routes": "each server describes its own",

@@ -139,7 +139,7 @@ WRONG = [
     ({"q": TEXT, "source": "xx", "target": "yy", "alternatives": "2"}, "Invalid request: alternatives parameter must be <= 1"),
     ({"q": TEXT, "source": "XX", "target": "yy", "format": "pdf"}, "xx is not supported"),
     ({"q": TEXT, "source": "de", "target": "yy", "format": "pdf"}, "yy is not supported"),
-    ({"q": TEXT, "source": "en", "target": "de", "format": "html"}, "html format is not supported"),
+    ({"q": TEXT, "source": "en", "target": "de", "format": "xml"}, "xml format is not supported"),
     ({"q": TEXT, "source": "en", "target": "de"}, "German (de) is not available as a target language from English (en)"),
 ]  # fmt: skip
 

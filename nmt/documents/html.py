@@ -1,0 +1,283 @@
+"""HTML: lines of text between tags that make blocks, with the tags inside of them; all else stays as it is.
+
+`translate="no"`, the class `notranslate`, code, scripts and the like stay; inside a line they are read with it. Broken
+HTML comes out no more broken: a tag that lacks its other half ends a line.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from nmt.documents.marked import Content, Element, line_of, render
+
+# Tags that are part of a line; all others end one.
+INLINE = {
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "img", "ins",
+    "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var",
+    "wbr",
+}  # fmt: skip
+VOID = {
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+}  # fmt: skip
+# Their content is no text of the page, or none that is to be translated.
+KEPT_INLINE = {"audio", "canvas", "code", "math", "svg", "time", "video"}
+KEPT_BLOCKS = {
+    "address", "applet", "iframe", "noembed", "noframes", "noscript", "object", "pre", "script", "style", "template",
+    "textarea", "xmp",
+}  # fmt: skip
+# Within these a tag is none.
+RAW = {"iframe", "noembed", "noframes", "script", "style", "textarea", "xmp"}
+NAME = re.compile(r"<(/?)([A-Za-z][^\s/>]*)")
+TAG = re.compile(r"""(?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+')|["'=])*+>""")
+ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
+# Elements in each other, of one line; a tag that lies deeper ends it.
+MAX_DEPTH = 50
+SPACE = re.compile(r"[ \t\r\n\f]+")
+
+
+class Token(NamedTuple):
+    """A piece of HTML as it stands there: text, a tag that opens (`+`) or closes (`-`), or something else (`.`)."""
+
+    source: str
+    kind: str
+    name: str = ""
+    is_kept: bool = False
+
+
+class Block(NamedTuple):
+    """A line of text with its markup, and how it stood there."""
+
+    source: str
+    content: Content
+
+
+class HtmlDocument:
+    """A page, or a part of one: what stays, and lines between."""
+
+    def __init__(self, parts: list[str | Block]) -> None:
+        self.parts = parts
+
+    @classmethod
+    def read(cls, text: str) -> "HtmlDocument":
+        """Read any text; nothing in it is an error."""
+        return cls(list(_parts(_tokens(text))))
+
+    @property
+    def blocks(self) -> list[Content]:
+        """The lines, in their order."""
+        return [part.content for part in self.parts if isinstance(part, Block)]
+
+    @property
+    def lines(self) -> list[str]:
+        """The text of each line, for a model."""
+        return [line_of(content) for content in self.blocks]
+
+    def write(self, blocks: list[Content]) -> str:
+        """Return the page with other lines; what is as it was stands there as it stood."""
+        given = iter(blocks)
+        return "".join(part if isinstance(part, str) else _written(part, next(given)) for part in self.parts)
+
+
+def _written(block: Block, content: Content) -> str:
+    return block.source if content == block.content else render(content, _escape)
+
+
+def _escape(text: str) -> str:
+    return html.escape(text, quote=False).replace("\xa0", "&nbsp;")
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    """Yield all of a text in pieces, as HTML's own rules take them apart, in time that grows with its length alone.
+
+    The parser of Python's library tells neither what stood there nor, in some versions, when it will be done.
+    """
+    start = here = 0
+    while (here := text.find("<", here)) >= 0:
+        token = _tag_at(text, here)
+        if token is None:  # a sign like any other
+            here += 1
+            continue
+        if start < here:
+            yield Token(text[start:here], "text")
+        yield token
+        start = here = here + len(token.source)
+    if start < len(text):
+        yield Token(text[start:], "text")
+
+
+def _tag_at(text: str, start: int) -> Token | None:
+    """Return the piece that begins with the `<` at a place; what has no end goes to that of all."""
+    if text.startswith("<!--", start):
+        return Token(text[start : _behind(text, "-->", start + 4)], "comment")
+    if text.startswith(("<!", "<?"), start):
+        return Token(text[start : _behind(text, ">", start)], "other")
+    name = NAME.match(text, start)
+    if name is None:
+        return None
+    found = TAG.match(text, name.end())
+    if found is None:
+        return Token(text[start:], "other")
+    source, tag = text[start : found.end()], name[2].lower()
+    if name[1]:
+        return Token(source, "-", tag)
+    if tag in RAW:
+        end = re.compile(f"</{tag}(?=[\\s/>])", re.IGNORECASE).search(text, found.end())
+        return Token(text[start : _behind(text, ">", end.end()) if end else len(text)], "other")
+    values = {one[1].lower(): one[2].strip("\"'") for one in reversed(list(ATTRIBUTE.finditer(source)))}
+    is_kept = (
+        values.get("translate", "").strip().lower() == "no"
+        or "notranslate" in values.get("class", "").split()
+    )
+    return Token(source, "." if tag in VOID else "+", tag, is_kept)
+
+
+def _behind(text: str, end: str, start: int) -> int:
+    """Return the place behind the next `end`."""
+    found = text.find(end, start)
+    return len(text) if found < 0 else found + len(end)
+
+
+def _parts(tokens: Iterator[Token]) -> Iterator[str | Block]:
+    """Yield what stays and the lines between it."""
+    line: list[Token] = []
+    pending = list(tokens)
+    i = 0
+    while i < len(pending):
+        token, size = pending[i], 1
+        if token.kind == "+" and (token.is_kept or token.name in KEPT_INLINE | KEPT_BLOCKS):
+            size = _size_of(pending, i)
+            within = pending[i : i + size]
+            source = "".join(one.source for one in within)
+            shown = html.unescape("".join(one.source for one in within if one.kind == "text"))
+            is_inline = token.name in INLINE | KEPT_INLINE and all(
+                one.name in INLINE | KEPT_INLINE or one.kind in ("text", "comment") for one in within
+            )
+            token = Token(source, "kept" if is_inline else "other", shown if is_inline else "")
+        if token.kind in ("text", "kept", "comment") or token.name in INLINE:
+            line.append(token)
+        else:
+            yield from _lines(line)
+            line = []
+            yield token.source
+        i += size
+    yield from _lines(line)
+
+
+def _size_of(tokens: list[Token], first: int) -> int:
+    """Return how many pieces an element has: up to its end, or to that of all where it has none."""
+    depth, name = 0, tokens[first].name
+    for size, token in enumerate(tokens[first:], 1):
+        if token.name == name:
+            depth += {"+": 1, "-": -1}.get(token.kind, 0)
+            if depth == 0:
+                return size
+    return len(tokens) - first
+
+
+def _lines(tokens: list[Token]) -> Iterator[str | Block]:
+    """Yield what stays and the lines of some pieces: a tag whose other half is elsewhere ends one, too.
+
+    If it were to move, it might pass another such tag.
+    """
+    halves = _halves(tokens)
+    paired = halves.keys() | set(halves.values())
+    alone = [i for i, token in enumerate(tokens) if token.kind in ("+", "-") and i not in paired]
+    if not alone:
+        yield from _line(tokens)
+        return
+    for start, end in pairwise([-1, *alone, len(tokens)]):
+        yield from _lines(tokens[start + 1 : end])  # in which others may be alone now
+        yield "".join(token.source for token in tokens[end : end + 1])
+
+
+def _line(tokens: list[Token]) -> Iterator[str | Block]:
+    """Yield the pieces of a line: space and tags at its ends stay, where the tags are not two halves of one."""
+    source = "".join(token.source for token in tokens)
+    has_text = [token.kind == "text" and not html.unescape(token.source).isspace() for token in tokens]
+    if True not in has_text:  # names and code alone are not translated
+        yield source
+        return
+    first, last = has_text.index(True), len(tokens) - has_text[::-1].index(True)
+    # A kept element at an end is a part of the line, and so is a tag whose other half is inside.
+    kinds = [token.kind for token in tokens]
+    if "kept" in kinds:
+        first = min(first, kinds.index("kept"))
+        last = max(last, len(kinds) - kinds[::-1].index("kept"))
+    halves = _halves(tokens).items()
+    first = min([first, *(opens for opens, closes in halves if first <= closes < last)])
+    last = max([last, *(closes + 1 for opens, closes in halves if first <= opens < last)])
+    yield "".join(token.source for token in tokens[:first])
+    start, end = tokens[first], tokens[last - 1]
+    lead = _space(start.source, True) if start.kind == "text" else ""
+    trail = _space(end.source, False) if end.kind == "text" else ""
+    middle = [
+        token._replace(source=_trimmed(token.source, token is start, token is end))
+        if token.kind == "text"
+        else token
+        for token in tokens[first:last]
+    ]
+    yield lead
+    yield Block("".join(token.source for token in middle), _content(middle))
+    yield trail
+    yield "".join(token.source for token in tokens[last:])
+
+
+def _space(source: str, at_start: bool) -> str:
+    stripped = source.lstrip(" \t\r\n\f") if at_start else source.rstrip(" \t\r\n\f")
+    return source[: len(source) - len(stripped)] if at_start else source[len(stripped) :]
+
+
+def _trimmed(source: str, at_start: bool, at_end: bool) -> str:
+    source = source.lstrip(" \t\r\n\f") if at_start else source
+    return source.rstrip(" \t\r\n\f") if at_end else source
+
+
+def _halves(tokens: list[Token]) -> dict[int, int]:
+    """Return which tags open an element, each with the one that closes it; elements lie in each other or apart."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for i, token in enumerate(tokens):
+        if token.kind == "+" and len(opened) < MAX_DEPTH:
+            opened.append(i)
+        elif token.kind == "-" and any(tokens[one].name == token.name for one in opened):
+            while tokens[opened[-1]].name != token.name:
+                opened.pop()
+            found[opened.pop()] = i
+    return found
+
+
+def _content(tokens: list[Token]) -> Content:
+    """Return text with its tags as elements."""
+    halves = _halves(tokens)
+    closes = set(halves.values())
+
+    def read(start: int, end: int) -> list[str | Element]:
+        content, text, i = list[str | Element](), "", start
+        while i < end:
+            token = tokens[i]
+            if token.kind == "text":
+                text += token.source
+                i += 1
+                continue
+            if text:
+                content.append(_plain(text))
+                text = ""
+            if i in halves:
+                content.append(Element(token.source, tokens[halves[i]].source, read(i + 1, halves[i])))
+                i = halves[i]
+            elif token.kind == "kept":
+                content.append(
+                    Element(token.source, "", [_plain(token.name)] if token.name else [], is_kept=True)
+                )
+            elif i not in closes:
+                content.append(Element(token.source))
+            i += 1
+        return [*content, _plain(text)] if text else content
+
+    return read(0, len(tokens))
+
+
+def _plain(source: str) -> str:
+    return SPACE.sub(" ", html.unescape(source))

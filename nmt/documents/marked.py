@@ -1,0 +1,224 @@
+"""Text with markup inside, and where that goes in a translation: to the words that its own words became.
+
+As Bergamot's translators do (Bogoychev et al. 2020), the markup follows the alignment of words. An element keeps one
+piece here, so that no link comes twice: the run of words that has most of its own and fewest of others.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from nmt.decoding.translation import Translation
+from nmt.decoding.word_alignment import Link
+
+
+@dataclass(frozen=True)
+class Element:
+    """Markup: what stands before its content, and behind it.
+
+    What `is_kept` comes out as it is, though its content is read as a part of the line. Without content it is a place.
+    """
+
+    before: str
+    behind: str = ""
+    content: "list[str | Element]" = field(default_factory=list)
+    is_kept: bool = False
+
+
+Content = Sequence[str | Element]
+
+
+def text_of(content: Content) -> str:
+    """Return text without its markup."""
+    return "".join(part if isinstance(part, str) else text_of(part.content) for part in content)
+
+
+def line_of(content: Content) -> str:
+    """Return text without its markup as one reads it: tags between spaces leave one of them."""
+    return re.sub(" +", " ", text_of(content)).strip(" ")
+
+
+def render(content: Content, escape: Callable[[str], str]) -> str:
+    """Return text with its markup, `escape` says how the text between is written."""
+    written = []
+    for part in content:
+        if isinstance(part, str):
+            written.append(escape(part))
+        else:
+            within = "" if part.is_kept else render(part.content, escape)
+            written.append(f"{part.before}{within}{part.behind}")
+    return "".join(written)
+
+
+def place(content: Content, translation: Translation) -> Content:
+    """Return the best translation of a text with the markup that the text has."""
+    target = translation.text
+    if target == line_of(content):
+        return content
+    if all(isinstance(part, str) for part in content):
+        return [target]
+    links = translation.hypotheses[0].alignment or ()
+    return _Placement(text_of(content), target, links).place(content, 0, (0, len(target)), 0)
+
+
+def _words(text: str) -> list[tuple[int, int]]:
+    """Return where the words of a text start and end."""
+    found, end = [], 0
+    for word in text.split():
+        start = text.index(word, end)
+        end = start + len(word)
+        found.append((start, end))
+    return found
+
+
+class _Placement:
+    """A text and its translation, the words of both, and which of them belong together."""
+
+    def __init__(self, source: str, target: str, links: Sequence[Link]) -> None:
+        self.source, self.target = source, target
+        self.source_words, self.target_words = _words(source), _words(target)
+        num_source, num_target = len(self.source_words), len(self.target_words)
+        known = [(one, other) for one, other in links if one < num_source and other < num_target]
+        if (
+            not known and num_source and num_target
+        ):  # a model without attention: words stay about where they were
+            known = [(int((j + 0.5) * num_source / num_target), j) for j in range(num_target)]
+        self.sources_of, self.targets_of = _grouped((j, i) for i, j in known), _grouped(known)
+        # How many elements each word of the translation lies in.
+        self.depths = [0] * num_target
+
+    def place(self, content: Content, start: int, within: tuple[int, int], depth: int) -> list[str | Element]:
+        """Return what lies `within` characters of the translation, with the elements of content from `start` on.
+
+        An element gets no words that an earlier one beside it has.
+        """
+        whole = text_of(content).strip()
+        taken: list[tuple[int, int, int, list[str | Element]]] = []  # from, to, number
+        for number, part in enumerate(content):
+            if isinstance(part, str):
+                start += len(part)
+                continue
+            text = text_of(part.content)
+            end = start + len(text)
+            if whole and text.strip() == whole:
+                first, last = within
+                self._take(first, last, depth)
+            else:
+                first, last = self._span(start, end, within, depth)
+            if first == last:
+                first = last = _outside(taken, first)
+            kept = part.content if part.is_kept else self.place(part.content, start, (first, last), depth + 1)
+            made = Element(part.before, part.behind, kept, part.is_kept)
+            some: list[str | Element] = [made]
+            if first == last and (part.is_kept or not text):
+                some = self._spaced(made, start, end, first)
+            insort(taken, (first, last, number, some), key=lambda one: one[:3])
+            start = end
+        found: list[str | Element] = []
+        here = within[0]
+        for first, last, _, parts in taken:
+            found += [self.target[here:first], *parts]
+            here = last
+        return [part for part in (*found, self.target[here : within[1]]) if part != ""]
+
+    def _span(self, start: int, end: int, within: tuple[int, int], depth: int) -> tuple[int, int]:
+        """Return which characters of the translation, of those `within`, what stands there in the source becomes."""
+        own = self._source_words(start, end)
+        targets = sorted(target for source in own for target in self.targets_of.get(source, ()))
+        is_own = set(own)
+        gains: list[int | None] = []
+        for i in range(targets[0], targets[-1] + 1) if targets else ():
+            word, sources = self.target_words[i], self.sources_of.get(i, ())
+            is_free = within[0] <= word[0] and word[1] <= within[1] and self.depths[i] == depth
+            gains.append(sum(1 if one in is_own else -1 for one in sources) if is_free else None)
+        run = _best_run(gains)
+        if run is None:
+            here = min(max(self._gap(start, end), within[0]), within[1])
+            return here, here
+        first_word, last_word = targets[0] + run[0], targets[0] + run[1]
+        first, last = self.target_words[first_word][0], self.target_words[last_word][1]
+        self._take(first, last, depth)
+        # Punctuation that the element has not at its ends is not its own: (<b>so</b>), and the like.
+        text = self.source[start:end].strip()
+        while first < last - 1 and not _is_punctuation(text[0]) and _is_punctuation(self.target[first]):
+            first += 1
+        while first < last - 1 and not _is_punctuation(text[-1]) and _is_punctuation(self.target[last - 1]):
+            last -= 1
+        return first, last
+
+    def _spaced(self, element: Element, start: int, end: int, here: int) -> list[str | Element]:
+        """Return an element that has no words with the spaces that it has beside it in the source, at a place."""
+        is_apart = self.source[start - 1 : start].isspace() and self.target[here - 1 : here].strip() != ""
+        is_before = self.source[end : end + 1].isspace() and self.target[here : here + 1].strip() != ""
+        before, behind = " " if is_apart and here else "", " " if is_before else ""
+        return [part for part in (before, element, behind) if part != ""]
+
+    def _take(self, first: int, last: int, depth: int) -> None:
+        """Note that an element has the words between two places."""
+        i = bisect_left(self.target_words, (first, first))
+        while i < len(self.target_words) and self.target_words[i][1] <= last:
+            self.depths[i] = depth + 1
+            i += 1
+
+    def _source_words(self, start: int, end: int) -> list[int]:
+        """Return the words of which half lies there; where there are none, those of which anything does."""
+        i = max(0, bisect_left(self.source_words, (start, start)) - 1)
+        some = []
+        while i < len(self.source_words) and self.source_words[i][0] < end:
+            word = self.source_words[i]
+            overlap = min(word[1], end) - max(word[0], start)
+            if overlap > 0:
+                some.append((i, 2 * overlap >= word[1] - word[0]))
+            i += 1
+        return [i for i, is_half in some if is_half] or [i for i, _ in some]
+
+    def _gap(self, start: int, end: int) -> int:
+        """Return the place in the translation of what has no words there: at the word that is next to it."""
+        if not self.source[:start].strip():
+            return 0
+        if not self.source[end:].strip():
+            return len(self.target)
+        following = bisect_left(self.source_words, (end, end))
+        if not self.source[start - 1].isspace():  # it hangs on the word before it
+            linked = self.targets_of.get(following - 1)
+            if linked:
+                return self.target_words[max(linked)][1]
+        elif linked := self.targets_of.get(following):
+            return self.target_words[min(linked)][0]
+        ends = [0, *(word[1] for word in self.target_words)]
+        return ends[round(following / len(self.source_words) * (len(ends) - 1))]
+
+
+def _grouped(pairs: Iterable[Link]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for one, other in pairs:
+        found.setdefault(one, []).append(other)
+    return found
+
+
+def _outside(taken: Sequence[tuple[int, int, int, list[str | Element]]], here: int) -> int:
+    """Return a place that is not inside of what is taken: its end, instead."""
+    i = bisect_left(taken, here, key=lambda one: one[0])
+    return taken[i - 1][1] if i and here < taken[i - 1][1] else here
+
+
+def _best_run(gains: Sequence[int | None]) -> tuple[int, int] | None:
+    """Return the first and the last index of the run with the largest sum; None where nothing is gained.
+
+    No run goes over None (Kadane's algorithm).
+    """
+    best, found, total, first = 0, None, 0, 0
+    for i, gain in enumerate(gains):
+        if gain is None or total <= 0:
+            total, first = 0, i
+        if gain is not None:
+            total += gain
+            if total > best:
+                best, found = total, (first, i)
+    return found
+
+
+def _is_punctuation(character: str) -> bool:
+    return unicodedata.category(character).startswith("P")

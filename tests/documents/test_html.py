@@ -1,0 +1,155 @@
+"""HTML: what is read of it, and what becomes of its tags in a translation."""
+
+import random
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.decoding.translation import Candidate, Translation
+from nmt.documents.html import HtmlDocument
+from nmt.documents.marked import place
+
+TAG = re.compile(r"<[^<>]*>")
+
+
+def translated(text, find):
+    """Return HTML whose lines became what `find` says: a translation and its links."""
+    document = HtmlDocument.read(text)
+    blocks = []
+    for content, line in zip(document.blocks, document.lines, strict=True):
+        target, links = find(line)
+        blocks.append(place(content, Translation(line, [Candidate(target, alignment=links)])))
+    return document.write(blocks)
+
+
+def same(line):
+    return line, [(i, i) for i in range(len(line.split()))]
+
+
+def in_capitals(line):
+    return line.upper(), same(line)[1]
+
+
+def reversed_words(line):
+    words = line.split()
+    return " ".join(reversed(words)), [(len(words) - 1 - j, j) for j in range(len(words))]
+
+
+def to(target, *links):
+    return lambda line: (target, list(links))
+
+
+@pytest.mark.parametrize(
+    ("text", "find", "expected"),
+    [
+        ("Ein <b>rotes Haus</b> steht", to("A red house stands", (0, 0), (1, 1), (2, 2), (3, 3)), "A <b>red house</b> stands"),
+        ("<p>das <i>rote <b>Haus</b></i>.</p>", reversed_words, "<p><i><b>Haus</b>. rote</i> das</p>"),
+        ("Ich <a href='x'>rufe</a> dich <b>an</b>", to("I call you", (0, 0), (1, 1), (2, 2)), "I <a href='x'>call</a> you<b></b>"),
+        ("a <b>x</b> y z", to("Y X Z A", (2, 0), (1, 1), (3, 2), (0, 3)), "Y <b>X</b> Z A"),
+        # One link that leads far away does not spread an element over all that lies between.
+        ("a <b>u v</b> c d e", to("U V A C D W", (1, 0), (2, 1), (0, 2), (3, 3), (4, 4), (1, 5)), "<b>U V</b> A C D W"),
+        ("Er sagte (<em>laut</em>).", to("He said (loudly).", (0, 0), (1, 1), (2, 2)), "He said (<em>loudly</em>)."),
+        ("Danke <span translate=no>@max</span> sehr", to("Thanks @mex much", (0, 0), (1, 1), (2, 2)),
+         "Thanks <span translate=no>@max</span> much"),
+        ("Nimm <code>a &lt; b</code> dafür", to("For that take a<b", (1, 3), (4, 0), (4, 1), (0, 2)),
+         "For that take <code>a &lt; b</code>"),
+        ("eins<br>zwei<hr>drei", in_capitals, "EINS<br>ZWEI<hr>DREI"),
+        ("<p>A &amp; B &lt;c&gt;&nbsp;d</p>", in_capitals, "<p>A &amp; B &lt;C&gt;&nbsp;D</p>"),
+        ("<script>if (a < b) x()</script><style>p {}</style><pre>a b</pre>ja", in_capitals,
+         "<script>if (a < b) x()</script><style>p {}</style><pre>a b</pre>JA"),
+        ("<div translate='no'>nie <p>nie</p></div><div>ja</div>", in_capitals, "<div translate='no'>nie <p>nie</p></div><div>JA</div>"),
+        ("<p><b> ja </b> <img src=x> nein</p>", in_capitals, "<p><b>JA</b> <img src=x> NEIN</p>"),
+        ("<!-- a --><!DOCTYPE html><p title='a>b'>ja", in_capitals, "<!-- a --><!DOCTYPE html><p title='a>b'>JA"),
+        ("a\n  <i>b</i>\n c", in_capitals, "A <i>B</i> C"),
+        ("<b>ja <i>nein</b> doch</i>", in_capitals, "<b>JA <i>NEIN</b> DOCH</i>"),
+        ("<i translate=no>@x</i> <b>y</b>", same, "<i translate=no>@x</i> <b>y</b>"),
+    ],
+)  # fmt: skip
+def test_tags_go_where_their_words_went(text, find, expected):
+    assert translated(text, find) == expected
+
+
+def test_without_alignment_words_stay_about_where_they_were():
+    assert translated("a <b>b</b> c", lambda line: ("A B C", None)) == "A <b>B</b> C"
+
+
+NAMES = ["b", "i", "a", "span", "p", "div", "em"]
+WORDS = st.text("abcäß. &<>\"'\n,", max_size=8).map(
+    lambda text: text.replace("<", "&lt;").replace("&", "&amp;")
+)
+TREES = st.recursive(
+    WORDS
+    | st.sampled_from(
+        ["<br>", "<img src=x>", "<!-- c -->", "<code>a b</code>", '<b translate="no">c <i>d</i></b>']
+    ),
+    lambda inner: st.tuples(st.sampled_from(NAMES), st.integers(0, 9), st.lists(inner, max_size=4)).map(
+        lambda one: f'<{one[0]} id="{one[1]}">{"".join(one[2])}</{one[0]}>'
+    ),
+    max_leaves=25,
+)
+
+
+def is_balanced(text):
+    opened = []
+    for tag in TAG.findall(re.sub(r"<!--.*?-->", "", text)):
+        name = re.match(r"</?(\w+)", tag)[1]
+        if tag.startswith("</"):
+            if not opened or opened.pop() != name:
+                return False
+        elif name not in ("br", "img"):
+            opened.append(name)
+    return not opened
+
+
+@settings(max_examples=300)
+@given(st.lists(TREES, max_size=4).map("".join), st.integers(0, 10**6))
+def test_no_tag_is_lost_or_comes_twice_and_all_stay_balanced(text, seed):
+    generator = random.Random(seed)
+
+    def anything(line):
+        number = generator.randint(0, 12)
+        size = len(line.split())
+        links = [(generator.randrange(size), j) for j in range(number) if size and generator.random() < 0.8]
+        return " ".join(f"w{j}" for j in range(number)), links
+
+    found = translated(text, anything)
+    assert Counter(TAG.findall(found)) == Counter(TAG.findall(text))
+    assert is_balanced(found)
+    for kept in ("<code>a b</code>", '<b translate="no">c <i>d</i></b>', "<!-- c -->"):
+        assert found.count(kept) == text.count(kept)
+
+
+@settings(max_examples=300)
+@given(st.text("<>/!-?&;ab=\"' \n\u00a0#x1", max_size=60) | st.text(max_size=40) | TREES)
+def test_what_is_translated_by_itself_is_the_same_byte_for_byte(text):
+    assert translated(text, same) == text
+
+
+@settings(max_examples=300)
+@given(st.text("<>/!-?&;abip=\"' \n\u00a0#x1", max_size=60) | st.text(max_size=40))
+def test_any_text_is_read_and_lines_have_no_tags_and_no_line_ends(text):
+    document = HtmlDocument.read(text)
+    for line in document.lines:
+        assert line.strip()
+        assert "\n" not in line
+    translated(text, reversed_words)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<", "<!--", "<a ", "&", "&#", "</", "<!", "<?", "<b>x", "<code>", "<a href='", "]]>", "<![CDATA["],
+)
+def test_what_is_repeated_without_an_end_is_read_in_time(piece):
+    """Each takes a fraction of a second, and a reader that begins again at each piece would take hours."""
+    text = piece * 20_000
+    assert translated(text, same) == text
+
+
+def test_deep_and_long_html_is_read():
+    deep = "<b>" * 5000 + "x" + "</b>" * 5000
+    assert Counter(TAG.findall(translated(deep, in_capitals))) == Counter(TAG.findall(deep))
+    long = "<b>wort</b> <img> " * 3000
+    assert translated(long, in_capitals) == ("<b>WORT</b> <img> " * 3000)
