@@ -105,10 +105,7 @@ def _text_of(ids: Ids, row: int, vocabulary: Vocabulary) -> tuple[list[int], str
 
 def _with(ids: Ids, rows: Int64Array, sentences: list[list[int]]) -> Ids:
     """Return sentences of which those of some rows are others."""
-    others = Ids.of(sentences)
-    both = torch.cat([ids.tokens.cpu(), others.tokens])
-    starts, lengths = ids.offsets[:-1].copy(), np.diff(ids.offsets)
-    starts[rows], lengths[rows] = len(ids.tokens) + others.offsets[:-1], others.lengths
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
-    return Ids(both[torch.from_numpy(places)], offsets)
+    others, order = Ids.of(sentences), np.arange(len(ids.offsets) - 1)
+    order[rows] = len(order) + np.arange(len(rows))
+    tokens = torch.cat([ids.tokens.cpu(), others.tokens])
+    return Ids(tokens, np.concatenate([ids.offsets, len(ids.tokens) + others.offsets[1:]])).take(order)

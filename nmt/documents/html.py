@@ -34,7 +34,8 @@ TAG = re.compile(r"""(?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+')|["'=])*+>""")
 ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
 # Elements in each other, of one line; a tag that lies deeper ends it.
 MAX_DEPTH = 50
-SPACE = re.compile(r"[ \t\r\n\f]+")
+BLANK = " \t\r\n\f"
+SPACE = re.compile(f"[{BLANK}]+")
 
 
 class Token(NamedTuple):
@@ -209,29 +210,19 @@ def _line(tokens: list[Token]) -> Iterator[str | Block]:
     first = min([first, *(opens for opens, closes in halves if first <= closes < last)])
     last = max([last, *(closes + 1 for opens, closes in halves if first <= opens < last)])
     yield "".join(token.source for token in tokens[:first])
-    start, end = tokens[first], tokens[last - 1]
-    lead = _space(start.source, True) if start.kind == "text" else ""
-    trail = _space(end.source, False) if end.kind == "text" else ""
-    middle = [
-        token._replace(source=_trimmed(token.source, token is start, token is end))
-        if token.kind == "text"
-        else token
-        for token in tokens[first:last]
-    ]
-    yield lead
+    middle, before, behind = tokens[first:last], "", ""
+    if middle[0].kind == "text":
+        text = middle[0].source.lstrip(BLANK)
+        before = middle[0].source.removesuffix(text)
+        middle[0] = middle[0]._replace(source=text)
+    if middle[-1].kind == "text":
+        text = middle[-1].source.rstrip(BLANK)
+        behind = middle[-1].source.removeprefix(text)
+        middle[-1] = middle[-1]._replace(source=text)
+    yield before
     yield Block("".join(token.source for token in middle), _content(middle))
-    yield trail
+    yield behind
     yield "".join(token.source for token in tokens[last:])
-
-
-def _space(source: str, at_start: bool) -> str:
-    stripped = source.lstrip(" \t\r\n\f") if at_start else source.rstrip(" \t\r\n\f")
-    return source[: len(source) - len(stripped)] if at_start else source[len(stripped) :]
-
-
-def _trimmed(source: str, at_start: bool, at_end: bool) -> str:
-    source = source.lstrip(" \t\r\n\f") if at_start else source
-    return source.rstrip(" \t\r\n\f") if at_end else source
 
 
 def _halves(tokens: list[Token]) -> dict[int, int]:

@@ -81,9 +81,8 @@ class _Placement:
         self.source_words, self.target_words = _words(source), _words(target)
         num_source, num_target = len(self.source_words), len(self.target_words)
         known = [(one, other) for one, other in links if one < num_source and other < num_target]
-        if (
-            not known and num_source and num_target
-        ):  # a model without attention: words stay about where they were
+        # Words that a model without attention translated are about where they were.
+        if not known and num_source and num_target:
             known = [(int((j + 0.5) * num_source / num_target), j) for j in range(num_target)]
         self.sources_of, self.targets_of = _grouped((j, i) for i, j in known), _grouped(known)
         # How many elements each word of the translation lies in.
@@ -176,19 +175,20 @@ class _Placement:
 
     def _gap(self, start: int, end: int) -> int:
         """Return the place in the translation of what has no words there: at the word that is next to it."""
-        if not self.source[:start].strip():
+        words = self.source_words
+        if not words or words[0][0] >= start:
             return 0
-        if not self.source[end:].strip():
+        if words[-1][1] <= end:
             return len(self.target)
-        following = bisect_left(self.source_words, (end, end))
+        following = bisect_left(words, (end, end))
         if not self.source[start - 1].isspace():  # it hangs on the word before it
             linked = self.targets_of.get(following - 1)
             if linked:
                 return self.target_words[max(linked)][1]
         elif linked := self.targets_of.get(following):
             return self.target_words[min(linked)][0]
-        ends = [0, *(word[1] for word in self.target_words)]
-        return ends[round(following / len(self.source_words) * (len(ends) - 1))]
+        number = round(following / len(words) * len(self.target_words))
+        return self.target_words[number - 1][1] if number else 0
 
 
 def _grouped(pairs: Iterable[Link]) -> dict[int, list[int]]:

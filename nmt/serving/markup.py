@@ -6,17 +6,15 @@ from nmt.documents.html import HtmlDocument
 from nmt.documents.marked import place
 from nmt.serving.batching import Wanted
 from nmt.serving.details import details_of
-from nmt.serving.text import Finds, Translated
+from nmt.serving.text import Finds, Translated, find
 
 
-async def translate_html(way: Finds | None, text: str) -> Translated:
+async def translate_html(way: Finds | None, text: str, details: bool = False) -> Translated:
     """Return the translation of HTML; without a way all of it stays."""
-    if way is None:
-        return Translated(text, [], None)
     document = await asyncio.to_thread(HtmlDocument.read, text)
-    found = await way.find(document.lines, Wanted(details=True))
+    found = await find(way, document.lines, Wanted(details=True))
 
     def write() -> str:
         return document.write([place(*pair) for pair in zip(document.blocks, found, strict=True)])
 
-    return Translated(await asyncio.to_thread(write), [], details_of(found))
+    return Translated(await asyncio.to_thread(write), [], details_of(found) if details else None)

@@ -62,7 +62,7 @@ class Service:
             raise Refused(400, f"{format_name} format is not supported")
         pair = self.languages.pair(source, target)
         if format_name == "html":
-            found = await asyncio.gather(*(translate_html(pair, text) for text in texts))
+            found = await asyncio.gather(*(translate_html(pair, text, details) for text in texts))
         else:
             translations = (translate_text(pair, text, num_alternatives, details) for text in texts)
             found = await asyncio.gather(*translations)

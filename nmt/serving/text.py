@@ -26,15 +26,19 @@ class Translated(NamedTuple):
     details: dict[str, Any] | None
 
 
+async def find(way: Finds | None, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
+    """Return the translations of the lines of a text; without a way all of them stay."""
+    if way is None:
+        return [Translation(line, [Candidate(line)]) for line in lines]
+    return await way.find(lines, wanted)
+
+
 async def translate_text(
     way: Finds | None, text: str, num_alternatives: int = 0, details: bool = False
 ) -> Translated:
     """Return the translation of a text; its line ends stay as they are, and without a way all of it does."""
     parts = LINE_END.split(text)
-    lines = parts[::2]
-    found = [Translation(line, [Candidate(line)]) for line in lines]
-    if way is not None:
-        found = await way.find(lines, Wanted(1 + num_alternatives, details))
+    found = await find(way, parts[::2], Wanted(1 + num_alternatives, details))
     texts = []
     for number in range(1 + num_alternatives):
         parts[::2] = [line.hypotheses[min(number, len(line.hypotheses) - 1)].text for line in found]

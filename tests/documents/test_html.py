@@ -153,3 +153,9 @@ def test_deep_and_long_html_is_read():
     assert Counter(TAG.findall(translated(deep, in_capitals))) == Counter(TAG.findall(deep))
     long = "<b>wort</b> <img> " * 3000
     assert translated(long, in_capitals) == ("<b>WORT</b> <img> " * 3000)
+
+
+def test_many_places_in_one_line_are_found_in_time():
+    """Each looks at the words beside it, not at all of the line, which would take minutes."""
+    text = "wort <img> " * 40_000 + "ende"
+    assert translated(text, in_capitals) == "WORT <img> " * 40_000 + "ENDE"

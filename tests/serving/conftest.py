@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -71,6 +72,22 @@ def running(folder, *arguments):
             assert process.wait(60) == 0, server.log
         finally:
             process.kill()
+
+
+def copy_run(run, folder, source, target):
+    """Copy a run as one of two languages, by their codes."""
+    shutil.copytree(run, folder)
+    settings = json.loads((folder / "config.json").read_text())
+    shared = {key: settings["data"][key] for key in ("filter", "augment", "max_length", "context")}
+    languages = {"source_language": source, "target_language": target}
+    settings["data"] = {"kind": "multi30k", "directory": "none", **languages, **shared}
+    (folder / "config.json").write_text(json.dumps(settings))
+
+
+@pytest.fixture(scope="session")
+def run_of():
+    """Return what copies a run as one of other languages."""
+    return copy_run
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """The page of a server, as a person uses it: in a browser that is cut off from everything but that server."""
 
 import json
-import shutil
 import time
 
 import pytest
@@ -20,16 +19,10 @@ LAYOUT = """((one) => ['fontFamily', 'fontSize', 'fontWeight', 'letterSpacing', 
 
 
 @pytest.fixture(scope="module")
-def server(start, trained_run, tmp_path_factory):
+def server(start, run_of, trained_run, tmp_path_factory):
     """Start a server of both directions between two languages."""
     folder = tmp_path_factory.mktemp("page")
-    shutil.copytree(trained_run, folder / "back")
-    settings = json.loads((folder / "back" / "config.json").read_text())
-    shared = {key: settings["data"][key] for key in ("filter", "augment", "max_length", "context")}
-    settings["data"] = {
-        "kind": "multi30k", "directory": "none", "source_language": "en", "target_language": "de", **shared,
-    }  # fmt: skip
-    (folder / "back" / "config.json").write_text(json.dumps(settings))
+    run_of(trained_run, folder / "back", "en", "de")
     with start(
         folder, f"runs=[{trained_run},back]", "suggestions=better.jsonl", "max_characters=200"
     ) as server:

@@ -1,7 +1,6 @@
 """`nmt serve` over HTTP: each route, each error in LibreTranslate's words, many clients at once, and its end."""
 
 import json
-import shutil
 import signal
 import socket
 import threading
@@ -230,17 +229,11 @@ def test_a_client_that_puts_all_into_the_address(server, expected):
 
 
 @pytest.fixture(scope="module")
-def guarded(start, trained_run, tmp_path_factory):
+def guarded(start, run_of, trained_run, tmp_path_factory):
     """Start a server of two pairs of languages, with keys, limits and suggestions, below a path."""
     folder = tmp_path_factory.mktemp("guarded")
     (folder / "keys.txt").write_text("one\n\ntwo\n")
-    shutil.copytree(trained_run, folder / "other")
-    settings = json.loads((folder / "other" / "config.json").read_text())
-    shared = {key: settings["data"][key] for key in ("filter", "augment", "max_length", "context")}
-    settings["data"] = {
-        "kind": "multi30k", "directory": "none", "source_language": "en", "target_language": "fr", **shared,
-    }  # fmt: skip
-    (folder / "other" / "config.json").write_text(json.dumps(settings))
+    run_of(trained_run, folder / "other", "en", "fr")
     with start(
         folder, f"runs=[{trained_run},other]", "url_prefix=/mt", "api_keys=keys.txt", "api_key_link=https://a.example/",
         "max_characters=20", "max_texts=2", "suggestions=better.jsonl", "max_alternatives=0",
