@@ -26,6 +26,7 @@ class ServeSettings(Settings):
     host: str
     port: Port
     url_prefix: Prefix
+    memory: Count | None
     batch_lines: Count
     batch_milliseconds: Milliseconds
     max_characters: Count | None

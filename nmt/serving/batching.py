@@ -1,5 +1,6 @@
 """Lines of many requests in one search: a queue in front of a model, and a thread that takes what is there."""
 
+import math
 import threading
 import time
 from bisect import insort
@@ -26,23 +27,23 @@ Translate = Callable[[Sequence[str], Wanted], list[Translation]]
 
 
 class Job(NamedTuple):
-    """Lines of a text that are translated together, who waits for them since when, and their `turn` in the queue."""
+    """Lines of a text that are translated together, who waits for them, and their `turn` in the queue."""
 
     lines: Sequence[str]
     wanted: Wanted
     future: Future[list[Translation]]
-    since: float
     turn: int
 
 
 class Batcher:
     """Translates what waits, at most `max_lines` at a time unless a text has more, in a thread of its own.
 
-    Where nothing is being translated, a text waits up to `wait_seconds` for others: those who have just been answered
-    ask again at once, and go along. One whose future was cancelled before it began is dropped. Requests take turns:
-    the turn of lines is that of now, and as many later as their request has put into the queue before them (start-time
-    fair queuing, Goyal et al. 1996). So a book does not hold up others, nor they the book, of which at least one part,
-    of `part_lines`, goes with each batch.
+    What comes while nothing is being translated begins at once. Behind a batch, what waits does so for up to
+    `wait_seconds` more, until as many texts are there as a moment ago: those who have just been answered ask again at
+    once, and go along. One whose future was cancelled before it began is dropped, and where a batch fails, each of its
+    texts is tried alone. Requests take turns: the turn of lines is that of now, and as many later as their request has
+    put into the queue before them (start-time fair queuing, Goyal et al. 1996). So a book does not hold up others, nor
+    they the book, of which at least one part, of `part_lines`, goes with each batch.
     """
 
     def __init__(self, translate: Translate, max_lines: int, wait_seconds: float, metrics: Metrics) -> None:
@@ -51,13 +52,15 @@ class Batcher:
         self.metrics = metrics
         self._waiting: list[Job] = []  # in the order of their turns
         self._turn = 0  # of what was taken last
+        self._num_present = 0  # texts that were being translated, or waited, when the last batch was done
+        self._free_since = -math.inf
         self._changed = threading.Condition()
         threading.Thread(target=self._work, daemon=True).start()
 
     def submit(self, lines: Sequence[str], wanted: Wanted, num_before: int = 0) -> Future[list[Translation]]:
         """Put lines into the queue, after `num_before` of the same request; return who will have what they become."""
         with self._changed:
-            job = Job(lines, wanted, Future(), time.monotonic(), self._turn + num_before)
+            job = Job(lines, wanted, Future(), self._turn + num_before)
             insort(self._waiting, job, key=lambda one: one.turn)
             self._changed.notify()
         return job.future
@@ -66,30 +69,41 @@ class Batcher:
         while True:
             jobs = self._take()
             begun = [job for job in jobs if job.future.set_running_or_notify_cancel()]
-            began = time.monotonic()
-            # A blank line ends a document: no text is read as the context of another.
-            lines = [line for job in begun for line in (*job.lines, "")]
-            try:
-                found = self.translate(lines, jobs[0].wanted) if begun else []
-            except Exception as error:
-                for job in begun:
-                    job.future.set_exception(error)
-                continue
-            num_lines, num_cut = len(lines) - len(begun), sum(one.is_cut for one in found)
-            seconds = time.monotonic() - began
-            self.metrics.count_batch(num_lines, num_cut, len(jobs) - len(begun), seconds)
-            start = 0
-            for job in begun:
-                job.future.set_result(found[start : start + len(job.lines)])
-                start += len(job.lines) + 1
+            self.metrics.count("dropped", len(jobs) - len(begun))
+            self._translate(begun)
+            self._free_since = time.monotonic()
+
+    def _translate(self, jobs: Sequence[Job]) -> None:
+        """Translate what is wanted alike, and tell who waits."""
+        if not jobs:
+            return
+        began = time.monotonic()
+        # A blank line ends a document: no text is read as the context of another.
+        lines = [line for job in jobs for line in (*job.lines, "")]
+        try:
+            found = self.translate(lines, jobs[0].wanted)
+        except Exception as error:
+            if len(jobs) == 1:
+                jobs[0].future.set_exception(error)
+            else:
+                for job in jobs:
+                    self._translate([job])
+            return
+        num_cut = sum(one.is_cut for one in found)
+        self.metrics.count_batch(len(lines) - len(jobs), num_cut, time.monotonic() - began)
+        with self._changed:
+            self._num_present = len(jobs) + len(self._waiting)
+        start = 0
+        for job in jobs:
+            job.future.set_result(found[start : start + len(job.lines)])
+            start += len(job.lines) + 1
 
     def _take(self) -> list[Job]:
         """Wait for work; return what is translated together, of which the same is wanted."""
-        free_since = time.monotonic()
         with self._changed:
             self._changed.wait_for(lambda: self._waiting)
-            until = max(free_since, self._waiting[0].since) + self.wait_seconds
-            self._changed.wait_for(self._is_full, max(0.0, until - time.monotonic()))
+            until = self._free_since + self.wait_seconds
+            self._changed.wait_for(self._are_all_there, max(0.0, until - time.monotonic()))
             first = self._waiting[0]
             self._turn = max(first.turn, self._turn + self.part_lines)
             taken, left = [first], list[Job]()
@@ -101,5 +115,6 @@ class Batcher:
             self._waiting = left
         return taken
 
-    def _is_full(self) -> bool:
-        return sum(len(job.lines) for job in self._waiting) >= self.max_lines
+    def _are_all_there(self) -> bool:
+        num_lines = sum(len(job.lines) for job in self._waiting)
+        return len(self._waiting) >= self._num_present or num_lines >= self.max_lines

@@ -18,14 +18,18 @@ class Metrics:
         with self._lock:
             self.requests[route, status] += 1
 
-    def count_batch(self, num_lines: int, num_cut: int, num_dropped: int, seconds: float) -> None:
-        """Count what was translated together, lines that were cut, and texts that nobody waited for any more."""
+    def count_batch(self, num_lines: int, num_cut: int, seconds: float) -> None:
+        """Count what was translated together, and lines that were cut."""
         with self._lock:
             self.counts["sentences"] += num_lines
             self.counts["cut"] += num_cut
-            self.counts["dropped"] += num_dropped
-            self.counts["batches"] += num_lines > 0
+            self.counts["batches"] += 1
             self.seconds += seconds
+
+    def count(self, name: str, number: int = 1) -> None:
+        """Count something else of COUNTERS."""
+        with self._lock:
+            self.counts[name] += number
 
     def text(self) -> str:
         """Return all counters, each with what it counts."""
@@ -44,5 +48,7 @@ COUNTERS = {
     "cut": ("nmt_cut_sentences_total", "Lines that were longer than the model reads."),
     "dropped": ("nmt_dropped_texts_total", "Texts whose client had gone before they were begun."),
     "batches": ("nmt_batches_total", "Calls of the search, each for all lines that waited."),
+    "loaded": ("nmt_loaded_models_total", "Models that were read into memory."),
+    "died": ("nmt_died_models_total", "Models whose process ended by itself; it is started again."),
     "seconds": ("nmt_search_seconds_total", "Seconds in the search."),
 }

@@ -2,20 +2,22 @@
 
 import asyncio
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from functools import partial
 
 from nmt.config import MixtureData, ServeSettings
-from nmt.decoding.loading import Model, load_translator, most_hypotheses
+from nmt.data.context import Context
+from nmt.decoding.loading import most_hypotheses
 from nmt.decoding.translation import Candidate, Translation
-from nmt.decoding.translator import Translator
 from nmt.errors import SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.languages import Language, language, languages_of
 from nmt.runs.text import data_of_run
 from nmt.serving.batching import Batcher, Wanted
 from nmt.serving.metrics import Metrics
+from nmt.serving.models import Models
+from nmt.serving.worker import Task
 
 # Emoji and what joins them, space, and what controls: nothing that could be translated.
 WORDLESS = {"So", "Sk", "Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp"}
@@ -34,24 +36,20 @@ asked: ContextVar[Asked] = ContextVar("asked")
 class Pair:
     """A model from one language to another, behind a queue.
 
-    A text has at most `max_alternatives` translations beside the best; None: as many as are wanted.
+    A text has at most `max_alternatives` translations beside the best; None: as many as are wanted. Where it
+    `has_context`, a line is read with those before it.
     """
 
     def __init__(
         self,
         languages: tuple[Language, Language],
-        model: Model,
-        target_language: str | None,
-        make_batcher: Callable[..., Batcher],
+        max_alternatives: int | None,
+        has_context: bool,
+        batcher: Batcher,
     ) -> None:
         self.source, self.target = languages
-        most = most_hypotheses(model.decoding)
-        self.max_alternatives = None if most is None else most - 1
-        self._translators: dict[Wanted, Translator] = {}
-        self._model, self._target_language = model, target_language
-        translator = self._translator(Wanted())
-        self._has_context = translator.pairs.context.num_lines > 0
-        self.batcher = make_batcher(self._translate)
+        self.max_alternatives, self.batcher = max_alternatives, batcher
+        self._has_context = has_context
 
     async def find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
         """Return the translations of the lines of a text; one without a word stays as it is."""
@@ -59,7 +57,7 @@ class Pair:
         with_words = [i for i, line in enumerate(lines) if not is_wordless(line)]
         if not with_words:
             return found
-        if self._has_context:  # a line is read with those before it, and blank ones say where a document ends
+        if self._has_context:  # blank lines say where a document ends
             places, size = list(range(len(lines))), len(lines)
         else:  # what is of about one length is soonest done together
             places, size = with_words, self.batcher.part_lines
@@ -77,52 +75,50 @@ class Pair:
             found[i] = of_place[i]
         return found
 
-    def _translate(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
-        translator = self._translator(wanted)
-        translator.begin()
-        return translator.find(lines)
-
-    def _translator(self, wanted: Wanted) -> Translator:
-        if wanted not in self._translators:
-            self._translators[wanted] = self._model.translator(
-                self._model.decoding, *wanted, target_language=self._target_language
-            )
-        return self._translators[wanted]
-
 
 def is_wordless(text: str) -> bool:
     """Whether a text has nothing that could be translated: only space, or emoji."""
     return all(unicodedata.category(character) in WORDLESS for character in text)
 
 
-def load_pairs(settings: ServeSettings, metrics: Metrics) -> list[Pair]:
-    """Load all runs. Raises UserError for what cannot be had, and for two of the same pair of languages."""
-    make_batcher = partial(
-        Batcher,
-        max_lines=settings.batch_lines,
-        wait_seconds=settings.batch_milliseconds / 1000,
-        metrics=metrics,
-    )
-    named = [(folder, _languages(folder, settings)) for folder in settings.folders]  # before weights are read
+def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> list[Pair]:
+    """Return the pairs of languages of all runs. Raises UserError for what is no run, and for two of the same pair."""
+    pairs: dict[tuple[str, str], Pair] = {}
     folder_of: dict[tuple[str, str], str] = {}
-    for folder, some in named:
-        codes = {(source.code, target.code) for (source, target), _ in some}
-        for one, other in sorted(codes & folder_of.keys()):
-            raise SettingsError(
-                f"runs: one run for each pair of languages is needed; got {folder_of[one, other]} and {folder}, both "
-                f"for {one} to {other}"
+    for folder in settings.folders:
+        run = RunDirectory.existing(folder)
+        some, files = _languages(run, settings), run.read_model_settings()
+        for source, target in sorted((one.code, other.code) for (one, other), _ in some):
+            if first := folder_of.get((source, target)):
+                raise SettingsError(
+                    f"runs: one run for each pair of languages is needed; got {first} and {folder}, both for {source} "
+                    f"to {target}"
+                )
+        most = most_hypotheses(files.decoding)
+        has_context = Context.of(run.read_tokenizer(files.tokenizer.joint).source).num_lines > 0
+        for languages, tag in some:
+            batcher = Batcher(
+                partial(_translate, models, folder, tag),
+                settings.batch_lines,
+                settings.batch_milliseconds / 1000,
+                metrics,
             )
-        folder_of |= dict.fromkeys(codes, folder)
-    pairs = []
-    for folder, some in named:
-        model = Model(load_translator(folder, settings.checkpoint, settings.device, settings.precision))
-        pairs += [Pair(languages, model, tag, make_batcher) for languages, tag in some]
-    return pairs
+            key = languages[0].code, languages[1].code
+            folder_of[key] = folder
+            pairs[key] = Pair(languages, None if most is None else most - 1, has_context, batcher)
+    return list(pairs.values())
 
 
-def _languages(folder: str, settings: ServeSettings) -> list[tuple[tuple[Language, Language], str | None]]:
+def _translate(
+    models: Models, folder: str, target_language: str | None, lines: Sequence[str], wanted: Wanted
+) -> list[Translation]:
+    return models.translate(folder, Task(lines, wanted, target_language))
+
+
+def _languages(
+    run: RunDirectory, settings: ServeSettings
+) -> list[tuple[tuple[Language, Language], str | None]]:
     """Return the pairs of languages of a run, each with the name that its model knows the target language by."""
-    run = RunDirectory.existing(folder)
     typed = settings.source_language, settings.target_language
     if "data" in run.read_config() and not any(typed):
         data = data_of_run(run)
@@ -134,5 +130,5 @@ def _languages(folder: str, settings: ServeSettings) -> list[tuple[tuple[Languag
         if len(settings.folders) == 1:
             raise
         raise SettingsError(
-            f"runs: runs whose text is known to be of two languages are needed where there are several; got {folder}"
+            f"runs: runs whose text is known to be of two languages are needed where there are several; got {run.path}"
         ) from None

@@ -65,4 +65,5 @@ def serve(service: Service, settings: ServeSettings, bound: socket.socket) -> No
     where = f"[{host}]" if ":" in host else host
     logger.info("serving %s at http://%s:%d%s", pairs, where, port, settings.url_prefix)
     server.run(sockets=[bound])
+    service.models.stop()
     logger.info("stopped; %d lines were translated", service.metrics.counts["sentences"])

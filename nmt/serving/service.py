@@ -15,7 +15,8 @@ from nmt.runs.languages import Language
 from nmt.serving.languages import AUTO, Languages, shown
 from nmt.serving.markup import translate_html
 from nmt.serving.metrics import Metrics
-from nmt.serving.pairs import load_pairs
+from nmt.serving.models import Models
+from nmt.serving.pairs import make_pairs
 from nmt.serving.refusal import Refused
 from nmt.serving.requests import Fields
 from nmt.serving.text import translate_text
@@ -30,6 +31,7 @@ class Service:
     """The models, what clients may ask of them, and what is counted."""
 
     settings: ServeSettings
+    models: Models
     languages: Languages
     keys: frozenset[str]
     max_alternatives: int
@@ -37,14 +39,16 @@ class Service:
 
     @classmethod
     def load(cls, settings: ServeSettings) -> "Service":
-        """Load all models. Raises UserError for what cannot be had."""
+        """Load the models for which there is room. Raises UserError for what cannot be had."""
         keys, metrics = read_keys(settings.api_keys), Metrics()
         if settings.suggestions is not None:
             _append(settings.suggestions, "")  # says now what is wrong with the file
-        pairs = load_pairs(settings, metrics)
+        models = Models(settings.folders, settings, metrics)
+        pairs = make_pairs(settings, models, metrics)
+        models.load()
         of_searches = [pair.max_alternatives for pair in pairs if pair.max_alternatives is not None]
         most = min([settings.max_alternatives, *of_searches])
-        return cls(settings, Languages(pairs), keys, most, metrics)
+        return cls(settings, models, Languages(pairs), keys, most, metrics)
 
     async def translate(self, fields: Fields) -> dict[str, Any]:
         """Translate a text, or several. Raises Refused for what cannot be done."""

@@ -1,13 +1,11 @@
 """Figures of the machine that trains; none of them waits for the device."""
 
 import ctypes
-import os
-import resource
-import sys
 import time
-from pathlib import Path
 
 import torch
+
+from nmt.memory import resident_bytes
 
 MEGABYTE = 1e6
 
@@ -24,7 +22,7 @@ class SystemFigures:
         """Return what is known on this machine, by names that begin with `system/`."""
         wall, busy = time.monotonic(), time.process_time()
         figures = {
-            "memory_mb": _resident_bytes() / MEGABYTE,
+            "memory_mb": resident_bytes() / MEGABYTE,
             "processors_busy": (busy - self.busy) / max(wall - self.wall, 1e-9),
         }
         self.wall, self.busy = wall, busy
@@ -35,16 +33,6 @@ class SystemFigures:
             if share is not None:
                 figures["gpu_share"] = share
         return {f"system/{name}": value for name, value in figures.items()}
-
-
-def _resident_bytes() -> int:
-    """Return the memory that the process holds now; where the system does not tell, the most that it held."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 class _Utilization(ctypes.Structure):

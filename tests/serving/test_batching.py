@@ -98,40 +98,53 @@ def test_requests_take_turns(busy):
     assert [lines[0] for lines, _ in model.calls[6:]] == ["a", "x", "a"]
 
 
-def test_an_error_is_that_of_those_who_wait_and_others_go_on(busy):
+def test_an_error_is_that_of_who_asked_for_it_and_others_go_on(busy):
     model, _, batcher = busy
+    good, bad = batcher.submit(["good"], Wanted()), batcher.submit(["bad"], Wanted())
     model.go_on.set()
     with pytest.raises(ValueError, match="no such line"):
-        batcher.submit(["bad"], Wanted()).result(60)
-    assert str(batcher.submit(["good"], Wanted()).result(60)[0]) == "GOOD"
+        bad.result(60)
+    assert str(good.result(60)[0]) == "GOOD"
+    assert model.calls[1:] == [(["good", "", "bad", ""], 1), (["good", ""], 1), (["bad", ""], 1)]
 
 
-def test_text_that_comes_within_the_wait_goes_along():
+def test_who_comes_while_nothing_is_translated_does_not_wait():
     model = Model()
     model.go_on.set()
-    batcher = Batcher(model, 2, 60, Metrics())
-    futures = [batcher.submit(["a"], Wanted()), batcher.submit(["b"], Wanted())]
-    wait(futures, 30)  # long before a minute is over: the batch is full
-    assert model.calls == [(["a", "", "b", ""], 1)]
+    batcher = Batcher(model, 4, 60, Metrics())
+    for line in "abc":  # one client, which is alone, and asks again
+        assert str(batcher.submit([line], Wanted()).result(30)[0]) == line.upper()
 
 
 def test_those_who_have_just_been_answered_go_along_with_who_waits():
     """Without that, two halves of the clients take turns for ever, in batches of half the size."""
     model = Model()
-    batcher = Batcher(model, 2, 0, Metrics())
-    first = batcher.submit(["a", "b"], Wanted())
+    batcher = Batcher(model, 4, 60, Metrics())
+    first = batcher.submit(["a"], Wanted())
     assert model.is_called.wait(60)
-    waiting = batcher.submit(["c"], Wanted())
-    batcher._waiting[0] = batcher._waiting[0]._replace(
-        since=time.monotonic() - 100
-    )  # longer than it would wait
-    batcher.wait_seconds = 5
+    waiting = batcher.submit(["b"], Wanted())
     model.go_on.set()
-    first.result(60)
+    first.result(30)
     time.sleep(0.1)  # until the batcher is about to take what there is
     again = batcher.submit(["a again"], Wanted())
-    wait([waiting, again], 60)
-    assert model.calls[1:] == [(["c", "", "a again", ""], 1)]
+    wait([waiting, again], 30)  # long before a minute is over: all are there
+    assert model.calls[1:] == [(["b", "", "a again", ""], 1)]
+
+
+def test_nobody_waits_for_more_than_a_batch():
+    model = Model()
+    batcher = Batcher(model, 2, 60, Metrics())
+    futures = [batcher.submit([line], Wanted()) for line in "abcdef"]
+    model.go_on.set()
+    assert not wait(futures, 30).not_done
+
+
+def test_the_wait_for_those_who_do_not_ask_again_ends():
+    model = Model()
+    batcher = Batcher(model, 4, 0.05, Metrics())
+    futures = [batcher.submit([line], Wanted()) for line in "ab"]
+    model.go_on.set()
+    assert not wait(futures, 30).not_done
 
 
 def test_work_is_cancelled_when_the_client_goes():

@@ -2,12 +2,9 @@
 
 import asyncio
 import threading
-from functools import partial
-from types import SimpleNamespace
 
 import pytest
 
-from nmt.decoding.loading import choose_search
 from nmt.decoding.translation import Candidate, Translation
 from nmt.runs.languages import language
 from nmt.serving.batching import Batcher
@@ -19,45 +16,38 @@ from nmt.serving.text import translate_text
 class Model:
     """Finds a line in upper case, and twice; of `short` one translation alone."""
 
-    def __init__(self, num_lines):
-        self.decoding, self.given = choose_search("beam", beam_size=3), []
-        self.num_lines = num_lines
+    def __init__(self):
+        self.given = []
 
-    def translator(self, settings, num_hypotheses, details, target_language):
-        def find(lines):
-            self.given.append(lines)
-            return [
-                Translation(
-                    line, [Candidate(line.upper()), *([] if line == "short" else [Candidate(line * 2)])]
-                )
-                for line in lines
-            ]
-
-        context = SimpleNamespace(num_lines=self.num_lines)
-        return SimpleNamespace(pairs=SimpleNamespace(context=context), begin=lambda: None, find=find)
+    def __call__(self, lines, wanted):
+        self.given.append(lines)
+        return [
+            Translation(
+                line, [Candidate(line.upper()), *([] if line == "short" else [Candidate(line * 2)])]
+            )
+            for line in lines
+        ]
 
 
-def pair_of(model, max_lines=2):
-    make_batcher = partial(Batcher, max_lines=max_lines, wait_seconds=0, metrics=Metrics())
-    return Pair((language("de"), language("en")), model, None, make_batcher)
+def pair_of(model, max_lines=2, has_context=False):
+    return Pair((language("de"), language("en")), 2, has_context, Batcher(model, max_lines, 0, Metrics()))
 
 
 def test_a_text_is_put_together_from_its_lines():
-    pair = pair_of(Model(0))
-    assert pair.max_alternatives == 2
+    pair = pair_of(Model())
     found = asyncio.run(translate_text(pair, "a\r\n\n  \nshort\n🙂\nc", 1))
     assert found[:2] == ("A\r\n\n  \nSHORT\n🙂\nC", ["aa\r\n\n  \nSHORT\n🙂\ncc"])
     assert asyncio.run(translate_text(pair, "short", 1))[:2] == ("SHORT", []), "others are distinct"
 
 
 def test_lines_that_are_read_with_lines_before_them_stay_together_with_blank_ones():
-    model = Model(1)
-    assert asyncio.run(translate_text(pair_of(model), "a\n\nb\nc"))[:2] == ("A\n\nB\nC", [])
+    model = Model()
+    assert asyncio.run(translate_text(pair_of(model, has_context=True), "a\n\nb\nc"))[:2] == ("A\n\nB\nC", [])
     assert model.given == [["a", "", "b", "c", ""]]
 
 
 def test_lines_of_about_one_length_go_together_and_others_have_room_beside_them():
-    model = Model(0)
+    model = Model()
     pair = pair_of(model, 8)
     lines = ["a", "aaaa", "aaa", "", "aaaaaa", "aa", "aaaaa"]
     text = "\n".join(lines)
@@ -69,7 +59,7 @@ def test_lines_of_about_one_length_go_together_and_others_have_room_beside_them(
 @pytest.mark.parametrize("is_one_text", [True, False])
 def test_a_book_does_not_hold_up_others_nor_they_the_book(is_one_text):
     """Others keep coming, a batch of them with each batch that is translated."""
-    model, turns, go_on = Model(0), [], threading.Event()
+    model, turns, go_on = Model(), [], threading.Event()
 
     async def main():
         pair, small = pair_of(model, 4), []

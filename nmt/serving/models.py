@@ -1,0 +1,80 @@
+"""The models of a server, as many of them in memory as may be."""
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from nmt.config import ServeSettings
+from nmt.decoding.translation import Translation
+from nmt.errors import UserError
+from nmt.serving.metrics import Metrics
+from nmt.serving.worker import ModelFailed, Task, Worker, logger
+
+MEGABYTE = 1e6
+
+
+class Models:
+    """Loads a model when it is asked, and puts away those that were not asked for the longest to make room for it.
+
+    Room is `serve.memory`, and how much a model takes is known once it was loaded. One that is larger is loaded alone.
+    """
+
+    def __init__(self, folders: Sequence[str], settings: ServeSettings, metrics: Metrics) -> None:
+        self._limit = math.inf if settings.memory is None else settings.memory * MEGABYTE
+        self._metrics = metrics
+        # What was asked last comes last.
+        self._workers = OrderedDict((folder, Worker(folder, settings)) for folder in folders)
+        self._changed = threading.Condition()  # in its lock the order may change
+
+    def load(self) -> None:
+        """Load models in their order as long as there is room. Raises UserError for one that cannot be had."""
+        for worker in self._workers.values():
+            if sum(one.memory for one in self._workers.values()) < self._limit:
+                self._start(worker)
+
+    def translate(self, folder: str, task: Task) -> list[Translation]:
+        """Return what the model of a folder makes of lines. Raises ModelFailed, UserError where it is not there."""
+        worker = self._workers[folder]
+        with worker.lock:
+            with self._changed:
+                self._workers.move_to_end(folder)
+            try:
+                if not worker.is_running:
+                    self._start(worker)
+                return worker.translate(task)
+            except ModelFailed:
+                self._metrics.count("died", not worker.is_running)
+                raise
+            except UserError as error:
+                logger.error("%s", error)
+                raise
+            finally:
+                with self._changed:
+                    self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Put all models away, whatever they do."""
+        for worker in self._workers.values():
+            worker.stop()
+
+    def _start(self, worker: Worker) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._make_room(worker))
+        worker.start()
+        self._metrics.count("loaded")
+        with self._changed:
+            self._make_room(worker)
+
+    def _make_room(self, worker: Worker) -> bool:
+        """Put others away until one fits; return whether it does, or is alone. Those that translate stay."""
+        others = [one for one in self._workers.values() if one is not worker and one.is_running]
+        excess = worker.memory + sum(one.memory for one in others) - self._limit
+        num_left = len(others)
+        for one in others:
+            if excess > 0 and one.lock.acquire(blocking=False):
+                one.stop()
+                one.lock.release()
+                excess -= one.memory
+                num_left -= 1
+        return excess <= 0 or not num_left
