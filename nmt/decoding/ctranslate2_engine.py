@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,8 @@ from nmt.errors import DeviceError, RunError, SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.versions import importing, require
 
-# Padded source tokens times hypotheses that a thread computes at once. Each batch has a thread of its own: products of
-# models of small and middle size are done before a second thread has woken up.
+# Padded source tokens times hypotheses that a thread computes at once. Each batch has a thread of its own, which takes
+# less of the processors than threads that wait for each other; a sentence that is alone is sooner done by all of them.
 TOKENS_AT_ONCE = 2048
 # Smaller batches, one for each thread, take much more of the processors than one does: a quarter for 2 times 4.
 SENTENCES_AT_LEAST = 8
@@ -60,13 +60,19 @@ class CTranslate2Engine:
             str(run.path),
             device=where,
             compute_type=choose_type(library, device, precision),
-            intra_threads=1,
         )
         self.num_threads = count_threads() if where == "cpu" else 1
         try:
-            self.model = self.load(inter_threads=self.num_threads)
+            self.model = self.load(inter_threads=self.num_threads, intra_threads=1)
         except (RuntimeError, ValueError) as error:
             raise RunError(f"run: an undamaged export is needed; got {run.path}: {error}") from None
+
+    @cached_property
+    def together(self) -> Any:
+        """The model once more, its threads together on one batch. What is in whole numbers is no faster so."""
+        if self.num_threads == 1 or self.model.compute_type.startswith("int"):
+            return self.model
+        return self.load(inter_threads=1, intra_threads=self.num_threads)
 
     def search(self, settings: DecodingSettings, num_hypotheses: int) -> Search:
         """Return a search for so many hypotheses of each sentence.
@@ -89,7 +95,7 @@ class CTranslate2Engine:
             return partial(self._search, self.model, settings, num_hypotheses)
         # Threads draw from the seed that is there when they begin, so that new ones are needed, and no more than one.
         load_ctranslate2().set_random_seed(settings.seed)
-        return partial(self._search, self.load(inter_threads=1), settings, num_hypotheses)
+        return partial(self._search, self.load(inter_threads=1, intra_threads=1), settings, num_hypotheses)
 
     def _search(
         self, model: Any, settings: DecodingSettings, num_hypotheses: int, sentences: Sequence[Sentence]
@@ -114,6 +120,8 @@ class CTranslate2Engine:
         longest = max((len(one.source) for one in sentences), default=0) + 1
         num_threads = self.num_threads if model is self.model else 1
         share = max(SENTENCES_AT_LEAST, -(-len(sentences) // num_threads)) * longest
+        if len(sentences) == 1 and model is self.model:
+            model = self.together
         began = time.monotonic()
         results = model.translate_batch(
             self._source([one.source for one in sentences]),
