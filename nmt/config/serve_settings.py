@@ -12,6 +12,7 @@ Port = Annotated[int, Number, Field(ge=0, le=65_535)]
 Milliseconds = Annotated[float, Number, Field(ge=0, le=60_000)]
 # Longer than anybody waits for an answer.
 WaitSeconds = Annotated[float, Number, Field(gt=0, le=86_400)]
+Proxies = Annotated[int, Number, Field(ge=0, le=100)]
 Prefix = Annotated[str, Field(pattern=r"^(/[A-Za-z0-9._~-]+)*$")]
 
 
@@ -33,6 +34,11 @@ class ServeSettings(Settings):
     max_texts: Count | None
     max_alternatives: CountOrZero
     max_bytes: Count
+    max_waiting: Count
+    max_connections: Count
+    requests_per_minute: Count | None
+    characters_per_minute: Count | None
+    proxies: Proxies
     body_seconds: WaitSeconds
     shutdown_seconds: WaitSeconds
     api_keys: str | None

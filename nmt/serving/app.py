@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nmt.serving.limits import client_of
 from nmt.serving.pages import pages, to_page
 from nmt.serving.pairs import Asked, asked
 from nmt.serving.refusal import Refused
@@ -44,6 +45,7 @@ def make_app(service: Service) -> "ASGIApp":
     def post(path: str, work: Callable[[Fields], Coroutine[Any, Any, Any]]) -> Route:
         async def answer(request: "Request") -> "Response":
             fields = await read_fields(request, settings.max_bytes, settings.body_seconds)
+            service.admit(fields, client_of(request, settings.proxies))
             return JSONResponse(await _while_there(request, work(fields)))
 
         return Route(path, counted(path, answer), methods=["POST"])
@@ -62,7 +64,7 @@ def make_app(service: Service) -> "ASGIApp":
             try:
                 response = await answer(request)
             except Refused as refused:
-                response = JSONResponse({"error": refused.text}, refused.status)
+                response = JSONResponse({"error": refused.text}, refused.status, refused.headers)
             except Exception as error:  # its message may have the text of a client, which is nobody's
                 where = "".join(traceback.format_tb(error.__traceback__))
                 logger.error("%s failed: %s\n%s", path, type(error).__name__, where)

@@ -1,18 +1,24 @@
 """Lines of many requests in one search: a queue in front of a model, and a thread that takes what is there."""
 
+import asyncio
 import math
 import threading
 import time
 from bisect import insort
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from nmt.decoding.translation import Translation
 from nmt.serving.metrics import Metrics
+from nmt.serving.refusal import Refused
 
 # A long text goes through the queue in parts, so many of which fill a batch: there is room beside one of them.
 PARTS_OF_BATCH = 4
+# What waits is done in seconds, so that asking again need not wait for long.
+RETRY_SECONDS = 2
+
+T = TypeVar("T")
 
 
 class Wanted(NamedTuple):
@@ -46,22 +52,34 @@ class Batcher:
     they the book, of which at least one part, of `part_lines`, goes with each batch.
     """
 
-    def __init__(self, translate: Translate, max_lines: int, wait_seconds: float, metrics: Metrics) -> None:
+    def __init__(
+        self, translate: Translate, max_lines: int, wait_seconds: float, max_waiting: int, metrics: Metrics
+    ) -> None:
         self.translate, self.max_lines, self.wait_seconds = translate, max_lines, wait_seconds
+        self.max_waiting = max_waiting
         self.part_lines = -(-max_lines // PARTS_OF_BATCH)
         self.metrics = metrics
         self._waiting: list[Job] = []  # in the order of their turns
+        self._num_lines = 0  # of them
         self._turn = 0  # of what was taken last
         self._num_present = 0  # texts that were being translated, or waited, when the last batch was done
         self._free_since = -math.inf
         self._changed = threading.Condition()
         threading.Thread(target=self._work, daemon=True).start()
 
+    def require_room(self, num_lines: int) -> None:
+        """Raise Refused where so many lines more than wait cannot wait."""
+        if num_lines > self.max_waiting:
+            raise Refused(413, f"Invalid request: a text of at most {self.max_waiting} lines is needed")
+        if self._num_lines + num_lines > self.max_waiting:
+            raise Refused(503, "The server is busy: too many lines wait", RETRY_SECONDS)
+
     def submit(self, lines: Sequence[str], wanted: Wanted, num_before: int = 0) -> Future[list[Translation]]:
         """Put lines into the queue, after `num_before` of the same request; return who will have what they become."""
         with self._changed:
             job = Job(lines, wanted, Future(), self._turn + num_before)
             insort(self._waiting, job, key=lambda one: one.turn)
+            self._num_lines += len(lines)
             self._changed.notify()
         return job.future
 
@@ -113,8 +131,18 @@ class Batcher:
                 (taken if fits else left).append(job)
                 room -= len(job.lines) if fits else 0
             self._waiting = left
+            self._num_lines -= sum(len(job.lines) for job in taken)
         return taken
 
     def _are_all_there(self) -> bool:
-        num_lines = sum(len(job.lines) for job in self._waiting)
-        return len(self._waiting) >= self._num_present or num_lines >= self.max_lines
+        return len(self._waiting) >= self._num_present or self._num_lines >= self.max_lines
+
+
+async def all_of(works: Iterable[Awaitable[T]]) -> list[T]:
+    """Return what all works come to; where one fails, the others, which nobody waits for any more, are cancelled."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -14,7 +14,7 @@ from nmt.errors import SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.languages import Language, language, languages_of
 from nmt.runs.text import data_of_run
-from nmt.serving.batching import Batcher, Wanted
+from nmt.serving.batching import Batcher, Wanted, all_of
 from nmt.serving.metrics import Metrics
 from nmt.serving.models import Models
 from nmt.serving.worker import Task
@@ -63,13 +63,14 @@ class Pair:
             places, size = with_words, self.batcher.part_lines
             if len(places) > size:
                 places = sorted(places, key=lambda i: -len(lines[i]))
+        self.batcher.require_room(len(places))
         request = asked.get(None) or Asked()
         waiting = []
         for start in range(0, len(places), size):
             part = [lines[i] for i in places[start : start + size]]
             waiting.append(asyncio.wrap_future(self.batcher.submit(part, wanted, request.num_lines)))
             request.num_lines += len(part)
-        results = [one for some in await asyncio.gather(*waiting) for one in some]
+        results = [one for some in await all_of(waiting) for one in some]
         of_place = dict(zip(places, results, strict=True))
         for i in with_words:
             found[i] = of_place[i]
@@ -101,6 +102,7 @@ def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> lis
                 partial(_translate, models, folder, tag),
                 settings.batch_lines,
                 settings.batch_milliseconds / 1000,
+                settings.max_waiting,
                 metrics,
             )
             key = languages[0].code, languages[1].code

@@ -44,11 +44,16 @@ async def _read_body(request: "Request", max_bytes: int) -> bytes:
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced) > max_bytes:
         raise too_large
+    from starlette.requests import ClientDisconnect
+
     body = bytearray()
-    async for block in request.stream():
-        body += block
-        if len(body) > max_bytes:
-            raise too_large
+    try:
+        async for block in request.stream():
+            body += block
+            if len(body) > max_bytes:
+                raise too_large
+    except ClientDisconnect:
+        raise Refused(499, "Client closed request") from None
     return bytes(body)
 
 

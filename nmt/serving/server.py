@@ -8,6 +8,7 @@ import socket
 from nmt.config import ServeSettings
 from nmt.errors import SettingsError
 from nmt.serving.app import make_app
+from nmt.serving.connections import allow_files, protocol
 from nmt.serving.languages import shown
 from nmt.serving.service import Service
 
@@ -45,7 +46,7 @@ def serve(service: Service, settings: ServeSettings, bound: socket.socket) -> No
     config = uvicorn.Config(
         make_app(service),
         loop="asyncio",
-        http="h11",
+        http=protocol(settings.max_connections, settings.body_seconds),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -55,6 +56,7 @@ def serve(service: Service, settings: ServeSettings, bound: socket.socket) -> No
         timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
     )
     server = uvicorn.Server(config)
+    allow_files()
     # uvicorn has handlers of its own while it runs, and raises the signal again when it has finished: these keep what
     # comes before, and let the exit code be 0.
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -12,7 +12,9 @@ from typing import Any
 from nmt.config import ServeSettings
 from nmt.errors import DataError, SettingsError
 from nmt.runs.languages import Language
+from nmt.serving.batching import all_of
 from nmt.serving.languages import AUTO, Languages, shown
+from nmt.serving.limits import Rate, num_characters
 from nmt.serving.markup import translate_html
 from nmt.serving.metrics import Metrics
 from nmt.serving.models import Models
@@ -36,6 +38,7 @@ class Service:
     keys: frozenset[str]
     max_alternatives: int
     metrics: Metrics
+    rates: tuple[Rate | None, Rate | None]  # of requests, of characters
 
     @classmethod
     def load(cls, settings: ServeSettings) -> "Service":
@@ -48,7 +51,17 @@ class Service:
         models.load()
         of_searches = [pair.max_alternatives for pair in pairs if pair.max_alternatives is not None]
         most = min([settings.max_alternatives, *of_searches])
-        return cls(settings, models, Languages(pairs), keys, most, metrics)
+        return cls(settings, models, Languages(pairs), keys, most, metrics, read_rates(settings))
+
+    def admit(self, fields: Fields, address: str) -> None:
+        """Count a request, by its key if it has one. Raises Refused for more of them than a client may send."""
+        key = fields.get("api_key")
+        client = f"key {key}" if self._is_key(key) else address
+        requests, characters = self.rates
+        if requests is not None:
+            requests.take(client, 1)
+        if characters is not None:
+            characters.take(client, num_characters(fields.get("q")))
 
     async def translate(self, fields: Fields) -> dict[str, Any]:
         """Translate a text, or several. Raises Refused for what cannot be done."""
@@ -66,10 +79,9 @@ class Service:
             raise Refused(400, f"{format_name} format is not supported")
         pair = self.languages.pair(source, target)
         if format_name == "html":
-            found = await asyncio.gather(*(translate_html(pair, text, details) for text in texts))
+            found = await all_of(translate_html(pair, text, details) for text in texts)
         else:
-            translations = (translate_text(pair, text, num_alternatives, details) for text in texts)
-            found = await asyncio.gather(*translations)
+            found = await all_of(translate_text(pair, text, num_alternatives, details) for text in texts)
         answer: dict[str, Any] = {"translatedText": [one.text for one in found]}
         if num_alternatives:
             answer["alternatives"] = [one.others for one in found]
@@ -132,9 +144,12 @@ class Service:
             link = self.settings.api_key_link
             whom = "Please contact the server operator" if link is None else f"Visit {link}"
             raise Refused(400, f"{whom} to get an API key")
-        given = str(key).encode("utf-8", "replace")
-        if not any(hmac.compare_digest(given, one.encode()) for one in self.keys):
+        if not self._is_key(key):
             raise Refused(403, "Invalid API key")
+
+    def _is_key(self, key: object) -> bool:
+        given = str(key).encode("utf-8", "replace")
+        return any(hmac.compare_digest(given, one.encode()) for one in self.keys)
 
     def _num_alternatives(self, fields: Fields) -> int:
         value = fields.get("alternatives")
@@ -149,6 +164,15 @@ class Service:
     def _require_short(self, texts: Iterable[str]) -> None:
         for text in texts:
             _require_most(len(text), self.settings.max_characters)
+
+
+def read_rates(settings: ServeSettings) -> tuple[Rate | None, Rate | None]:
+    """Return what a client may send of requests and of characters; None: as much as it likes."""
+    requests, characters = settings.requests_per_minute, settings.characters_per_minute
+    return (
+        None if requests is None else Rate(requests, "requests"),
+        None if characters is None else Rate(characters, "characters"),
+    )
 
 
 def read_keys(path: str | None) -> frozenset[str]:

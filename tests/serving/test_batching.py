@@ -33,7 +33,7 @@ class Model:
 def busy():
     """Return a model, metrics, and a batcher of four lines whose thread is translating."""
     model, metrics = Model(), Metrics()
-    batcher = Batcher(model, 4, 0, metrics)
+    batcher = Batcher(model, 4, 0, 100, metrics)
     batcher.submit(["first"], Wanted())
     assert model.is_called.wait(60)
     return model, metrics, batcher
@@ -111,7 +111,7 @@ def test_an_error_is_that_of_who_asked_for_it_and_others_go_on(busy):
 def test_who_comes_while_nothing_is_translated_does_not_wait():
     model = Model()
     model.go_on.set()
-    batcher = Batcher(model, 4, 60, Metrics())
+    batcher = Batcher(model, 4, 60, 100, Metrics())
     for line in "abc":  # one client, which is alone, and asks again
         assert str(batcher.submit([line], Wanted()).result(30)[0]) == line.upper()
 
@@ -119,7 +119,7 @@ def test_who_comes_while_nothing_is_translated_does_not_wait():
 def test_those_who_have_just_been_answered_go_along_with_who_waits():
     """Without that, two halves of the clients take turns for ever, in batches of half the size."""
     model = Model()
-    batcher = Batcher(model, 4, 60, Metrics())
+    batcher = Batcher(model, 4, 60, 100, Metrics())
     first = batcher.submit(["a"], Wanted())
     assert model.is_called.wait(60)
     waiting = batcher.submit(["b"], Wanted())
@@ -133,7 +133,7 @@ def test_those_who_have_just_been_answered_go_along_with_who_waits():
 
 def test_nobody_waits_for_more_than_a_batch():
     model = Model()
-    batcher = Batcher(model, 2, 60, Metrics())
+    batcher = Batcher(model, 2, 60, 100, Metrics())
     futures = [batcher.submit([line], Wanted()) for line in "abcdef"]
     model.go_on.set()
     assert not wait(futures, 30).not_done
@@ -141,7 +141,7 @@ def test_nobody_waits_for_more_than_a_batch():
 
 def test_the_wait_for_those_who_do_not_ask_again_ends():
     model = Model()
-    batcher = Batcher(model, 4, 0.05, Metrics())
+    batcher = Batcher(model, 4, 0.05, 100, Metrics())
     futures = [batcher.submit([line], Wanted()) for line in "ab"]
     model.go_on.set()
     assert not wait(futures, 30).not_done

@@ -22,15 +22,15 @@ class Model:
     def __call__(self, lines, wanted):
         self.given.append(lines)
         return [
-            Translation(
-                line, [Candidate(line.upper()), *([] if line == "short" else [Candidate(line * 2)])]
-            )
+            Translation(line, [Candidate(line.upper()), *([] if line == "short" else [Candidate(line * 2)])])
             for line in lines
         ]
 
 
 def pair_of(model, max_lines=2, has_context=False):
-    return Pair((language("de"), language("en")), 2, has_context, Batcher(model, max_lines, 0, Metrics()))
+    return Pair(
+        (language("de"), language("en")), 2, has_context, Batcher(model, max_lines, 0, 100, Metrics())
+    )
 
 
 def test_a_text_is_put_together_from_its_lines():

@@ -1,0 +1,80 @@
+"""Connections: how many there are, and how long one may take, so that slow and silent clients hold nobody up."""
+
+import asyncio
+import resource
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+
+def protocol(max_connections: int, seconds: float) -> "type[H11Protocol]":
+    """Return uvicorn's protocol with bounds, which it lacks.
+
+    A client has so many seconds for the head of a request, and as many to take an answer. Where there are more
+    connections than may be, the one that has been without a request for the longest is closed.
+    """
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    # Those that are between requests, the longest first.
+    idle: dict[H11Protocol, None] = {}
+
+    class Bounded(H11Protocol):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self.timer: asyncio.TimerHandle | None = None
+            self.stuck: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._await_head()
+            if len(self.connections) > max_connections:
+                next(iter(idle)).transport.abort()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self._is_busy():
+                idle.pop(self, None)
+
+        def on_response_complete(self) -> None:
+            self._await_head()  # before the next request, if it has come already, is begun
+            super().on_response_complete()
+            if self._is_busy():
+                idle.pop(self, None)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            idle.pop(self, None)
+            for timer in (self.timer, self.stuck):
+                if timer is not None:
+                    timer.cancel()
+            super().connection_lost(exc)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self.stuck = self.loop.call_later(seconds, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            if self.stuck is not None:
+                self.stuck.cancel()
+
+        def _is_busy(self) -> bool:
+            return self.cycle is not None and not self.cycle.response_complete
+
+        def _await_head(self) -> None:
+            if self.timer is not None:
+                self.timer.cancel()
+            idle[self] = None
+            self.timer = self.loop.call_later(seconds, self._give_up)
+
+        def _give_up(self) -> None:
+            if not self._is_busy():
+                self.transport.abort()
+
+    return Bounded
+
+
+def allow_files() -> None:
+    """Let this process have as many open files, connections among them, as the machine lets it have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
