@@ -20,7 +20,7 @@ LAYERS = [
     ["versions"],
     ["files"],
     ["config"],
-    ["device"],
+    ["device", "memory"],
     ["grammar"],
     ["data"],
     ["models"],

@@ -1,15 +1,21 @@
-"""The languages of a server by the names that clients use, and the pairs of them that it has a model for."""
+"""The languages of a server by the names that clients use, which text is of which, and the way from one to another."""
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
 from nmt.runs.languages import CODES, Language
-from nmt.serving.pairs import Pair
+from nmt.serving.detection import Detector, Guess
+from nmt.serving.pairs import Pair, is_wordless
+from nmt.serving.pivot import Pivot
 from nmt.serving.refusal import Refused
+from nmt.serving.text import Finds
 
 # As clients of LibreTranslate are told languages that have a code of their own inside.
 SHOWN = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
 AUTO = "auto"
+# What text without a word is said to be of, at no confidence.
+NO_LANGUAGE = "en"
 
 
 def shown(code: str) -> str:
@@ -18,13 +24,17 @@ def shown(code: str) -> str:
 
 
 class Languages:
-    """The languages of all pairs, in the order of their codes."""
+    """The languages of all pairs, in the order of their codes, and the shortest way from each to each."""
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
         self.pairs = {(pair.source.code, pair.target.code): pair for pair in pairs}
         named = (one for pair in self.pairs.values() for one in (pair.source, pair.target))
         self.by_code = {one.code: one for one in sorted(named)}
         self.sources = sorted({source for source, _ in self.pairs})
+        self.ways: dict[tuple[str, str], list[Pair]] = {}
+        for source in self.sources:
+            self._find_ways(source)
+        self.detector = Detector(self.by_code)
 
     def table(self) -> list[dict[str, Any]]:
         """Return each language with those that it is translated to, itself among them."""
@@ -44,24 +54,42 @@ class Languages:
             raise Refused(400, f"{code} is not supported")
         return self.by_code[code]
 
-    def detect(self) -> Language:
-        """Return the language that all text is taken to be of. Raises Refused where there are several.
+    def detect(self, text: str) -> list[Guess]:
+        """Return which languages a text may be of, best first, but at least one.
 
-        Nothing looks at the text yet.
+        It is that of the only source, at no confidence, where text of it cannot be told from others.
         """
-        if len(self.sources) > 1:
-            raise Refused(400, f"{AUTO} is not supported")
-        return self.by_code[self.sources[0]]
+        only = self.sources[0] if len(self.sources) == 1 else None
+        if only is not None and not self.detector.knows(only):
+            return [Guess(only, 0.0)]
+        if is_wordless(text):
+            return [Guess(NO_LANGUAGE if NO_LANGUAGE in self.by_code else self.sources[0], 0.0)]
+        return self.detector.guess(text) or [Guess(self.sources[0], 0.0)]
 
-    def pair(self, source: Language, target: Language) -> Pair | None:
-        """Return the pair; None for a language and itself. Raises Refused for one that is not there."""
+    def way(self, source: Language, target: Language) -> Finds | None:
+        """Return what translates; None for a language and itself. Raises Refused where there is no way."""
         if not self._reaches(source.code, target.code):
             raise Refused(
                 400,
                 f"{target.name} ({shown(target.code)}) is not available as a target language from "
                 f"{source.name} ({shown(source.code)})",
             )
-        return self.pairs.get((source.code, target.code))
+        if source == target:
+            return None
+        first, *others = self.ways[source.code, target.code]
+        return Pivot([first, *others]) if others else first
 
     def _reaches(self, source: str, target: str) -> bool:
-        return source == target or (source, target) in self.pairs
+        return source == target or (source, target) in self.ways
+
+    def _find_ways(self, source: str) -> None:
+        """Find the ways from a language, by breadth: each through as few models as there can be."""
+        found: dict[str, list[Pair]] = {source: []}
+        waiting = deque([source])
+        while waiting:
+            here = waiting.popleft()
+            for (one, other), pair in self.pairs.items():
+                if one == here and other not in found:
+                    found[other] = [*found[here], pair]
+                    waiting.append(other)
+        self.ways |= {(source, target): way for target, way in found.items() if way}

@@ -4,15 +4,17 @@ import asyncio
 import hmac
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nmt.config import ServeSettings
+from nmt.documents.html import HtmlDocument
 from nmt.errors import DataError, SettingsError
 from nmt.runs.languages import Language
 from nmt.serving.batching import all_of
+from nmt.serving.detection import MAX_CHARACTERS, Guess
 from nmt.serving.languages import AUTO, Languages, shown
 from nmt.serving.limits import Rate, num_characters
 from nmt.serving.markup import translate_html
@@ -25,6 +27,8 @@ from nmt.serving.text import translate_text
 
 # Without which nobody can use the page of LibreTranslate, in milliseconds between two requests of it.
 FRONTEND_TIMEOUT = 500
+FORMATS = ("text", "html")
+DETECTED = {"code": AUTO, "name": "Auto Detect"}
 NO_KEYS: frozenset[str] = frozenset()
 
 
@@ -72,30 +76,32 @@ class Service:
         if is_list:
             _require_most(len(texts), self.settings.max_texts)
         self._require_short(texts)
-        is_auto = source_code.lower() == AUTO
-        source = self.languages.detect() if is_auto else self.languages.find(source_code)
+        format_name = fields.get("format") or "text"
+        guess = self._guess(texts, format_name) if source_code.lower() == AUTO else None
+        source = self.languages.find(source_code if guess is None else guess.code)
         target = self.languages.find(target_code)
-        if (format_name := fields.get("format") or "text") not in ("text", "html"):
+        if format_name not in FORMATS:
             raise Refused(400, f"{format_name} format is not supported")
-        pair = self.languages.pair(source, target)
+        way = self.languages.way(source, target)
         if format_name == "html":
-            found = await all_of(translate_html(pair, text, details) for text in texts)
+            found = await all_of(translate_html(way, text, details) for text in texts)
         else:
-            found = await all_of(translate_text(pair, text, num_alternatives, details) for text in texts)
+            found = await all_of(translate_text(way, text, num_alternatives, details) for text in texts)
         answer: dict[str, Any] = {"translatedText": [one.text for one in found]}
         if num_alternatives:
             answer["alternatives"] = [one.others for one in found]
         if details:
             answer["details"] = [one.details for one in found]
-        if is_auto:
-            answer["detectedLanguage"] = [detected(source) for _ in found]
+        if guess is not None:
+            answer["detectedLanguage"] = [_shown(guess) for _ in found]
         return answer if is_list else {name: value[0] for name, value in answer.items()}
 
     async def detect(self, fields: Fields) -> list[dict[str, Any]]:
-        """Say which language a text is of. Raises Refused where there are several that it could be of."""
+        """Say which languages a text, or several together, may be of, best first."""
         self._require_key(fields)
-        self._require_short(_texts(fields)[0])
-        return [detected(self.languages.detect())]
+        texts, _ = _texts(fields)
+        self._require_short(texts)
+        return [_shown(guess) for guess in self.languages.detect("\n".join(texts))]
 
     async def suggest(self, fields: Fields) -> dict[str, Any]:
         """Keep a better translation of a text. Raises Refused where none is taken."""
@@ -105,8 +111,9 @@ class Service:
         names = ("q", "s", "source", "target")
         text, suggestion, source_code, target_code = (_text(fields, name) for name in names)
         self._require_short([text, suggestion])
-        source = self.languages.detect() if source_code.lower() == AUTO else self.languages.find(source_code)
-        target = self.languages.find(target_code)
+        if source_code.lower() == AUTO:
+            source_code = self._guess([text], "text").code
+        source, target = self.languages.find(source_code), self.languages.find(target_code)
         record = {
             "source": text,
             "target": suggestion,
@@ -120,10 +127,8 @@ class Service:
     async def frontend_settings(self) -> dict[str, Any]:
         """Return what pages in front of a server ask for."""
         has_keys = self.settings.api_keys is not None
-        one = len(self.languages.sources) == 1
         source = self.languages.by_code[self.languages.sources[0]]
         target = next(pair.target for pair in self.languages.pairs.values() if pair.source == source)
-        first = {"code": AUTO, "name": "Auto Detect"} if one else _named(source)
         return {
             "charLimit": self.settings.max_characters or -1,
             "frontendTimeout": FRONTEND_TIMEOUT,
@@ -133,8 +138,15 @@ class Service:
             "maxAlternatives": self.max_alternatives,
             "filesTranslation": False,
             "supportedFilesFormat": [],
-            "language": {"source": first, "target": _named(target)},
+            "language": {"source": DETECTED, "target": _named(target)},
         }
+
+    def _guess(self, texts: Sequence[str], format_name: str) -> Guess:
+        """Return the language that texts are most likely of, all together."""
+        text = "\n".join(texts)[: 2 * MAX_CHARACTERS]
+        if format_name == "html":
+            text = "\n".join(HtmlDocument.read(text).lines)
+        return self.languages.detect(text)[0]
 
     def _require_key(self, fields: Fields) -> None:
         if self.settings.api_keys is None:
@@ -191,9 +203,8 @@ def read_keys(path: str | None) -> frozenset[str]:
     return keys
 
 
-def detected(language: Language) -> dict[str, Any]:
-    """Return a language that a text is taken to be of, at no confidence: nobody looked at the text."""
-    return {"confidence": 0.0, "language": shown(language.code)}
+def _shown(guess: Guess) -> dict[str, Any]:
+    return {"confidence": guess.confidence, "language": shown(guess.code)}
 
 
 def _named(language: Language) -> dict[str, str]:

@@ -55,7 +55,7 @@ def marked(person, side, kind):
 def test_it_translates_while_one_writes_and_marks_words_that_belong_together(person, server, width):
     person.open(f"{server.url}/", width)
     translated = person.translate(TEXT)
-    asked = {"q": TEXT, "source": "de", "target": "en", "details": True, "alternatives": 1}
+    asked = {"q": TEXT, "source": "auto", "target": "en", "details": True, "alternatives": 1}
     _, answer = server.json("/translate", asked)
     assert (translated, person.js("target.lang")) == (answer["translatedText"], "en")
     assert [json.loads(body) for body in person.js("asked.flatMap((one) => one.body ?? [])")] == [asked]

@@ -75,12 +75,14 @@ def test_lists_detection_and_alternatives_are_shaped_as_those_of_libretranslate(
     status, body = server.json("/translate", fields)
     assert status == 200
     assert body["translatedText"] == [expected] * 2
-    assert body["detectedLanguage"] == [{"confidence": 0.0, "language": "de"}] * 2
+    detected, same = body["detectedLanguage"]
+    assert detected == same, "all together are of one language"
+    assert (detected["language"], 50 < detected["confidence"] <= 100) == ("de", True)
     assert [len(some) for some in body["alternatives"]] == [1, 1]
     assert expected not in body["alternatives"][0]
     status, body = server.json("/translate", {**fields, "q": TEXT})
     assert body["translatedText"] == expected
-    assert body["detectedLanguage"] == {"confidence": 0.0, "language": "de"}
+    assert body["detectedLanguage"]["language"] == "de"
     assert len(body["alternatives"]) == 1
     assert set(server.json("/translate", {"q": TEXT, **PAIR, "alternatives": -2})[1]) == {"translatedText"}
 
@@ -106,7 +108,9 @@ def test_the_other_routes(server):
     assert (status, body) == (200, languages)
     assert headers["Access-Control-Allow-Origin"] == "*"
     assert server.ask("/health")[2] == {"status": "ok"}
-    assert server.form("/detect", q=TEXT) == (200, [{"confidence": 0.0, "language": "de"}])
+    status, found = server.form("/detect", q=TEXT)
+    assert (status, found[0]["language"]) == (200, "de")
+    assert [one["confidence"] for one in found] == sorted((one["confidence"] for one in found), reverse=True)
     assert server.form("/suggest", q=TEXT, s="A", **PAIR) == (
         403, {"error": "Suggestions are disabled on this server."},
     )  # fmt: skip
@@ -245,18 +249,25 @@ def guarded(start, run_of, trained_run, tmp_path_factory):
 def test_several_pairs_below_a_path(guarded, expected):
     assert guarded.url.endswith("/mt")
     found = {one["code"]: one["targets"] for one in guarded.ask("/languages")[2]}
-    assert found == {"de": ["de", "en"], "en": ["en", "fr"], "fr": ["fr"]}
+    assert found == {"de": ["de", "en", "fr"], "en": ["en", "fr"], "fr": ["fr"]}
     assert guarded.form("/translate", q=TEXT, **PAIR, api_key="one") == (200, {"translatedText": expected})
     assert guarded.form("/translate", q=TEXT, source="en", target="fr", api_key="two")[0] == 200
-    assert guarded.form("/translate", q=TEXT, source="de", target="fr", api_key="one") == (
-        400, {"error": "French (fr) is not available as a target language from German (de)"},
+    assert guarded.form("/translate", q=TEXT, source="fr", target="de", api_key="one") == (
+        400, {"error": "German (de) is not available as a target language from French (fr)"},
     )  # fmt: skip
-    for path in ("/translate", "/detect"):
-        status, body = guarded.form(path, q=TEXT, source="auto", target="en", api_key="one")
-        assert (status, body) == (400, {"error": "auto is not supported"}), "nobody could say which it is"
+    through = guarded.form("/translate", q=TEXT, source="de", target="fr", api_key="one")
+    assert through == guarded.form("/translate", q=expected, source="en", target="fr", api_key="two"), (
+        "by way of en"
+    )
+    for text, language in (("Der Hund schläft.", "de"), ("The dog sleeps.", "en"), ("Le chien dort.", "fr")):
+        assert guarded.form("/detect", q=text, api_key="one")[1][0]["language"] == language
+    status, body = guarded.form(
+        "/translate", q="Der Hund schläft.", source="auto", target="en", api_key="one"
+    )
+    assert (status, body["detectedLanguage"]["language"]) == (200, "de")
     found = guarded.ask("/frontend/settings")[2]
     assert (found["charLimit"], found["keyRequired"], found["suggestions"]) == (20, True, True)
-    assert found["language"]["source"] == {"code": "de", "name": "German"}
+    assert found["language"]["source"] == {"code": "auto", "name": "Auto Detect"}
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(guarded.url.removesuffix("/mt") + "/languages", timeout=60)
 
