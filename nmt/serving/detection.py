@@ -1,6 +1,6 @@
 """Which language a text is of, among those of a server, by the bytes that are usual in each."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -40,9 +40,10 @@ class Detector:
 
     def guess(self, text: str) -> list[Guess]:
         """Return what a text may be of, best first, whatever other languages it might be of as well."""
-        shares: Counter[str] = Counter()
+        shares: defaultdict[str, float] = defaultdict(float)
         for label, share in self._identifier.rank(text[:MAX_CHARACTERS]):
             if label in self._code_of:
                 shares[self._code_of[label]] += float(share)
-        guesses = [Guess(code, round(100 * share, 1)) for code, share in shares.most_common()]
+        guesses = [Guess(code, round(100 * share, 1)) for code, share in shares.items()]
+        guesses.sort(key=lambda guess: -guess.confidence)
         return [guess for guess in guesses if guess.confidence > 0] or guesses[:1]

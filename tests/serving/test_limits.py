@@ -14,7 +14,7 @@ def test_a_client_has_what_a_minute_gives_and_no_more():
         level = max(0.0, level - 1)
         amount = second * 7 % 23
         if level + amount > 60:
-            with pytest.raises(Refused, match="^Slowdown: 60 lines per minute are allowed$") as caught:
+            with pytest.raises(Refused, match=r"^Slowdown: 60 lines per minute are allowed$") as caught:
                 rate.take("a", amount, now=float(second))
             assert caught.value.status == 429
             assert level + amount - 60 <= caught.value.retry_seconds < level + amount - 60 + 1

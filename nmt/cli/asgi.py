@@ -1,0 +1,22 @@
+"""`nmt serve` as an application for servers of ASGI other than its own: Ray Serve, Hypercorn, Gunicorn."""
+
+from typing import TYPE_CHECKING
+
+from nmt.cli.compose import compose
+from nmt.config import ServeSettings
+from nmt.serving.app import make_app
+from nmt.serving.service import Service
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+
+def application(*overrides: str) -> "ASGIApp":
+    """Return the application of a server with settings as on the command line: `application("run=outputs/mine")`.
+
+    Where it listens, and for how long it waits for slow clients, is up to whom it is given to. Raises
+    nmt.errors.UserError for what cannot be had.
+    """
+    settings = compose("serve", list(overrides), None).settings()
+    assert isinstance(settings, ServeSettings)
+    return make_app(Service.load(settings))
