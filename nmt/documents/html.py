@@ -8,9 +8,10 @@ import html
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
 
-from nmt.documents.marked import Content, Element, line_of, render
+from nmt.documents.document import Block, TextDocument
+from nmt.documents.marked import Content, render
+from nmt.documents.tags import Token, content_of, find_halves
 
 # Tags that are part of a line; all others end one.
 INLINE = {
@@ -32,57 +33,17 @@ RAW = {"iframe", "noembed", "noframes", "script", "style", "textarea", "xmp"}
 NAME = re.compile(r"<(/?)([A-Za-z][^\s/>]*)")
 TAG = re.compile(r"""(?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+')|["'=])*+>""")
 ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
-# Elements in each other, of one line; a tag that lies deeper ends it.
-MAX_DEPTH = 50
 BLANK = " \t\r\n\f"
 SPACE = re.compile(f"[{BLANK}]+")
 
 
-class Token(NamedTuple):
-    """A piece of HTML as it stands there: text, a tag that opens (`+`) or closes (`-`), or something else (`.`)."""
-
-    source: str
-    kind: str
-    name: str = ""
-    is_kept: bool = False
+def read_html(text: str) -> TextDocument:
+    """Read any text; nothing in it is an error."""
+    return TextDocument(list(_parts(_tokens(text))))
 
 
-class Block(NamedTuple):
-    """A line of text with its markup, and how it stood there."""
-
-    source: str
-    content: Content
-
-
-class HtmlDocument:
-    """A page, or a part of one: what stays, and lines between."""
-
-    def __init__(self, parts: list[str | Block]) -> None:
-        self.parts = parts
-
-    @classmethod
-    def read(cls, text: str) -> "HtmlDocument":
-        """Read any text; nothing in it is an error."""
-        return cls(list(_parts(_tokens(text))))
-
-    @property
-    def blocks(self) -> list[Content]:
-        """The lines, in their order."""
-        return [part.content for part in self.parts if isinstance(part, Block)]
-
-    @property
-    def lines(self) -> list[str]:
-        """The text of each line, for a model."""
-        return [line_of(content) for content in self.blocks]
-
-    def write(self, blocks: list[Content]) -> str:
-        """Return the page with other lines; what is as it was stands there as it stood."""
-        given = iter(blocks)
-        return "".join(part if isinstance(part, str) else _written(part, next(given)) for part in self.parts)
-
-
-def _written(block: Block, content: Content) -> str:
-    return block.source if content == block.content else render(content, _escape)
+def _write(content: Content) -> str:
+    return render(content, _escape)
 
 
 def _escape(text: str) -> str:
@@ -182,7 +143,7 @@ def _lines(tokens: list[Token]) -> Iterator[str | Block]:
 
     If it were to move, it might pass another such tag.
     """
-    halves = _halves(tokens)
+    halves = find_halves(tokens)
     paired = halves.keys() | set(halves.values())
     alone = [i for i, token in enumerate(tokens) if token.kind in ("+", "-") and i not in paired]
     if not alone:
@@ -206,7 +167,7 @@ def _line(tokens: list[Token]) -> Iterator[str | Block]:
     if "kept" in kinds:
         first = min(first, kinds.index("kept"))
         last = max(last, len(kinds) - kinds[::-1].index("kept"))
-    halves = _halves(tokens).items()
+    halves = find_halves(tokens).items()
     first = min([first, *(opens for opens, closes in halves if first <= closes < last)])
     last = max([last, *(closes + 1 for opens, closes in halves if first <= opens < last)])
     yield "".join(token.source for token in tokens[:first])
@@ -220,54 +181,9 @@ def _line(tokens: list[Token]) -> Iterator[str | Block]:
         behind = middle[-1].source.removeprefix(text)
         middle[-1] = middle[-1]._replace(source=text)
     yield before
-    yield Block("".join(token.source for token in middle), _content(middle))
+    yield Block("".join(token.source for token in middle), content_of(middle, _plain), _write)
     yield behind
     yield "".join(token.source for token in tokens[last:])
-
-
-def _halves(tokens: list[Token]) -> dict[int, int]:
-    """Return which tags open an element, each with the one that closes it; elements lie in each other or apart."""
-    found: dict[int, int] = {}
-    opened: list[int] = []
-    for i, token in enumerate(tokens):
-        if token.kind == "+" and len(opened) < MAX_DEPTH:
-            opened.append(i)
-        elif token.kind == "-" and any(tokens[one].name == token.name for one in opened):
-            while tokens[opened[-1]].name != token.name:
-                opened.pop()
-            found[opened.pop()] = i
-    return found
-
-
-def _content(tokens: list[Token]) -> Content:
-    """Return text with its tags as elements."""
-    halves = _halves(tokens)
-    closes = set(halves.values())
-
-    def read(start: int, end: int) -> list[str | Element]:
-        content, text, i = list[str | Element](), "", start
-        while i < end:
-            token = tokens[i]
-            if token.kind == "text":
-                text += token.source
-                i += 1
-                continue
-            if text:
-                content.append(_plain(text))
-                text = ""
-            if i in halves:
-                content.append(Element(token.source, tokens[halves[i]].source, read(i + 1, halves[i])))
-                i = halves[i]
-            elif token.kind == "kept":
-                content.append(
-                    Element(token.source, "", [_plain(token.name)] if token.name else [], is_kept=True)
-                )
-            elif i not in closes:
-                content.append(Element(token.source))
-            i += 1
-        return [*content, _plain(text)] if text else content
-
-    return read(0, len(tokens))
 
 
 def _plain(source: str) -> str:

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nmt.decoding.translation import Translation
 from nmt.decoding.word_alignment import Link
@@ -21,7 +21,7 @@ class Element:
     What `is_kept` comes out as it is, though its content is read as a part of the line. Without content it is a place.
     """
 
-    before: str
+    before: str = ""
     behind: str = ""
     content: "list[str | Element]" = field(default_factory=list)
     is_kept: bool = False
@@ -109,7 +109,7 @@ class _Placement:
             if first == last:
                 first = last = _outside(taken, first)
             kept = part.content if part.is_kept else self.place(part.content, start, (first, last), depth + 1)
-            made = Element(part.before, part.behind, kept, part.is_kept)
+            made = replace(part, content=kept)
             some: list[str | Element] = [made]
             if first == last and (part.is_kept or not text):
                 some = self._spaced(made, start, end, first)
@@ -118,8 +118,9 @@ class _Placement:
         found: list[str | Element] = []
         here = within[0]
         for first, last, _, parts in taken:
+            # A place that lies within a later element comes behind it.
             found += [self.target[here:first], *parts]
-            here = last
+            here = max(here, last)
         return [part for part in (*found, self.target[here : within[1]]) if part != ""]
 
     def _span(self, start: int, end: int, within: tuple[int, int], depth: int) -> tuple[int, int]:

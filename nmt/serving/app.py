@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nmt.serving.files import HEADERS, address_of
 from nmt.serving.limits import client_of
 from nmt.serving.pages import pages, to_page
 from nmt.serving.pairs import Asked, asked
@@ -37,7 +38,7 @@ def make_app(service: Service) -> "ASGIApp":
     """Return the application that answers by a service."""
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
-    from starlette.responses import JSONResponse, PlainTextResponse
+    from starlette.responses import JSONResponse, PlainTextResponse, Response
     from starlette.routing import Mount, Route
 
     settings, metrics = service.settings, service.metrics
@@ -83,6 +84,19 @@ def make_app(service: Service) -> "ASGIApp":
     async def metrics_page(request: "Request") -> "Response":
         return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4")
 
+    async def translate_file(request: "Request") -> "Response":
+        address = address_of(request, settings.url_prefix)
+        fields = await read_fields(request, settings.max_file_bytes, settings.body_seconds, max_files=1)
+        service.admit(fields, client_of(request, settings.proxies))
+        name = await _while_there(request, service.translate_file(fields))
+        return JSONResponse({"translatedFileUrl": address + name})
+
+    async def download_file(request: "Request") -> "Response":
+        name, content = service.held.get(request.path_params["name"])
+        # Whatever it is, no browser is to show it as a page of this server.
+        disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type="application/octet-stream", headers=HEADERS | disposition)
+
     async def refuse(request: "Request", error: Exception) -> "Response":
         assert isinstance(error, HTTPException)
         return JSONResponse({"error": error.detail}, error.status_code, error.headers)
@@ -91,6 +105,8 @@ def make_app(service: Service) -> "ASGIApp":
         post("/translate", service.translate),
         post("/detect", service.detect),
         post("/suggest", service.suggest),
+        Route("/translate_file", counted("/translate_file", translate_file), methods=["POST"]),
+        Route("/download_file/{name}", counted("/download_file", download_file), methods=["GET"]),
         get("/languages", languages),
         get("/frontend/settings", service.frontend_settings),
         get("/health", health),

@@ -1,9 +1,10 @@
-"""HTML, translated line by line, with its tags where their words went."""
+"""Documents, translated line by line, with their markup where its words went."""
 
 import asyncio
 
-from nmt.documents.html import HtmlDocument
-from nmt.documents.marked import place
+from nmt.decoding.translation import Translation
+from nmt.documents.document import Document, lines_of, write_translated
+from nmt.documents.html import read_html
 from nmt.serving.batching import Wanted
 from nmt.serving.details import details_of
 from nmt.serving.text import Finds, Translated, find
@@ -11,10 +12,12 @@ from nmt.serving.text import Finds, Translated, find
 
 async def translate_html(way: Finds | None, text: str, details: bool = False) -> Translated:
     """Return the translation of HTML; without a way all of it stays."""
-    document = await asyncio.to_thread(HtmlDocument.read, text)
-    found = await find(way, document.lines, Wanted(details=True))
+    document = await asyncio.to_thread(read_html, text)
+    written, found = await translate_document(way, document)
+    return Translated(str(written), [], details_of(found) if details else None)
 
-    def write() -> str:
-        return document.write([place(*pair) for pair in zip(document.blocks, found, strict=True)])
 
-    return Translated(await asyncio.to_thread(write), [], details_of(found) if details else None)
+async def translate_document(way: Finds | None, document: Document) -> tuple[str | bytes, list[Translation]]:
+    """Return a document with its lines translated, and their translations."""
+    found = await find(way, lines_of(document), Wanted(details=True))
+    return await asyncio.to_thread(write_translated, document, found), found

@@ -1,10 +1,13 @@
-"""The fields of a request, however it carries them: JSON, a form, a form of parts, or the query of its address."""
+"""The fields of a request, however it carries them: JSON, a form, a form of parts, or the query of its address.
+
+A form of parts may have files as well, where they are wanted.
+"""
 
 import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from nmt.serving.refusal import Refused
@@ -18,7 +21,14 @@ LINE_END = re.compile(r"\r\n?")
 Fields = Mapping[str, Any]
 
 
-async def read_fields(request: "Request", max_bytes: int, seconds: float) -> Fields:
+class Upload(NamedTuple):
+    """A file of a request, with the name that the client has for it."""
+
+    name: str
+    content: bytes
+
+
+async def read_fields(request: "Request", max_bytes: int, seconds: float, max_files: int = 0) -> Fields:
     """Return the fields of a request; those of its address come first, but beside JSON they do not count.
 
     Raises Refused for a body that is too large, too slow, or not what it says that it is.
@@ -32,11 +42,11 @@ async def read_fields(request: "Request", max_bytes: int, seconds: float) -> Fie
     if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
         return _parse_json(body)
     if kind == "multipart/form-data":
-        form = await _parse_parts(request, body)
+        form, files = await _parse_parts(request, body, max_files)
     else:
-        form = _parse_pairs(body)
+        form, files = _parse_pairs(body), {}
     values = form | _parse_pairs(request.scope["query_string"])
-    return {name: LINE_END.sub("\n", value) for name, value in values.items()}
+    return {name: LINE_END.sub("\n", value) for name, value in values.items()} | files
 
 
 async def _read_body(request: "Request", max_bytes: int) -> bytes:
@@ -78,17 +88,28 @@ def _parse_pairs(content: bytes) -> dict[str, str]:
     return dict(reversed(pairs))
 
 
-async def _parse_parts(request: "Request", body: bytes) -> dict[str, str]:
+async def _parse_parts(
+    request: "Request", body: bytes, max_files: int
+) -> tuple[dict[str, str], dict[str, Upload]]:
+    """Return fields and files, the first of each name."""
     from starlette.formparsers import MultiPartException, MultiPartParser
 
     async def blocks() -> AsyncGenerator[bytes, None]:
         yield body
 
     parser = MultiPartParser(
-        request.headers, blocks(), max_files=0, max_fields=MAX_FIELDS, max_part_size=len(body)
+        request.headers, blocks(), max_files=max_files, max_fields=MAX_FIELDS, max_part_size=len(body)
     )
+    parser.spool_max_size = len(body) + 1  # what a client sends stays in memory
     try:
         form = await parser.parse()
     except (MultiPartException, KeyError, LookupError, ValueError):  # no boundary, or no such encoding
-        raise Refused(400, "Invalid request: multipart/form-data without files is needed") from None
-    return {name: value for name, value in reversed(form.multi_items()) if isinstance(value, str)}
+        files_needed = f"with at most {max_files} file" if max_files else "without files"
+        raise Refused(400, f"Invalid request: multipart/form-data {files_needed} is needed") from None
+    fields, files = dict[str, str](), dict[str, Upload]()
+    for name, value in reversed(form.multi_items()):
+        if isinstance(value, str):
+            fields[name] = value
+        else:
+            files[name] = Upload(value.filename or "", await value.read())
+    return fields, files

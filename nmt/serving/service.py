@@ -10,19 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import ServeSettings
-from nmt.documents.html import HtmlDocument
+from nmt.documents.document import lines_of
+from nmt.documents.formats import SUFFIXES
+from nmt.documents.html import read_html
 from nmt.errors import DataError, SettingsError
 from nmt.runs.languages import Language
 from nmt.serving.batching import all_of
 from nmt.serving.detection import MAX_CHARACTERS, Guess
+from nmt.serving.files import Held, read_upload
 from nmt.serving.languages import AUTO, Languages, shown
 from nmt.serving.limits import Rate, num_characters
-from nmt.serving.markup import translate_html
+from nmt.serving.markup import translate_document, translate_html
 from nmt.serving.metrics import Metrics
 from nmt.serving.models import Models
 from nmt.serving.pairs import make_pairs
 from nmt.serving.refusal import Refused
-from nmt.serving.requests import Fields
+from nmt.serving.requests import Fields, Upload
 from nmt.serving.text import translate_text
 
 # Without which nobody can use the page of LibreTranslate, in milliseconds between two requests of it.
@@ -43,6 +46,7 @@ class Service:
     max_alternatives: int
     metrics: Metrics
     rates: tuple[Rate | None, Rate | None]  # of requests, of characters
+    held: Held
 
     @classmethod
     def load(cls, settings: ServeSettings) -> "Service":
@@ -55,7 +59,8 @@ class Service:
         models.load()
         of_searches = [pair.max_alternatives for pair in pairs if pair.max_alternatives is not None]
         most = min([settings.max_alternatives, *of_searches])
-        return cls(settings, models, Languages(pairs), keys, most, metrics, read_rates(settings))
+        held = Held(settings.held_bytes, settings.held_seconds)
+        return cls(settings, models, Languages(pairs), keys, most, metrics, read_rates(settings), held)
 
     def admit(self, fields: Fields, address: str) -> None:
         """Count a request, by its key if it has one. Raises Refused for more of them than a client may send."""
@@ -95,6 +100,28 @@ class Service:
         if guess is not None:
             answer["detectedLanguage"] = [_shown(guess) for _ in found]
         return answer if is_list else {name: value[0] for name, value in answer.items()}
+
+    async def translate_file(self, fields: Fields) -> str:
+        """Translate a file; return the name that it is held under. Raises Refused for what cannot be done."""
+        if not self.settings.files:
+            raise Refused(403, "Files translation are disabled on this server.")
+        self._require_key(fields)
+        file = fields.get("file")
+        if not isinstance(file, Upload):
+            raise Refused(400, "Invalid request: missing file parameter")
+        source_code, target_code = _text(fields, "source"), _text(fields, "target")
+        document = await read_upload(file)
+        lines = lines_of(document)
+        _require_most(sum(map(len, lines)), self.settings.max_characters)
+        if source_code.lower() == AUTO:
+            source_code = self._guess(lines, "text").code
+        source, target = self.languages.find(source_code), self.languages.find(target_code)
+        content: str | bytes = file.content
+        if (way := self.languages.way(source, target)) is not None:
+            content, _ = await translate_document(way, document)
+        return self.held.put(
+            file.name, shown(target.code), content.encode() if isinstance(content, str) else content
+        )
 
     async def detect(self, fields: Fields) -> list[dict[str, Any]]:
         """Say which languages a text, or several together, may be of, best first."""
@@ -136,8 +163,8 @@ class Service:
             "keyRequired": has_keys,
             "suggestions": self.settings.suggestions is not None,
             "maxAlternatives": self.max_alternatives,
-            "filesTranslation": False,
-            "supportedFilesFormat": [],
+            "filesTranslation": self.settings.files,
+            "supportedFilesFormat": SUFFIXES if self.settings.files else [],
             "language": {"source": DETECTED, "target": _named(target)},
         }
 
@@ -145,7 +172,7 @@ class Service:
         """Return the language that texts are most likely of, all together."""
         text = "\n".join(texts)[: 2 * MAX_CHARACTERS]
         if format_name == "html":
-            text = "\n".join(HtmlDocument.read(text).lines)
+            text = "\n".join(lines_of(read_html(text)))
         return self.languages.detect(text)[0]
 
     def _require_key(self, fields: Fields) -> None:

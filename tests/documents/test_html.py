@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.decoding.translation import Candidate, Translation
-from nmt.documents.html import HtmlDocument
+from nmt.documents.document import lines_of
+from nmt.documents.html import read_html
 from nmt.documents.marked import place
 
 TAG = re.compile(r"<[^<>]*>")
@@ -17,9 +18,9 @@ TAG = re.compile(r"<[^<>]*>")
 
 def translated(text, find):
     """Return HTML whose lines became what `find` says: a translation and its links."""
-    document = HtmlDocument.read(text)
+    document = read_html(text)
     blocks = []
-    for content, line in zip(document.blocks, document.lines, strict=True):
+    for content, line in zip(document.blocks, lines_of(document), strict=True):
         target, links = find(line)
         blocks.append(place(content, Translation(line, [Candidate(target, alignment=links)])))
     return document.write(blocks)
@@ -136,8 +137,8 @@ def test_what_is_translated_by_itself_is_the_same_byte_for_byte(text):
 @settings(max_examples=300)
 @given(st.text("<>/!-?&;abip=\"' \n\u00a0#x1", max_size=60) | st.text(max_size=40))
 def test_any_text_is_read_and_lines_have_no_tags_and_no_line_ends(text):
-    document = HtmlDocument.read(text)
-    for line in document.lines:
+    document = read_html(text)
+    for line in lines_of(document):
         assert line.strip()
         assert "\n" not in line
     translated(text, reversed_words)

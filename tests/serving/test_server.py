@@ -116,7 +116,8 @@ def test_the_other_routes(server):
     )  # fmt: skip
     assert server.ask("/frontend/settings")[2] == {
         "charLimit": -1, "frontendTimeout": 500, "apiKeys": False, "keyRequired": False, "suggestions": False,
-        "maxAlternatives": 1, "filesTranslation": False, "supportedFilesFormat": [],
+        "maxAlternatives": 1, "filesTranslation": True,
+        "supportedFilesFormat": [".txt", ".srt", ".vtt", ".html", ".htm", ".md", ".docx", ".odt"],
         "language": {"source": {"code": "auto", "name": "Auto Detect"}, "target": {"code": "en", "name": "English"}},
     }  # fmt: skip
     assert 'nmt_requests_total{route="/health",status="200"}' in server.ask("/metrics")[2]

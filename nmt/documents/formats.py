@@ -1,0 +1,27 @@
+"""The formats of files, by the ends of their names."""
+
+from collections.abc import Callable
+
+from nmt.documents.document import Document, decode
+from nmt.documents.html import read_html
+from nmt.documents.markdown import read_markdown
+from nmt.documents.opendocument import read_odt
+from nmt.documents.plain import read_plain
+from nmt.documents.subtitles import read_srt, read_vtt
+from nmt.documents.word import read_docx
+
+TEXTS: dict[str, Callable[[str], Document]] = {
+    ".txt": read_plain,
+    ".srt": read_srt,
+    ".vtt": read_vtt,
+    ".html": read_html,
+    ".htm": read_html,
+    ".md": read_markdown,
+}
+ARCHIVES: dict[str, Callable[[bytes], Document]] = {".docx": read_docx, ".odt": read_odt}
+SUFFIXES = [*TEXTS, *ARCHIVES]
+
+
+def read_document(suffix: str, content: bytes) -> Document:
+    """Return the document in a file, of one of SUFFIXES. Raises DataError for what is none of that format."""
+    return TEXTS[suffix](decode(content)) if suffix in TEXTS else ARCHIVES[suffix](content)

@@ -1,0 +1,151 @@
+"""Markdown (CommonMark, and tables): each paragraph, heading, item and cell is a line, its syntax stays.
+
+Blocks are those of markdown-it-py. Code, HTML, the definition of a link and a front matter stay as they are.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from nmt.documents.document import Block, TextDocument
+from nmt.documents.html import VOID
+from nmt.documents.marked import Content
+from nmt.documents.tags import Token, content_of
+from nmt.documents.wrapping import render_wrapped
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+FRONT_MATTER = re.compile(r"---[ \t]*\r?\n.*?\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)", re.DOTALL)
+ROW = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+LINE_ENDS = "\r\n"
+# A line end that stays: two spaces or a backslash before it.
+HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
+PUNCTUATION = r"!-/:-@\[-`{-~"
+INLINE = re.compile(
+    rf"""
+    (?P<code>(?<!`)(?P<ticks>`+)(?!`)[^`]+(?P=ticks)(?!`))         # `code`
+    | (?P<kept><(?:[A-Za-z][A-Za-z0-9+.-]{{1,31}}:|[\w.+-]+@)[^<>\s]*>|\[\^[^\]\s]+\]|https?://[^\s<>)\]*]+)
+    | (?P<escape>\\[{PUNCTUATION}])
+    | (?P<tag></?(?P<name>[A-Za-z][A-Za-z0-9-]*)(?:\s[^<>]*)?>)    # HTML
+    | (?P<opens>!?\[)
+    | (?P<closes>\](?:\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:"[^"]*"|'[^']*'))?\)|\[[^\[\]]*\])?)
+    | (?P<emphasis>\*+|_+|~~)
+    """,
+    re.VERBOSE,
+)
+ESCAPED = re.compile(rf"\\([{PUNCTUATION}])|&#?\w+;")
+# What would be syntax if it stood there bare.
+SYNTAX = re.compile(rf"\\(?=[{PUNCTUATION}])|[`*<\[\]]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|~(?=~)")
+SYNTAX_OF_CELL = re.compile(rf"{SYNTAX.pattern}|\|")
+LINE_START = re.compile(r"^(?:(\d{1,9})(?=[.)](?: |$))|(?=#{1,6}(?: |$)|[-+=>]))")
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("inline")
+
+
+def read_markdown(text: str) -> TextDocument:
+    """Read any text; nothing in it is an error."""
+    parts: list[str | Block] = []
+    here = 0
+    for rows, is_cell in _lines(text):
+        start, end = rows[0][0], rows[-1][1]
+        tokens = list(_tokens(" ".join(text[first:last] for first, last in rows)))
+        if any(token.kind == "text" and _plain(token.source).strip() for token in tokens):
+            ends = [text[one[1] : other[0]] for one, other in pairwise(rows)]
+            parts += [text[here:start], _block(text[start:end], tokens, ends, is_cell)]
+            here = end
+    return TextDocument([*parts, text[here:]])
+
+
+def _lines(text: str) -> Iterator[tuple[list[tuple[int, int]], bool]]:
+    """Yield where each line of text stands: from where to where in each of its rows; and whether it is a cell."""
+    matter = FRONT_MATTER.match(text)
+    begin = matter.end() if matter else 0
+    rows = ROW.findall(text, begin)
+    starts = [begin, *accumulate(map(len, rows), initial=begin)][1:]
+    here, is_cell = begin, False
+    for token in _parser().parse("".join(f"{row.rstrip(LINE_ENDS)}\n" for row in rows)):
+        is_cell = token.type in ("td_open", "th_open") or (is_cell and token.type == "inline")
+        if token.type != "inline" or token.map is None:
+            continue
+        found = list[tuple[int, int]]()
+        for row, piece in enumerate(token.content.split("\n"), token.map[0]):
+            shown = HARD_BREAK.sub("", piece).strip()
+            first = max(here, starts[row])
+            if is_cell:
+                shown = shown.replace("|", "\\|")
+                place = text.find(shown, first, starts[row + 1])
+            else:
+                place = text.rfind(shown, first, starts[row + 1])
+            if place < 0:  # a tab that became spaces
+                continue
+            here = place + len(shown)
+            if shown:
+                found.append((place, here))
+            if found and HARD_BREAK.search(piece):
+                yield found, is_cell
+                found = []
+        if found:
+            yield found, is_cell
+
+
+def _block(source: str, tokens: Sequence[Token], ends: Sequence[str], is_cell: bool) -> Block:
+    def escape(text: str) -> str:
+        return (SYNTAX_OF_CELL if is_cell else SYNTAX).sub(r"\\\g<0>", text)
+
+    def write(content: Content) -> str:
+        rows = render_wrapped(content, escape, ["\n"] * len(ends)).split("\n")
+        safe = [LINE_START.sub(r"\1\\", row) for row in rows]
+        return safe[0] + "".join(f"{end}{row}" for end, row in zip(ends, safe[1:], strict=False))
+
+    return Block(source, content_of(tokens, _plain), write)
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    """Yield what stands in a line; a tag that has no other half stays where it is among its words."""
+    place = 0
+    for found in INLINE.finditer(text):
+        token = _token(text, found)
+        if token is not None:
+            if place < found.start():
+                yield Token(text[place : found.start()], "text")
+            yield token
+            place = found.end()
+    if place < len(text):
+        yield Token(text[place:], "text")
+
+
+def _token(text: str, found: re.Match[str]) -> Token | None:
+    source = found[0]
+    if found["escape"]:
+        return None
+    if found["code"] or found["kept"]:
+        return Token(source, "kept", source.strip("`") if found["code"] else source)
+    if found["tag"]:
+        name = found["name"].lower()
+        kind = "." if source.endswith("/>") or name in VOID else "-" if source.startswith("</") else "+"
+        return Token(source, kind, f"<{name}")
+    if found["opens"]:
+        return Token(source, "+", "[")
+    if found["closes"]:
+        return Token(source, "-", "[")
+    # What opens has a character behind it, what closes one before it (CommonMark 6.2, without its exceptions).
+    before, behind = text[found.start() - 1 : found.start()], text[found.end() : found.end() + 1]
+    opens, closes = behind.strip() != "", before.strip() != ""
+    if source[0] == "_" and before.isalnum() and behind.isalnum():
+        return None
+    if not opens and not closes:
+        return None
+    return Token(source, "+" if opens and not before.isalnum() else "-" if closes else "+", source)
+
+
+def _plain(text: str) -> str:
+    return ESCAPED.sub(lambda found: found[1] or html.unescape(found[0]), text)

@@ -1,0 +1,136 @@
+"""Documents that are archives of XML: each paragraph is a line, or several; all else in them stays as it is."""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from nmt.documents.marked import Content, Element
+from nmt.errors import DataError
+
+Node = Any  # an element of lxml, which says nothing of its types
+
+MAX_UNPACKED = 1 << 28  # bytes; what a small file could unpack to is without bound
+MAX_MEMBERS = 10_000
+
+
+@dataclass(frozen=True)
+class Container(Element):
+    """A node of a line whose children are made anew."""
+
+    node: Node = None
+
+
+@dataclass(frozen=True)
+class Kept(Element):
+    """Nodes that come out as they are; what they are in, where that has to be made anew, too, is their `look`."""
+
+    nodes: tuple[Node, ...] = ()
+    look: Any = None
+
+
+class Paragraph(NamedTuple):
+    """A paragraph: what stays in its place, and lines between; `look` is that of most of its text."""
+
+    node: Node
+    parts: list[Kept | list[str | Element]]
+    look: Any = None
+
+    @property
+    def lines(self) -> list[Content]:
+        """The lines of it."""
+        return [part for part in self.parts if isinstance(part, list)]
+
+    def with_lines(self, lines: Sequence[Content]) -> list[Kept | Content]:
+        """Return its parts with other lines."""
+        given = iter(lines)
+        return [next(given) if isinstance(part, list) else part for part in self.parts]
+
+
+class Format(NamedTuple):
+    """How paragraphs are read and written: which files have any, by their names, which tags they have."""
+
+    name: str  # of a file that must be there
+    has_text: Callable[[str], Any]
+    tags: Iterable[str]
+    read: Callable[[Node], Paragraph]
+    write: Callable[[Paragraph, Sequence[Content]], None]
+
+
+class OfficeDocument:
+    """An archive with paragraphs in files of XML."""
+
+    def __init__(self, content: bytes, how: Format) -> None:
+        """Read an archive. Raises DataError for what is none of that format."""
+        self.how = how
+        self.members = _unpack(content, how.name)
+        self.roots = {name: _parse(data) for name, (_, data) in self.members.items() if how.has_text(name)}
+        self.paragraphs = [
+            (name, how.read(node)) for name, root in self.roots.items() for node in root.iter(*how.tags)
+        ]
+
+    @property
+    def blocks(self) -> list[Content]:
+        """The lines of all paragraphs, in their order."""
+        return [line for _, paragraph in self.paragraphs for line in paragraph.lines]
+
+    def write(self, blocks: Sequence[Content]) -> bytes:
+        """Return the archive with other lines, once; files in it where nothing changed are as they were."""
+        from lxml import etree
+
+        given, changed = iter(blocks), set()
+        for name, paragraph in self.paragraphs:
+            lines = [next(given) for _ in paragraph.lines]
+            if lines != paragraph.lines:
+                self.how.write(paragraph, lines)
+                changed.add(name)
+        output = io.BytesIO()
+        with zipfile.ZipFile(output, "w") as archive:
+            for name, (member, data) in self.members.items():
+                if name in changed:
+                    tree = self.roots[name].getroottree()
+                    is_alone = tree.docinfo.standalone
+                    data = etree.tostring(tree, xml_declaration=True, encoding="UTF-8", standalone=is_alone)
+                archive.writestr(member, data, member.compress_type)
+        return output.getvalue()
+
+
+def add_text(content: list[str | Element], text: str) -> None:
+    """Add text to the end of a line."""
+    if content and isinstance(content[-1], str):
+        content[-1] += text
+    elif text:
+        content.append(text)
+
+
+def _unpack(content: bytes, needed: str) -> dict[str, tuple[zipfile.ZipInfo, bytes]]:
+    """Return the files of an archive by their names, in their order."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+            if len(members) > MAX_MEMBERS or sum(one.file_size for one in members) > MAX_UNPACKED:
+                raise DataError(
+                    f"file: at most {MAX_UNPACKED} bytes in {MAX_MEMBERS} files, unpacked, are needed; got more"
+                )
+            # zipfile reads no more of a file than it says that it has.
+            found = {one.filename: (one, archive.read(one)) for one in members}
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError):
+        raise DataError(f"file: an undamaged archive with {needed} is needed; got another file") from None
+    if needed not in found:
+        raise DataError(f"file: an archive with {needed} is needed; got another")
+    return found
+
+
+def _parse(content: bytes) -> Node:
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        root = etree.fromstring(content, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        raise DataError("file: well-formed XML is needed in it; got other") from None
+    if root.getroottree().docinfo.doctype:  # which may define entities, of entities, of entities
+        raise DataError("file: XML without a document type is needed in it; got one")
+    return root

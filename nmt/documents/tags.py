@@ -1,0 +1,66 @@
+"""Pieces of a text with markup, and the elements that its tags make."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from nmt.documents.marked import Element
+
+# Elements in each other; a tag that lies deeper has no other half.
+MAX_DEPTH = 50
+
+
+class Token(NamedTuple):
+    """A piece as it stands there: `text`, a tag that opens (`+`) or closes (`-`), or something else.
+
+    Of what is `kept`, with all that is within, `name` is the text that is read with the line.
+    """
+
+    source: str
+    kind: str
+    name: str = ""
+    is_kept: bool = False
+
+
+def find_halves(tokens: Sequence[Token]) -> dict[int, int]:
+    """Return which tags open an element, each with the one that closes it; elements lie in each other or apart."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for i, token in enumerate(tokens):
+        if token.kind == "+" and len(opened) < MAX_DEPTH:
+            opened.append(i)
+        elif token.kind == "-" and any(tokens[one].name == token.name for one in opened):
+            while tokens[opened[-1]].name != token.name:
+                opened.pop()
+            found[opened.pop()] = i
+    return found
+
+
+def content_of(tokens: Sequence[Token], plain: Callable[[str], str]) -> list[str | Element]:
+    """Return text with its tags as elements; a tag without another half is one place. `plain` says what text means."""
+    halves = find_halves(tokens)
+    closes = set(halves.values())
+
+    def read(start: int, end: int) -> list[str | Element]:
+        content, text, i = list[str | Element](), "", start
+        while i < end:
+            token = tokens[i]
+            if token.kind == "text":
+                text += token.source
+                i += 1
+                continue
+            if text:
+                content.append(plain(text))
+                text = ""
+            if i in halves:
+                content.append(Element(token.source, tokens[halves[i]].source, read(i + 1, halves[i])))
+                i = halves[i]
+            elif token.kind == "kept":
+                content.append(
+                    Element(token.source, "", [plain(token.name)] if token.name else [], is_kept=True)
+                )
+            elif i not in closes:
+                content.append(Element(token.source))
+            i += 1
+        return [*content, plain(text)] if text else content
+
+    return read(0, len(tokens))

@@ -1,0 +1,52 @@
+"""Text that stood in several lines, in as many again."""
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+from nmt.documents.marked import Content, render, text_of
+
+LINE_BREAK = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*")
+
+
+def render_wrapped(content: Content, escape: Callable[[str], str], ends: Sequence[str]) -> str:
+    """Return text with its markup, in which spaces have become the `ends` of lines, as far as there are enough."""
+    lines = wrap(text_of(content), len(ends) + 1)
+    # Where a line ends, in the text without its markup.
+    breaks = dict(
+        zip((place - 1 for place in accumulate(len(line) + 1 for line in lines[:-1])), ends, strict=False)
+    )
+    place = 0
+
+    def write(text: str) -> str:
+        nonlocal place
+        written, start = "", 0
+        for i in range(len(text)):
+            if place + i in breaks:
+                written += escape(text[start:i]) + breaks[place + i]
+                start = i + 1
+        place += len(text)
+        return written + escape(text[start:])
+
+    return render(content, write)
+
+
+def wrap(text: str, num_lines: int) -> list[str]:
+    """Return a text in at most so many lines, split at spaces, the longest as short as can be."""
+    words = text.split(" ")
+    low, high = max(map(len, words)), len(text)
+    while low < high:
+        width = (low + high) // 2
+        low, high = (low, width) if len(_lines(words, width)) <= num_lines else (width + 1, high)
+    return _lines(words, low)
+
+
+def _lines(words: Sequence[str], width: int) -> list[str]:
+    """Return words in lines of a width, each line as full as it can be."""
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + 1 + len(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines

@@ -1,0 +1,76 @@
+"""Files that clients send, and what they became, which is held for whoever knows its address."""
+
+import asyncio
+import re
+import unicodedata
+import uuid
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from nmt.documents.document import Document
+from nmt.documents.formats import SUFFIXES, read_document
+from nmt.errors import DataError
+from nmt.serving.refusal import Refused
+from nmt.serving.requests import Upload
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+MAX_NAME = 100
+UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
+# Of a file that a client made: it is nobody's page, and nothing between here and there keeps it.
+HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+
+
+class Held:
+    """Translated files in memory, `max_bytes` of them for `seconds` each; the oldest make room for new ones."""
+
+    def __init__(self, max_bytes: int, seconds: float) -> None:
+        self.max_bytes, self.seconds = max_bytes, seconds
+        self._files: dict[str, tuple[str, bytes]] = {}
+
+    def put(self, name: str, language: str, content: bytes) -> str:
+        """Hold a file that was translated into a language; return the name to fetch it by, which nobody can guess."""
+        shown = safe_name(name, language)
+        key = f"{uuid.uuid4()}.{shown}"
+        self._files[key] = shown, content
+        while len(self._files) > 1 and sum(len(one) for _, one in self._files.values()) > self.max_bytes:
+            del self._files[next(iter(self._files))]
+        asyncio.get_running_loop().call_later(self.seconds, self._files.pop, key, None)
+        return key
+
+    def get(self, key: str) -> tuple[str, bytes]:
+        """Return a file, and what it is called. Raises Refused for one that is not there, or no longer."""
+        if key not in self._files:
+            raise Refused(404, "Not Found")
+        return self._files[key]
+
+
+async def read_upload(file: Upload) -> Document:
+    """Return the document in a file. Raises Refused where it is none."""
+    if not file.name or not file.content:
+        raise Refused(400, "Invalid request: empty file")
+    suffix = PurePosixPath(file.name).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise Refused(400, "Invalid request: file format not supported")
+    try:
+        return await asyncio.to_thread(read_document, suffix, file.content)
+    except DataError as error:
+        raise Refused(400, f"Invalid request: {error}") from None
+
+
+def safe_name(name: str, language: str) -> str:
+    """Return a name for a file, for any system and for any header: `letter_en.docx`, of Latin letters."""
+    stem, _, suffix = re.split(r"[/\\]", name)[-1].rpartition(".")
+    latin = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
+    safe = UNSAFE.sub("_", latin).strip("._")[:MAX_NAME]
+    return f"{safe or 'file'}_{language}.{suffix}"
+
+
+def address_of(request: "Request", prefix: str) -> str:
+    """Return where files can be fetched, by the host that the client asked. Raises Refused for one that is none."""
+    host = request.headers.get("host", "")
+    if not HOST.fullmatch(host):
+        raise Refused(400, "Invalid request: a host is needed in the header Host")
+    return f"{request.scope['scheme']}://{host}{prefix}/download_file/"

@@ -1,0 +1,243 @@
+"""DOCX and ODT: what is a line, that all else stays, and what strangers may have put into an archive."""
+
+import io
+import random
+import re
+import zipfile
+
+import pytest
+from lxml import etree
+
+from nmt.decoding.translation import Candidate, Translation
+from nmt.documents.document import lines_of
+from nmt.documents.opendocument import read_odt
+from nmt.documents.word import read_docx
+from nmt.errors import DataError
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+T = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+BOLD, ITALIC = "<w:rPr><w:b/></w:rPr>", "<w:rPr><w:i/></w:rPr>"
+
+
+def archive(**files):
+    output = io.BytesIO()
+    with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+    return output.getvalue()
+
+
+def docx(body, **others):
+    document = f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<w:document xmlns:w="{W}" xmlns:r="urn:r" xmlns:mc="urn:mc"><w:body>{body}<w:sectPr/></w:body></w:document>'
+    return archive(
+        **{"[Content_Types].xml": "<Types/>", "word/document.xml": document, "word/media/a.png": b"\x89PNG\0"}
+        | others
+    )
+
+
+def odt(body):
+    content = f'<?xml version="1.0" encoding="UTF-8"?>\n<o:document-content xmlns:o="{OFFICE}" xmlns:t="{T}" xmlns:x="urn:x"><o:body><o:text>{body}</o:text></o:body></o:document-content>'
+    return archive(**{"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
+
+
+def run(text, look="", space=""):
+    return f"<w:r>{look}<w:t{space}>{text}</w:t></w:r>"
+
+
+def member(content, name):
+    with zipfile.ZipFile(io.BytesIO(content)) as read:
+        return read.read(name)
+
+
+def body(content, name="word/document.xml"):
+    """Return the XML of a document without spaces that are kept anyway, and without its head."""
+    text = etree.tostring(etree.fromstring(member(content, name)), encoding="unicode")
+    return re.sub(r' xml:space="preserve"| xmlns:\w+="[^"]*"', "", text)
+
+
+def test_runs_keep_their_looks(translate, turned):
+    document = read_docx(
+        docx(
+            f'<w:p><w:pPr><w:jc w:val="center"/></w:pPr>{run("Der sehr ")}{run("alte", BOLD)}{run(" Mann ")}{run("schläft &amp; ruht", ITALIC)}{run(" dort ")}</w:p>'
+        )
+    )
+    assert lines_of(document) == ["Der sehr alte Mann schläft & ruht dort"]
+    found = body(translate(document, turned))
+    assert (
+        f'<w:pPr><w:jc w:val="center"/></w:pPr>{run("DORT ")}{run("RUHT &amp; SCHLÄFT", ITALIC)}{run(" MANN ")}{run("ALTE", BOLD)}{run(" SEHR DER")}</w:p>'
+        in found
+    )
+
+
+def test_a_look_of_the_whole_is_no_markup(translate):
+    document = read_docx(
+        docx(
+            f"<w:p>{run('Der ', BOLD)}<w:proofErr/>{run('Hund', BOLD)}<w:r>{BOLD}<w:lastRenderedPageBreak/></w:r></w:p>"
+        )
+    )
+    assert f"<w:p>{run('DER HUND', BOLD)}</w:p>" in body(translate(document))
+
+
+def test_tabs_and_breaks_stay_between_what_they_divide(translate, turned):
+    document = read_docx(
+        docx(
+            f"<w:p>{run('Name eins')}<w:r>{BOLD}<w:tab/></w:r>{run('Wert zwei')}<w:r><w:br/><w:t>Ende drei</w:t></w:r></w:p>"
+        )
+    )
+    assert lines_of(document) == ["Name eins", "Wert zwei", "Ende drei"]
+    assert (
+        f"<w:p>{run('EINS NAME')}<w:r>{BOLD}<w:tab/></w:r>{run('ZWEI WERT')}<w:r><w:br/></w:r>{run('DREI ENDE')}</w:p>"
+        in body(translate(document, turned))
+    )
+
+
+def test_links_fields_marks_and_pictures_come_once(translate, turned):
+    date = '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>DATE</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    document = read_docx(
+        docx(
+            f'<w:p><w:bookmarkStart w:id="1"/>{run("Siehe ")}<w:hyperlink r:id="r1">{run("unsere Seite", BOLD)}</w:hyperlink><w:bookmarkEnd w:id="1"/>'
+            f'{run(" vom ")}{date}<w:r><w:footnoteReference w:id="2"/></w:r><w:del w:id="3"><w:r><w:delText>weg</w:delText></w:r></w:del></w:p>'
+        )
+    )
+    assert lines_of(document) == ["Siehe unsere Seite vom"]
+    found = body(translate(document, turned))
+    assert f'<w:hyperlink r:id="r1">{run("SEITE UNSERE", BOLD)}</w:hyperlink>' in found
+    for part in (date, '<w:footnoteReference w:id="2"/>', "<w:delText>weg</w:delText>"):
+        assert found.count(part) == 1
+    assert (
+        found.index("bookmarkStart") < found.index("VOM") < found.index("SIEHE") < found.index("bookmarkEnd")
+    )
+
+
+def test_paragraphs_in_tables_boxes_headers_and_notes_are_lines(translate):
+    box = f"<w:r><w:pict><w:txbxContent><w:p>{run('im Kasten')}</w:p></w:txbxContent></w:pict></w:r>"
+    header = f'<w:hdr xmlns:w="{W}"><w:p>{run("oben")}</w:p></w:hdr>'
+    given = docx(
+        f"<w:p>{run('vor ')}{box}{run('nach')}</w:p><w:tbl><w:tr><w:tc><w:p>{run('Zelle')}</w:p></w:tc></w:tr></w:tbl>",
+        **{
+            "word/header1.xml": header,
+            "word/settings.xml": f'<w:settings xmlns:w="{W}"><w:p>{run("nicht")}</w:p></w:settings>',
+        },
+    )
+    document = read_docx(given)
+    assert lines_of(document) == ["vor nach", "im Kasten", "Zelle", "oben"]
+    found = translate(document)
+    assert body(found).count("IM KASTEN") == body(found).count("ZELLE") == 1
+    assert "OBEN" in body(found, "word/header1.xml")
+    for name in ("word/settings.xml", "word/media/a.png", "[Content_Types].xml"):
+        assert member(found, name) == member(given, name)
+
+
+def test_a_field_that_ends_in_another_paragraph_stays(translate):
+    begins = '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
+    ends = '<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    given = f"<w:p>{run('vorher ')}{begins}{run('drin')}</w:p><w:p>{run('Ende')}{ends}</w:p>"
+    found = body(translate(read_docx(docx(given))))
+    assert given.replace("vorher ", "VORHER").replace("Ende", "ENDE") in found
+
+
+def test_odt_keeps_spans_links_and_notes(translate, turned):
+    note = '<t:note t:id="n"><t:note-body><t:p>eine Note</t:p></t:note-body></t:note>'
+    given = odt(
+        f'<t:h t:level="1">Ein <t:span t:style="b">guter</t:span> Titel</t:h><t:p>Siehe<t:s t:c="2"/><t:a x:href="u">die Seite</t:a>{note} an<t:tab/>dann<t:line-break/>Ende</t:p>\n'
+    )
+    document = read_odt(given)
+    assert lines_of(document) == ["Ein guter Titel", "Siehe die Seite an", "dann", "Ende", "eine Note"]
+    found = translate(document, turned)
+    text = body(found, "content.xml")
+    assert '<t:h t:level="1">TITEL <t:span t:style="b">GUTER</t:span> EIN</t:h>' in text
+    assert '<t:a x:href="u">SEITE DIE</t:a>' in text
+    assert text.count("<t:note ") == text.count("NOTE EINE") == 1
+    assert "<t:tab/>DANN<t:line-break/>ENDE</t:p>" in text
+    with zipfile.ZipFile(io.BytesIO(found)) as read:
+        assert read.namelist()[0] == "mimetype"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whatever_is_in_a_paragraph_comes_once(translate, seed):
+    """Random paragraphs, turned around by random links: nothing but text changes, and nothing is lost."""
+    drawn = random.Random(seed)
+
+    def inline(depth):
+        made = []
+        for _ in range(drawn.randint(0, 4)):
+            kind = drawn.randrange(8)
+            number = drawn.randrange(10**6)
+            if kind < 3 or depth > 3:
+                made.append(
+                    run(drawn.choice(["a b", "c ", " d", "e f g ", " "]), drawn.choice(["", BOLD, ITALIC]))
+                )
+            elif kind == 3:
+                made.append(f'<w:hyperlink w:anchor="{number}">{inline(depth + 1)}</w:hyperlink>')
+            elif kind == 4:
+                made.append(
+                    f'<w:sdt><w:sdtPr><w:id w:val="{number}"/></w:sdtPr><w:sdtContent>{inline(depth + 1)}</w:sdtContent></w:sdt>'
+                )
+            elif kind == 5:
+                made.append(
+                    f'<w:bookmarkStart w:id="{number}"/>{inline(depth + 1)}<w:bookmarkEnd w:id="{number}"/>'
+                )
+            elif kind == 6:
+                made.append(f'<w:r><w:tab w:val="{number}"/></w:r>')
+            else:
+                made.append(f'<w:r><w:drawing w:id="{number}"/></w:r>')
+        return "".join(made)
+
+    words = []
+
+    def find(line):
+        size = len(line.split())
+        if not size:
+            return Translation(line, [Candidate(line)])
+        targets = [f"w{i}" for i in range(drawn.randint(1, 6))]
+        words.extend(targets)
+        links = [(drawn.randrange(size), j) for j in range(len(targets)) if drawn.random() < 0.8]
+        return Translation(line, [Candidate(" ".join(targets), alignment=links)])
+
+    given = docx(f"<w:p>{inline(0)}</w:p><w:p>{inline(0)}</w:p>")
+    document = read_docx(given)
+    untouched = read_docx(given)
+    assert member(untouched.write(untouched.blocks), "word/document.xml") == member(
+        given, "word/document.xml"
+    )
+    found = translate(document, find)
+    marks = re.compile(r'<w:(?:hyperlink|id|bookmarkStart|bookmarkEnd|tab|drawing) [^>]*"\d+"')
+    before, after = (body(one) for one in (given, found))
+    assert sorted(marks.findall(before)) == sorted(marks.findall(after))
+    tabs = re.compile(r"<w:tab [^>]*>")
+    assert len(tabs.findall(before)) == len(tabs.findall(after))
+    assert after.count("<w:p>") == before.count("<w:p>")
+    assert re.findall(r"w\d", "".join(re.findall(r"<w:t>([^<]*)", after))) == words
+
+
+DOCTYPE = f'<!DOCTYPE x [<!ENTITY a "b">]><w:document xmlns:w="{W}"><w:p>{run("&a;")}</w:p></w:document>'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "an undamaged archive with word/document.xml is needed; got another file"),
+        (b"PK\x03\x04 nothing", "an undamaged archive with word/document.xml is needed; got another file"),
+        (archive(**{"a.txt": "a"}), "an archive with word/document.xml is needed; got another"),
+        (archive(**{"word/document.xml": "<a"}), "well-formed XML is needed in it; got other"),
+        (archive(**{"word/document.xml": DOCTYPE}), "XML without a document type is needed in it; got one"),
+        (archive(**{"word/document.xml": "<a>" * 100_000}), "well-formed XML is needed in it; got other"),
+    ],
+    ids=["empty", "broken", "another", "no XML", "entities", "deep"],
+)
+def test_what_is_no_document_is_refused(content, message):
+    with pytest.raises(DataError, match=f"^file: {re.escape(message)}$"):
+        read_docx(content)
+
+
+def test_what_would_unpack_to_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr("nmt.documents.office.MAX_UNPACKED", 1000)
+    with pytest.raises(DataError, match="at most 1000 bytes in 10000 files, unpacked, are needed; got more"):
+        read_docx(docx("", **{"word/large": b"0" * 1000}))
+    monkeypatch.setattr("nmt.documents.office.MAX_UNPACKED", 10**6)
+    lying = bytearray(docx("", **{"word/large": b"0" * 100_000}))
+    for place in [found.start() for found in re.finditer(re.escape((100_000).to_bytes(4, "little")), lying)]:
+        lying[place : place + 4] = (10).to_bytes(4, "little")  # it says that it is small
+    with pytest.raises(DataError, match="an undamaged archive"):
+        read_docx(bytes(lying))
