@@ -49,7 +49,9 @@ class Held:
 
 async def read_upload(file: Upload) -> Document:
     """Return the document in a file. Raises Refused where it is none."""
-    if not file.name or not file.content:
+    if not file.name:
+        raise Refused(400, "Invalid request: missing file parameter")
+    if not file.content:
         raise Refused(400, "Invalid request: empty file")
     suffix = PurePosixPath(file.name).suffix.lower()
     if suffix not in SUFFIXES:

@@ -178,21 +178,16 @@ GUARDED = [
     Request("health", "/health"),
 ]  # fmt: skip
 
-NOT_THERE_YET = "nmt does not have it yet; when it does, this is to be taken out of the list"
 BETTER = "LibreTranslate fails with status 500, or says nothing of what was wrong"
 GUARDS_SUGGESTIONS = "nmt takes suggestions of those who have a key alone, and as texts to train on"
 # What differs, and why: each of these must.
 DIFFERENT = {
-    **dict.fromkeys((
-        "a file", "a file of another kind", "a file without a source",
-        "a file without a target", "a file of an unknown source", "a file without a name", "no file",
-    ), NOT_THERE_YET),
     "the routes": "each server describes its own",
     "settings": "nmt also says how many alternatives may be asked for, which its page needs",
     **dict.fromkeys((
         "alternatives that are no number, JSON", "alternatives of null, JSON", "a number for a text, JSON",
         "null in a list, JSON", "a list as source, JSON", "JSON that is none", "no JSON at all",
-        "a key, and JSON that is none", "a file that is not there",
+        "a key, and JSON that is none", "a file that is not there", "no file",
     ), BETTER),
     **dict.fromkeys((
         "/suggest without a key, form", "/suggest with a wrong key, form", "a suggestion that is too long, form",

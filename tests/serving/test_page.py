@@ -155,17 +155,17 @@ def test_all_of_it_can_be_done_with_keys(person, server):
     person.translate(TEXT)
     person.click("document.querySelector('h1')")
     seen, visible = [], []
-    for _ in range(11):
+    for _ in range(12):
         person.press("Tab")
         seen.append(person.js("document.activeElement.id || document.activeElement.textContent.trim()"))
         ring = "getComputedStyle(document.activeElement).outlineStyle, getComputedStyle(document.activeElement.closest('.side') ?? document.body).boxShadow"
         visible.append(person.js(f"[{ring}].some((one) => one !== 'none')"))
     other = person.js("document.querySelector('#other-list button').textContent")
     assert seen == [
-        "For programs", "theme", "source-language", "swap", "target-language", "source", "clear", "target", "improve", "copy",
-        other,
+        "For programs", "theme", "source-language", "swap", "target-language", "source", "file", "clear", "target", "improve",
+        "copy",        other,
     ]  # fmt: skip
-    assert visible == [True] * 11
+    assert visible == [True] * 12
     person.js("target.focus()")
     person.press("ArrowRight")
     person.press("ArrowRight")
@@ -292,6 +292,21 @@ def test_keys_files_detection_and_errors(person, server, tmp_path):
     form = "[...asked.at(-1).body].map(([name, value]) => [name, value.name ?? value])"
     assert person.js(form) == [["source", "en"], ["target", "de"], ["api_key", "secret"], ["file", "a.txt"]]
     person.js("localStorage.clear()")
+
+
+def test_a_file_is_translated(person, server, tmp_path):
+    person.open(f"{server.url}/")
+    person.wait("!document.getElementById('file-button').hidden")
+    (tmp_path / "a.md").write_text("# Der *Hund* schläft.\n\n`bleibt`\n")
+    document = person.browser.send("DOM.getDocument")["root"]["nodeId"]
+    node = person.browser.send("DOM.querySelector", nodeId=document, selector="#file")["nodeId"]
+    person.browser.send("DOM.setFileInputFiles", nodeId=node, files=[str(tmp_path / "a.md")])
+    person.wait("state.querySelector('a')")
+    path = person.js("state.querySelector('a').href").removeprefix(server.url)
+    (words,) = server.ask(path)[2].split("\n\n`bleibt`\n")[:1]
+    translated = server.json("/translate", {"q": "Der Hund schläft.", "source": "de", "target": "en"})[1]
+    assert words.replace("*", "").replace("# ", "") == translated["translatedText"]
+    assert person.js("state.querySelector('a').textContent") == "Save the translation of a.md"
 
 
 def test_below_a_path_the_routes_are_shown_and_a_server_that_is_gone_is_said(

@@ -66,7 +66,7 @@ def test_the_routes_are_those_that_are_described(server, spec, monkeypatch):
 
 def test_answers_are_as_described(server, spec):
     for path, methods in spec["paths"].items():
-        if "get" in methods and path != "/metrics":
+        if "get" in methods and path != "/metrics" and "{" not in path:
             status, _, answer = server.ask(path)
             check(spec, path, "get", status, answer)
     for path in ("/translate", "/detect", "/suggest"):
