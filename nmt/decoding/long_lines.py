@@ -83,7 +83,7 @@ def join_parts(parts: Sequence[str], found: Sequence[Sequence[Candidate]]) -> li
 
 def _join(parts: Sequence[str], translations: Sequence[Candidate]) -> Candidate:
     texts: list[str] = []
-    links, tokens, log_probs = [], [], []
+    links, shares, tokens, log_probs = [], [], [], []
     word_log_probs: list[float] = []
     word_confidences: list[float] = []
     first_source = first_target = 0  # words that stand before those of the part
@@ -96,6 +96,9 @@ def _join(parts: Sequence[str], translations: Sequence[Candidate]) -> Candidate:
             texts.append(" " * is_apart)
             first_target -= not is_apart
         links += [(source + first_source, target + first_target) for source, target in one.alignment or []]
+        shares += [
+            (source + first_source, target + first_target, share) for source, target, share in one.attention
+        ]
         texts += [one.text] if one.text else []
         first_source, first_target = first_source + len(part.split()), first_target + len(one.text.split())
         tokens += one.tokens
@@ -108,6 +111,7 @@ def _join(parts: Sequence[str], translations: Sequence[Candidate]) -> Candidate:
     has_links = all(one.alignment is not None for one in translations)
     joined = Candidate("".join(texts), score, tokens, log_probs, links if has_links else None)
     num_words = len(joined.text.split())
+    joined.attention = shares
     joined.word_log_probs = word_log_probs if len(word_log_probs) == num_words else []
     joined.word_confidences = word_confidences if len(word_confidences) == num_words else []
     sure = [(one.confidence, len(one.word_confidences)) for one in translations if one.confidence is not None]

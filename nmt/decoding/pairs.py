@@ -11,7 +11,7 @@ from nmt.data.tokenizer import word_numbers
 from nmt.decoding.engine import Engine, Hypothesis
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.translation import Candidate
-from nmt.decoding.word_alignment import link_words, word_log_probs
+from nmt.decoding.word_alignment import attention_of_words, link_words, shares_of_words, word_log_probs
 from nmt.errors import RunError
 
 # What a source token gets at least, so that one that gets nothing at all can be told by a number.
@@ -160,7 +160,9 @@ class PairReader:
             num_before = max(0, len(source[row]) - len(read[row]))  # tokens of the context
             words = np.pad(read[row], (num_before, 0), constant_values=-1)
             sides = words[: len(source[row])], written[row][: len(target[row])]
-            candidates[row].alignment = link_words(weights, *sides)
+            attention = attention_of_words(weights, *sides)
+            candidates[row].alignment = link_words(attention)
+            candidates[row].attention = shares_of_words(attention)
 
     def coverage(self, source: Sentences, target: Sentences) -> list[float]:
         """Return how well translations cover their sources, both ids: 0 is all of it, less the more is left out.

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from nmt.decoding.word_alignment import Link
+from nmt.decoding.word_alignment import Link, Share
 
 
 @dataclass
@@ -14,7 +14,8 @@ class Candidate:
     `score` is what the search ranked it by: of a beam the log-probability over the length penalty, of `mbr` the
     expected utility. With details, `tokens` are its pieces, EOS last, and `token_log_probs` what the model says of
     each, in nats, whatever the search did; `alignment` links words of the source to those of the text, both counted
-    from 0, and is None for a blank line and for a model without attention.
+    from 0, and is None for a blank line and for a model without attention; `attention` has the shares of all source
+    words on which no less than a twentieth of that of a word lies.
 
     `word_log_probs` are those of the words of the text, in nats; where the run has curves for it, `word_confidences`
     say how sure to be that each is right, and `confidence` which share of them is. They are empty, and None, elsewhere.
@@ -28,6 +29,7 @@ class Candidate:
     word_log_probs: list[float] = field(default_factory=list)
     confidence: float | None = None
     word_confidences: list[float] = field(default_factory=list)
+    attention: list[Share] = field(default_factory=list)
 
     @property
     def log_prob(self) -> float | None:

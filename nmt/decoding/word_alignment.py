@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nmt.data.arrays import Int64Array
+from nmt.data.arrays import FloatArray, Int64Array
 from nmt.data.tokenizer import word_numbers
 
 # The number of a source word and that of a target word, both from 0.
 Link = tuple[int, int]
+# The same, and which share of the attention of the target word the source word has.
+Share = tuple[int, int, float]
+LEAST_SHARE = 0.05
 
 
 def word_log_probs(text: str, pieces: Sequence[str], log_probs: Sequence[float]) -> list[float]:
@@ -30,18 +33,32 @@ def word_log_probs(text: str, pieces: Sequence[str], log_probs: Sequence[float])
     return sums
 
 
-def link_words(weights: npt.NDArray[Any], source: Int64Array, target: Int64Array) -> list[Link]:
-    """Link each target word to the source word that has most of its weight, in the order of the target.
+def attention_of_words(weights: npt.NDArray[Any], source: Int64Array, target: Int64Array) -> FloatArray:
+    """Return which share of the attention of each target word each source word has: (target words, source words).
 
     `weights` (T, S, or more of each: EOS) are those of pieces; `source` (S) and `target` (T) are the words that the
-    pieces belong to. Pieces of a negative word are left out.
+    pieces belong to. Pieces of a negative word are left out. The shares of a word add up to 1, or to 0.
     """
     rows, columns = np.flatnonzero(target >= 0), np.flatnonzero(source >= 0)
     if not len(rows) or not len(columns):
-        return []
-    by_word = np.zeros((target.max() + 1, source.max() + 1))
+        return np.zeros((0, 0), np.float32)
+    by_word = np.zeros((target.max() + 1, source.max() + 1), np.float32)
     np.add.at(by_word, np.ix_(target[rows], source[columns]), weights[np.ix_(rows, columns)])
-    return [(int(row.argmax()), number) for number, row in enumerate(by_word) if row.any()]
+    sums = by_word.sum(1, keepdims=True)
+    shares: FloatArray = by_word / np.where(sums > 0, sums, 1)
+    return shares
+
+
+def link_words(attention: FloatArray) -> list[Link]:
+    """Link each target word to the source word that has most of its attention, in the order of the target."""
+    return [(int(row.argmax()), number) for number, row in enumerate(attention) if row.any()]
+
+
+def shares_of_words(attention: FloatArray) -> list[Share]:
+    """Return the shares that are no less than LEAST_SHARE, in the order of the target."""
+    targets, sources = np.nonzero(attention >= LEAST_SHARE)
+    shares = attention[targets, sources].tolist()
+    return list(zip(sources.tolist(), targets.tolist(), shares, strict=True))
 
 
 def to_pharaoh(links: Sequence[Link]) -> str:

@@ -5,18 +5,19 @@ from typing import Any
 
 from nmt.decoding.translation import Translation
 
-NUM_DIGITS = 4  # of a confidence
+NUM_DIGITS = 4  # of a confidence, and of a share
 
 
 def details_of(found: Sequence[Translation]) -> dict[str, Any]:
     """Return the words of all lines of a text on both sides, counted through, and what the best translations say.
 
-    `alignment` links the number of a word of `source` to that of one of `target`, and `confidences` has one for each of
-    `target`, None where the model says nothing.
+    `alignment` links the number of a word of `source` to that of one of `target`, `attention` has such pairs with a
+    share of attention, and `confidences` has one for each of `target`, None where the model says nothing.
     """
     source: list[str] = []
     target: list[str] = []
     alignment: list[tuple[int, int]] = []
+    attention: list[tuple[int, int, float]] = []
     confidences: list[float | None] = []
     for line in found:
         best = line.hypotheses[0]
@@ -27,10 +28,21 @@ def details_of(found: Sequence[Translation]) -> dict[str, Any]:
             for one, other in best.alignment or ()
             if one < len(words) and other < len(translated)
         ]
+        attention += [
+            (len(source) + one, len(target) + other, round(share, NUM_DIGITS))
+            for one, other, share in best.attention
+            if one < len(words) and other < len(translated)
+        ]
         known = len(best.word_confidences) == len(translated)
         confidences += [
             round(best.word_confidences[i], NUM_DIGITS) if known else None for i in range(len(translated))
         ]
         source += words
         target += translated
-    return {"source": source, "target": target, "alignment": alignment, "confidences": confidences}
+    return {
+        "source": source,
+        "target": target,
+        "alignment": alignment,
+        "attention": attention,
+        "confidences": confidences,
+    }

@@ -48,7 +48,7 @@ def _through(middle: Candidate, candidate: Candidate) -> Candidate:
     It is as sure as they are on average, times what the last model says of it.
     """
     if middle.alignment is None or candidate.alignment is None:
-        return replace(candidate, alignment=None, word_confidences=[])
+        return replace(candidate, alignment=None, attention=[], word_confidences=[])
     sources_of: dict[int, list[int]] = {}
     for source, target in middle.alignment:
         sources_of.setdefault(target, []).append(source)
@@ -59,5 +59,8 @@ def _through(middle: Candidate, candidate: Candidate) -> Candidate:
             some = [middle.word_confidences[word] for word, other in candidate.alignment if other == target]
             confidences[target] *= sum(some) / len(some) if some else 1.0
     return replace(
-        candidate, alignment=sorted(links, key=lambda link: link[::-1]), word_confidences=confidences
+        candidate,
+        alignment=sorted(links, key=lambda link: link[::-1]),
+        attention=[],
+        word_confidences=confidences,
     )

@@ -8,7 +8,7 @@ import pytest
 import sentencepiece
 
 from nmt.data.tokenizer import Vocabulary, word_numbers
-from nmt.decoding.word_alignment import link_words
+from nmt.decoding.word_alignment import attention_of_words, link_words, shares_of_words
 
 TEXT = [
     "der Hund schläft im Garten .",
@@ -69,12 +69,17 @@ def test_a_word_goes_back_to_the_word_with_most_of_its_weight():
                 for s, other in enumerate(source):
                     total[other] += weights[t, s] if number == word else 0.0
             expected.append((max(total, key=total.get), word))
-        assert link_words(weights, source, target) == expected
+        attention = attention_of_words(weights, source, target)
+        assert link_words(attention) == expected
+        for word, row in enumerate(attention):
+            assert row.sum() == pytest.approx(1)
+            shown = {other: share for other, number, share in shares_of_words(attention) if number == word}
+            assert shown == {other: share for other, share in enumerate(row.tolist()) if share >= 0.05}
 
 
 def test_nothing_goes_back_to_the_tag_of_a_language():
     weights = np.array([[0.8, 0.1, 0.1, 0.0], [0.7, 0.1, 0.2, 0.0]])
-    assert link_words(weights, np.array([-1, 0, 1]), np.array([0, 1])) == [(0, 0), (1, 1)]
-    assert link_words(weights, np.array([-1, 0, 1]), np.array([0, -1])) == [(0, 0)]
-    assert link_words(weights, np.array([], int), np.array([0, 1])) == []
-    assert link_words(weights, np.array([0, 1]), np.array([], int)) == []
+    assert link_words(attention_of_words(weights, np.array([-1, 0, 1]), np.array([0, 1]))) == [(0, 0), (1, 1)]
+    assert link_words(attention_of_words(weights, np.array([-1, 0, 1]), np.array([0, -1]))) == [(0, 0)]
+    assert link_words(attention_of_words(weights, np.array([], int), np.array([0, 1]))) == []
+    assert link_words(attention_of_words(weights, np.array([0, 1]), np.array([], int))) == []

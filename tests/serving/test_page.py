@@ -67,6 +67,9 @@ def test_it_translates_while_one_writes_and_marks_words_that_belong_together(per
     person.point(f"target.children[{word}]")
     assert marked(person, "target", "marked") == [word]
     assert marked(person, "mirror", "linked") == [one for one, other in links if other == word]
+    shown = "[...mirror.children].flatMap((one, i) => one.matches('.attended') ? [[i, one.style.getPropertyValue('--share')]] : [])"
+    shares = [[one, f"{share:.0%}"] for one, other, share in details["attention"] if other == word]
+    assert person.js(shown) == sorted(shares)
     said = f"{details['target'][word]} ← {details['source'][links[-1][0]]} · {details['confidences'][word]:.0%} sure"
     assert person.js("document.getElementById('word').textContent") == said.replace("%", " %")
     # A word of the text lies below the field.
@@ -91,7 +94,7 @@ def test_it_translates_while_one_writes_and_marks_words_that_belong_together(per
 
 
 def test_answers_for_a_text_that_is_gone_are_given_up(person, server):
-    late = "window.fakes.translate = ({ body }) => { const { q } = JSON.parse(body); return { late: q === 'old' ? 400 : 0, answer: { translatedText: `${q}!`, details: { source: [], target: [], alignment: [], confidences: [] } } } };"
+    late = "window.fakes.translate = ({ body }) => { const { q } = JSON.parse(body); return { late: q === 'old' ? 400 : 0, answer: { translatedText: `${q}!`, details: { source: [], target: [], alignment: [], attention: [], confidences: [] } } } };"
     settings = "window.fakes['frontend/settings'] = () => ({ late: 300, answer: { charLimit: -1, frontendTimeout: 50, language: { source: { code: 'de' }, target: { code: 'en' } } } });"
     person.open(f"{server.url}/", before=late + settings)
     # What is written before the server has said anything waits for it.
@@ -114,7 +117,7 @@ def test_answers_for_a_text_that_is_gone_are_given_up(person, server):
 def test_what_a_text_holds_is_text(person, server):
     answer = {
         "translatedText": HOSTILE, "alternatives": [HOSTILE + "2"], "detectedLanguage": {"confidence": 50, "language": HOSTILE},
-        "details": {"source": HOSTILE.split(), "target": HOSTILE.split(), "alignment": [[0, 0]], "confidences": [0.5] * 5},
+        "details": {"source": HOSTILE.split(), "target": HOSTILE.split(), "alignment": [[0, 0]], "attention": [], "confidences": [0.5] * 5},
     }  # fmt: skip
     person.open(
         f"{server.url}/", before=f"window.fakes.translate = () => ({{ answer: {json.dumps(answer)} }});"

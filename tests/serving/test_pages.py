@@ -118,13 +118,16 @@ def test_details_are_asked_for(server):
 
 def test_words_of_all_lines_are_counted_through():
     sure = Candidate("the  dog", alignment=[(0, 0), (1, 1)], word_confidences=[0.5, 0.123456])
+    shares = [(0, 1, 0.123456), (7, 0, 1.0), (0, 7, 1.0)]
+    # Words counted otherwise.
     unknown = Candidate(
-        "a b", alignment=[(0, 1), (7, 0), (0, 7)], word_confidences=[0.5]
-    )  # words counted otherwise
+        "a b", None, [], [], [(0, 1), (7, 0), (0, 7)], word_confidences=[0.5], attention=shares
+    )
     lines = [Translation("der Hund", [sure]), Translation(" ", [Candidate(" ")]), Translation("x", [unknown])]
     assert details_of(lines) == {
         "source": ["der", "Hund", "x"], "target": ["the", "dog", "a", "b"],
-        "alignment": [(0, 0), (1, 1), (2, 3)], "confidences": [0.5, 0.1235, None, None],
+        "alignment": [(0, 0), (1, 1), (2, 3)], "attention": [(2, 3, 0.1235)],
+        "confidences": [0.5, 0.1235, None, None],
     }  # fmt: skip
 
 

@@ -42,6 +42,7 @@ export class Words {
   clear() {
     this.words = { source: [], target: [] };
     this.links = [];
+    this.attention = [];
     this.confidences = [];
     this.marked = null;
   }
@@ -55,6 +56,7 @@ export class Words {
     this.mirror.append('\n'); // the line that ends a text is as high as in a field
     this.words.target = write(this.target, translation, details.target);
     this.links = details.alignment;
+    this.attention = details.attention;
     this.confidences = details.confidences;
     this.words.target.forEach((word, i) => {
       const sure = this.confidences[i];
@@ -107,6 +109,12 @@ export class Words {
     word.classList.add('marked');
     const linked = others.map((i) => this.words[those][i]).filter(Boolean);
     linked.forEach((one) => one.classList.add('linked'));
+    // The more attention lies between two words, the stronger is the colour.
+    for (const link of this.attention.filter((one) => one[own] === number)) {
+      const one = this.words[those][link[other]];
+      one?.classList.add('attended');
+      one?.style.setProperty('--share', `${Math.round(100 * link[2])}%`);
+    }
     const to = linked.map((one) => one.textContent).join(' … ');
     const sure = side === 'target' ? this.confidences[number] ?? null : null;
     this.describe([
@@ -117,7 +125,7 @@ export class Words {
 
   unmark() {
     if (!this.marked) return;
-    for (const word of [...this.words.source, ...this.words.target]) word.classList.remove('marked', 'linked');
+    for (const word of [...this.words.source, ...this.words.target]) word.classList.remove('marked', 'linked', 'attended');
     this.marked = null;
     this.describe('');
   }
