@@ -23,7 +23,6 @@ def protocol(max_connections: int, seconds: float) -> "type[H11Protocol]":
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             self.timer: asyncio.TimerHandle | None = None
-            self.stuck: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -44,19 +43,9 @@ def protocol(max_connections: int, seconds: float) -> "type[H11Protocol]":
 
         def connection_lost(self, exc: Exception | None) -> None:
             idle.pop(self, None)
-            for timer in (self.timer, self.stuck):
-                if timer is not None:
-                    timer.cancel()
+            if self.timer is not None:
+                self.timer.cancel()
             super().connection_lost(exc)
-
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self.stuck = self.loop.call_later(seconds, self.transport.abort)
-
-        def resume_writing(self) -> None:
-            super().resume_writing()
-            if self.stuck is not None:
-                self.stuck.cancel()
 
         def _is_busy(self) -> bool:
             return self.cycle is not None and not self.cycle.response_complete

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt.decoding.translation import Candidate, Translation
@@ -108,6 +108,7 @@ def is_balanced(text):
 
 @settings(max_examples=300)
 @given(st.lists(TREES, max_size=4).map("".join), st.integers(0, 10**6))
+@example('&amp;lt;<b id="0"></b><b id="0">&amp;lt; &amp;lt;</b>', 0)  # a place within the words of another
 def test_no_tag_is_lost_or_comes_twice_and_all_stay_balanced(text, seed):
     generator, written = random.Random(seed), []
 

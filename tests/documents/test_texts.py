@@ -44,6 +44,11 @@ def test_subtitles_keep_times_and_places_and_the_number_of_rows(translate, turne
     assert found.count("\r\n") == found.count("\n") == SRT.count("\n")
 
 
+def test_cues_without_blank_lines_between_are_cues():
+    text = "1\n00:00:01,000 --> 00:00:02,000\neins\n2\n00:00:03,000 --> 00:00:04,000\nzwei\n"
+    assert lines_of(read_srt(text)) == ["eins", "zwei"]
+
+
 def test_vtt_keeps_notes_styles_names_and_entities(translate):
     document = read_vtt(VTT)
     assert lines_of(document) == ["Käse & Brot", "Ich gehe"]
@@ -177,6 +182,16 @@ def test_words_do_not_become_syntax(translate, words):
 
     found = translate(read_markdown("Ein Satz.\n"), find)
     assert lines_of(read_markdown(found)) == [words]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("1. 1\n", "1. EINS\n"), ("- -x\n", "- EINS\n"), ("# #x #\n", "# EINS #\n")]
+)
+def test_what_says_what_its_syntax_says_is_told_from_it(translate, text, expected):
+    def find(line):
+        return Translation(line, [Candidate("EINS", alignment=[])])
+
+    assert translate(read_markdown(text), find) == expected
 
 
 PIECES = st.sampled_from(

@@ -9,7 +9,7 @@ import pytest
 
 from nmt.decoding.translation import Candidate, Translation
 from nmt.serving.app import _while_there
-from nmt.serving.batching import Batcher, Wanted
+from nmt.serving.batching import Batcher, Wanted, all_of
 from nmt.serving.metrics import Metrics
 from nmt.serving.refusal import Refused
 
@@ -137,6 +137,35 @@ def test_nobody_waits_for_more_than_a_batch():
     futures = [batcher.submit([line], Wanted()) for line in "abcdef"]
     model.go_on.set()
     assert not wait(futures, 30).not_done
+
+
+def test_those_who_were_there_long_ago_are_not_waited_for():
+    model = Model()
+    batcher = Batcher(model, 4, 60, 100, Metrics())
+    first = batcher.submit(["a"], Wanted())
+    assert model.is_called.wait(60)
+    others = [batcher.submit([line], Wanted()) for line in "bc"]
+    model.go_on.set()
+    first.result(30)
+    batcher.submit(["a again"], Wanted()).result(30)
+    wait(others, 30)
+    time.sleep(0.1)  # until the batcher is free
+    batcher._free_since -= 100
+    assert str(batcher.submit(["d"], Wanted()).result(30)[0]) == "D"
+
+
+def test_where_one_fails_the_others_of_its_request_are_given_up():
+    async def fail():
+        raise ValueError
+
+    async def main():
+        others = [asyncio.get_running_loop().create_future() for _ in range(2)]
+        with pytest.raises(ValueError, match=r"^$"):
+            await all_of([others[0], fail(), others[1]])
+        await asyncio.sleep(0)
+        assert [one.cancelled() for one in others] == [True, True]
+
+    asyncio.run(main())
 
 
 def test_the_wait_for_those_who_do_not_ask_again_ends():
