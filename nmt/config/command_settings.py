@@ -99,10 +99,9 @@ def _check_guided(model: ModelSettings, training: TrainingSettings) -> None:
         raise ValueError(f"{wrong[0]} is needed with training.guided_alignment; got {wrong[1]}")
 
 
-class TrainSettings(Settings):
-    """See conf/train.yaml."""
+class RecipeSettings(Settings):
+    """The keys of a training, wherever its run goes."""
 
-    run: str | None
     resume: bool
     seed: Seed
     device: Device
@@ -166,6 +165,16 @@ class TrainSettings(Settings):
                 "decoding.shortlist: false is needed in training, after which `nmt shortlist run=DIR` makes one; "
                 "got true"
             )
+        return self
+
+
+class TrainSettings(RecipeSettings):
+    """See conf/train.yaml."""
+
+    run: str | None
+
+    @pydantic.model_validator(mode="after")
+    def _check_run(self) -> Self:
         if self.resume and self.run is None:
             raise ValueError("run: the folder of the run is needed with resume=true; got null")
         return self

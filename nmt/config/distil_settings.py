@@ -1,0 +1,50 @@
+"""Settings of `nmt distil`: teachers, what is made of their translations, and the training of a student."""
+
+from typing import Annotated, Any, Literal, Self
+
+import pydantic
+from pydantic import Field
+
+from nmt.config.command_settings import RecipeSettings
+from nmt.config.kinds import Files, Number, Ratio, Settings
+
+
+class DistillationSettings(Settings):
+    """See conf/distillation/default.yaml."""
+
+    monolingual: Files | None
+    search: dict[str, Any] | None
+    num_hypotheses: Annotated[int, Number, Field(gt=0, le=1_000)]
+    choose: Literal["all", "closest"]
+    min_agreement: Annotated[float, Number, Field(ge=0, le=100)]
+    max_ratio: Ratio | None
+    original: bool
+
+
+class DistilSettings(RecipeSettings):
+    """See conf/distil.yaml."""
+
+    teacher: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
+    student: Annotated[str, Field(min_length=1)]
+    distillation: DistillationSettings
+    align: bool
+    shortlist: bool
+    export: Literal["ctranslate2", "onnx", "huggingface", "marian"] | None
+
+    @property
+    def teachers(self) -> list[str]:
+        """The teachers, of which there is one at least."""
+        return [self.teacher] if isinstance(self.teacher, str) else self.teacher
+
+    @pydantic.model_validator(mode="after")
+    def _check_student(self) -> Self:
+        if self.data.context:
+            raise ValueError(
+                f"data.context: 0 is needed, since lines are learned alone; got {self.data.context}"
+            )
+        if self.align and self.training.subword_sampling is not None:
+            raise ValueError(
+                "align: false is needed with training.subword_sampling, since links are those of one segmentation; "
+                "got true"
+            )
+        return self
