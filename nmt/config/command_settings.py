@@ -81,8 +81,8 @@ class RunCheckpoints(RecordedSettings):
     training: KeptCheckpoints
 
 
-def _check_guided(model: ModelSettings, training: TrainingSettings) -> None:
-    """Raise ValueError where there is no attention that could learn from every link of `training.guided_alignment`."""
+def check_guided(model: ModelSettings, training: TrainingSettings, key: str) -> None:
+    """Raise ValueError where there is no attention that could learn from every link that `key` asks for."""
     wrong: tuple[str, object] | None = None
     if training.subword_sampling is not None:
         wrong = "training.subword_sampling: null", training.subword_sampling
@@ -96,7 +96,7 @@ def _check_guided(model: ModelSettings, training: TrainingSettings) -> None:
             if getattr(attention, key) != needed:
                 wrong = f"model.attention.{key}: {needed}", getattr(attention, key)
     if wrong is not None:
-        raise ValueError(f"{wrong[0]} is needed with training.guided_alignment; got {wrong[1]}")
+        raise ValueError(f"{wrong[0]} is needed with {key}; got {wrong[1]}")
 
 
 class RecipeSettings(Settings):
@@ -154,7 +154,7 @@ class RecipeSettings(Settings):
                 f"got {self.data.context}"
             )
         if training.guided_alignment is not None:
-            _check_guided(model, training)
+            check_guided(model, training, "training.guided_alignment")
         if model.tied_embeddings == "three_way" and not self.tokenizer.joint:
             raise ValueError(
                 "model.tied_embeddings: auto, none or two_way is needed with two vocabularies "

@@ -5,8 +5,9 @@ from typing import Annotated, Any, Literal, Self
 import pydantic
 from pydantic import Field
 
-from nmt.config.command_settings import RecipeSettings
+from nmt.config.command_settings import RecipeSettings, check_guided
 from nmt.config.kinds import Files, Number, Ratio, Settings
+from nmt.config.model_settings import TransformerSettings
 
 
 class DistillationSettings(Settings):
@@ -42,9 +43,13 @@ class DistilSettings(RecipeSettings):
             raise ValueError(
                 f"data.context: 0 is needed, since lines are learned alone; got {self.data.context}"
             )
-        if self.align and self.training.subword_sampling is not None:
+        if self.align:
+            check_guided(self.model, self.training, "align=true")
+        if self.export is not None and not (
+            isinstance(self.model, TransformerSettings) and self.model.decoder == "attention"
+        ):
             raise ValueError(
-                "align: false is needed with training.subword_sampling, since links are those of one segmentation; "
-                "got true"
+                "export: null is needed, since other programs take a Transformer with model.decoder=attention alone; "
+                f"got {self.export}"
             )
         return self

@@ -13,7 +13,7 @@ from nmt.evaluation.scoring import Score, score_against
 from nmt.evaluation.tables import layout
 
 MEGABYTE = 1e6
-UNITS = ["MB", "words/s/core", "memory MB"]
+UNITS = ["weights MB", "words/s/core", "memory MB"]
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText, load_corpus
 from nmt.data.encoding import UTF_8
 from nmt.data.lines import iterate_lines
+from nmt.data.shards import count_lines
 from nmt.decoding.chunks import Chunk, number_chunks, text_chunks
 from nmt.decoding.expected_utility import expected_utility
 from nmt.decoding.stream import write_stream
@@ -70,16 +71,20 @@ def _write_lines(path: Path, lines: Iterator[str] | Sequence[str]) -> None:
 
 
 def translate(folder: StudentFolder, teacher: Teacher) -> int:
-    """Write the translations of each line, a list of them in JSON, after those that are there; return how many came."""
+    """Write the translations of each line, a list of them in JSON, after those that are there; return how many lines."""
 
     def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
         for chunk in chunks:
             yield [json.dumps(texts, ensure_ascii=False) for texts in teacher.translate(chunk)]
 
     chunks = number_chunks(text_chunks(str(folder.text(READ)), "student", UTF_8), None, "student", UTF_8)
-    num_lines = write_stream(work, chunks, str(folder.text(TRANSLATIONS)), resume=True)
+    write_stream(work, chunks, str(folder.text(TRANSLATIONS)), resume=True)
     teacher.tell()
-    return num_lines
+    return _count(folder.text(TRANSLATIONS))
+
+
+def _count(path: Path) -> int:
+    return count_lines(str(path), 0, path.stat().st_size)[0]
 
 
 @dataclass
@@ -189,7 +194,8 @@ def link_words(folder: StudentFolder, translator: Translator) -> int:
 
     sources = text_chunks(str(folder.text(SOURCE)), "student", UTF_8)
     chunks = number_chunks(sources, str(folder.text(TARGET)), "student", UTF_8)
-    return write_stream(work, chunks, str(folder.text(LINKS)), resume=True)
+    write_stream(work, chunks, str(folder.text(LINKS)), resume=True)
+    return _count(folder.text(LINKS))
 
 
 def data_of_student(folder: StudentFolder, settings: DistilSettings) -> FilesData:
@@ -203,6 +209,8 @@ def data_of_student(folder: StudentFolder, settings: DistilSettings) -> FilesDat
         for split in ("train", "validation", "test")
     }
     pairs["train"] = {"source": str(folder.text(SOURCE)), "target": str(folder.text(TARGET))}
-    no_filter = yaml.safe_load(resources.files("nmt.conf.data.filter").joinpath("none.yaml").read_text("utf-8"))
+    no_filter = yaml.safe_load(
+        resources.files("nmt.conf.data.filter").joinpath("none.yaml").read_text("utf-8")
+    )
     same = settings.data.model_dump(include={"max_length", "context", "augment"})
     return check(FilesData, {"kind": "files", "encoding": UTF_8, "filter": no_filter, **pairs, **same})
