@@ -19,6 +19,11 @@ class DistillationSettings(Settings):
     choose: Literal["all", "closest"]
     min_agreement: Annotated[float, Number, Field(ge=0, le=100)]
     max_ratio: Ratio | None
+    server: Literal["libretranslate", "openai"]
+    server_model: str | None
+    source_language: str | None
+    target_language: str | None
+    api_key_variable: Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
     original: bool
 
 
@@ -36,6 +41,26 @@ class DistilSettings(RecipeSettings):
     def teachers(self) -> list[str]:
         """The teachers, of which there is one at least."""
         return [self.teacher] if isinstance(self.teacher, str) else self.teacher
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the teacher is a server."""
+        return any(teacher.startswith(("http://", "https://")) for teacher in self.teachers)
+
+    @pydantic.model_validator(mode="after")
+    def _check_server(self) -> Self:
+        distillation = self.distillation
+        if not self.is_remote:
+            return self
+        if len(self.teachers) > 1:
+            raise ValueError(f"teacher: one URL, or runs, are needed; got {', '.join(self.teachers)}")
+        needed = ["source_language", "target_language"] + ["server_model"] * (distillation.server == "openai")
+        for key in needed:
+            if getattr(distillation, key) is None:
+                raise ValueError(f"distillation.{key}: a name that the server knows is needed with a URL; got null")
+        if distillation.search is not None:
+            raise ValueError("distillation.search: null is needed with a URL, whose server searches as it does")
+        return self
 
     @pydantic.model_validator(mode="after")
     def _check_student(self) -> Self:

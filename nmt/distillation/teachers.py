@@ -16,7 +16,9 @@ SEARCH = "distillation.search"
 
 
 class Teacher(Protocol):
-    """What translates for a student."""
+    """What translates for a student, at most `lines_at_once` before they are written."""
+
+    lines_at_once: int | None
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
         """Return the translations of each line of a chunk, best first; a blank line has a blank one."""
@@ -27,6 +29,8 @@ class Teacher(Protocol):
 
 class RunTeacher:
     """Runs of one vocabulary, which translate as one model."""
+
+    lines_at_once: int | None = None
 
     def __init__(self, settings: DistilSettings) -> None:
         """Load them. Raises UserError for what cannot be had, or a search that is none."""

@@ -6,7 +6,7 @@ What a teacher makes of training text is learned from in the place of its refere
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import resources
@@ -71,16 +71,22 @@ def _write_lines(path: Path, lines: Iterator[str] | Sequence[str]) -> None:
 
 
 def translate(folder: StudentFolder, teacher: Teacher) -> int:
-    """Write the translations of each line, a list of them in JSON, after those that are there; return how many lines."""
+    """Write the translations of each line, a list of them in JSON, after those that are there; return how many."""
 
     def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
         for chunk in chunks:
             yield [json.dumps(texts, ensure_ascii=False) for texts in teacher.translate(chunk)]
 
-    chunks = number_chunks(text_chunks(str(folder.text(READ)), "student", UTF_8), None, "student", UTF_8)
+    lines = _cut(text_chunks(str(folder.text(READ)), "student", UTF_8), teacher.lines_at_once)
+    chunks = number_chunks(lines, None, "student", UTF_8)
     write_stream(work, chunks, str(folder.text(TRANSLATIONS)), resume=True)
     teacher.tell()
     return _count(folder.text(TRANSLATIONS))
+
+
+def _cut(chunks: Iterable[list[str]], size: int | None) -> Iterator[list[str]]:
+    for chunk in chunks:
+        yield from (chunk[start : start + (size or len(chunk))] for start in range(0, len(chunk), size or len(chunk)))
 
 
 def _count(path: Path) -> int:

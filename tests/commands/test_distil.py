@@ -84,7 +84,7 @@ def test_a_student_is_a_run_of_the_distilled_text_and_its_teachers_vocabulary(nm
         "teacher", "student", "student, shortlist", "student, exported",
     ]  # fmt: skip
     assert b"lines      20 of the test text" in done.stdout
-    run = dict(stdin=b"der Hund\n")
+    run = {"stdin": b"der Hund\n"}
     nmt("translate", f"run={student}", "decoding.shortlist=true", **run)
     nmt("translate", f"run={student / 'exported'}", **run)
 
@@ -124,7 +124,7 @@ class Recorded:
     """A teacher that says everything twice, and stops when it is told to."""
 
     def __init__(self, most):
-        self.most, self.asked = most, []
+        self.most, self.asked, self.lines_at_once = most, [], None
 
     def translate(self, chunk: Chunk):
         if len(self.asked) + len(chunk.lines) > self.most:
