@@ -87,8 +87,7 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     if command == DISTIL:
         own = _read_distillation(typed_value(typed, "student"))
     base = own or _inherited(typed, command) or {}
-    is_student = command == DISTIL and own is None  # whose recipe says how to train, and not what
-    if any(override.key_or_group == EXPERIMENT for override in typed) and not is_student:
+    if any(override.key_or_group == EXPERIMENT for override in typed):
         base = {}  # a recipe takes the place of whatever the run was
     with _composed(command, typed, config_directory, _choices_of_run(base, typed, command)) as config:
         experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"

@@ -15,8 +15,9 @@ from nmt.config import DistilSettings, ExportSettings, ShortlistSettings, TrainS
 from nmt.config.check import SettingsT, check
 from nmt.distillation import text
 from nmt.distillation.folder import StudentFolder
-from nmt.distillation.table import Row, measured, table
-from nmt.distillation.teachers import RunTeacher, has_attention
+from nmt.distillation.remote import RemoteTeacher
+from nmt.distillation.table import Row, measured, measured_server, table
+from nmt.distillation.teachers import RunTeacher, Teacher, has_attention
 from nmt.export.formats import format_of
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory
@@ -49,7 +50,7 @@ def main(settings: DistilSettings) -> None:
             _do(folder, "shortlist", lambda: _make_shortlist(folder))
         if settings.export is not None and not folder.exported.exists():
             _export(folder, settings)
-    rows = _measure(folder, settings)
+    rows = _measure(folder, settings, open_teacher)
     write_atomically(folder.path / RESULTS, to_json({"rows": [row.as_dict() for row in rows]}))
     print(table(rows))
 
@@ -60,21 +61,21 @@ def _do(folder: StudentFolder, step: str, work: Callable[[], Any]) -> None:
         folder.finish(step, work())
 
 
-def _opener(settings: DistilSettings) -> Callable[[], RunTeacher]:
+def _opener(settings: DistilSettings) -> Callable[[], Teacher]:
     """Return what loads the teachers when they are first asked for."""
-    found: list[RunTeacher] = []
+    found: list[Teacher] = []
 
-    def open_teacher() -> RunTeacher:
+    def open_teacher() -> Teacher:
         if not found:
-            found.append(RunTeacher(settings))
+            found.append(RemoteTeacher(settings) if settings.is_remote else RunTeacher(settings))
         return found[0]
 
     return open_teacher
 
 
-def _link(folder: StudentFolder, teacher: RunTeacher) -> int:
-    if not has_attention(teacher.translator):
-        logger.warning("links        none: the teacher has no attention, or lines that begin with tags")
+def _link(folder: StudentFolder, teacher: Teacher) -> int:
+    if not isinstance(teacher, RunTeacher) or not has_attention(teacher.translator):
+        logger.warning("links        none: the teacher shows no attention, or has lines that begin with tags")
         return 0
     return text.link_words(folder, teacher.translator)
 
@@ -132,11 +133,12 @@ def _with_defaults(settings_class: type[SettingsT], name: str, values: dict[str,
     return check(settings_class, defaults | values)
 
 
-def _measure(folder: StudentFolder, settings: DistilSettings) -> list[Row]:
+def _measure(
+    folder: StudentFolder, settings: DistilSettings, open_teacher: Callable[[], Teacher]
+) -> list[Row]:
     """Translate the test text, or that of validation where there is none, by teachers and student."""
     splits = folder.outcome("text")["splits"]
     name = "test" if "test" in splits else "validation"
-    rows = []
     student, exported = str(folder.path), str(folder.exported)
     systems: list[tuple[str, list[str], dict[str, Any]]] = [
         ("teacher" if len(settings.teachers) == 1 else "teachers as one", settings.teachers, {}),
@@ -146,7 +148,11 @@ def _measure(folder: StudentFolder, settings: DistilSettings) -> list[Row]:
         systems.append(("student, shortlist", [student], {"shortlist": True}))
     if settings.export == "ctranslate2":
         systems.append(("student, exported", [exported], {"shortlist": settings.shortlist}))
+    rows = []
     for title, runs, search in systems:
         logger.info("measuring    %s: %s", title, ", ".join(runs))
-        rows.append(measured(title, runs, folder, name, settings.evaluation, search))
+        if settings.is_remote and runs == settings.teachers:
+            rows.append(measured_server(title, open_teacher(), folder, name, settings.evaluation))
+        else:
+            rows.append(measured(title, runs, folder, name, settings.evaluation, search))
     return rows

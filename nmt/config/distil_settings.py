@@ -57,9 +57,13 @@ class DistilSettings(RecipeSettings):
         needed = ["source_language", "target_language"] + ["server_model"] * (distillation.server == "openai")
         for key in needed:
             if getattr(distillation, key) is None:
-                raise ValueError(f"distillation.{key}: a name that the server knows is needed with a URL; got null")
+                raise ValueError(
+                    f"distillation.{key}: a name that the server knows is needed with a URL; got null"
+                )
         if distillation.search is not None:
-            raise ValueError("distillation.search: null is needed with a URL, whose server searches as it does")
+            raise ValueError(
+                "distillation.search: null is needed with a URL, whose server searches as it does"
+            )
         return self
 
     @pydantic.model_validator(mode="after")

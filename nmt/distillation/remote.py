@@ -50,7 +50,9 @@ class RemoteTeacher:
         self.key = os.environ.get(distillation.api_key_variable)
         self.opener = urllib.request.build_opener(_NoRedirect)
         self.ask, size = (
-            (self._ask_openai, 1) if distillation.server == "openai" else (self._ask_libretranslate, LINES_OF_REQUEST)
+            (self._ask_openai, 1)
+            if distillation.server == "openai"
+            else (self._ask_libretranslate, LINES_OF_REQUEST)
         )
         self.size = size
 
@@ -71,10 +73,10 @@ class RemoteTeacher:
 
     def _ask_libretranslate(self, lines: Sequence[str]) -> list[list[str]]:
         source, target = self.languages
-        asked = {"q": list(lines), "source": source, "target": target, "format": "text"}
+        asked: dict[str, Any] = {"q": list(lines), "source": source, "target": target, "format": "text"}
         asked |= {"alternatives": self.num_hypotheses - 1} if self.num_hypotheses > 1 else {}
         answer = self._post("/translate", asked | ({"api_key": self.key} if self.key else {}), {})
-        first = answer.get("translatedText")
+        first: Any = answer.get("translatedText")
         others = answer.get("alternatives") or [[] for _ in lines]
         if not _are_texts(first, len(lines)) or not isinstance(others, list) or len(others) != len(lines):
             raise self._strange("a translation of each line")
@@ -114,7 +116,9 @@ class RemoteTeacher:
                 said = error.read(MAX_SHOWN).decode(errors="replace")
                 problem = f"{error.code} {one_line(' '.join(said.split()))}".strip()
                 if error.code not in BUSY:
-                    raise DataError(f"teacher: a translation of {self.url} is needed; got {problem}") from None
+                    raise DataError(
+                        f"teacher: a translation of {self.url} is needed; got {problem}"
+                    ) from None
             except (URLError, HTTPException, OSError) as error:
                 problem = one_line(getattr(error, "reason", error) or type(error).__name__)
             if seconds is not None:

@@ -7,8 +7,10 @@ from typing import Any
 from nmt.config import EvaluationSettings
 from nmt.data.encoding import UTF_8
 from nmt.data.lines import read_lines
+from nmt.decoding.chunks import Chunk
 from nmt.distillation.folder import StudentFolder
 from nmt.distillation.measuring import measure, size_of
+from nmt.distillation.teachers import Teacher
 from nmt.evaluation.scoring import Score, score_against
 from nmt.evaluation.tables import layout
 
@@ -42,20 +44,37 @@ def measured(
     search: Mapping[str, Any],
 ) -> Row:
     """Translate a text of the student by runs, as one, and score it. Raises UserError where that cannot be done."""
-    source, target = (
-        read_lines(str(folder.text(f"{split}.{side}")), "student", UTF_8) for side in ("source", "target")
-    )
+    source, target = _text(folder, split)
     found = measure(runs, source, search)
     num_words = sum(len(line.split()) for line in source)
     return Row(
         name,
         split,
         len(source),
-        score_against(found.translations, [target], evaluation)[:2],  # BLEU and chrF
+        _scores(found.translations, target, evaluation),
         size_of(runs),
         num_words / max(found.seconds, 1e-9),
         found.memory,
     )
+
+
+def measured_server(
+    name: str, teacher: Teacher, folder: StudentFolder, split: str, evaluation: EvaluationSettings
+) -> Row:
+    """Have a server translate a text, and score it; how large and how fast it is nobody here can know."""
+    source, target = _text(folder, split)
+    found = [texts[0] for texts in teacher.translate(Chunk(source, 0))]
+    return Row(name, split, len(source), _scores(found, target, evaluation))
+
+
+def _text(folder: StudentFolder, split: str) -> tuple[list[str], list[str]]:
+    paths = (str(folder.text(f"{split}.{side}")) for side in ("source", "target"))
+    source, target = (read_lines(path, "student", UTF_8) for path in paths)
+    return source, target
+
+
+def _scores(translations: list[str], target: list[str], evaluation: EvaluationSettings) -> list[Score]:
+    return score_against(translations, [target], evaluation)[:2]  # BLEU and chrF
 
 
 def table(rows: Sequence[Row]) -> str:

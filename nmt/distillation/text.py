@@ -86,7 +86,9 @@ def translate(folder: StudentFolder, teacher: Teacher) -> int:
 
 def _cut(chunks: Iterable[list[str]], size: int | None) -> Iterator[list[str]]:
     for chunk in chunks:
-        yield from (chunk[start : start + (size or len(chunk))] for start in range(0, len(chunk), size or len(chunk)))
+        yield from (
+            chunk[start : start + (size or len(chunk))] for start in range(0, len(chunk), size or len(chunk))
+        )
 
 
 def _count(path: Path) -> int:

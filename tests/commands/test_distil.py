@@ -3,8 +3,10 @@
 import json
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import pytest
+import yaml
 from command_line import run_command
 from sacrebleu.metrics.chrf import CHRF
 
@@ -14,6 +16,7 @@ from nmt.decoding.chunks import Chunk
 from nmt.distillation import text
 from nmt.distillation.folder import StudentFolder
 
+CONF = Path(__file__).parents[2] / "conf"
 TINY_STUDENT = (
     "model=student_tiny", "model.d_model=16", "model.d_ff=32", "model.num_heads=2", "model.num_encoder_layers=1",
     "training.max_updates=4", "training.update_tokens=400", "training.validate_every=2", "training.checkpoint_every=2",
@@ -154,10 +157,8 @@ def test_what_was_translated_before_a_stop_is_not_asked_for_again(tmp_path):
 
 
 def kept(source, reference, translations, **changed):
-    values = {
-        "monolingual": None, "search": None, "num_hypotheses": 1, "choose": "all", "min_agreement": 30,
-        "max_ratio": 2.0, "original": False,
-    }  # fmt: skip
+    defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
+    values = defaults | {"min_agreement": 30, "max_ratio": 2.0}
     found = text.Kept(DistillationSettings(**values | changed), Counter())
     return found.choose(source, reference, translations), {key: n for key, n in found.left_out.items() if n}
 
