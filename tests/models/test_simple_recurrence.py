@@ -30,7 +30,10 @@ def test_the_scan_is_the_recurrence_and_so_is_its_gradient(length):
     weights = torch.randn(2, length, 3, dtype=torch.float64)
     found, expected = scan(forget, new), by_hand(forget, new)
     assert_close(found, expected)
-    gradients = [torch.autograd.grad((states * weights).sum(), (forget, new), materialize_grads=True) for states in (found, expected)]
+    gradients = [
+        torch.autograd.grad((states * weights).sum(), (forget, new), materialize_grads=True)
+        for states in (found, expected)
+    ]
     assert_close(gradients[0], gradients[1])
 
 
@@ -84,7 +87,9 @@ def test_attention_of_such_a_decoder_is_that_to_the_source():
 
 def test_formats_without_it_say_so():
     model = make_model("transformer", decoder="ssru")
-    with pytest.raises(RunError, match=r"^run: model.decoder=attention is needed, since what ONNX Runtime is"):
+    with pytest.raises(
+        RunError, match=r"^run: model.decoder=attention is needed, since what ONNX Runtime is"
+    ):
         check(model)
     with pytest.raises(RunError, match=r"got ssru$"):
         require_attention(model, "CTranslate2")
