@@ -87,6 +87,10 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     if command == DISTIL:
         own = _read_distillation(typed_value(typed, "student"))
     base = own or _inherited(typed, command) or {}
+    if command == DISTIL and "data" not in base and not any(is_of(one, "data") for one in typed):
+        raise SettingsError(
+            "data: text to translate is needed, such as data=files, of a teacher without; got none"
+        )
     if any(override.key_or_group == EXPERIMENT for override in typed):
         base = {}  # a recipe takes the place of whatever the run was
     with _composed(command, typed, config_directory, _choices_of_run(base, typed, command)) as config:

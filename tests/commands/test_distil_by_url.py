@@ -14,7 +14,7 @@ from nmt.distillation import remote
 from nmt.distillation.remote import RemoteTeacher
 from nmt.errors import DataError
 
-LANGUAGES = ("distillation.source_language=de", "distillation.target_language=en")
+LANGUAGES = ("data=grammar", "distillation.source_language=de", "distillation.target_language=en")
 OPENAI = ("distillation.server=openai", "distillation.server_model=some-model", *LANGUAGES)
 
 
@@ -164,7 +164,8 @@ def test_choices_without_a_message_are_an_error():
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ((), "distillation.source_language: a name"),
+        ((), "data: text to translate is needed, such as data=files, of a teacher without; got none\n"),
+        (("data=grammar",), "distillation.source_language: a name"),
         (("distillation.server=openai", *LANGUAGES), "distillation.server_model: a name"),
         (
             (*LANGUAGES, "distillation.search={beam_size: 2}"),
@@ -193,7 +194,7 @@ def test_a_student_of_a_server_has_a_vocabulary_of_its_own(nmt, tmp_path, tiny_t
     training = [
         one for one in tiny_training() if not one.startswith(("data.", "tokenizer.", "decoding.beam"))
     ]
-    typed = (*LANGUAGES, *data, *training, "export=null", "shortlist=false", "device=cpu", "align=true")
+    typed = (*LANGUAGES[1:], *data, *training, "export=null", "shortlist=false", "device=cpu", "align=true")
     with serving(libretranslate) as (url, asked):
         done = nmt("distil", f"teacher={url}", "student=student", *typed)
         assert b"links        none: the teacher shows no attention" in done.stderr

@@ -8,7 +8,7 @@ from nmt.distillation.teachers import RunTeacher
 
 def test_a_run_that_is_served_teaches_as_the_run_does(start, trained_run, tmp_path):
     lines = ["der Hund schläft", "", "die Katzen sehen den alten Mann nicht", "ich"]
-    typed = ["student=none", "distillation.source_language=de", "distillation.target_language=en",
+    typed = ["student=none", "data=grammar", "distillation.source_language=de", "distillation.target_language=en",
              "distillation.num_hypotheses=2", "device=cpu", "precision=float32"]  # fmt: skip
     own = RunTeacher(compose("distil", [f"teacher={trained_run}", *typed], None).settings())
     with start(tmp_path, f"run={trained_run}") as server:
