@@ -50,9 +50,7 @@ def main(settings: DistilSettings) -> None:
             _do(folder, "shortlist", lambda: _make_shortlist(folder))
         if settings.export is not None and not folder.exported.exists():
             _export(folder, settings)
-    rows = _measure(folder, settings, open_teacher)
-    write_atomically(folder.path / RESULTS, to_json({"rows": [row.as_dict() for row in rows]}))
-    print(table(rows))
+    print(_table(folder, settings, open_teacher))
 
 
 def _do(folder: StudentFolder, step: str, work: Callable[[], Any]) -> None:
@@ -131,6 +129,22 @@ def _with_defaults(settings_class: type[SettingsT], name: str, values: dict[str,
     )
     defaults.pop("defaults")
     return check(settings_class, defaults | values)
+
+
+def _table(folder: StudentFolder, settings: DistilSettings, open_teacher: Callable[[], Teacher]) -> str:
+    """Return the table of all that is measured; that of before, if the student and what is made of it are the same."""
+    of = {
+        "weights": RunDirectory(folder.path).weights_hash("best"),
+        "shortlist": settings.shortlist,
+        "export": settings.export,
+    }
+    known = folder.outcome("table")
+    if known is None or known["of"] != of:
+        rows = _measure(folder, settings, open_teacher)
+        write_atomically(folder.path / RESULTS, to_json({"rows": [row.as_dict() for row in rows]}))
+        known = {"of": of, "lines": table(rows).split("\n")}
+        folder.finish("table", known)
+    return "\n".join(known["lines"])
 
 
 def _measure(
