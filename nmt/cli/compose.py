@@ -144,6 +144,8 @@ def _inherited(typed: list[Override], command: str) -> dict[str, Any] | None:
     if isinstance(name, list):
         name = next(iter(name), None)
     with naming(key):
+        if command == DISTIL and name is not None and "://" not in str(name):
+            _existing_run(str(name))
         parent = None if name is None else _read_run(str(name))
     return parent and {key: parent[key] for key in inherited if key in parent}
 
