@@ -92,9 +92,9 @@ def check_guided(model: ModelSettings, training: TrainingSettings, key: str) -> 
         wrong = "model.layer_dropout: 0", model.layer_dropout
     elif isinstance(model, AttentionSettings):
         attention = model.attention
-        for key, needed in (("choice", "soft"), ("span", "global")):
-            if getattr(attention, key) != needed:
-                wrong = f"model.attention.{key}: {needed}", getattr(attention, key)
+        for name, needed in (("choice", "soft"), ("span", "global")):
+            if getattr(attention, name) != needed:
+                wrong = f"model.attention.{name}: {needed}", getattr(attention, name)
     if wrong is not None:
         raise ValueError(f"{wrong[0]} is needed with {key}; got {wrong[1]}")
 
