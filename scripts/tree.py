@@ -15,8 +15,8 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "extending.md"
 # The order in which text becomes a translation, as far as one imports the other.
 ORDER = (
-    "files", "config", "grammar", "data", "models", "runs", "layouts", "decoding", "evaluation", "training", "tracking",
-    "sweeps", "export", "imports", "documents", "serving", "reports", "commands", "cli",
+    "files", "config", "grammar", "data", "models", "runs", "layouts", "decoding", "evaluation", "distillation",
+    "training", "tracking", "sweeps", "export", "imports", "documents", "serving", "reports", "commands", "cli",
 )  # fmt: skip
 WIDTH = 26
 BLOCK = re.compile(r"```text\nnmt/\n.*?```\n", re.DOTALL)

@@ -29,6 +29,7 @@ LAYERS = [
     ["decoding"],
     ["documents"],
     ["evaluation"],
+    ["distillation"],
     ["reports"],
     ["tracking"],
     ["training"],

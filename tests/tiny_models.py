@@ -20,6 +20,7 @@ TINY_SIZES = {
     "transformer": {
         "num_encoder_layers": 2,
         "num_decoder_layers": 2,
+        "decoder": "attention",
         "max_positions": 64,
         "d_ff": 12,
         "num_heads": 2,

@@ -89,6 +89,10 @@ VERIFY_EXAMPLES = (("nmt verify run=outputs/mine", "text, weights and scores as 
 SHORTLIST_EXAMPLES = (("nmt shortlist run=outputs/mine", "for nmt translate ... decoding.shortlist=true"),)
 EXPORT_EXAMPLES = (("nmt export run=outputs/mine output=exported", "needs: pip install 'nmt[export]'"),)
 IMPORT_EXAMPLES = (("nmt import format=huggingface input=A output=B", "a folder of OPUS-MT, say"),)
+DISTIL_EXAMPLES = (
+    ("nmt distil teacher=outputs/mine student=small", "a fast model that learns from it"),
+    ("nmt distil teacher=[a,b] student=c model=student_tiny", "of several teachers"),
+)
 TRAIN_OPTIONS = (
     *OPTIONS,
     ("--plan", "what would be trained and for how long; makes no folder"),
@@ -99,6 +103,7 @@ INSTEAD = {"--plan": "nmt.commands.train:plan", "--multirun": "nmt.sweeps.launch
 TABLE = (
     Command("data", "DataReportSettings", DATA_EXAMPLES),
     Command("train", "TrainSettings", TRAIN_EXAMPLES, TRAIN_OPTIONS, others=INSTEAD),
+    Command("distil", "DistilSettings", DISTIL_EXAMPLES),
     Command("translate", "TranslateSettings", TRANSLATE_EXAMPLES),
     Command("score", "ScoreSettings", SCORE_EXAMPLES),
     Command("align", "AlignSettings", ALIGN_EXAMPLES),

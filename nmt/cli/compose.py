@@ -23,7 +23,7 @@ from nmt.cli import keys
 from nmt.cli.commands import COMMANDS
 from nmt.cli.keys import CONFIG_MODULE
 from nmt.cli.overrides import LAUNCH, SWEEP, as_string, first_line, is_of, parse, typed_value
-from nmt.config import Settings, TrainSettings
+from nmt.config import RecipeSettings, Settings, TrainSettings
 from nmt.config.check import check, flatten
 from nmt.errors import RunError, SettingsError, UserError, naming, nearest
 
@@ -32,14 +32,15 @@ if TYPE_CHECKING:
 
 HYDRA_VERSION = "1.3"
 EXPERIMENT = "experiment"
-TRAIN = "train"
+TRAIN, DISTIL = "train", "distil"
 # Keys that decide the model, its first weights and the plan of its batches: a run that goes on cannot change them.
 FIXED = (
     "seed", "data", "tokenizer", "model", "training.update_tokens", "training.subword_sampling", "training.from_run",
-    "training.source_vectors", "training.target_vectors",
+    "training.source_vectors", "training.target_vectors", "teacher", "distillation", "align",
 )  # fmt: skip
 # Keys that a run inherits from the one whose weights it starts from, unless others are typed.
 INHERITED = ("data", "tokenizer", "model")
+OF_TEACHER = ("data", "tokenizer")  # what a student inherits
 FIXED_KEYS = re.compile(rf"({'|'.join(map(re.escape, FIXED))})($|\.)")
 
 
@@ -58,11 +59,13 @@ class Composed:
         Raises SettingsError, or RunError where a run that goes on would change.
         """
         settings = check(COMMANDS[self.command].settings_class, self.values)
-        if not isinstance(settings, TrainSettings):
+        if not isinstance(settings, RecipeSettings):
             return settings
         if self.own_values is not None and settings.resume:
             _require_trained(self.own_values)
             _refuse_changes(self.own_values, settings.model_dump(mode="json"))
+        if not isinstance(settings, TrainSettings):
+            return settings
         run = str(_existing_run("last").path) if settings.run == "last" else settings.run
         return settings.model_copy(update={"run": run or self.default_run})
 
@@ -81,7 +84,13 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     typed = parse(overrides)
     name = typed_value(typed, "run")
     own = None if name is None else _read_run(str(name))
-    base = own or _inherited(typed) or {}
+    if command == DISTIL:
+        own = _read_distillation(typed_value(typed, "student"))
+    base = own or _inherited(typed, command) or {}
+    if command == DISTIL and "data" not in base and not any(is_of(one, "data") for one in typed):
+        raise SettingsError(
+            "data: text to translate is needed, such as data=files, of a teacher without; got none"
+        )
     if any(override.key_or_group == EXPERIMENT for override in typed):
         base = {}  # a recipe takes the place of whatever the run was
     with _composed(command, typed, config_directory, _choices_of_run(base, typed, command)) as config:
@@ -128,12 +137,24 @@ def _to_values(config: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in values.items()}
 
 
-def _inherited(typed: list[Override]) -> dict[str, Any] | None:
-    """Return what a new run takes over from the one that it starts from, if there is one."""
-    name = typed_value(typed, "training.from_run")
-    with naming("training.from_run"):
+def _inherited(typed: list[Override], command: str) -> dict[str, Any] | None:
+    """Return what a new run takes over from the one that it starts from, or a student from its first teacher."""
+    key, inherited = ("teacher", OF_TEACHER) if command == DISTIL else ("training.from_run", INHERITED)
+    name = typed_value(typed, key)
+    if isinstance(name, list):
+        name = next(iter(name), None)
+    with naming(key):
+        if command == DISTIL and name is not None and "://" not in str(name):
+            _existing_run(str(name))
         parent = None if name is None else _read_run(str(name))
-    return parent and {key: parent[key] for key in INHERITED if key in parent}
+    return parent and {key: parent[key] for key in inherited if key in parent}
+
+
+def _read_distillation(student: object) -> dict[str, Any] | None:
+    """Return the settings that a student was begun with, if it was."""
+    from nmt.distillation.folder import StudentFolder  # imports torch
+
+    return None if student is None else StudentFolder(str(student)).read_settings()
 
 
 def _read_run(name: str) -> dict[str, Any] | None:
@@ -168,7 +189,7 @@ def _lay(
 ) -> dict[str, Any]:
     """Lay what was typed over the settings of a run, and these over the defaults."""
     # The machine that trained a run need not be the one that translates with it.
-    of_place = () if command is TRAIN else ("device", "precision")
+    of_place = () if command in (TRAIN, DISTIL) else ("device", "precision")
     laid = values | {key: copy.deepcopy(own[key]) for key in values if key in own and key not in of_place}
     for override in typed:
         path = override.key_or_group.replace("/", ".").split(".")

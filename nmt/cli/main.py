@@ -17,14 +17,12 @@ from nmt.versions import require
 USAGE = """\
 nmt: train machine-translation models, translate with them, and measure them
 usage: nmt COMMAND [KEY=VALUE ...] [OPTION ...]
-
 {commands}
 
 {examples}
 
-options of nmt train, the first three of each command
+options of nmt train, the first three of each command (of nmt alone: --help, --version, --completion bash|zsh)
 {options}
-options of nmt alone: --help, --version, --completion bash|zsh
 """
 
 

@@ -4,6 +4,7 @@ from nmt.config.bulk_settings import *
 from nmt.config.command_settings import *
 from nmt.config.data_settings import *
 from nmt.config.decoding_settings import *
+from nmt.config.distil_settings import *
 from nmt.config.format_settings import *
 from nmt.config.kinds import *
 from nmt.config.model_settings import *

@@ -81,8 +81,8 @@ class RunCheckpoints(RecordedSettings):
     training: KeptCheckpoints
 
 
-def _check_guided(model: ModelSettings, training: TrainingSettings) -> None:
-    """Raise ValueError where there is no attention that could learn from every link of `training.guided_alignment`."""
+def check_guided(model: ModelSettings, training: TrainingSettings, key: str) -> None:
+    """Raise ValueError where there is no attention that could learn from every link that `key` asks for."""
     wrong: tuple[str, object] | None = None
     if training.subword_sampling is not None:
         wrong = "training.subword_sampling: null", training.subword_sampling
@@ -92,17 +92,16 @@ def _check_guided(model: ModelSettings, training: TrainingSettings) -> None:
         wrong = "model.layer_dropout: 0", model.layer_dropout
     elif isinstance(model, AttentionSettings):
         attention = model.attention
-        for key, needed in (("choice", "soft"), ("span", "global")):
-            if getattr(attention, key) != needed:
-                wrong = f"model.attention.{key}: {needed}", getattr(attention, key)
+        for name, needed in (("choice", "soft"), ("span", "global")):
+            if getattr(attention, name) != needed:
+                wrong = f"model.attention.{name}: {needed}", getattr(attention, name)
     if wrong is not None:
-        raise ValueError(f"{wrong[0]} is needed with training.guided_alignment; got {wrong[1]}")
+        raise ValueError(f"{wrong[0]} is needed with {key}; got {wrong[1]}")
 
 
-class TrainSettings(Settings):
-    """See conf/train.yaml."""
+class RecipeSettings(Settings):
+    """The keys of a training, wherever its run goes."""
 
-    run: str | None
     resume: bool
     seed: Seed
     device: Device
@@ -155,7 +154,7 @@ class TrainSettings(Settings):
                 f"got {self.data.context}"
             )
         if training.guided_alignment is not None:
-            _check_guided(model, training)
+            check_guided(model, training, "training.guided_alignment")
         if model.tied_embeddings == "three_way" and not self.tokenizer.joint:
             raise ValueError(
                 "model.tied_embeddings: auto, none or two_way is needed with two vocabularies "
@@ -166,6 +165,16 @@ class TrainSettings(Settings):
                 "decoding.shortlist: false is needed in training, after which `nmt shortlist run=DIR` makes one; "
                 "got true"
             )
+        return self
+
+
+class TrainSettings(RecipeSettings):
+    """See conf/train.yaml."""
+
+    run: str | None
+
+    @pydantic.model_validator(mode="after")
+    def _check_run(self) -> Self:
         if self.resume and self.run is None:
             raise ValueError("run: the folder of the run is needed with resume=true; got null")
         return self

@@ -89,6 +89,7 @@ class TransformerSettings(Settings):
     kind: Literal["transformer"]
     num_encoder_layers: Depth
     num_decoder_layers: Depth
+    decoder: Literal["attention", "ssru"]
     d_model: Size
     d_ff: Size
     num_heads: Size

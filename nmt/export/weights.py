@@ -24,6 +24,7 @@ def require_plain(
         raise RunError(
             f"run: model=transformer is needed, since {program} has no recurrent layers; got {kind}"
         )
+    require_attention(model, program)
     options = model.options
     needed = {
         "normalization": (options.normalization, ["layer"]),
@@ -42,6 +43,15 @@ def require_plain(
             f"run: data.context=0 is needed, since {program} reads lines alone; got a run with {num_lines} lines before"
         )
     return model
+
+
+def require_attention(model: Transformer, program: str) -> None:
+    """Raise RunError for a decoder without self-attention, of which what a `program` is given has no place."""
+    if model.options.decoder != "attention":
+        raise RunError(
+            f"run: model.decoder=attention is needed, since what {program} is given here has no other; "
+            f"got {model.options.decoder}"
+        )
 
 
 def weights_in_layout(

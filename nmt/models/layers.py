@@ -30,6 +30,7 @@ class LayerOptions:
     attention_dropout: float = 0.0
     activation_dropout: float | None = None
     layer_dropout: float = 0.0
+    decoder: str = "attention"
 
     @property
     def d_head(self) -> int:

@@ -29,6 +29,7 @@ from nmt.models.kernels import (
 )
 from nmt.models.layers import LayerOptions, VocabularyLayers, normalisation, to_autocast_dtype
 from nmt.models.positions import Positions
+from nmt.models.simple_recurrence import Kept, RecurrentDecoderLayer, state_dtype
 from nmt.models.transformer_layers import DecoderLayer, EncoderLayer
 
 
@@ -104,7 +105,9 @@ class Transformer(Seq2Seq):
         self.max_positions = max_positions
         self.options = LayerOptions(**options)
         self.encoder = TransformerEncoder(num_encoder_layers, self.options, max_positions)
-        decoder_layers = (DecoderLayer(self.options) for _ in range(num_decoder_layers))
+        self.is_recurrent = self.options.decoder == "ssru"
+        kind = RecurrentDecoderLayer if self.is_recurrent else DecoderLayer
+        decoder_layers = (kind(self.options) for _ in range(num_decoder_layers))
         self.decoder = Stack(decoder_layers, self.options, max_positions)
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
@@ -145,24 +148,37 @@ class Transformer(Seq2Seq):
             group |= {f"key_{i}": key, f"value_{i}": value}
         # A copy of the mask for each head, since each step needs it so.
         group["mask"] = mask[:height, :, :, :width].to(key.dtype).repeat(1, key.shape[1], 1, 1)
-        names = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in ("key", "value")]
-        nothing = key.new_empty(height, key.shape[1], 0, key.shape[3])
+        parts = ("state",) if self.is_recurrent else ("key", "value")
+        names = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in parts]
+        if self.is_recurrent:
+            nothing = key.new_zeros(height, self.options.d_model, dtype=state_dtype(key.dtype))
+        else:
+            nothing = key.new_empty(height, key.shape[1], 0, key.shape[3])
         return DecoderState([group], dict.fromkeys(names, nothing))
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
-        kept = {name: with_room(tensor, state.length) for name, tensor in state.hypotheses.items()}
-        state.hypotheses, mask = kept, positions_mask(kept["own_key_0"], state.length)
+        own: list[Any] = self._own_of(state)
         position = torch.full((1,), state.length, device=tokens.device)
         x = self.decoder.enter(self.target_embedding(tokens), position, state.length + 1)
         rotation = self.decoder.positions.rotation(position)
         layouts = Grid(len(tokens)), Grid(state.num_sentences)
         for i, layer in enumerate(self.decoder.layers):
             memories = [((group[f"key_{i}"], group[f"value_{i}"]), group["mask"]) for group in state.groups]
-            cache = Cache(kept[f"own_key_{i}"], kept[f"own_value_{i}"], state.length, mask)
-            x = layer(x, layouts, rotation, memories, cache)
+            x = layer(x, layouts, rotation, memories, own[i])
+        if self.is_recurrent:
+            state.hypotheses = {f"own_state_{i}": kept.state for i, kept in enumerate(own)}
         state.length += 1
         return Decoded(self.decoder.norm(x))
+
+    def _own_of(self, state: DecoderState) -> list[Kept] | list[Cache]:
+        """Return what each layer keeps of the positions before, with room for the next one."""
+        layers = range(len(self.decoder.layers))
+        if self.is_recurrent:
+            return [Kept(state.hypotheses[f"own_state_{i}"]) for i in layers]
+        kept = {name: with_room(tensor, state.length) for name, tensor in state.hypotheses.items()}
+        state.hypotheses, mask = kept, positions_mask(kept["own_key_0"], state.length)
+        return [Cache(kept[f"own_key_{i}"], kept[f"own_value_{i}"], state.length, mask) for i in layers]
 
     @torch.no_grad()
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
@@ -172,7 +188,8 @@ class Transformer(Seq2Seq):
             self(batch)
         seen = [("encoder", i, source, source) for i in range(len(self.encoder.layers))]
         for i in range(len(self.decoder.layers)):
-            seen += [("decoder", i, target, target), ("cross", i, target, source)]
+            seen += [] if self.is_recurrent else [("decoder", i, target, target)]
+            seen += [("cross", i, target, source)]
         return [
             AttentionMap(kind, i + 1, weights[: len(batch.source), :, :height, :width])
             for (kind, i, height, width), weights in zip(seen, observed, strict=True)

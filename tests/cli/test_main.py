@@ -67,7 +67,7 @@ def test_a_run_directory_holds_what_the_design_says(run):
 @pytest.mark.parametrize(
     ("overrides", "expected"),
     [
-        (["model=transfomer"], r"^nmt: model: one of attention, rnn, transformer, .* is needed; got transfomer; did you mean transformer\?"),
+        (["model=transfomer"], r"^nmt: model: one of attention, rnn, .*transformer, .* is needed; got transfomer; did you mean transformer\?"),
         (["model.d_modle=64"], r"^nmt: model.d_modle: no such key; did you mean model.d_model\?"),
         (["trainng.max_updates=3"], r"^nmt: trainng.max_updates: no such key; did you mean training.max_updates\?"),
         (["+model.depth=3"], r"^nmt: model.depth: no such key"),

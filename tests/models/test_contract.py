@@ -56,6 +56,7 @@ OPTIONS = {
         "num_heads": (4, 2),
         "num_encoder_layers": (2, 1),
         "num_decoder_layers": (2, 3),
+        "decoder": ("attention", "ssru"),
         "tied": ("none", "two_way", "three_way"),
         "attention_dropout": (0.0, 0.2),
         "activation_dropout": (None, 0.2),

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from nmt.data.tokenizer import Vocabulary
 from nmt.decoding.ctranslate2_engine import load_ctranslate2
 from nmt.errors import RunError
-from nmt.export.weights import FORBIDDEN
+from nmt.export.weights import FORBIDDEN, require_attention
 from nmt.models.interface import Seq2Seq
 from nmt.models.layers import LayerOptions
 from nmt.models.positions import sinusoids
@@ -38,6 +38,7 @@ def specification(model: Seq2Seq, target: Vocabulary) -> Any:
             "run: model=transformer is needed, since CTranslate2 has no recurrent layers and no attention but the "
             f"Transformer's; got {type(model).__name__.removesuffix('Seq2Seq').lower()}"
         )
+    require_attention(model, "CTranslate2")
     assert model.max_positions is not None
     specs = load_ctranslate2().specs
     encoder, decoder = (

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import RunError
-from nmt.export.weights import FORBIDDEN
+from nmt.export.weights import FORBIDDEN, require_attention
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels import Grid, observing
 from nmt.models.transformer import Transformer
@@ -134,6 +134,7 @@ def check(model: Seq2Seq) -> Transformer:
             "run: model=transformer is needed, since the cache of these files is keys and values of attention, which "
             f"recurrent models do not have; got {type(model).__name__.removesuffix('Seq2Seq').lower()}"
         )
+    require_attention(model, "ONNX Runtime")
     num_bytes = 4 * sum(parameter.numel() for parameter in model.parameters())
     if num_bytes > MOST_BYTES:
         raise RunError(

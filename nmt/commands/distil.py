@@ -1,0 +1,172 @@
+"""`nmt distil`: translations of teachers, a student that learns from them, its export, and a table of them all."""
+
+import contextlib
+import logging
+import sys
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from nmt.commands import export, shortlist
+from nmt.config import DistilSettings, ExportSettings, ShortlistSettings, TrainSettings
+from nmt.config.check import SettingsT, check
+from nmt.distillation import text
+from nmt.distillation.folder import StudentFolder
+from nmt.distillation.remote import RemoteTeacher
+from nmt.distillation.table import Row, measured, measured_server, table
+from nmt.distillation.teachers import RunTeacher, Teacher, has_attention
+from nmt.export.formats import format_of
+from nmt.files.writing import to_json, write_atomically
+from nmt.runs.directory import RunDirectory
+from nmt.training import session
+from nmt.training.ranks import Place, joined
+
+logger = logging.getLogger(__name__)
+
+RESULTS = "distil.results.json"
+
+
+def main(settings: DistilSettings) -> None:
+    """Translate, choose, link, train, make a shortlist, export, measure; what is finished already is not done again."""
+    folder = StudentFolder(settings.student)
+    if settings.export is not None:
+        format_of(settings.export).require()
+    open_teacher = _opener(settings)
+    if not settings.resume:
+        open_teacher()  # raises what is wrong with it before a folder is made
+    folder.begin(settings)
+    _do(folder, "text", lambda: text.write_text(folder, settings))
+    _do(folder, "translations", lambda: text.translate(folder, open_teacher()))
+    _do(folder, "pairs", lambda: text.choose_pairs(folder, settings.distillation))
+    if settings.align:
+        _do(folder, "links", lambda: _link(folder, open_teacher()))
+    with joined(Place.of_process()) as ranks:
+        session.train(student_settings(folder, settings), RunDirectory(folder.path), ranks)
+    with contextlib.redirect_stdout(sys.stderr):  # what is printed is the table alone
+        if settings.shortlist:
+            _do(folder, "shortlist", lambda: _make_shortlist(folder))
+        if settings.export is not None and not folder.exported.exists():
+            _export(folder, settings)
+    print(_table(folder, settings, open_teacher))
+
+
+def _do(folder: StudentFolder, step: str, work: Callable[[], Any]) -> None:
+    """Do a step, unless it is finished, and note what it came to."""
+    if folder.outcome(step) is None:
+        folder.finish(step, work())
+
+
+def _opener(settings: DistilSettings) -> Callable[[], Teacher]:
+    """Return what loads the teachers when they are first asked for."""
+    found: list[Teacher] = []
+
+    def open_teacher() -> Teacher:
+        if not found:
+            found.append(RemoteTeacher(settings) if settings.is_remote else RunTeacher(settings))
+        return found[0]
+
+    return open_teacher
+
+
+def _link(folder: StudentFolder, teacher: Teacher) -> int:
+    if not isinstance(teacher, RunTeacher) or not has_attention(teacher.translator):
+        logger.warning("links        none: the teacher shows no attention, or has lines that begin with tags")
+        return 0
+    return text.link_words(folder, teacher.translator)
+
+
+def student_settings(folder: StudentFolder, settings: DistilSettings) -> TrainSettings:
+    """Return the settings of the student's training: those that were typed, and the distilled text."""
+    training, tokenizer = settings.training, settings.tokenizer
+    if folder.outcome("links"):
+        training = training.model_copy(update={"guided_alignment": str(folder.text(text.LINKS))})
+    if (model := _tokenizer_of_teacher(settings)) is not None:
+        tokenizer = tokenizer.model_copy(update={"model": str(model)})
+    own = set(DistilSettings.model_fields) - set(TrainSettings.model_fields)
+    values = settings.model_dump(exclude=own) | {
+        "run": str(folder.path),
+        "resume": True,
+        "data": text.data_of_student(folder, settings).model_dump(),
+        "training": training.model_dump(),
+        "tokenizer": tokenizer.model_dump(),
+    }
+    return check(TrainSettings, values)
+
+
+def _tokenizer_of_teacher(settings: DistilSettings) -> Path | None:
+    """Return the vocabulary of the first teacher, if it is one for both sides and no other was typed."""
+    run = RunDirectory(settings.teachers[0])
+    if not run.config_path.is_file() or not settings.tokenizer.joint:
+        return None
+    same = run.read_model_settings().tokenizer == settings.tokenizer
+    return run.tokenizer_paths(joint=True)[0] if same else None
+
+
+def _make_shortlist(folder: StudentFolder) -> bool:
+    values = {"run": str(folder.path), "overwrite": True}
+    shortlist.main(_with_defaults(ShortlistSettings, "shortlist", values))
+    return True
+
+
+def _export(folder: StudentFolder, settings: DistilSettings) -> None:
+    values = {
+        "run": str(folder.path),
+        "output": str(folder.exported),
+        "format": settings.export,
+        "decoding": settings.decoding.model_dump(),
+        "evaluation": settings.evaluation.model_dump(),
+    }
+    export.main(_with_defaults(ExportSettings, "export", values))
+
+
+def _with_defaults(settings_class: type[SettingsT], name: str, values: dict[str, Any]) -> SettingsT:
+    """Return the settings of another command: the defaults of its file, and these values."""
+    defaults = yaml.safe_load(
+        resources.files("nmt.conf").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    )
+    defaults.pop("defaults")
+    return check(settings_class, defaults | values)
+
+
+def _table(folder: StudentFolder, settings: DistilSettings, open_teacher: Callable[[], Teacher]) -> str:
+    """Return the table of all that is measured; that of before, if the student and what is made of it are the same."""
+    of = {
+        "weights": RunDirectory(folder.path).weights_hash("best"),
+        "shortlist": settings.shortlist,
+        "export": settings.export,
+    }
+    known = folder.outcome("table")
+    if known is None or known["of"] != of:
+        rows = _measure(folder, settings, open_teacher)
+        write_atomically(folder.path / RESULTS, to_json({"rows": [row.as_dict() for row in rows]}))
+        known = {"of": of, "lines": table(rows).split("\n")}
+        folder.finish("table", known)
+    return "\n".join(known["lines"])
+
+
+def _measure(
+    folder: StudentFolder, settings: DistilSettings, open_teacher: Callable[[], Teacher]
+) -> list[Row]:
+    """Translate the test text, or that of validation where there is none, by teachers and student."""
+    splits = folder.outcome("text")["splits"]
+    name = "test" if "test" in splits else "validation"
+    student, exported = str(folder.path), str(folder.exported)
+    systems: list[tuple[str, list[str], dict[str, Any]]] = [
+        ("teacher" if len(settings.teachers) == 1 else "teachers as one", settings.teachers, {}),
+        ("student", [student], {}),
+    ]
+    if settings.shortlist:
+        systems.append(("student, shortlist", [student], {"shortlist": True}))
+    if settings.export == "ctranslate2":
+        systems.append(("student, exported", [exported], {"shortlist": settings.shortlist}))
+    rows = []
+    for title, runs, search in systems:
+        logger.info("measuring    %s: %s", title, ", ".join(runs))
+        if settings.is_remote and runs == settings.teachers:
+            rows.append(measured_server(title, open_teacher(), folder, name, settings.evaluation))
+        else:
+            rows.append(measured(title, runs, folder, name, settings.evaluation, search))
+    return rows

@@ -1,0 +1,84 @@
+"""Settings of `nmt distil`: teachers, what is made of their translations, and the training of a student."""
+
+from typing import Annotated, Any, Literal, Self
+
+import pydantic
+from pydantic import Field
+
+from nmt.config.command_settings import RecipeSettings, check_guided
+from nmt.config.kinds import Files, Number, Ratio, Settings
+from nmt.config.model_settings import TransformerSettings
+
+
+class DistillationSettings(Settings):
+    """See conf/distillation/default.yaml."""
+
+    monolingual: Files | None
+    search: dict[str, Any] | None
+    num_hypotheses: Annotated[int, Number, Field(gt=0, le=1_000)]
+    choose: Literal["all", "closest"]
+    min_agreement: Annotated[float, Number, Field(ge=0, le=100)]
+    max_ratio: Ratio | None
+    server: Literal["libretranslate", "openai"]
+    server_model: str | None
+    source_language: str | None
+    target_language: str | None
+    api_key_variable: Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
+    original: bool
+
+
+class DistilSettings(RecipeSettings):
+    """See conf/distil.yaml."""
+
+    teacher: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
+    student: Annotated[str, Field(min_length=1)]
+    distillation: DistillationSettings
+    align: bool
+    shortlist: bool
+    export: Literal["ctranslate2", "onnx", "huggingface", "marian"] | None
+
+    @property
+    def teachers(self) -> list[str]:
+        """The teachers, of which there is one at least."""
+        return [self.teacher] if isinstance(self.teacher, str) else self.teacher
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the teacher is a server."""
+        return any(teacher.startswith(("http://", "https://")) for teacher in self.teachers)
+
+    @pydantic.model_validator(mode="after")
+    def _check_server(self) -> Self:
+        distillation = self.distillation
+        if not self.is_remote:
+            return self
+        if len(self.teachers) > 1:
+            raise ValueError(f"teacher: one URL, or runs, are needed; got {', '.join(self.teachers)}")
+        needed = ["source_language", "target_language"] + ["server_model"] * (distillation.server == "openai")
+        for key in needed:
+            if getattr(distillation, key) is None:
+                raise ValueError(
+                    f"distillation.{key}: a name that the server knows is needed with a URL; got null"
+                )
+        if distillation.search is not None:
+            raise ValueError(
+                "distillation.search: null is needed with a URL, whose server searches as it does"
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _check_student(self) -> Self:
+        if self.data.context:
+            raise ValueError(
+                f"data.context: 0 is needed, since lines are learned alone; got {self.data.context}"
+            )
+        if self.align:
+            check_guided(self.model, self.training, "align=true")
+        if self.export is not None and not (
+            isinstance(self.model, TransformerSettings) and self.model.decoder == "attention"
+        ):
+            raise ValueError(
+                "export: null is needed, since other programs take a Transformer with model.decoder=attention alone; "
+                f"got {self.export}"
+            )
+        return self

@@ -1,0 +1,59 @@
+"""The folder of a student: a run, and beside it what its teachers translated and what is known of each step."""
+
+from pathlib import Path
+from typing import Any
+
+from nmt.config import DistilSettings
+from nmt.errors import RunError
+from nmt.files.reading import read_json, require_plain
+from nmt.files.writing import to_json, write_atomically
+from nmt.runs.migration import FORMAT, migrate
+
+SETTINGS, STEPS = "distil.json", "steps.json"
+
+
+class StudentFolder:
+    """A folder that `nmt distil` fills, step by step; what a step came to is noted when all of it is written."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        self.distilled = self.path / "distilled"
+        self.exported = self.path / "exported"
+
+    def text(self, name: str) -> Path:
+        """Return where a text lies: `read.source`, `train.target` and the like."""
+        return self.distilled / name
+
+    def read_settings(self) -> dict[str, Any] | None:
+        """Return the settings that the student was begun with, not yet checked; None where it was not."""
+        path = self.path / SETTINGS
+        if not path.is_file():
+            return None
+        require_plain(self.path)
+        values = migrate(read_json(path))
+        if values.pop("format", None) != FORMAT:
+            raise RunError(f"student: settings of format {FORMAT} are needed; got others in {path}")
+        return values
+
+    def begin(self, settings: DistilSettings) -> None:
+        """Note the settings. Raises RunError for a folder that is not to be gone on with, or that is no student's."""
+        is_there = self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
+        if is_there and not settings.resume:
+            raise RunError(f"student: a new folder is needed, or resume=true to go on; got {self.path}")
+        if is_there and not (self.path / SETTINGS).is_file():
+            raise RunError(f"student: a folder with {SETTINGS} is needed to go on; got {self.path}")
+        self.distilled.mkdir(parents=True, exist_ok=True)
+        values = settings.model_dump(mode="json", exclude={"resume"})
+        write_atomically(self.path / SETTINGS, to_json({"format": FORMAT, **values}))
+
+    def outcome(self, step: str) -> Any:
+        """Return what a step came to; None where it is not finished."""
+        return self._steps().get(step)
+
+    def finish(self, step: str, outcome: Any) -> None:
+        """Note what a step came to, whose files are whole now."""
+        write_atomically(self.distilled / STEPS, to_json(self._steps() | {step: outcome}))
+
+    def _steps(self) -> dict[str, Any]:
+        path = self.distilled / STEPS
+        return read_json(path) if path.is_file() else {}

@@ -1,0 +1,97 @@
+"""How well and how fast a model translates: in a process of its own, on one core, so that its memory is its own.
+
+usage: python -m nmt.distillation.measuring < JSON > JSON
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nmt.decoding.loading import load_translator
+from nmt.decoding.remarks import logger as remarks
+from nmt.errors import RunError, UserError, one_line
+from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
+
+MEGABYTE = 1e6
+EXPORTED_WEIGHTS = "model.bin"
+
+
+class Measured(NamedTuple):
+    """Translations, and what they took: processor seconds without loading, and bytes of memory at most."""
+
+    translations: list[str]
+    seconds: float
+    memory: int
+
+
+def measure(runs: Sequence[str], lines: Sequence[str], search: Mapping[str, Any] | None = None) -> Measured:
+    """Translate lines by a run, or several as one, on one core in a process of its own; see `_measure`.
+
+    `search` are keys that are changed in the run's own search. Raises RunError where that fails.
+    """
+    asked = {"runs": list(runs), "lines": list(lines), "search": dict(search or {})}
+    # Nothing of a terminal is handed down: an interrupt stops both.
+    done = subprocess.run(
+        [sys.executable, "-m", "nmt.distillation.measuring"],
+        input=json.dumps(asked).encode(),
+        stdout=subprocess.PIPE,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+        check=False,
+    )
+    if done.returncode:
+        raise RunError(
+            f"student: {runs[0]} could not be measured: its process ended with code {done.returncode}"
+        )
+    return Measured(**json.loads(done.stdout))
+
+
+def size_of(runs: Sequence[str]) -> int:
+    """Return how many bytes the weights of runs take on the disk."""
+    paths = []
+    for name in runs:
+        run = RunDirectory.existing(name)
+        (folder,) = [run.path] if run.is_exported else run.find_checkpoints("best")
+        paths.append(folder / (EXPORTED_WEIGHTS if run.is_exported else MODEL_WEIGHTS))
+    return sum(path.stat().st_size for path in paths)
+
+
+def _measure(runs: Sequence[str], lines: Sequence[str], search: Mapping[str, Any]) -> Measured:
+    translator = load_translator(runs[0], "best", "cpu", "auto", runs[1:])
+    translator = translator.searching(translator.settings.model_copy(update=search))
+    list(translator.translate(lines[:1]))  # what is made at the first line is no part of the time
+    translator.begin()
+    began = time.process_time()
+    translations = list(translator.translate(lines))
+    return Measured(translations, time.process_time() - began, _most_memory())
+
+
+def _most_memory() -> int:
+    """Return the most memory that this process has had in use, in bytes.
+
+    Linux hands ru_maxrss down from one process to the next, so that another figure is taken there.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def main() -> int:
+    """Read what to measure from standard input, and write what it came to."""
+    remarks.disabled = True  # said when the teacher translated
+    try:
+        print(json.dumps(_measure(**json.load(sys.stdin))._asdict()))
+    except UserError as error:
+        print(f"nmt: {one_line(error)}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""A teacher behind a URL: a server that speaks LibreTranslate's interface, or OpenAI's.
+
+An answer is text to learn from and nothing else: it leads nowhere, and what is not as it was asked for is an error.
+"""
+
+import json
+import logging
+import os
+import time
+import urllib.request
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+
+from nmt.config import DistilSettings
+from nmt.decoding.chunks import Chunk
+from nmt.errors import DataError, one_line
+
+logger = logging.getLogger(__name__)
+
+SECONDS_TO_WAIT = 120  # for an answer
+SECONDS_BEFORE_RETRY = (1.0, 4.0, 15.0, 60.0)
+BUSY = {408, 425, 429, 500, 502, 503, 504}
+MAX_ANSWER_BYTES = 1 << 24
+LINES_OF_REQUEST = 16  # of LibreTranslate's; OpenAI's has one
+REQUESTS_AT_ONCE = 4
+MAX_SHOWN = 200  # characters of what a server says of an error
+PROMPT = "Translate what the user writes from {} to {}. Answer with the translation alone, in one line."
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Refuse to be sent elsewhere, where the text and the key were not meant to go."""
+
+    def redirect_request(self, *arguments: Any, **keywords: Any) -> None:
+        return None
+
+
+class RemoteTeacher:
+    """A server; lines go to it a few at a time, and what came is written before the next ones go."""
+
+    lines_at_once: int | None = LINES_OF_REQUEST * REQUESTS_AT_ONCE
+
+    def __init__(self, settings: DistilSettings) -> None:
+        distillation = settings.distillation
+        self.url, self.settings = settings.teachers[0].rstrip("/"), distillation
+        self.num_hypotheses = distillation.num_hypotheses
+        self.languages = distillation.source_language, distillation.target_language
+        self.key = os.environ.get(distillation.api_key_variable)
+        self.opener = urllib.request.build_opener(_NoRedirect)
+        self.ask, size = (
+            (self._ask_openai, 1)
+            if distillation.server == "openai"
+            else (self._ask_libretranslate, LINES_OF_REQUEST)
+        )
+        self.size = size
+
+    def translate(self, chunk: Chunk) -> list[list[str]]:
+        """Return the translations of each line; a blank line is not asked for. Raises DataError where none come."""
+        places = [i for i, line in enumerate(chunk.lines) if line.strip()]
+        parts = [places[start : start + self.size] for start in range(0, len(places), self.size)]
+        found: list[list[str]] = [[""] for _ in chunk.lines]
+        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+            answers = pool.map(lambda part: self.ask([chunk.lines[i] for i in part]), parts)
+            for part, texts in zip(parts, answers, strict=True):
+                for i, of_line in zip(part, texts, strict=True):
+                    found[i] = [" ".join(text.split()) for text in of_line]
+        return found
+
+    def tell(self) -> None:
+        """There is nothing to be said of lines that another program read."""
+
+    def _ask_libretranslate(self, lines: Sequence[str]) -> list[list[str]]:
+        source, target = self.languages
+        asked: dict[str, Any] = {"q": list(lines), "source": source, "target": target, "format": "text"}
+        asked |= {"alternatives": self.num_hypotheses - 1} if self.num_hypotheses > 1 else {}
+        answer = self._post("/translate", asked | ({"api_key": self.key} if self.key else {}), {})
+        first: Any = answer.get("translatedText")
+        others = answer.get("alternatives") or [[] for _ in lines]
+        if not _are_texts(first, len(lines)) or not isinstance(others, list) or len(others) != len(lines):
+            raise self._strange("a translation of each line")
+        if not all(_are_texts(some) for some in others):
+            raise self._strange("lists of texts as alternatives")
+        return [[text, *some] for text, some in zip(first, others, strict=True)]
+
+    def _ask_openai(self, lines: Sequence[str]) -> list[list[str]]:
+        (line,) = lines
+        messages = [
+            {"role": "system", "content": PROMPT.format(*self.languages)},
+            {"role": "user", "content": line},
+        ]
+        asked = {"model": self.settings.server_model, "messages": messages, "n": self.num_hypotheses}
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        path = "/chat/completions" if self.url.endswith("/v1") else "/v1/chat/completions"
+        choices = self._post(path, asked, headers).get("choices")
+        try:
+            texts = [choice["message"]["content"] for choice in choices or ()]
+        except (KeyError, TypeError):
+            texts = []
+        if not texts or not _are_texts(texts):
+            raise self._strange("choices with a message")
+        return [texts]
+
+    def _post(self, path: str, asked: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
+        """Return the JSON object that a server answers. Raises DataError, at the end of patience, where none comes."""
+        content = json.dumps(asked).encode()
+        request = urllib.request.Request(
+            self.url + path, content, {"Content-Type": "application/json"} | headers, method="POST"
+        )
+        for seconds in (*SECONDS_BEFORE_RETRY, None):
+            try:
+                with self.opener.open(request, timeout=SECONDS_TO_WAIT) as answer:
+                    return self._read(answer.read(MAX_ANSWER_BYTES + 1))
+            except HTTPError as error:
+                said = error.read(MAX_SHOWN).decode(errors="replace")
+                problem = f"{error.code} {one_line(' '.join(said.split()))}".strip()
+                if error.code not in BUSY:
+                    raise DataError(
+                        f"teacher: a translation of {self.url} is needed; got {problem}"
+                    ) from None
+            except (URLError, HTTPException, OSError) as error:
+                problem = one_line(getattr(error, "reason", error) or type(error).__name__)
+            if seconds is not None:
+                logger.warning("%s: %s; trying again in %g s", self.url, problem, seconds)
+                time.sleep(seconds)
+        raise DataError(
+            f"teacher: a translation of {self.url} is needed; got {problem}, {len(SECONDS_BEFORE_RETRY) + 1} times; "
+            "the same command with resume=true goes on"
+        )
+
+    def _read(self, content: bytes) -> dict[str, Any]:
+        try:
+            answer = json.loads(content)
+        except (ValueError, RecursionError):
+            raise self._strange("JSON") from None
+        if not isinstance(answer, dict) or len(content) > MAX_ANSWER_BYTES:
+            raise self._strange("an object")
+        return answer
+
+    def _strange(self, expected: str) -> DataError:
+        return DataError(
+            f"teacher: {expected} is needed as the answer of {self.url}, as {self.settings.server} gives it "
+            "(distillation.server); got something else"
+        )
+
+
+def _are_texts(found: Any, length: int | None = None) -> bool:
+    """Whether it is a list of texts, of so many."""
+    is_list = isinstance(found, list) and (length is None or len(found) == length)
+    return is_list and all(isinstance(text, str) for text in found)

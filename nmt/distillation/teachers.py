@@ -1,0 +1,78 @@
+"""Teachers: chunks of lines in, translations of each line out."""
+
+import logging
+from typing import Protocol
+
+from nmt.config import DecodingSettings, DistilSettings
+from nmt.data.mixture import known_tags
+from nmt.decoding.chunks import Chunk
+from nmt.decoding.loading import choose_search, load_translator, most_hypotheses
+from nmt.decoding.translator import Translator
+from nmt.errors import SettingsError, naming
+
+logger = logging.getLogger(__name__)
+
+SEARCH = "distillation.search"
+
+
+class Teacher(Protocol):
+    """What translates for a student, at most `lines_at_once` before they are written."""
+
+    lines_at_once: int | None
+
+    def translate(self, chunk: Chunk) -> list[list[str]]:
+        """Return the translations of each line of a chunk, best first; a blank line has a blank one."""
+
+    def tell(self) -> None:
+        """Say once what is to be said of all lines."""
+
+
+class RunTeacher:
+    """Runs of one vocabulary, which translate as one model."""
+
+    lines_at_once: int | None = None
+
+    def __init__(self, settings: DistilSettings) -> None:
+        """Load them. Raises UserError for what cannot be had, or a search that is none."""
+        first, *rest = settings.teachers
+        with naming("teacher"):
+            translator = load_translator(first, "best", settings.device, settings.precision, rest)
+        search = teacher_search(settings, translator.settings)
+        self.translator = translator.searching(search, settings.distillation.num_hypotheses)
+        self.translator.begin()
+
+    def translate(self, chunk: Chunk) -> list[list[str]]:
+        """Return the translations of each line of a chunk, best first."""
+        found = self.translator.find(chunk.lines, chunk.num_before)
+        return [[one.text for one in line.hypotheses] for line in found]
+
+    def tell(self) -> None:
+        """Say which lines were cut or split."""
+        self.translator.remarks.log()
+
+
+def teacher_search(settings: DistilSettings, own: DecodingSettings) -> DecodingSettings:
+    """Return the search of the teachers: their own, or the one that was typed. Raises SettingsError for none."""
+    wanted, num_hypotheses = settings.distillation.search, settings.distillation.num_hypotheses
+    search = own
+    if wanted is not None:
+        given = {str(key): value for key, value in wanted.items()}
+        try:
+            search = choose_search(str(given.pop("decoding", own.kind)), **given)
+        except SettingsError as error:
+            raise SettingsError(*(f"{SEARCH}: {problem}" for problem in error.problems)) from None
+    limit = most_hypotheses(search)
+    if limit is not None and num_hypotheses > limit:
+        raise SettingsError(
+            f"distillation.num_hypotheses: at most {limit} is needed with this search ({search.kind}), or another one "
+            f"as {SEARCH}={{decoding: beam, beam_size: {num_hypotheses}}}; got {num_hypotheses}"
+        )
+    return search
+
+
+def has_attention(translator: Translator) -> bool:
+    """Whether a model says which words belong together, of lines that begin with no tags."""
+    found = translator.engine.attention(
+        [[translator.tokenizer.source.unk_id]], [[translator.tokenizer.target.unk_id]]
+    )
+    return found is not None and not known_tags(translator.tokenizer.source.pieces)

@@ -1,0 +1,224 @@
+"""The text of a student: lines for its teachers, and pairs made of their translations, of which not all stay.
+
+What a teacher makes of training text is learned from in the place of its references (Kim & Rush 2016).
+"""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib import resources
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from nmt.config import DistillationSettings, DistilSettings, FilesData
+from nmt.config.check import check
+from nmt.data.cleaning import prepare_corpus
+from nmt.data.corpus import Corpus, ParallelText, load_corpus
+from nmt.data.encoding import UTF_8
+from nmt.data.lines import iterate_lines
+from nmt.data.shards import count_lines
+from nmt.decoding.chunks import Chunk, number_chunks, text_chunks
+from nmt.decoding.expected_utility import expected_utility
+from nmt.decoding.stream import write_stream
+from nmt.decoding.translator import Translator
+from nmt.decoding.word_alignment import to_pharaoh
+from nmt.distillation.folder import StudentFolder
+from nmt.distillation.teachers import Teacher
+from nmt.errors import DataError
+from nmt.files.writing import being_written
+
+logger = logging.getLogger(__name__)
+
+READ, REFERENCE, TRANSLATIONS = "read.source", "read.target", "translations.jsonl"
+SOURCE, TARGET, LINKS = "train.source", "train.target", "train.links"
+MONOLINGUAL = "distillation.monolingual"
+
+
+def write_text(folder: StudentFolder, settings: DistilSettings) -> dict[str, Any]:
+    """Write the text that the teachers translate, and that to validate and to test with; return how much there is.
+
+    The training pairs are those that `data.filter` leaves; their references come beside them. Raises UserError for
+    text that is not there.
+    """
+    prepared = prepare_corpus(load_corpus(settings.data), settings.data.filter)
+    prepared.log()
+    corpus = prepared.corpus
+    monolingual = settings.distillation.monolingual
+    extra: Sequence[str] = () if monolingual is None else list(iterate_lines(monolingual, MONOLINGUAL))
+    _write_lines(folder.text(READ), chain(corpus.train.source, extra))
+    _write_lines(folder.text(REFERENCE), corpus.train.target)
+    held_out = _held_out(corpus)
+    for split, text in held_out.items():
+        _write_lines(folder.text(f"{split}.source"), text.source)
+        _write_lines(folder.text(f"{split}.target"), text.target)
+    return {"pairs": len(corpus.train.source), "monolingual": len(extra), "splits": list(held_out)}
+
+
+def _held_out(corpus: Corpus) -> dict[str, ParallelText]:
+    return {split: text for split, text in corpus.tagged().texts.items() if split != "train"}
+
+
+def _write_lines(path: Path, lines: Iterator[str] | Sequence[str]) -> None:
+    with being_written(path) as file:
+        for line in lines:
+            file.write(f"{line}\n".encode())
+
+
+def translate(folder: StudentFolder, teacher: Teacher) -> int:
+    """Write the translations of each line, a list of them in JSON, after those that are there; return how many."""
+
+    def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
+        for chunk in chunks:
+            yield [json.dumps(texts, ensure_ascii=False) for texts in teacher.translate(chunk)]
+
+    lines = _cut(text_chunks(str(folder.text(READ)), "student", UTF_8), teacher.lines_at_once)
+    chunks = number_chunks(lines, None, "student", UTF_8)
+    write_stream(work, chunks, str(folder.text(TRANSLATIONS)), resume=True)
+    teacher.tell()
+    return _count(folder.text(TRANSLATIONS))
+
+
+def _cut(chunks: Iterable[list[str]], size: int | None) -> Iterator[list[str]]:
+    for chunk in chunks:
+        yield from (
+            chunk[start : start + (size or len(chunk))] for start in range(0, len(chunk), size or len(chunk))
+        )
+
+
+def _count(path: Path) -> int:
+    return count_lines(str(path), 0, path.stat().st_size)[0]
+
+
+@dataclass
+class Kept:
+    """The translations of a line that are learned from, and why others are not."""
+
+    settings: DistillationSettings
+    left_out: Counter[str]
+
+    def choose(self, source: str, reference: str | None, translations: Sequence[str]) -> list[str]:
+        """Return the translations of a line that agree with its reference, if it has one, and are of about its length.
+
+        Each comes once, in its order, or only the one most like the reference.
+        """
+        texts = [text for text in dict.fromkeys(translations) if text.strip()]
+        if not source.strip() or not texts:
+            self.left_out["blank"] += 1
+            return []
+        self.left_out["equal"] += len(translations) - len(texts)
+        if reference is not None and reference.strip():
+            agreement = expected_utility(texts, [reference], "chrf").tolist()
+            if self.settings.choose == "closest":
+                best = max(range(len(texts)), key=agreement.__getitem__)
+                self.left_out["not the closest"] += len(texts) - 1
+                texts, agreement = [texts[best]], [agreement[best]]
+            pairs = zip(texts, agreement, strict=True)
+            texts = self._passing(
+                texts, [text for text, one in pairs if one >= self.settings.min_agreement], "min_agreement"
+            )
+        return self._passing(texts, [text for text in texts if self._is_alike(source, text)], "max_ratio")
+
+    def _passing(self, texts: list[str], passing: list[str], name: str) -> list[str]:
+        self.left_out[name] += len(texts) - len(passing)
+        return passing
+
+    def _is_alike(self, source: str, text: str) -> bool:
+        if self.settings.max_ratio is None:
+            return True
+        lengths = len(source.strip()), len(text.strip())
+        return max(lengths) <= self.settings.max_ratio * min(lengths)
+
+
+def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[str, Any]:
+    """Write the pairs that are learned from; return how many there are, and how many others were left out and why.
+
+    Raises DataError if none stays.
+    """
+    kept, num_pairs, num_translations = Kept(settings, Counter()), 0, 0
+    read = (
+        iterate_lines(str(folder.text(name)), "student", UTF_8) for name in (READ, REFERENCE, TRANSLATIONS)
+    )
+    sources, references, translations = read
+    with ExitStack() as stack:
+        files = [stack.enter_context(being_written(folder.text(name))) for name in (SOURCE, TARGET)]
+        for source, reference, line in zip(sources, chain(references, repeat(None)), translations):  # noqa: B905
+            found = _texts(line)
+            num_translations += len(found)
+            chosen = kept.choose(source, reference, found)
+            own = [reference] if settings.original and reference is not None else []
+            for text in [*chosen, *own]:
+                for file, written in zip(files, (source, text), strict=True):
+                    file.write(f"{written}\n".encode())
+            num_pairs += len(chosen) + len(own)
+        if not num_pairs:
+            raise DataError(
+                f"distillation: a translation that passes is needed; got none: {_told(kept.left_out)}"
+            )
+    left_out = {name: number for name, number in kept.left_out.items() if number}
+    logger.info(
+        "distilled    %d pairs of %d translations%s%s",
+        num_pairs,
+        num_translations,
+        "; left out: " + _told(left_out) if left_out else "",
+        ", with the original pairs" if settings.original else "",
+    )
+    return {"pairs": num_pairs, "translations": num_translations, "left_out": left_out}
+
+
+def _texts(line: str) -> list[str]:
+    """Return the translations in a line of the file. Raises DataError where it has changed."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise DataError(
+            f"student: {TRANSLATIONS} as it was written is needed; got a line that is no list of texts"
+        )
+    return found
+
+
+def _told(left_out: dict[str, int]) -> str:
+    return ", ".join(
+        f"{number} {name if ' ' in name or name in ('blank', 'equal') else f'by {name}'}"
+        for name, number in left_out.items()
+    )
+
+
+def link_words(folder: StudentFolder, translator: Translator) -> int:
+    """Write which words of each pair belong together by the attention of a teacher, after the lines that are there."""
+    reader = translator.reading(None).pairs
+
+    def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
+        for chunk in chunks:
+            found = reader.align(chunk.lines, chunk.beside or [], chunk.num_before)
+            yield [to_pharaoh(one.alignment or []) for one in found]
+
+    sources = text_chunks(str(folder.text(SOURCE)), "student", UTF_8)
+    chunks = number_chunks(sources, str(folder.text(TARGET)), "student", UTF_8)
+    write_stream(work, chunks, str(folder.text(LINKS)), resume=True)
+    return _count(folder.text(LINKS))
+
+
+def data_of_student(folder: StudentFolder, settings: DistilSettings) -> FilesData:
+    """Return the text that the student learns from, as settings."""
+    splits = folder.outcome("text")["splits"]
+    pairs = {
+        split: {
+            side: str(folder.text(f"{split}.{side}")) if split in splits else None
+            for side in ("source", "target")
+        }
+        for split in ("train", "validation", "test")
+    }
+    pairs["train"] = {"source": str(folder.text(SOURCE)), "target": str(folder.text(TARGET))}
+    no_filter = yaml.safe_load(
+        resources.files("nmt.conf.data.filter").joinpath("none.yaml").read_text("utf-8")
+    )
+    same = settings.data.model_dump(include={"max_length", "context", "augment"})
+    return check(FilesData, {"kind": "files", "encoding": UTF_8, "filter": no_filter, **pairs, **same})

@@ -1,0 +1,240 @@
+"""`nmt distil`: what teachers translate, what of it stays, and a student that is a run like any other."""
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+from command_line import run_command
+from sacrebleu.metrics.chrf import CHRF
+
+from nmt.config import DistillationSettings
+from nmt.data.lines import read_lines
+from nmt.decoding.chunks import Chunk
+from nmt.distillation import text
+from nmt.distillation.folder import StudentFolder
+
+CONF = Path(__file__).parents[2] / "conf"
+TINY_STUDENT = (
+    "model=student_tiny", "model.d_model=16", "model.d_ff=32", "model.num_heads=2", "model.num_encoder_layers=1",
+    "training.max_updates=4", "training.update_tokens=400", "training.validate_every=2", "training.checkpoint_every=2",
+    "decoding.max_length_ratio=0.5", "decoding.max_length_extra=3", "device=cpu",
+    "distillation.min_agreement=0", "distillation.max_ratio=null",
+)  # fmt: skip
+
+
+def steps(student):
+    return json.loads((student / "distilled" / "steps.json").read_text())
+
+
+def lines_of(path):
+    return read_lines(str(path), "test", "utf-8")
+
+
+@pytest.fixture(scope="module")
+def distilled(tmp_path_factory, trained_run):
+    """Make a tiny student of a tiny teacher, by the real command line, with further text and the original pairs."""
+    folder = tmp_path_factory.mktemp("distilled")
+    (folder / "more.de").write_text("der Hund schläft\n\ndie Katze schläft nicht\n")
+    done = run_command(
+        [
+            "distil", f"teacher={trained_run}", "student=student", *TINY_STUDENT, "distillation.original=true",
+            "distillation.monolingual=more.de",
+        ],
+        folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    return folder, done
+
+
+def test_teachers_translate_as_nmt_translate_does(nmt, distilled, trained_run):
+    folder, _ = distilled
+    read = folder / "student" / "distilled" / "read.source"
+    assert len(lines_of(read)) == 300 + 3
+    expected = (
+        nmt("translate", f"run={trained_run}", f"input={read}", "device=cpu").stdout.decode().split("\n")
+    )
+    found = [json.loads(line) for line in lines_of(read.with_name("translations.jsonl"))]
+    assert found == [[line] for line in expected[:-1]]
+
+
+def test_a_student_is_a_run_of_the_distilled_text_and_its_teachers_vocabulary(nmt, distilled, trained_run):
+    folder, done = distilled
+    student = folder / "student"
+    config = json.loads((student / "config.json").read_text())
+    assert config["data"]["train"]["source"] == "student/distilled/train.source"
+    assert config["model"]["num_decoder_layers"] == 1
+    assert (student / "tokenizer.model").read_bytes() == (trained_run / "tokenizer.model").read_bytes()
+    facts = json.loads((student / "data.json").read_text())
+    assert facts["is_guided"]
+    found = steps(student)
+    pairs = list(
+        zip(
+            *(lines_of(student / "distilled" / f"train.{side}") for side in ("source", "target")), strict=True
+        )
+    )
+    assert len(pairs) == found["pairs"]["pairs"] == found["links"]
+    references = lines_of(student / "distilled" / "read.target")
+    originals = list(zip(lines_of(student / "distilled" / "read.source"), references, strict=False))
+    assert len(originals) == 300
+    assert set(originals) <= set(pairs)
+    assert found["pairs"]["left_out"]["blank"] >= 1  # a blank line of the further text at least
+    table = done.stdout.decode().split("\n")
+    assert table[0].split() == ["BLEU", "chrF", "weights", "MB", "words/s/core", "memory", "MB"]
+    assert [line.split("  ")[0] for line in table[1:5]] == [
+        "teacher", "student", "student, shortlist", "student, exported",
+    ]  # fmt: skip
+    assert b"lines      20 of the test text" in done.stdout
+    run = {"stdin": b"der Hund\n"}
+    nmt("translate", f"run={student}", "decoding.shortlist=true", **run)
+    nmt("translate", f"run={student / 'exported'}", **run)
+
+
+def test_a_finished_student_is_not_made_again(nmt, distilled, tmp_path):
+    shutil.copytree(distilled[0] / "student", tmp_path / "student")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "student" / "distilled").iterdir()}
+    done = nmt("distil", "student=student", "resume=true", "export=null")
+    assert b"student is finished" in done.stderr
+    assert done.stdout.count(b"student") == 2
+    changed = [path.name for path, when in before.items() if path.stat().st_mtime_ns != when]
+    assert changed == ["steps.json"], "where the table is noted, which has no export now"
+    again = nmt("distil", "student=student", "resume=true", "export=null")
+    assert again.stdout == done.stdout
+    assert b"measuring" in done.stderr
+    assert b"measuring" not in again.stderr
+    refused = nmt("distil", "student=student", "teacher=elsewhere", code=2).stderr
+    assert refused.startswith(b"nmt: teacher: the folder of a run is needed; got elsewhere")
+    refused = nmt("distil", "student=student", code=2).stderr
+    assert refused == b"nmt: student: a new folder is needed, or resume=true to go on; got student\n"
+    refused = nmt("distil", "student=student", "resume=true", "distillation.num_hypotheses=2", code=2).stderr
+    assert refused == b"nmt: distillation.num_hypotheses: 1, the run's own value, is needed to go on; got 2\n"
+
+
+def test_a_killed_command_goes_on_where_it_was(nmt, distilled, tmp_path):
+    shutil.copytree(distilled[0] / "student", tmp_path / "student")
+    folder = tmp_path / "student" / "distilled"
+    whole = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "steps.json"}
+    found = steps(tmp_path / "student")
+    (folder / "steps.json").write_text(json.dumps({"text": found["text"]}))
+    (folder / "translations.jsonl").write_bytes(whole["translations.jsonl"][:2000])
+    done = nmt("distil", "student=student", "resume=true", "export=null", "shortlist=false")
+    assert b"going on after " in done.stderr
+    assert {name: (folder / name).read_bytes() for name in whole} == whole
+    again = steps(tmp_path / "student")
+    assert [again[name] for name in ("text", "translations", "pairs", "links")] == [
+        found[name] for name in ("text", "translations", "pairs", "links")
+    ]
+
+
+class Recorded:
+    """A teacher that says everything twice, and stops when it is told to."""
+
+    def __init__(self, most):
+        self.most, self.asked, self.lines_at_once = most, [], None
+
+    def translate(self, chunk: Chunk):
+        if len(self.asked) + len(chunk.lines) > self.most:
+            raise KeyboardInterrupt
+        self.asked += chunk.lines
+        return [[f"{line} {line}"] for line in chunk.lines]
+
+    def tell(self):
+        pass
+
+
+def test_what_was_translated_before_a_stop_is_not_asked_for_again(tmp_path):
+    folder = StudentFolder(str(tmp_path))
+    folder.distilled.mkdir()
+    lines = [f"line {number}" for number in range(20_000)]
+    folder.text(text.READ).write_text("".join(f"{line}\n" for line in lines))
+    first = Recorded(10_000)
+    with pytest.raises(KeyboardInterrupt):
+        text.translate(folder, first)
+    second = Recorded(20_000)
+    text.translate(folder, second)
+    assert 0 < len(first.asked) < 20_000
+    assert first.asked + second.asked == lines
+    assert [json.loads(line) for line in lines_of(folder.text(text.TRANSLATIONS))] == [
+        [f"{line} {line}"] for line in lines
+    ]
+
+
+def kept(source, reference, translations, **changed):
+    defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
+    values = defaults | {"min_agreement": 30, "max_ratio": 2.0}
+    found = text.Kept(DistillationSettings(**values | changed), Counter())
+    return found.choose(source, reference, translations), {key: n for key, n in found.left_out.items() if n}
+
+
+def test_translations_that_disagree_or_are_too_long_are_left_out_and_counted():
+    reference, translations = (
+        "the dog sleeps",
+        ["the dog sleeps", "a dog is asleep", "xyz qqq vvv", "the dog sleeps", " "],
+    )
+    agreement = [CHRF().sentence_score(one, [reference]).score for one in translations[:3]]
+    assert agreement[0] > agreement[1] > 5 > agreement[2]
+    found, left_out = kept("der Hund schläft", reference, translations, min_agreement=agreement[1] - 0.01)
+    assert found == translations[:2]
+    assert left_out == {"equal": 2, "min_agreement": 1}
+    assert (
+        kept("der Hund schläft", reference, translations, min_agreement=agreement[1] + 0.01)[0]
+        == translations[:1]
+    )
+    found, left_out = kept("der Hund schläft", reference, translations, choose="closest", min_agreement=0)
+    assert found == translations[:1]
+    assert left_out == {"equal": 2, "not the closest": 2}
+    assert kept("ein Hund", None, ["a dog " * 4, "a dog"], max_ratio=2)[0] == ["a dog"], (
+        "no reference: by length alone"
+    )
+    assert kept("ein Hund", None, ["a"], max_ratio=2) == ([], {"max_ratio": 1})
+    assert kept("", "", ["something"]) == ([], {"blank": 1})
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (
+            "distillation.num_hypotheses=3",
+            "distillation.num_hypotheses: at most 2 is needed with this search (beam)",
+        ),
+        ("distillation.search={decoding:beem}", "distillation.search: decoding: one of greedy, beam"),
+        (
+            "distillation.search={beam_sise:3}",
+            "distillation.search: beam_sise: no such key of decoding=beam; did you",
+        ),
+        ("teacher=nowhere", "teacher: the folder of a run is needed; got nowhere: no such folder"),
+        (
+            "training.subword_sampling=0.1",
+            "training.subword_sampling: null is needed with align=true; got 0.1",
+        ),
+        ("model.decoder=ssru", "export: null is needed, since other programs"),
+        ("data.context=2", "data.context: 0 is needed"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_line_and_leaves_no_folder(
+    main, trained_run, tmp_path, monkeypatch, override, message
+):
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = main("distil", f"teacher={trained_run}", "student=student", *TINY_STUDENT, override)
+    assert code == 2
+    assert errors.startswith(f"nmt: {message}")
+    assert errors.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_several_teachers_translate_as_one_and_several_translations_are_drawn(nmt, trained_run, tmp_path):
+    more = (
+        "distillation.search={decoding: sampling, top_k: 5}", "distillation.num_hypotheses=3", "data.num_train=40",
+        "export=null", "shortlist=false", "align=false", "model=student_ssru", "model.num_decoder_layers=1",
+    )  # fmt: skip
+    done = nmt(
+        "distil", f"teacher=[{trained_run},{trained_run}]", "student=student", *TINY_STUDENT[1:], *more
+    )
+    found = [json.loads(line) for line in lines_of(tmp_path / "student" / "distilled" / "translations.jsonl")]
+    assert [len(texts) for texts in found] == [3] * 40
+    assert any(len(set(texts)) == 3 for texts in found)
+    assert done.stdout.split(b"\n")[1].startswith(b"teachers as one ")
+    assert json.loads((tmp_path / "student" / "data.json").read_text())["is_guided"] is False
+    assert not (tmp_path / "student" / "exported").exists()

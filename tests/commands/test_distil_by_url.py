@@ -1,0 +1,208 @@
+"""Teachers behind a URL, by real servers on the loopback: what they are asked, and what is made of their answers."""
+
+import json
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from nmt.cli.compose import compose
+from nmt.decoding.chunks import Chunk
+from nmt.distillation import remote
+from nmt.distillation.remote import RemoteTeacher
+from nmt.errors import DataError
+
+LANGUAGES = ("data=grammar", "distillation.source_language=de", "distillation.target_language=en")
+OPENAI = ("distillation.server=openai", "distillation.server_model=some-model", *LANGUAGES)
+
+
+@contextmanager
+def serving(answer):
+    """Have a server answer each POST by `answer(path, object, headers)`: a status, and an object or bytes."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append((self.path, content, self.headers))
+            status, body = answer(self.path, content, self.headers)
+            body = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            if status == 302:
+                self.send_header("Location", "/elsewhere")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def teacher_at(url, *overrides):
+    return RemoteTeacher(compose("distil", [f"teacher={url}", "student=none", *overrides], None).settings())
+
+
+def libretranslate(path, content, headers):
+    others = {"alternatives": [[f"{line}!"] for line in content["q"]]} if "alternatives" in content else {}
+    return 200, {"translatedText": [line.upper() for line in content["q"]], **others}
+
+
+def openai(path, content, headers):
+    line = content["messages"][-1]["content"]
+    texts = [f"{line.upper()}\n {number}" for number in range(content["n"])]
+    return 200, {"choices": [{"message": {"role": "assistant", "content": text}} for text in texts]}
+
+
+LINES = [f"zeile {number}" if number % 7 else " " for number in range(50)]
+
+
+def test_libretranslate_is_asked_for_lists_of_lines_with_the_key(monkeypatch):
+    monkeypatch.setenv("MY_KEY", "secret")
+    with serving(libretranslate) as (url, asked):
+        typed = (*LANGUAGES, "distillation.num_hypotheses=2", "distillation.api_key_variable=MY_KEY")
+        found = teacher_at(url + "/", *typed).translate(Chunk(LINES, 0))
+    assert found == [[line.upper(), f"{line}!"] if line.strip() else [""] for line in LINES]
+    assert sorted(line for _, one, _ in asked for line in one["q"]) == sorted(
+        line for line in LINES if line.strip()
+    )
+    for path, content, _ in asked:
+        assert path == "/translate"
+        assert len(content.pop("q")) <= remote.LINES_OF_REQUEST
+        assert content == {
+            "source": "de",
+            "target": "en",
+            "format": "text",
+            "alternatives": 1,
+            "api_key": "secret",
+        }
+
+
+@pytest.mark.parametrize("ending", ["", "/v1"])
+def test_openai_is_asked_for_a_line_at_a_time_and_line_breaks_of_answers_are_spaces(monkeypatch, ending):
+    monkeypatch.setenv("NMT_TEACHER_KEY", "secret")
+    with serving(openai) as (url, asked):
+        found = teacher_at(url + ending, *OPENAI, "distillation.num_hypotheses=2").translate(Chunk(LINES, 0))
+    assert found == [[f"{line.upper()} 0", f"{line.upper()} 1"] if line.strip() else [""] for line in LINES]
+    path, content, headers = asked[0]
+    assert path == "/v1/chat/completions"
+    assert headers["Authorization"] == "Bearer secret"
+    assert (content["model"], content["n"]) == ("some-model", 2)
+    assert "from de to en" in content["messages"][0]["content"]
+
+
+def test_without_a_key_none_is_sent(monkeypatch):
+    monkeypatch.delenv("NMT_TEACHER_KEY", raising=False)
+    with serving(openai) as (url, asked):
+        teacher_at(url, *OPENAI).translate(Chunk(["a"], 0))
+    with serving(libretranslate) as (url, asked_other):
+        teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0))
+    assert "Authorization" not in asked[0][2]
+    assert "api_key" not in asked_other[0][1]
+
+
+def test_a_busy_server_is_asked_again_a_few_times(monkeypatch):
+    waited = []
+    monkeypatch.setattr(time, "sleep", waited.append)
+    answers = iter([(503, {}), (429, {}), (200, {"translatedText": ["A"]})])
+    with serving(lambda *asked: next(answers)) as (url, _):
+        assert teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0)) == [["A"]]
+    assert waited == list(remote.SECONDS_BEFORE_RETRY[:2])
+    with serving(lambda *asked: (500, {"error": "no\nmemory"})) as (url, asked):
+        with pytest.raises(
+            DataError, match=r'500 .*"no.*memory.*, 5 times; the same command with resume=true goes on'
+        ):
+            teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0))
+        assert len(asked) == 5
+    with pytest.raises(DataError, match="refused, 5 times"):  # nobody is there any more
+        teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0))
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ((403, {"error": "Invalid API key"}), "403 .*Invalid API key"),
+        ((302, b""), "got 302"),
+        ((200, b"<html>"), "JSON is needed as the answer"),
+        ((200, b"[" * 100_000), "JSON is needed as the answer"),
+        ((200, []), "an object is needed"),
+        ((200, {"translatedText": ["one", "two"]}), "a translation of each line is needed"),
+        ((200, {"translatedText": [None]}), "a translation of each line is needed"),
+        ((200, {"translatedText": ["one"], "alternatives": [3]}), "lists of texts as alternatives"),
+    ],
+)
+def test_other_answers_are_errors_of_one_line_and_lead_nowhere(monkeypatch, answer, message):
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("it was asked again"))
+    with serving(lambda *asked: answer) as (url, asked):
+        with pytest.raises(DataError, match=message) as caught:
+            teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0))
+        assert len(asked) == 1
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("teacher: ")
+
+
+def test_choices_without_a_message_are_an_error():
+    for choices in ([], [{}], [{"message": None}], [{"message": {"content": None}}], 7, None):
+        with (
+            serving(lambda *asked, choices=choices: (200, {"choices": choices})) as (url, _),
+            pytest.raises(DataError, match="choices with a message is needed"),
+        ):
+            teacher_at(url, *OPENAI).translate(Chunk(["a"], 0))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ((), "data: text to translate is needed, such as data=files, of a teacher without; got none\n"),
+        (("data=grammar",), "distillation.source_language: a name"),
+        (("distillation.server=openai", *LANGUAGES), "distillation.server_model: a name"),
+        (
+            (*LANGUAGES, "distillation.search={beam_size: 2}"),
+            "distillation.search: null is needed with a URL",
+        ),
+        ((*LANGUAGES, "teacher=[http://a,b]"), "teacher: one URL, or runs, are needed; got http://a, b"),
+    ],
+)
+def test_what_a_server_needs_is_said_before_it_is_asked(main, overrides, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = main("distil", "teacher=http://127.0.0.1:9", "student=student", *overrides)
+    assert code == 2
+    assert errors.startswith(f"nmt: {message}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_student_of_a_server_has_a_vocabulary_of_its_own(nmt, tmp_path, tiny_training):
+    for name, lines in (("train", 60), ("valid", 5)):
+        for side in ("de", "en"):
+            text = "".join(f"wort{n % 9} {side}{n} ab{n % 5}\n" for n in range(lines))
+            (tmp_path / f"{name}.{side}").write_text(text)
+    data = (
+        "data=files", "data.train.source=train.de", "data.train.target=train.en", "data.validation.source=valid.de",
+        "data.validation.target=valid.en", "tokenizer.vocabulary_size=60", "distillation.min_agreement=0",
+    )  # fmt: skip
+    training = [
+        one for one in tiny_training() if not one.startswith(("data.", "tokenizer.", "decoding.beam"))
+    ]
+    typed = (*LANGUAGES[1:], *data, *training, "export=null", "shortlist=false", "device=cpu", "align=true")
+    with serving(libretranslate) as (url, asked):
+        done = nmt("distil", f"teacher={url}", "student=student", *typed)
+        assert b"links        none: the teacher shows no attention" in done.stderr
+        number = len(asked)
+        nmt("distil", "student=student", "resume=true")
+        assert len(asked) == number, "the table is there, too"
+    assert (tmp_path / "student" / "distilled" / "train.target").read_text().startswith("WORT0 DE0 AB0\n")
+    row = done.stdout.decode().split("\n")[1].split()
+    assert row[0] == "teacher"
+    assert row[3:] == ["-", "-", "-"]
+    assert b"lines      5 of the validation text" in done.stdout
