@@ -1,9 +1,10 @@
 """Train models that differ in one thing each, and tabulate BLEU, BLEU on long sentences, parameters and speed.
 
-usage: python scripts/compare.py TABLE FOLDER [--only NAME] [OVERRIDE ...]
+usage: python scripts/compare.py TABLE FOLDER [--only NAME] [--seeds N] [OVERRIDE ...]
 
-TABLE is one of those below. The runs go to FOLDER; those that are there already are not trained again. Overrides
-are those of `nmt train` and hold for every row, such as training.max_updates=20 or data.directory=FOLDER.
+TABLE is one of those below. The runs go to FOLDER; those that are there already are not trained again, and one that was
+stopped goes on. Overrides are those of `nmt train` and hold for every row, such as training.max_updates=20 or
+data.directory=FOLDER. With several seeds each figure is a mean; behind those of BLEU stands the standard deviation.
 """
 
 import argparse
@@ -12,8 +13,10 @@ import re
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from arguments import positive
 from bleu_by_length import bleu_of, translate_test
 from safetensors import safe_open
 
@@ -92,6 +95,36 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
             "moving average": ["training.ema_decay=0.99"],
         },
     ),
+    # What the recipes of conf/experiment/small.yaml are made of, one by one.
+    "recipes": (
+        [
+            "experiment=multi30k_transformer",
+            "tokenizer.vocabulary_size=2000",
+            "schedule.warmup_updates=300",
+            "training.max_updates=1500",
+            "training.validate_every=300",
+            "training.checkpoint_every=100",
+        ],
+        {
+            "plain": [],
+            "1,000 pieces": ["tokenizer.vocabulary_size=1000"],
+            "4,000 pieces": ["tokenizer.vocabulary_size=4000"],
+            "8,000 pieces": ["tokenizer.vocabulary_size=8000"],
+            "BPE-dropout": ["training.subword_sampling=0.1"],
+            "SimCut": ["consistency=simcut"],
+            "R-Drop": ["consistency=r_drop"],
+            "Muon": ["optimizer=muon"],
+            "warm-up, stable, decay": [
+                "schedule=warmup_stable_decay",
+                "schedule.warmup_updates=300",
+                "optimizer.learning_rate=0.001",
+            ],
+            "inverse square root": ["schedule=inverse_square_root", "schedule.warmup_updates=300"],
+            "augmented": ["data/augment=usual"],
+            "half as wide": ["model.d_model=128", "model.d_ff=512"],
+            "moving average": ["training.ema_decay=0.99"],
+        },
+    ),
 }
 
 
@@ -109,21 +142,31 @@ def count_parameters(folder: Path) -> int:
         return sum(file.get_tensor(name).numel() for name in file.keys())  # noqa: SIM118
 
 
-def row(folder: Path, checkpoint: str = "best") -> list[str]:
-    """Return BLEU, BLEU on the quarter with the longest sources, millions of parameters, and tokens per second."""
+def figures_of(folder: Path, checkpoint: str = "best") -> list[float]:
+    """Return BLEU of the validation text as it was while training, and of the test text, of all of it and of the
+    quarter with the longest sources, the number of parameters, and tokens per second."""
     text, hypotheses = translate_test(str(folder), checkpoint)
     order = sorted(range(len(text.source)), key=lambda i: len(text.source[i].split()))
     longest = order[-(len(order) // 4) :]
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-    speeds = [
-        figures["tokens_per_second"] for figures in map(json.loads, lines) if figures["kind"] == "training"
-    ]
+    noted = [json.loads(line) for line in lines]
     return [
-        f"{bleu_of(order, text, hypotheses):.2f}",
-        f"{bleu_of(longest, text, hypotheses):.2f}",
-        f"{count_parameters(folder) / 1e6:.2f} M",
-        f"{statistics.median(speeds):,.0f}",
+        max(one["bleu"] for one in noted if one["kind"] == "validation"),
+        bleu_of(order, text, hypotheses),
+        bleu_of(longest, text, hypotheses),
+        count_parameters(folder),
+        statistics.median(one["tokens_per_second"] for one in noted if one["kind"] == "training"),
     ]
+
+
+def row(folders: Sequence[Path], checkpoint: str = "best") -> str:
+    """Return the figures of runs that differ in their seed alone, as cells."""
+    *scores, parameters, speeds = zip(*(figures_of(folder, checkpoint) for folder in folders), strict=True)
+    cells = []
+    for some in scores:
+        spread = f" ± {statistics.stdev(some):.2f}" if len(some) > 1 else ""
+        cells.append(f"{statistics.fmean(some):.2f}{spread}")
+    return " | ".join([*cells, f"{parameters[0] / 1e6:.2f} M", f"{statistics.fmean(speeds):,.0f}"])
 
 
 def main() -> None:
@@ -134,17 +177,22 @@ def main() -> None:
     parser.add_argument("table", choices=TABLES)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", action="append", metavar="NAME", help="a row; may be given several times")
+    parser.add_argument("--seeds", type=positive, default=1)
     arguments, overrides = parser.parse_known_args()
     shared, rows = TABLES[arguments.table]
-    print("| | BLEU | BLEU, longest quarter | parameters | target tokens/s |\n|---|---|---|---|---|")
+    print(
+        "| | validation BLEU | BLEU | BLEU, longest quarter | parameters | target tokens/s |\n|---|---|---|---|---|---|"
+    )
     for name, own in rows.items():
         if arguments.only and name not in arguments.only:
             continue
         folder = arguments.folder / arguments.table / re.sub(r"[ ,]+", "-", name)
-        train(folder, [*shared, *own, *overrides])
-        print(f"| {name} | {' | '.join(row(folder))} |", flush=True)
-        if arguments.table == "training" and name == "plain":
-            print(f"| average of checkpoints | {' | '.join(row(folder, 'average'))} |", flush=True)
+        folders = [folder / f"seed-{seed}" for seed in range(1, arguments.seeds + 1)]
+        for seed, one in enumerate(folders, 1):
+            train(one, [*shared, *own, f"seed={seed}", *overrides])
+        print(f"| {name} | {row(folders)} |", flush=True)
+        if arguments.table in ("training", "recipes") and name == "plain":
+            print(f"| average of checkpoints | {row(folders, 'average')} |", flush=True)
 
 
 if __name__ == "__main__":

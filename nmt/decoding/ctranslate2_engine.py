@@ -21,8 +21,6 @@ from nmt.versions import importing, require
 # Padded source tokens times hypotheses that a thread computes at once. Each batch has a thread of its own, which takes
 # less of the processors than threads that wait for each other; a sentence that is alone is sooner done by all of them.
 TOKENS_AT_ONCE = 2048
-# Smaller batches, one for each thread, take much more of the processors than one does: a quarter for 2 times 4.
-SENTENCES_AT_LEAST = 8
 # What CTranslate2 does not do, as keys of settings, with the one value that it can have.
 FIXED = {
     "length_penalty_kind": "power",
@@ -119,7 +117,7 @@ class CTranslate2Engine:
         # What is no more than a batch is shared out to the threads, each of which computes one.
         longest = max((len(one.source) for one in sentences), default=0) + 1
         num_threads = self.num_threads if model is self.model else 1
-        share = max(SENTENCES_AT_LEAST, -(-len(sentences) // num_threads)) * longest
+        share = -(-len(sentences) // num_threads) * longest
         if len(sentences) == 1 and model is self.model:
             model = self.together
         began = time.monotonic()

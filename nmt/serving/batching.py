@@ -135,7 +135,7 @@ class Batcher:
         return taken
 
     def _are_all_there(self) -> bool:
-        return len(self._waiting) >= self._num_present or self._num_lines >= self.max_lines
+        return len(self._waiting) >= self._num_present or self._num_lines >= self.part_lines
 
 
 async def all_of(works: Iterable[Awaitable[T]]) -> list[T]:

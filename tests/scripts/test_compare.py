@@ -35,10 +35,10 @@ def test_a_table_is_trained_and_printed_and_not_trained_again(tmp_path, tiny_tra
     command = [sys.executable, SCRIPTS / "compare.py", "attention", tmp_path, "--only", "dot", *small]
     first, second = (subprocess.run(command, check=True, capture_output=True, timeout=200) for _ in range(2))
     lines = first.stdout.decode().splitlines()
-    assert lines[0].startswith("| | BLEU |")
+    assert lines[0].startswith("| | validation BLEU | BLEU |")
     (row,) = lines[2:]
     assert row.startswith("| dot | ")
-    assert row.count("|") == 6
+    assert row.count("|") == 7
     assert b"update 4 " in first.stderr
     assert b"update 4 epoch" not in second.stderr
     assert second.stdout.decode().splitlines()[2] == row
