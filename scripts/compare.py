@@ -180,9 +180,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=positive, default=1)
     arguments, overrides = parser.parse_known_args()
     shared, rows = TABLES[arguments.table]
-    print(
-        "| | validation BLEU | BLEU | BLEU, longest quarter | parameters | target tokens/s |\n|---|---|---|---|---|---|"
-    )
+    print("| | validation BLEU | BLEU | BLEU, longest quarter | parameters | target tokens/s |")
+    print("|---|---|---|---|---|---|")
     for name, own in rows.items():
         if arguments.only and name not in arguments.only:
             continue
