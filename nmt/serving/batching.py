@@ -46,10 +46,12 @@ class Batcher:
 
     What comes while nothing is being translated begins at once. Behind a batch, what waits does so for up to
     `wait_seconds` more, until as many texts are there as a moment ago, or `part_lines`: those who have just been
-    answered ask again at once, and go along, but of many clients some are translated while others are answered. One whose future was cancelled before it began is dropped, and where a batch fails, each of its
-    texts is tried alone. Requests take turns: the turn of lines is that of now, and as many later as their request has
-    put into the queue before them (start-time fair queuing, Goyal et al. 1996). So a book does not hold up others, nor
-    they the book, of which at least one part, of `part_lines`, goes with each batch.
+    answered ask again at once, and go along, but of many clients some are translated while others are answered.
+
+    One whose future was cancelled before it began is dropped, and where a batch fails, each of its texts is tried
+    alone. Requests take turns: the turn of lines is that of now, and as many later as their request has put into the
+    queue before them (start-time fair queuing, Goyal et al. 1996). So a book does not hold up others, nor they the
+    book, of which at least one part, of `part_lines`, goes with each batch.
     """
 
     def __init__(
