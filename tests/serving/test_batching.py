@@ -119,7 +119,7 @@ def test_who_comes_while_nothing_is_translated_does_not_wait():
 def test_those_who_have_just_been_answered_go_along_with_who_waits():
     """Without that, two halves of the clients take turns for ever, in batches of half the size."""
     model = Model()
-    batcher = Batcher(model, 4, 60, 100, Metrics())
+    batcher = Batcher(model, 16, 60, 100, Metrics())
     first = batcher.submit(["a"], Wanted())
     assert model.is_called.wait(60)
     waiting = batcher.submit(["b"], Wanted())
@@ -131,17 +131,19 @@ def test_those_who_have_just_been_answered_go_along_with_who_waits():
     assert model.calls[1:] == [(["b", "", "a again", ""], 1)]
 
 
-def test_nobody_waits_for_more_than_a_batch():
+def test_a_part_of_many_is_enough_to_begin():
     model = Model()
-    batcher = Batcher(model, 2, 60, 100, Metrics())
-    futures = [batcher.submit([line], Wanted()) for line in "abcdef"]
+    batcher = Batcher(model, 8, 60, 100, Metrics())  # of which parts have two
+    futures = [batcher.submit([line], Wanted()) for line in "abcde"]
     model.go_on.set()
     assert not wait(futures, 30).not_done
+    again = [batcher.submit([line], Wanted()) for line in "ab"]
+    assert not wait(again, 30).not_done, "the others of the last batch are not waited for"
 
 
 def test_those_who_were_there_long_ago_are_not_waited_for():
     model = Model()
-    batcher = Batcher(model, 4, 60, 100, Metrics())
+    batcher = Batcher(model, 16, 60, 100, Metrics())
     first = batcher.submit(["a"], Wanted())
     assert model.is_called.wait(60)
     others = [batcher.submit([line], Wanted()) for line in "bc"]
