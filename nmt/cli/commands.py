@@ -66,10 +66,7 @@ SCORE_EXAMPLES = (
 ALIGN_EXAMPLES = (
     ("nmt align run=last source=in.de target=in.en", "links 0-0 1-2 ...: which word goes back to which"),
 )
-SERVE_EXAMPLES = (
-    ("nmt serve run=outputs/mine", "http://127.0.0.1:5000, as LibreTranslate has it"),
-    ("nmt serve runs=[de-en,en-de] api_keys=keys.txt", "several runs, for those who have a key"),
-)
+SERVE_EXAMPLES = (("nmt serve run=outputs/mine", "http://127.0.0.1:5000, as LibreTranslate has it"),)
 JOIN_EXAMPLES = (
     ("nmt join input=in.de output=out.en shards=8", "after nmt translate ... shard=1/8 to shard=8/8"),
 )

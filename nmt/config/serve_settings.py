@@ -41,10 +41,7 @@ class ServeSettings(Settings):
     proxies: Proxies
     body_seconds: WaitSeconds
     shutdown_seconds: WaitSeconds
-    files: bool
-    max_file_bytes: Count
-    held_bytes: Count
-    held_seconds: WaitSeconds
+    held_bytes: CountOrZero
     api_keys: str | None
     api_key_link: str | None
     suggestions: str | None

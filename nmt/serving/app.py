@@ -86,7 +86,7 @@ def make_app(service: Service) -> "ASGIApp":
 
     async def translate_file(request: "Request") -> "Response":
         address = address_of(request, settings.url_prefix)
-        fields = await read_fields(request, settings.max_file_bytes, settings.body_seconds, max_files=1)
+        fields = await read_fields(request, settings.max_bytes, settings.body_seconds, max_files=1)
         service.admit(fields, client_of(request, settings.proxies))
         name = await _while_there(request, service.translate_file(fields))
         return JSONResponse({"translatedFileUrl": address + name})

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 MAX_NAME = 100
+HELD_SECONDS = 1800
 UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 # Of a file that a client made: it is nobody's page, and nothing between here and there keeps it.
@@ -26,7 +27,7 @@ HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 class Held:
     """Translated files in memory, `max_bytes` of them for `seconds` each; the oldest make room for new ones."""
 
-    def __init__(self, max_bytes: int, seconds: float) -> None:
+    def __init__(self, max_bytes: int, seconds: float = HELD_SECONDS) -> None:
         self.max_bytes, self.seconds = max_bytes, seconds
         self._files: dict[str, tuple[str, bytes]] = {}
 

@@ -59,7 +59,7 @@ class Service:
         models.load()
         of_searches = [pair.max_alternatives for pair in pairs if pair.max_alternatives is not None]
         most = min([settings.max_alternatives, *of_searches])
-        held = Held(settings.held_bytes, settings.held_seconds)
+        held = Held(settings.held_bytes)
         return cls(settings, models, Languages(pairs), keys, most, metrics, read_rates(settings), held)
 
     def admit(self, fields: Fields, address: str) -> None:
@@ -103,7 +103,7 @@ class Service:
 
     async def translate_file(self, fields: Fields) -> str:
         """Translate a file; return the name that it is held under. Raises Refused for what cannot be done."""
-        if not self.settings.files:
+        if not self.settings.held_bytes:
             raise Refused(403, "Files translation are disabled on this server.")
         self._require_key(fields)
         file = fields.get("file")
@@ -163,8 +163,8 @@ class Service:
             "keyRequired": has_keys,
             "suggestions": self.settings.suggestions is not None,
             "maxAlternatives": self.max_alternatives,
-            "filesTranslation": self.settings.files,
-            "supportedFilesFormat": SUFFIXES if self.settings.files else [],
+            "filesTranslation": self.settings.held_bytes > 0,
+            "supportedFilesFormat": SUFFIXES if self.settings.held_bytes else [],
             "language": {"source": DETECTED, "target": _named(target)},
         }
 

@@ -234,7 +234,7 @@ def test_threads_may_call_it_at_the_same_time(models):
         assert all([one.text for one in call.result()] == expected for call in calls)
 
 
-@pytest.mark.parametrize(("num_lines", "num_each"), [(40, 20), (10, 8)])
+@pytest.mark.parametrize(("num_lines", "num_each"), [(40, 20), (10, 5), (3, 2)])
 def test_each_thread_has_its_share_of_what_is_no_more_than_a_batch(models, monkeypatch, num_lines, num_each):
     engine, given = models[1].translator(choose_search("greedy")).engine, {}
 

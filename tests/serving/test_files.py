@@ -1,10 +1,10 @@
 """Files: sent to the real server, and fetched again."""
 
+import asyncio
 import io
 import json
 import random
 import re
-import time
 import urllib.request
 import uuid
 import zipfile
@@ -12,6 +12,8 @@ import zipfile
 import pytest
 
 from nmt.documents.formats import SUFFIXES
+from nmt.serving.files import Held
+from nmt.serving.refusal import Refused
 
 SRT = "1\n00:00:01,000 --> 00:00:02,000\n<i>Der Hund schläft.</i>\n"
 PAIR = {"source": "de", "target": "en"}
@@ -19,7 +21,7 @@ PAIR = {"source": "de", "target": "en"}
 
 @pytest.fixture(scope="module")
 def server(start, trained_run, tmp_path_factory):
-    with start(tmp_path_factory.mktemp("files"), f"run={trained_run}", "max_file_bytes=100000") as server:
+    with start(tmp_path_factory.mktemp("files"), f"run={trained_run}", "max_bytes=100000") as server:
         yield server
 
 
@@ -124,21 +126,29 @@ def test_any_bytes_are_refused_or_translated(server):
             assert status in (200, 400), (suffix, size)
 
 
-def test_there_is_room_for_so_many_bytes_and_seconds(start, trained_run, tmp_path):
-    with start(tmp_path, f"run={trained_run}", "held_bytes=50", "held_seconds=2") as server:
+def test_there_is_room_for_so_many_bytes(start, trained_run, tmp_path):
+    with start(tmp_path, f"run={trained_run}", "held_bytes=50") as server:
         text = b"A" * 30
         first, second = (send(server, "a.txt", text, {"source": "en", "target": "en"})[1] for _ in range(2))
-        assert server.ask(first["translatedFileUrl"].removeprefix(server.url))[0] == 404, (
-            "there was no room for both"
-        )
+        assert server.ask(first["translatedFileUrl"].removeprefix(server.url))[0] == 404, "not for both"
         assert fetch(server, second)[0] == text
-        time.sleep(2.5)
-        assert server.ask(second["translatedFileUrl"].removeprefix(server.url))[0] == 404
+
+
+def test_a_file_is_held_for_a_while():
+    async def main():
+        held = Held(100, 0.2)
+        key = held.put("a.txt", "en", b"a")
+        assert held.get(key) == ("a_en.txt", b"a")
+        await asyncio.sleep(0.5)
+        with pytest.raises(Refused, match=r"^Not Found$"):
+            held.get(key)
+
+    asyncio.run(main())
 
 
 def test_they_can_be_switched_off_and_need_a_key_where_there_are_keys(start, trained_run, tmp_path):
     (tmp_path / "keys").write_text("one\n")
-    with start(tmp_path, f"run={trained_run}", "files=false", "url_prefix=/mt") as server:
+    with start(tmp_path, f"run={trained_run}", "held_bytes=0", "url_prefix=/mt") as server:
         assert send(server, "a.txt", b"x") == (
             403,
             {"error": "Files translation are disabled on this server."},
