@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from nmt.serving.refusal import Refused
+from nmt.serving.requests import Upload
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -77,7 +78,9 @@ def _network(text: str) -> str:
 
 
 def num_characters(value: object) -> int:
-    """Return how many characters a field has: a text, or a list of texts."""
+    """Return how many characters a field has: a text, or a list of texts; of a file its bytes count."""
     if isinstance(value, str):
         return len(value)
+    if isinstance(value, Upload):
+        return len(value.content)
     return sum(len(text) for text in value if isinstance(text, str)) if isinstance(value, Iterable) else 0

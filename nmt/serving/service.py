@@ -70,7 +70,7 @@ class Service:
         if requests is not None:
             requests.take(client, 1)
         if characters is not None:
-            characters.take(client, num_characters(fields.get("q")))
+            characters.take(client, num_characters(fields.get("q")) + num_characters(fields.get("file")))
 
     async def translate(self, fields: Fields) -> dict[str, Any]:
         """Translate a text, or several. Raises Refused for what cannot be done."""

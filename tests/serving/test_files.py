@@ -134,6 +134,14 @@ def test_there_is_room_for_so_many_bytes(start, trained_run, tmp_path):
         assert fetch(server, second)[0] == text
 
 
+def test_a_file_counts_as_what_a_client_may_send(start, trained_run, tmp_path):
+    with start(tmp_path, f"run={trained_run}", "characters_per_minute=100") as server:
+        same = {"source": "en", "target": "en"}
+        assert send(server, "a.txt", b"x" * 90, same)[0] == 200
+        error = {"error": "Slowdown: 100 characters per minute are allowed"}
+        assert send(server, "a.txt", b"x" * 90, same) == (429, error)
+
+
 def test_a_file_is_held_for_a_while():
     async def main():
         held = Held(100, 0.2)
