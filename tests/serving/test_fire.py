@@ -107,7 +107,7 @@ def test_an_answer_that_nobody_takes_closes_the_connection(server):
 
 def test_large_bodies_are_refused_and_not_kept(start, trained_run, tmp_path):
     large = b'{"q": "' + b"x" * 10_000_000
-    with start(tmp_path, f"run={trained_run}", "body_seconds=1") as server:
+    with start(tmp_path, f"run={trained_run}", "body_seconds=1", "max_bytes=5000000") as server:
         for request in (
             post(large),
             b"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n989680\r\n"
