@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 from nmt.runs.languages import CODES, Language
@@ -34,7 +35,11 @@ class Languages:
         self.ways: dict[tuple[str, str], list[Pair]] = {}
         for source in self.sources:
             self._find_ways(source)
-        self.detector = Detector(self.by_code)
+
+    @cached_property
+    def detector(self) -> Detector:
+        """What tells languages, loaded when it is first asked: it takes tens of megabytes."""
+        return Detector(self.by_code)
 
     def table(self) -> list[dict[str, Any]]:
         """Return each language with those that it is translated to, itself among them."""
