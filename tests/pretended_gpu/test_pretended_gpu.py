@@ -38,13 +38,15 @@ def guard(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("file", "size"), [("updates.py", 1), ("searches.py", 1), ("ranks.py", 2)])
-def test_on_a_pretended_gpu(guard, file, size):
+def test_on_a_pretended_gpu(guard, file, size, tmp_path):
     options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--rootdir", str(FOLDER.parent.parent)]
     command = [sys.executable, "-c", START, str(guard), *options, str(FOLDER / file)]
 
-    def run(environment):
-        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    def run(rank, environment):
+        # A folder of its own: pytest's usual one is cleared by whichever process ends first, under the others.
+        own = [*command, "--basetemp", str(tmp_path / str(rank))]
+        return subprocess.run(own, capture_output=True, text=True, env={**os.environ, **environment})
 
     with ThreadPoolExecutor(size) as pool:
-        for done in pool.map(run, environments(size) if size > 1 else [{}]):
+        for done in pool.map(run, range(size), environments(size) if size > 1 else [{}]):
             assert done.returncode == 0, done.stdout + done.stderr
