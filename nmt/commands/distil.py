@@ -17,7 +17,7 @@ from nmt.distillation import text
 from nmt.distillation.folder import StudentFolder
 from nmt.distillation.remote import RemoteTeacher
 from nmt.distillation.table import Row, measured, measured_server, table
-from nmt.distillation.teachers import RunTeacher, Teacher, has_attention
+from nmt.distillation.teachers import REVERSE, RunTeacher, Teacher, has_attention
 from nmt.export.formats import format_of
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory
@@ -37,9 +37,13 @@ def main(settings: DistilSettings) -> None:
     open_teacher = _opener(settings)
     if not settings.resume:
         open_teacher()  # raises what is wrong with it before a folder is made
+        if settings.reverse_teachers:
+            RunTeacher(settings, REVERSE)
     folder.begin(settings)
     _do(folder, "text", lambda: text.write_text(folder, settings))
-    _do(folder, "translations", lambda: text.translate(folder, open_teacher()))
+    _do(folder, "translations", lambda: text.translate(folder, open_teacher(), text.READ, text.TRANSLATIONS))
+    if settings.reverse_teachers:
+        _do(folder, "reversed", lambda: _translate_back(folder, settings))
     _do(folder, "pairs", lambda: text.choose_pairs(folder, settings.distillation))
     if settings.align:
         _do(folder, "links", lambda: _link(folder, open_teacher()))
@@ -69,6 +73,11 @@ def _opener(settings: DistilSettings) -> Callable[[], Teacher]:
         return found[0]
 
     return open_teacher
+
+
+def _translate_back(folder: StudentFolder, settings: DistilSettings) -> int:
+    teacher = RunTeacher(settings, REVERSE)
+    return text.translate(folder, teacher, text.REFERENCE, text.REVERSED)
 
 
 def _link(folder: StudentFolder, teacher: Teacher) -> int:

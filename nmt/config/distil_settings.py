@@ -9,11 +9,15 @@ from nmt.config.command_settings import RecipeSettings, check_guided
 from nmt.config.kinds import Files, Number, Ratio, Settings
 from nmt.config.model_settings import TransformerSettings
 
+Runs = Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
+
 
 class DistillationSettings(Settings):
     """See conf/distillation/default.yaml."""
 
     monolingual: Files | None
+    reverse: Runs | None
+    monolingual_target: Files | None
     search: dict[str, Any] | None
     num_hypotheses: Annotated[int, Number, Field(gt=0, le=1_000)]
     choose: Literal["all", "closest"]
@@ -30,7 +34,7 @@ class DistillationSettings(Settings):
 class DistilSettings(RecipeSettings):
     """See conf/distil.yaml."""
 
-    teacher: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
+    teacher: Runs
     student: Annotated[str, Field(min_length=1)]
     distillation: DistillationSettings
     align: bool
@@ -41,6 +45,12 @@ class DistilSettings(RecipeSettings):
     def teachers(self) -> list[str]:
         """The teachers, of which there is one at least."""
         return [self.teacher] if isinstance(self.teacher, str) else self.teacher
+
+    @property
+    def reverse_teachers(self) -> list[str]:
+        """The runs that translate references back, if there are any."""
+        reverse = self.distillation.reverse
+        return [reverse] if isinstance(reverse, str) else reverse or []
 
     @property
     def is_remote(self) -> bool:
@@ -63,6 +73,19 @@ class DistilSettings(RecipeSettings):
         if distillation.search is not None:
             raise ValueError(
                 "distillation.search: null is needed with a URL, whose server searches as it does"
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _check_reverse(self) -> Self:
+        if any(run.startswith(("http://", "https://")) for run in self.reverse_teachers):
+            raise ValueError(
+                f"distillation.reverse: the folder of a run is needed; got {', '.join(self.reverse_teachers)}"
+            )
+        if self.distillation.monolingual_target is not None and not self.reverse_teachers:
+            raise ValueError(
+                "distillation.monolingual_target: distillation.reverse=RUN is needed with it, "
+                "which translates it back; got null"
             )
         return self
 

@@ -12,7 +12,7 @@ from nmt.errors import SettingsError, naming
 
 logger = logging.getLogger(__name__)
 
-SEARCH = "distillation.search"
+SEARCH, REVERSE = "distillation.search", "distillation.reverse"
 
 
 class Teacher(Protocol):
@@ -32,10 +32,10 @@ class RunTeacher:
 
     lines_at_once: int | None = None
 
-    def __init__(self, settings: DistilSettings) -> None:
-        """Load them. Raises UserError for what cannot be had, or a search that is none."""
-        first, *rest = settings.teachers
-        with naming("teacher"):
+    def __init__(self, settings: DistilSettings, key: str = "teacher") -> None:
+        """Load the runs of a key. Raises UserError for what cannot be had, or a search that is none."""
+        first, *rest = settings.reverse_teachers if key == REVERSE else settings.teachers
+        with naming(key):
             translator = load_translator(first, "best", settings.device, settings.precision, rest)
         search = teacher_search(settings, translator.settings)
         self.translator = translator.searching(search, settings.distillation.num_hypotheses)

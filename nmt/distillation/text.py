@@ -1,6 +1,8 @@
 """The text of a student: lines for its teachers, and pairs made of their translations, of which not all stay.
 
-What a teacher makes of training text is learned from in the place of its references (Kim & Rush 2016).
+What a teacher makes of training text is learned from in the place of its references (Kim & Rush 2016); what one of
+the other direction makes of references comes beside them as further sources (Sennrich et al. 2016). With both and the
+pairs themselves a model learns from its own text three times over (data diversification, Nguyen et al. 2020).
 """
 
 import json
@@ -10,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import resources
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -35,53 +37,60 @@ from nmt.files.writing import being_written
 
 logger = logging.getLogger(__name__)
 
-READ, REFERENCE, TRANSLATIONS = "read.source", "read.target", "translations.jsonl"
+READ, REFERENCE = "read.source", "read.target"
+TRANSLATIONS, REVERSED = "translations.jsonl", "reversed.jsonl"
 SOURCE, TARGET, LINKS = "train.source", "train.target", "train.links"
-MONOLINGUAL = "distillation.monolingual"
 
 
 def write_text(folder: StudentFolder, settings: DistilSettings) -> dict[str, Any]:
     """Write the text that the teachers translate, and that to validate and to test with; return how much there is.
 
-    The training pairs are those that `data.filter` leaves; their references come beside them. Raises UserError for
-    text that is not there.
+    The training pairs are those that `data.filter` leaves, sources and references in files of their own; further text
+    stands behind either. Raises UserError for text that is not there.
     """
     prepared = prepare_corpus(load_corpus(settings.data), settings.data.filter)
     prepared.log()
     corpus = prepared.corpus
-    monolingual = settings.distillation.monolingual
-    extra: Sequence[str] = () if monolingual is None else list(iterate_lines(monolingual, MONOLINGUAL))
-    _write_lines(folder.text(READ), chain(corpus.train.source, extra))
-    _write_lines(folder.text(REFERENCE), corpus.train.target)
+    num_more = {
+        key: _write_lines(folder.text(name), chain(side, _more(settings.distillation, key))) - len(side)
+        for key, name, side in (
+            ("monolingual", READ, corpus.train.source),
+            ("monolingual_target", REFERENCE, corpus.train.target),
+        )
+    }
     held_out = _held_out(corpus)
     for split, text in held_out.items():
         _write_lines(folder.text(f"{split}.source"), text.source)
         _write_lines(folder.text(f"{split}.target"), text.target)
-    return {"pairs": len(corpus.train.source), "monolingual": len(extra), "splits": list(held_out)}
+    return {"pairs": len(corpus.train.source), **num_more, "splits": list(held_out)}
+
+
+def _more(settings: DistillationSettings, key: str) -> Iterator[str]:
+    paths = getattr(settings, key)
+    return iter(()) if paths is None else iterate_lines(paths, f"distillation.{key}")
 
 
 def _held_out(corpus: Corpus) -> dict[str, ParallelText]:
     return {split: text for split, text in corpus.tagged().texts.items() if split != "train"}
 
 
-def _write_lines(path: Path, lines: Iterator[str] | Sequence[str]) -> None:
+def _write_lines(path: Path, lines: Iterable[str]) -> int:
     with being_written(path) as file:
-        for line in lines:
-            file.write(f"{line}\n".encode())
+        return sum(file.write(f"{line}\n".encode()) > 0 for line in lines)
 
 
-def translate(folder: StudentFolder, teacher: Teacher) -> int:
+def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) -> int:
     """Write the translations of each line, a list of them in JSON, after those that are there; return how many."""
 
     def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
         for chunk in chunks:
             yield [json.dumps(texts, ensure_ascii=False) for texts in teacher.translate(chunk)]
 
-    lines = _cut(text_chunks(str(folder.text(READ)), "student", UTF_8), teacher.lines_at_once)
+    lines = _cut(text_chunks(str(folder.text(read)), "student", UTF_8), teacher.lines_at_once)
     chunks = number_chunks(lines, None, "student", UTF_8)
-    write_stream(work, chunks, str(folder.text(TRANSLATIONS)), resume=True)
+    write_stream(work, chunks, str(folder.text(written)), resume=True)
     teacher.tell()
-    return _count(folder.text(TRANSLATIONS))
+    return _count(folder.text(written))
 
 
 def _cut(chunks: Iterable[list[str]], size: int | None) -> Iterator[list[str]]:
@@ -138,24 +147,25 @@ class Kept:
 def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[str, Any]:
     """Write the pairs that are learned from; return how many there are, and how many others were left out and why.
 
-    Raises DataError if none stays.
+    Those of `reverse` come last. Raises DataError if none stays.
     """
     kept, num_pairs, num_translations = Kept(settings, Counter()), 0, 0
-    read = (
-        iterate_lines(str(folder.text(name)), "student", UTF_8) for name in (READ, REFERENCE, TRANSLATIONS)
-    )
-    sources, references, translations = read
     with ExitStack() as stack:
         files = [stack.enter_context(being_written(folder.text(name))) for name in (SOURCE, TARGET)]
-        for source, reference, line in zip(sources, chain(references, repeat(None)), translations):  # noqa: B905
-            found = _texts(line)
-            num_translations += len(found)
-            chosen = kept.choose(source, reference, found)
-            own = [reference] if settings.original and reference is not None else []
-            for text in [*chosen, *own]:
-                for file, written in zip(files, (source, text), strict=True):
-                    file.write(f"{written}\n".encode())
-            num_pairs += len(chosen) + len(own)
+        for read, beside, written in ((READ, REFERENCE, TRANSLATIONS), (REFERENCE, READ, REVERSED)):
+            if not folder.text(written).exists():
+                continue
+            is_reversed = written == REVERSED
+            for line, reference, texts in _translated(folder, read, beside, written):
+                num_translations += len(texts)
+                chosen = kept.choose(line, reference, texts)
+                if settings.original and reference is not None:
+                    # The pair itself comes once, whoever else makes it.
+                    chosen = [text for text in chosen if text != reference] + [reference] * (not is_reversed)
+                for text in chosen:
+                    for file, side in zip(files, (text, line) if is_reversed else (line, text), strict=True):
+                        file.write(f"{side}\n".encode())
+                num_pairs += len(chosen)
         if not num_pairs:
             raise DataError(
                 f"distillation: a translation that passes is needed; got none: {_told(kept.left_out)}"
@@ -171,16 +181,26 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
     return {"pairs": num_pairs, "translations": num_translations, "left_out": left_out}
 
 
-def _texts(line: str) -> list[str]:
+def _translated(
+    folder: StudentFolder, read: str, beside: str, written: str
+) -> Iterator[tuple[str, str | None, list[str]]]:
+    """Return lines that were translated, what stands beside each in its pair, if it is of one, and its translations."""
+    lines, others, translations = (
+        iterate_lines(str(folder.text(name)), "student", UTF_8) for name in (read, beside, written)
+    )
+    references = chain(islice(others, folder.outcome("text")["pairs"]), repeat(None))
+    for line, reference, texts in zip(lines, references, translations):  # noqa: B905
+        yield line, reference, _texts(texts, written)
+
+
+def _texts(line: str, name: str) -> list[str]:
     """Return the translations in a line of the file. Raises DataError where it has changed."""
     try:
         found = json.loads(line)
     except ValueError:
         found = None
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
-        raise DataError(
-            f"student: {TRANSLATIONS} as it was written is needed; got a line that is no list of texts"
-        )
+        raise DataError(f"student: {name} as it was written is needed; got a line that is no list of texts")
     return found
 
 

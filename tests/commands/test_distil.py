@@ -80,6 +80,9 @@ def test_a_student_is_a_run_of_the_distilled_text_and_its_teachers_vocabulary(nm
     originals = list(zip(lines_of(student / "distilled" / "read.source"), references, strict=False))
     assert len(originals) == 300
     assert set(originals) <= set(pairs)
+    assert all(
+        number == originals.count(pair) for pair, number in Counter(pairs).items() if pair in originals
+    )
     assert found["pairs"]["left_out"]["blank"] >= 1  # a blank line of the further text at least
     table = done.stdout.decode().split("\n")
     assert table[0].split() == ["BLEU", "chrF", "weights", "MB", "words/s/core", "memory", "MB"]
@@ -151,9 +154,9 @@ def test_what_was_translated_before_a_stop_is_not_asked_for_again(tmp_path):
     folder.text(text.READ).write_text("".join(f"{line}\n" for line in lines))
     first = Recorded(10_000)
     with pytest.raises(KeyboardInterrupt):
-        text.translate(folder, first)
+        text.translate(folder, first, text.READ, text.TRANSLATIONS)
     second = Recorded(20_000)
-    text.translate(folder, second)
+    text.translate(folder, second, text.READ, text.TRANSLATIONS)
     assert 0 < len(first.asked) < 20_000
     assert first.asked + second.asked == lines
     assert [json.loads(line) for line in lines_of(folder.text(text.TRANSLATIONS))] == [
@@ -209,6 +212,18 @@ def test_translations_that_disagree_or_are_too_long_are_left_out_and_counted():
             "training.subword_sampling=0.1",
             "training.subword_sampling: null is needed with align=true; got 0.1",
         ),
+        (
+            "distillation.reverse=nowhere",
+            "distillation.reverse: the folder of a run is needed; got nowhere: no such",
+        ),
+        (
+            "distillation.reverse=http://a.example",
+            "distillation.reverse: the folder of a run is needed; got http",
+        ),
+        (
+            "distillation.monolingual_target=more.en",
+            "distillation.monolingual_target: distillation.reverse=RUN is",
+        ),
         ("model.decoder=ssru", "export: null is needed, since other programs"),
         ("data.context=2", "data.context: 0 is needed"),
     ],
@@ -238,3 +253,30 @@ def test_several_teachers_translate_as_one_and_several_translations_are_drawn(nm
     assert done.stdout.split(b"\n")[1].startswith(b"teachers as one ")
     assert json.loads((tmp_path / "student" / "data.json").read_text())["is_guided"] is False
     assert not (tmp_path / "student" / "exported").exists()
+
+
+def test_what_the_other_direction_makes_of_references_is_further_sources(nmt, trained_run, tmp_path):
+    """Any run will do as the one of the other direction: its translations only have to be where they belong."""
+    (tmp_path / "more.en").write_text("the dog sleeps\n\n")
+    done = nmt(
+        "distil", f"teacher={trained_run}", "student=student", *TINY_STUDENT, "data.num_train=40", "export=null",
+        "shortlist=false", f"distillation.reverse={trained_run}", "distillation.original=true",
+        "distillation.monolingual_target=more.en",
+    )  # fmt: skip
+    folder = tmp_path / "student" / "distilled"
+    sources, references = lines_of(folder / "read.source"), lines_of(folder / "read.target")
+    assert references[40:] == ["the dog sleeps", ""]
+    expected = nmt("translate", f"run={trained_run}", f"input={folder / 'read.target'}", "device=cpu").stdout
+    back = [json.loads(line) for line in lines_of(folder / "reversed.jsonl")]
+    assert back == [[line] for line in expected.decode().split("\n")[:-1]]
+    pairs = list(zip(*(lines_of(folder / f"train.{side}") for side in ("source", "target")), strict=True))
+    made = [
+        (text, reference)
+        for (text,), reference in zip(back, references, strict=True)
+        if text.strip() and reference.strip()
+    ]
+    assert pairs[-len(made) :] == made
+    assert len(pairs) == 80 + len(made)
+    assert set(zip(sources, references, strict=False)) <= set(pairs)
+    assert steps(tmp_path / "student")["reversed"] == 42
+    assert b"with the original pairs" in done.stderr
