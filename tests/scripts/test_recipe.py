@@ -1,0 +1,67 @@
+"""The script of the recipes trains three models by the real command line, and chooses by validation text alone."""
+
+import sys
+
+import pytest
+from command_line import SCRIPTS, run_script
+
+from nmt.cli.compose import compose
+from nmt.config import DistilSettings
+from nmt.config.check import check
+
+
+@pytest.fixture
+def module(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    yield __import__("recipe")
+    sys.modules.pop("recipe")
+
+
+def test_every_recipe_is_of_valid_settings(module, tmp_path):
+    for recipe in module.RECIPES.values():
+        data = recipe.data(tmp_path, recipe.source, recipe.target)
+        compose("train", [*module.FIRST, *data, *recipe.evaluation], None).settings()
+        server = [f"distillation.{side}_language={getattr(recipe, side)}" for side in ("source", "target")]
+        given = [
+            "teacher=http://127.0.0.1:1",
+            *server,
+            "student=b",
+            *data,
+            *recipe.final,
+            *recipe.evaluation,
+            *("export=null", "align=false"),
+        ]
+        check(DistilSettings, compose("distil", given, None).values)
+
+
+@pytest.mark.slow
+def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
+    nouns = {"de": ["Hund", "Mann", "Ball", "Berg"], "en": ["dog", "man", "ball", "mountain"]}
+    verbs = {"de": ["sieht", "sucht", "malt"], "en": ["sees", "seeks", "paints"]}
+    for language, the in (("de", "der"), ("en", "the")):
+        lines = [
+            f"{the} {one} {verb} {the} {other}\n"
+            for one in nouns[language]
+            for verb in verbs[language]
+            for other in nouns[language]
+        ]
+        for name, part in (("train", lines * 5), ("val", lines[:20]), ("test_2016_flickr", lines[20:])):
+            (tmp_path / f"{name}.{language}").write_text("".join(part))
+    small = [
+        "model.d_model=16", "model.d_ff=32", "model.num_encoder_layers=1", "model.num_decoder_layers=1",
+        "tokenizer.vocabulary_size=40", "training.max_updates=6", "training.validate_every=3",
+        "training.checkpoint_every=3", "decoding.max_length_ratio=0.5",
+    ]  # fmt: skip
+    first, second = (
+        run_script("recipe", ["de-en", "runs", "--data", tmp_path, *small], tmp_path) for _ in range(2)
+    )
+    assert first.returncode == 0, first.stderr
+    final = tmp_path / "runs" / "seed-1" / "final"
+    pairs = [(final / "distilled" / f"train.{side}").read_text().split("\n") for side in ("source", "target")]
+    assert len(pairs[0]) == len(pairs[1]) > 5 * 48, "the pairs themselves, and what was made of them"
+    lines = first.stdout.split("\n")
+    assert lines[0].startswith("runs/seed-1/final: checkpoint=")
+    assert [line.split(":")[0] for line in lines[1:] if line] == ["seed 1", "BLEU", "chrF"]
+    assert "update 6 epoch" in first.stderr
+    assert "epoch" not in second.stderr
+    assert second.stdout == first.stdout
