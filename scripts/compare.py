@@ -112,6 +112,7 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
             "2,000 pieces": ["tokenizer.vocabulary_size=2000"],
             "8,000 pieces": ["tokenizer.vocabulary_size=8000"],
             "dropout 0.1": ["model.dropout=0.1"],
+            "dropout 0.3": ["model.dropout=0.3"],
             "half as wide": ["model.d_model=128", "model.d_ff=512"],
             "BPE-dropout": ["training.subword_sampling=0.1"],
             "SimCut": ["consistency=simcut"],

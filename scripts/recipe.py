@@ -23,27 +23,24 @@ CHECKPOINTS = ("best", "average")
 LENGTH_PENALTIES = (0.6, 0.8, 1.0, 1.2, 1.4)
 # Of the models of either direction, and of the final one.
 FIRST = ["experiment=multi30k_transformer"]
-TRANSFORMER = [
-    "model=transformer",
+FINAL = [
     "optimizer.learning_rate=0.0015",
     "schedule=cosine",
+    "schedule.warmup_updates=600",
     "training.update_tokens=1024",
-    "training.max_updates=18000",
     "training.validate_every=1000",
     "training.checkpoint_every=300",
     "training.keep_checkpoints=8",
+    "training.patience=null",
 ]
+TRANSFORMER = [*FINAL, "model=transformer", "model.dropout=0.2", "training.max_updates=17000"]
 ATTENTION = [
+    *FINAL,
     "model=attention",
     "model.d_hidden=256",
     "model.attention.d_attention=256",
-    "optimizer.learning_rate=0.0015",
-    "schedule=cosine",
-    "training.update_tokens=1024",
-    "training.max_updates=12000",
-    "training.validate_every=1000",
-    "training.checkpoint_every=200",
-    "training.keep_checkpoints=8",
+    "model.dropout=0.2",
+    "training.max_updates=13500",
 ]
 
 
@@ -54,6 +51,7 @@ class Recipe:
     source: str
     target: str
     final: list[str]
+    goes_on: bool = True  # the final model begins with the weights of the first one of its direction
     is_tokenized: bool = False  # lower-cased and tokenised, as published figures of Multi30k are
 
     @property
@@ -74,7 +72,7 @@ class Recipe:
 
 RECIPES = {
     "de-en": Recipe("de", "en", TRANSFORMER),
-    "de-en-attention": Recipe("de", "en", ATTENTION),
+    "de-en-attention": Recipe("de", "en", ATTENTION, goes_on=False),
     "en-de": Recipe("en", "de", TRANSFORMER, is_tokenized=True),
     "en-fr": Recipe("en", "fr", TRANSFORMER, is_tokenized=True),
 }
@@ -92,14 +90,15 @@ def train(recipe: Recipe, folder: Path, data: Path, seed: int, overrides: Sequen
     for name, languages in (("forward", text), ("reverse", reverse)):
         given = [*FIRST, *languages, *recipe.evaluation, f"seed={seed}", *overrides]
         nmt("train", f"run={folder / name}", "resume=true", *given)
-    student = folder / "final"
+    forward, student = folder / "forward", folder / "final"
     given = [
-        f"teacher={folder / 'forward'}",
+        f"teacher={forward}",
         f"distillation.reverse={folder / 'reverse'}",
         "distillation.original=true",
         *("align=false", "shortlist=false", "export=null", "decoding=beam"),
         *recipe.evaluation,
         *recipe.final,
+        *([f"training.from_run={forward}"] if recipe.goes_on else []),
         f"seed={seed}",
         *overrides,
     ]

@@ -11,7 +11,12 @@ from nmt.config import GrammarData, TrainSettings
 # Training pairs that the experiments in conf/experiment/ of these names are made for.
 NUM_PAIRS = {"low_resource": 5_000, "small": 30_000, "medium": 200_000, "large": 4_000_000}
 # Keys that suit many pairs or few, and by what factor they may differ.
-FACTORS = {"tokenizer.vocabulary_size": 4.0, "model.d_model": 2.0, "model.dropout": 3.0}
+FACTORS = {
+    "tokenizer.vocabulary_size": 4.0,
+    "model.d_model": 2.0,
+    "model.dropout": 3.0,
+    "training.update_tokens": 4.0,
+}
 
 
 def far_from_recipe(settings: TrainSettings, num_pairs: int) -> str | None:
