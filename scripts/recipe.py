@@ -1,57 +1,86 @@
-"""Train a model of Multi30k by one of the recipes of docs/recipes.md, from its text to its scores.
+"""Train models of Multi30k by the recipe of docs/recipes.md, from the text to scores.
 
-usage: python scripts/recipe.py RECIPE FOLDER --data MULTI30K [--seeds N] [OVERRIDE ...]
+usage: python scripts/recipe.py PAIR FOLDER --data MULTI30K [--seeds N] [OVERRIDE ...]
 
-RECIPE is one of those below. FOLDER gets, for each seed, a model of either direction, and the final one, which learns
-from the pairs and from what both made of them (data diversification, Nguyen et al. 2020). Checkpoint and length penalty
-are those with the best BLEU on the validation text; the test text is translated once. What is there already is not done
-again, and what was stopped goes on. Overrides hold for all three trainings, such as training.max_updates=20.
+PAIR is de-en, cased, or en-de or en-fr, lower-cased and tokenised. FOLDER gets for each seed `forward` and `reverse`,
+a model of either direction; `transformer` and `attention`, which learn from the pairs and from what these two made of
+them (data diversification, Nguyen et al. 2020); and `final`, a Transformer whose teachers are both. Length penalty and
+checkpoint are those with the best BLEU on the validation text; the test text is translated once. What is there already
+is not done again, and what was stopped goes on. Overrides hold for all trainings, such as training.max_updates=20.
 """
 
 import argparse
-import json
 import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from arguments import positive
 
+from nmt.config import EvaluationSettings
+from nmt.config.check import check
+from nmt.decoding.loading import load_translator
+from nmt.evaluation.scoring import score_against
+from nmt.evaluation.translating import translate_text
+from nmt.runs.directory import RunDirectory
+from nmt.runs.text import text_of_run
+
 CHECKPOINTS = ("best", "average")
 LENGTH_PENALTIES = (0.6, 0.8, 1.0, 1.2, 1.4)
-# Of the models of either direction, and of the final one.
 FIRST = ["experiment=multi30k_transformer"]
-FINAL = [
-    "optimizer.learning_rate=0.0015",
+SHARED = [
+    "distillation.original=true",
+    *("align=false", "shortlist=false", "export=null", "decoding=beam"),
+    "model.dropout=0.2",
     "schedule=cosine",
-    "schedule.warmup_updates=600",
     "training.update_tokens=1024",
-    "training.validate_every=1000",
-    "training.checkpoint_every=300",
     "training.keep_checkpoints=8",
     "training.patience=null",
 ]
-TRANSFORMER = [*FINAL, "model=transformer", "model.dropout=0.2", "training.max_updates=17000"]
-ATTENTION = [
-    *FINAL,
-    "model=attention",
-    "model.d_hidden=256",
-    "model.attention.d_attention=256",
-    "model.dropout=0.2",
-    "training.max_updates=13500",
-]
+LONG = ["optimizer.learning_rate=0.0015", "schedule.warmup_updates=600"]
+LONG += ["training.validate_every=1000", "training.checkpoint_every=300"]
+SHORT = ["optimizer.learning_rate=0.001", "schedule.warmup_updates=300"]
+SHORT += ["training.validate_every=500", "training.checkpoint_every=250"]
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """Two languages, the form of their text, and settings of the final model."""
+class Student:
+    """A model that learns from what others translate."""
+
+    teachers: tuple[str, ...]
+    settings: list[str]
+    start: str | None = None  # the model whose weights it begins with
+
+
+STUDENTS = {
+    "transformer": Student(
+        ("forward",), ["model=transformer", *LONG, "training.max_updates=17000"], start="forward"
+    ),
+    "attention": Student(
+        ("forward",),
+        [
+            *("model=attention", "model.d_hidden=256", "model.attention.d_attention=256"),
+            *LONG,
+            "training.max_updates=13500",
+        ],
+    ),
+    "final": Student(
+        ("transformer", "attention"),
+        ["model=transformer", *SHORT, "training.max_updates=5500"],
+        start="transformer",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two languages, and the form of their text."""
 
     source: str
     target: str
-    final: list[str]
-    goes_on: bool = True  # the final model begins with the weights of the first one of its direction
     is_tokenized: bool = False  # lower-cased and tokenised, as published figures of Multi30k are
 
     @property
@@ -70,11 +99,10 @@ class Recipe:
         ]
 
 
-RECIPES = {
-    "de-en": Recipe("de", "en", TRANSFORMER),
-    "de-en-attention": Recipe("de", "en", ATTENTION, goes_on=False),
-    "en-de": Recipe("en", "de", TRANSFORMER, is_tokenized=True),
-    "en-fr": Recipe("en", "fr", TRANSFORMER, is_tokenized=True),
+PAIRS = {
+    "de-en": Pair("de", "en"),
+    "en-de": Pair("en", "de", is_tokenized=True),
+    "en-fr": Pair("en", "fr", is_tokenized=True),
 }
 
 
@@ -83,49 +111,46 @@ def nmt(command: str, *overrides: str) -> None:
     subprocess.run([sys.executable, "-m", "nmt", command, *overrides], check=True, stdout=subprocess.DEVNULL)
 
 
-def train(recipe: Recipe, folder: Path, data: Path, seed: int, overrides: Sequence[str]) -> Path:
-    """Train the three models, unless they are there; return the folder of the final one."""
-    text = recipe.data(data, recipe.source, recipe.target)
-    reverse = recipe.data(data, recipe.target, recipe.source)
+def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[str]) -> None:
+    """Train all models, unless they are there."""
+    own = [*pair.evaluation, f"seed={seed}", *overrides]
+    text = pair.data(data, pair.source, pair.target)
+    reverse = pair.data(data, pair.target, pair.source)
     for name, languages in (("forward", text), ("reverse", reverse)):
-        given = [*FIRST, *languages, *recipe.evaluation, f"seed={seed}", *overrides]
-        nmt("train", f"run={folder / name}", "resume=true", *given)
-    forward, student = folder / "forward", folder / "final"
-    given = [
-        f"teacher={forward}",
-        f"distillation.reverse={folder / 'reverse'}",
-        "distillation.original=true",
-        *("align=false", "shortlist=false", "export=null", "decoding=beam"),
-        *recipe.evaluation,
-        *recipe.final,
-        *([f"training.from_run={forward}"] if recipe.goes_on else []),
-        f"seed={seed}",
-        *overrides,
-    ]
-    nmt("distil", f"student={student}", *(["resume=true"] if student.exists() else given))
-    return student
+        nmt("train", f"run={folder / name}", "resume=true", *FIRST, *languages, *own)
+    for name, student in STUDENTS.items():
+        given = [
+            f"teacher=[{','.join(str(folder / teacher) for teacher in student.teachers)}]",
+            f"distillation.reverse={folder / 'reverse'}",
+            *text,
+            *student.settings,
+            *SHARED,
+            *([f"training.from_run={folder / student.start}"] if student.start else []),
+            *own,
+        ]
+        is_begun = (folder / name).exists()
+        nmt("distil", f"student={folder / name}", *(["resume=true"] if is_begun else given))
 
 
-def score(run: Path, split: str, overrides: Sequence[str]) -> tuple[float, float]:
-    """Return BLEU and chrF of a run, by `nmt evaluate`."""
-    path = run.parent / "scores.json"
-    nmt("evaluate", f"run={run}", f"split={split}", f"json={path}", "overwrite=true", *overrides)
-    found = json.loads(path.read_text(encoding="utf-8"))
-    (bleu,) = (value for name, value in found.items() if name.endswith("bleu"))
-    return bleu, found["chrf"]
+def score(run: Path, split: str, checkpoint: str, length_penalty: float) -> tuple[float, float]:
+    """Return BLEU and chrF of a run on a text of its own data, by the settings that it was trained with."""
+    directory = RunDirectory.existing(str(run))
+    settings = check(EvaluationSettings, directory.read_config()["evaluation"])
+    search = directory.read_model_settings().decoding.model_copy(update={"length_penalty": length_penalty})
+    translator = load_translator(str(run), checkpoint, "auto", "auto", []).searching(search)
+    text = text_of_run(split, directory)
+    scores = score_against(translate_text(translator, text.source), [text.target], settings, None)
+    return scores[0].value, scores[1].value
 
 
-def choose_search(run: Path, overrides: Sequence[str]) -> list[str]:
+def choose_search(run: Path) -> tuple[str, float]:
     """Return checkpoint and length penalty with the best BLEU on the validation text."""
-    tried = [
-        [f"checkpoint={checkpoint}", "decoding=beam", f"decoding.length_penalty={penalty}"]
-        for checkpoint in CHECKPOINTS
-        for penalty in LENGTH_PENALTIES
-    ]
-    found = [(score(run, "validation", [*search, *overrides])[0], search) for search in tried]
-    bleu, best = max(found, key=lambda pair: pair[0])
-    print(f"{run}: {' '.join(best)}: BLEU {bleu:.2f} of the validation text", flush=True)
-    return best
+    tried = list(product(CHECKPOINTS, LENGTH_PENALTIES))
+    found = [(score(run, "validation", *search)[0], search) for search in tried]
+    bleu, (checkpoint, penalty) = max(found, key=lambda pair: pair[0])
+    search = f"checkpoint={checkpoint} decoding.length_penalty={penalty}"
+    print(f"{run}: {search}: BLEU {bleu:.2f} of the validation text", flush=True)
+    return checkpoint, penalty
 
 
 def main() -> None:
@@ -133,21 +158,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("recipe", choices=RECIPES)
+    parser.add_argument("pair", choices=PAIRS)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--data", type=Path, required=True, help="where train.de and the other files are")
     parser.add_argument("--seeds", type=positive, default=1)
     arguments, overrides = parser.parse_known_args()
-    recipe = RECIPES[arguments.recipe]
-    found = []
-    for seed in range(1, arguments.seeds + 1):
-        run = train(recipe, arguments.folder / f"seed-{seed}", arguments.data, seed, overrides)
-        search = choose_search(run, recipe.evaluation)
-        found.append(score(run, "test", [*search, *recipe.evaluation]))
-        print(f"seed {seed}: BLEU {found[-1][0]:.2f}, chrF {found[-1][1]:.2f}", flush=True)
-    for name, figures in zip(("BLEU", "chrF"), zip(*found, strict=True), strict=True):
-        spread = f" ± {statistics.stdev(figures):.2f}" if len(figures) > 1 else ""
-        print(f"{name}: {statistics.fmean(figures):.2f}{spread}")
+    pair = PAIRS[arguments.pair]
+    folders = [arguments.folder / f"seed-{seed}" for seed in range(1, arguments.seeds + 1)]
+    for seed, folder in enumerate(folders, 1):
+        train(pair, folder, arguments.data, seed, overrides)
+    for name in STUDENTS:
+        runs = [folder / name for folder in folders]
+        found = [score(run, "test", *choose_search(run)) for run in runs]
+        for metric, figures in zip(("BLEU", "chrF"), zip(*found, strict=True), strict=True):
+            spread = f" ± {statistics.stdev(figures):.2f}" if len(figures) > 1 else ""
+            print(f"{name}: {metric} {statistics.fmean(figures):.2f}{spread}", flush=True)
 
 
 if __name__ == "__main__":
