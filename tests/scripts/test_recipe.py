@@ -51,13 +51,13 @@ def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
         for _ in range(2)
     )
     assert first.returncode == 0, first.stderr
-    final = tmp_path / "runs" / "seed-1" / "final"
+    final = tmp_path / "runs" / "seed-1" / "final-attention"
     pairs = [(final / "distilled" / f"train.{side}").read_text().split("\n") for side in ("source", "target")]
     assert len(pairs[0]) == len(pairs[1]) > 5 * 48, "the pairs themselves, and what was made of them"
     lines = first.stdout.split("\n")[:-1]
     assert [line.split(":")[0] for line in lines] == [
         name
-        for student in ("transformer", "attention", "final")
+        for student in ("transformer", "attention", "final-transformer", "final-attention")
         for name in (f"runs/seed-1/{student}", student, student)
     ]
     assert lines[0].split(": ")[1].startswith("checkpoint=")
