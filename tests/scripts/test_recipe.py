@@ -1,4 +1,4 @@
-"""The script of the recipes trains three models by the real command line, and chooses by validation text alone."""
+"""The script of the recipes trains its models by the real command line, and chooses by validation text alone."""
 
 import sys
 
