@@ -7,7 +7,7 @@ from pydantic import Field
 
 from nmt.config.data_settings import DataSettings
 from nmt.config.decoding_settings import DecodingSettings
-from nmt.config.kinds import CheckpointName, Quantization, Settings
+from nmt.config.kinds import CheckpointName, Quantization, RateOrZero, Settings
 from nmt.config.training_settings import EvaluationSettings
 
 # A code of ISO 639, perhaps with a region, and perhaps with a name: `de`, `pt-BR`, `gsw:Schweizerdeutsch`.
@@ -23,6 +23,7 @@ class ExportSettings(Settings):
     output: str
     overwrite: bool
     quantization: Quantization
+    tolerance: RateOrZero
     device: Literal["cpu", "cuda"]
     source_language: LanguageCode | None
     target_language: LanguageCode | None

@@ -73,16 +73,21 @@ def bleu_name(settings: EvaluationSettings) -> str:
 def metrics(settings: EvaluationSettings) -> dict[str, Any]:
     """Return sacreBLEU's BLEU, chrF and TER by the names that their figures have."""
     return {
-        bleu_name(settings): BLEU(lowercase=settings.lowercase, tokenize=settings.tokenize),
+        bleu_name(settings): _bleu(settings),
         "lower-case chrF" if settings.lowercase else "chrF": CHRF(lowercase=settings.lowercase),
         "TER": TER(case_sensitive=settings.ter_case_sensitive),
     }
 
 
+def _bleu(settings: EvaluationSettings) -> BLEU:
+    """Return sacreBLEU's BLEU, which warns of tokenised text unless that is what was asked for."""
+    is_tokenized = settings.tokenize == "none"
+    return BLEU(lowercase=settings.lowercase, tokenize=settings.tokenize, force=is_tokenized)
+
+
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], settings: EvaluationSettings) -> float:
     """Return BLEU of a translation, line by line against one reference."""
-    metric = BLEU(lowercase=settings.lowercase, tokenize=settings.tokenize)
-    return float(metric.corpus_score(list(hypotheses), [list(references)]).score)
+    return float(_bleu(settings).corpus_score(list(hypotheses), [list(references)]).score)
 
 
 def score_against(

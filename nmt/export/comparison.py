@@ -18,7 +18,6 @@ from nmt.export.formats import Exported, Format, Work
 NUM_LINES = 200
 # In float32 one translation in so many may differ: where two words are as probable as each other.
 LINES_PER_DIFFERENCE = 100
-LARGEST_LOSS = 0.3  # of BLEU, with fewer bits
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,7 @@ class Comparison:
     """Translations of the same lines by both sides, found by the same search."""
 
     quantization: Quantization
+    tolerance: float  # of BLEU, with fewer bits
     computed_in: str  # by the other side
     search: str
     num_lines: int
@@ -66,21 +66,21 @@ class Comparison:
             return "of which some may differ: the other side stops its search earlier"
         if self.is_exact:
             return f"at least {self.least_identical} are needed"
-        return f"BLEU may be lower by {LARGEST_LOSS}"
+        return f"BLEU may be lower by {self.tolerance:g}"
 
     def require(self) -> None:
         """Raise ExportError unless translations that were found by the same search are as good as the same."""
         if not self.is_same_search:
             return
+        key = f"quantization={self.quantization}"
         if self.is_exact:
             is_same, got = self.num_identical >= self.least_identical, f"{self.num_identical}"
         else:
             loss = self.bleu - self.exported_bleu
-            is_same, got = loss <= LARGEST_LOSS, f"{loss:.2f}"
+            is_same, got = loss <= self.tolerance, f"{loss:.2f}"
+            key = f"tolerance={self.tolerance:g}: with {key}"
         if not is_same:
-            raise ExportError(
-                f"quantization={self.quantization}: {self.demand}; got {got}; nothing was written"
-            )
+            raise ExportError(f"{key}: {self.demand}; got {got}; nothing was written")
 
 
 def compare(
@@ -109,6 +109,7 @@ def compare(
     ]
     return Comparison(
         exported.settings.quantization,
+        exported.settings.tolerance,
         found.computed_in,
         name_search(search),
         len(kept),

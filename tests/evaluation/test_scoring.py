@@ -56,6 +56,14 @@ def test_scores_are_sacrebleus(lowercase, tokenize, ter_case_sensitive):
     assert [figure.name for figure in scores] == [name, "lower-case chrF" if lowercase else "chrF", "TER"]
 
 
+@pytest.mark.parametrize(("tokenize", "is_warned"), [("13a", True), ("none", False)])
+def test_tokenised_text_is_warned_of_unless_that_is_what_is_scored(caplog, tokenize, is_warned):
+    settings = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize=tokenize)
+    lines = ["two dogs run ."] * 200
+    score_against(lines, [lines], settings)
+    assert ("tokenized period" in caplog.text) == is_warned
+
+
 def test_bleu_alone_is_the_same_figure():
     settings = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     assert (

@@ -43,7 +43,7 @@ def exported_of(model, tokenizer, run="mine", **settings):
     """Return what the command gives to a format."""
     settings = {
         "run": "mine", "checkpoint": "best", "format": "argos", "output": "out", "overwrite": False, "device": "cpu",
-        "quantization": "float32", "source_language": "de", "target_language": "en", "splitter": None, "runtime": None,
+        "quantization": "float32", "tolerance": 0.3, "source_language": "de", "target_language": "en", "splitter": None, "runtime": None,
         "decoding": choose_search("beam"),
         "evaluation": EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a"),
     } | settings  # fmt: skip
@@ -132,7 +132,7 @@ def test_the_beam_finds_the_same_where_what_ends_first_is_best(
 
 
 def test_what_a_search_that_stops_earlier_finds_is_shown_and_not_judged():
-    figures = ("float32", "float32", "beam 4", 200, 100, 30.0, 20.0)
+    figures = ("float32", 0.3, "float32", "beam 4", 200, 100, 30.0, 20.0)
     Comparison(*figures, is_same_search=False).require()
     assert "stops its search earlier" in Comparison(*figures, is_same_search=False).report()
 

@@ -46,7 +46,7 @@ def exported(run, model, tokenizer, decoding, shortlist):
     evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     settings = ExportSettings(
         run="mine", checkpoint="best", format="ctranslate2", output="out", overwrite=False, quantization="float32",
-        device="cpu", source_language=None, target_language=None, splitter=None, runtime=None, decoding=decoding,
+        tolerance=0.3, device="cpu", source_language=None, target_language=None, splitter=None, runtime=None, decoding=decoding,
         evaluation=evaluation,
     )  # fmt: skip
     return Exported(run, model, tokenizer, shortlist, settings)
@@ -111,23 +111,26 @@ def test_comparison_and_page_translate_as_nmt_does(
 
 
 @pytest.mark.parametrize(
-    ("quantization", "num_lines", "num_identical", "exported_bleu", "passes"),
+    ("quantization", "tolerance", "num_lines", "num_identical", "exported_bleu", "passes"),
     [
-        ("float32", 200, 198, 10.0, True),
-        ("float32", 200, 197, 30.0, False),
-        ("float32", 100, 99, 30.0, True),
-        ("float32", 20, 19, 30.0, False),
-        ("int8", 200, 100, 29.71, True),
-        ("int8", 200, 200, 29.69, False),
-        ("float16", 200, 100, 35.0, True),
+        ("float32", 0.3, 200, 198, 10.0, True),
+        ("float32", 30.0, 200, 197, 30.0, False),
+        ("float32", 0.3, 100, 99, 30.0, True),
+        ("float32", 0.3, 20, 19, 30.0, False),
+        ("int8", 0.3, 200, 100, 29.71, True),
+        ("int8", 0.3, 200, 200, 29.69, False),
+        ("int8", 1.0, 200, 100, 29.01, True),
+        ("int8", 0.0, 200, 200, 29.99, False),
+        ("float16", 0.3, 200, 100, 35.0, True),
     ],
 )
-def test_what_passes(quantization, num_lines, num_identical, exported_bleu, passes):
-    comparison = Comparison(quantization, "float32", "greedy", num_lines, num_identical, 30.0, exported_bleu)
+def test_what_passes(quantization, tolerance, num_lines, num_identical, exported_bleu, passes):
+    figures = (num_lines, num_identical, 30.0, exported_bleu)
+    comparison = Comparison(quantization, tolerance, "float32", "greedy", *figures)
     if passes:
         comparison.require()
     else:
-        with pytest.raises(ExportError, match=rf"^quantization={quantization}: .*; got .*; nothing was"):
+        with pytest.raises(ExportError, match=rf"quantization={quantization}:? .*; got .*; nothing was"):
             comparison.require()
 
 
@@ -150,7 +153,7 @@ def test_the_page_names_searches_that_the_library_does_not_have(
 
 def test_the_page_names_the_tags_that_lines_need(char_tokenizer, strange_model, exported_of):
     decoding = choose_search("greedy", max_length_ratio=1.0, max_length_extra=9)
-    comparison = Comparison("float32", "float32", "greedy", 20, 20, 30.0, 30.0)
+    comparison = Comparison("float32", 0.3, "float32", "greedy", 20, 20, 30.0, 30.0)
 
     def page_of(*symbols):
         given = exported_of(strange_model(), char_tokenizer(symbols=symbols), decoding)

@@ -56,7 +56,7 @@ def exported_of(model, tokenizer, decoding, quantization="float32", device="cpu"
     evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     settings = ExportSettings(
         run=str(run), checkpoint="best", format="web" if runtime else "onnx", output="out", overwrite=False, quantization=quantization,
-        device=device, decoding=decoding, evaluation=evaluation, source_language=None,
+        tolerance=0.3, device=device, decoding=decoding, evaluation=evaluation, source_language=None,
         target_language=None, splitter=None, runtime=runtime,
     )  # fmt: skip
     return Exported(RunDirectory(run), model, tokenizer, None, settings)
