@@ -5,20 +5,24 @@ usage: python scripts/recipe.py PAIR FOLDER --data MULTI30K [--seeds N] [OVERRID
 PAIR is de-en, cased, or en-de or en-fr, lower-cased and tokenised. FOLDER gets for each seed `forward` and `reverse`,
 a model of either direction; `transformer` and `attention`, which learn from the pairs and from what these two made of
 them (data diversification, Nguyen et al. 2020); and `final-transformer` and `final-attention`, which go on from these
-and whose teachers are both. Length penalty and checkpoint are those with the best BLEU on the validation text; the test
-text is translated once. What is there already is not done again, and what was stopped goes on. Overrides hold for all
-trainings, such as training.max_updates=20.
+and whose teachers are both. Two models are trained at once, each on half of the cores; `forward.log` and others say how
+it goes. Length penalty and checkpoint are those with the best BLEU on the validation text; the test text is translated
+once. What is there already is not done again, and what was stopped goes on. Overrides hold for all trainings, such as
+training.max_updates=20.
 """
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+import torch
 from arguments import positive
 
 from nmt.config import EvaluationSettings
@@ -59,16 +63,16 @@ class Student:
 
 STUDENTS = {
     "transformer": Student(
-        ("forward",), ["model=transformer", *LONG, "training.max_updates=17000"], start="forward"
+        ("forward",), ["model=transformer", *LONG, "training.max_updates=24000"], start="forward"
     ),
-    "attention": Student(("forward",), [*ATTENTION, *LONG, "training.max_updates=13500"]),
+    "attention": Student(("forward",), [*ATTENTION, *LONG, "training.max_updates=27000"]),
     "final-transformer": Student(
         ("transformer", "attention"),
-        ["model=transformer", *SHORT, "training.max_updates=5500"],
+        ["model=transformer", *SHORT, "training.max_updates=8000"],
         start="transformer",
     ),
     "final-attention": Student(
-        ("transformer", "attention"), [*ATTENTION, *SHORT, "training.max_updates=2700"], start="attention"
+        ("transformer", "attention"), [*ATTENTION, *SHORT, "training.max_updates=4000"], start="attention"
     ),
 }
 
@@ -104,9 +108,21 @@ PAIRS = {
 }
 
 
-def nmt(command: str, *overrides: str) -> None:
-    """Run a command of nmt; what it says on stderr is seen, and an error ends all."""
-    subprocess.run([sys.executable, "-m", "nmt", command, *overrides], check=True, stdout=subprocess.DEVNULL)
+def run_both(commands: Sequence[list[str]], logs: Sequence[Path]) -> None:
+    """Run two commands of nmt at once, each on half of the cores; raises SystemExit if one fails."""
+    threads = max(1, torch.get_num_threads() // 2)
+
+    def run(command: list[str], log: Path) -> int:
+        print(f"nmt {command[0]}: see {log}", file=sys.stderr, flush=True)
+        with log.open("a", encoding="utf-8") as file:
+            line = [sys.executable, "-m", "nmt", *command]
+            env = os.environ | {"OMP_NUM_THREADS": str(threads)}
+            return subprocess.run(line, check=False, stdout=file, stderr=file, env=env).returncode
+
+    with ThreadPoolExecutor() as pool:
+        for log, code in zip(logs, pool.map(run, commands, logs), strict=True):
+            if code != 0:
+                raise SystemExit(f"nmt ended with {code}: {log} says why")
 
 
 def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[str]) -> None:
@@ -114,20 +130,31 @@ def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[s
     own = [*pair.evaluation, f"seed={seed}", *overrides]
     text = pair.data(data, pair.source, pair.target)
     reverse = pair.data(data, pair.target, pair.source)
-    for name, languages in (("forward", text), ("reverse", reverse)):
-        nmt("train", f"run={folder / name}", "resume=true", *FIRST, *languages, *own)
-    for name, student in STUDENTS.items():
-        given = [
-            f"teacher=[{','.join(str(folder / teacher) for teacher in student.teachers)}]",
+
+    def first(name: str) -> list[str]:
+        languages = text if name == "forward" else reverse
+        return ["train", f"run={folder / name}", "resume=true", *FIRST, *languages, *own]
+
+    def distil(name: str) -> list[str]:
+        if (folder / name).exists():
+            return ["distil", f"student={folder / name}", "resume=true"]
+        student = STUDENTS[name]
+        teachers = ",".join(str(folder / teacher) for teacher in student.teachers)
+        start = [f"training.from_run={folder / student.start}"] if student.start else []
+        who = [
+            f"student={folder / name}",
+            f"teacher=[{teachers}]",
             f"distillation.reverse={folder / 'reverse'}",
-            *text,
-            *student.settings,
-            *SHARED,
-            *([f"training.from_run={folder / student.start}"] if student.start else []),
-            *own,
         ]
-        is_begun = (folder / name).exists()
-        nmt("distil", f"student={folder / name}", *(["resume=true"] if is_begun else given))
+        return ["distil", *who, *text, *student.settings, *SHARED, *start, *own]
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for names, command in (
+        (("forward", "reverse"), first),
+        (("transformer", "attention"), distil),
+        (("final-transformer", "final-attention"), distil),
+    ):
+        run_both([command(name) for name in names], [folder / f"{name}.log" for name in names])
 
 
 def score(run: Path, split: str, checkpoint: str, length_penalty: float) -> tuple[float, float]:
