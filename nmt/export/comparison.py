@@ -25,7 +25,7 @@ class Comparison:
     """Translations of the same lines by both sides, found by the same search."""
 
     quantization: Quantization
-    tolerance: float  # of BLEU, with fewer bits
+    tolerance: float  # points of BLEU that fewer bits, or a shortlist, may cost
     computed_in: str  # by the other side
     search: str
     num_lines: int

@@ -43,8 +43,8 @@ def exported_of(model, tokenizer, run="mine", **settings):
     """Return what the command gives to a format."""
     settings = {
         "run": "mine", "checkpoint": "best", "format": "argos", "output": "out", "overwrite": False, "device": "cpu",
-        "quantization": "float32", "tolerance": 0.3, "source_language": "de", "target_language": "en", "splitter": None, "runtime": None,
-        "decoding": choose_search("beam"),
+        "quantization": "float32", "tolerance": 0.3, "source_language": "de", "target_language": "en",
+        "splitter": None, "runtime": None, "decoding": choose_search("beam"),
         "evaluation": EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a"),
     } | settings  # fmt: skip
     return Exported(RunDirectory(run), model, tokenizer, None, ExportSettings(**settings))

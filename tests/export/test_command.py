@@ -46,8 +46,8 @@ def exported(run, model, tokenizer, decoding, shortlist):
     evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     settings = ExportSettings(
         run="mine", checkpoint="best", format="ctranslate2", output="out", overwrite=False, quantization="float32",
-        tolerance=0.3, device="cpu", source_language=None, target_language=None, splitter=None, runtime=None, decoding=decoding,
-        evaluation=evaluation,
+        tolerance=0.3, device="cpu", source_language=None, target_language=None, splitter=None, runtime=None,
+        decoding=decoding, evaluation=evaluation,
     )  # fmt: skip
     return Exported(run, model, tokenizer, shortlist, settings)
 
@@ -130,7 +130,10 @@ def test_what_passes(quantization, tolerance, num_lines, num_identical, exported
     if passes:
         comparison.require()
     else:
-        with pytest.raises(ExportError, match=rf"quantization={quantization}:? .*; got .*; nothing was"):
+        limit = "" if quantization == "float32" else rf"tolerance={tolerance:g}: with "
+        with pytest.raises(
+            ExportError, match=rf"^{limit}quantization={quantization}: .*; got .*; nothing was"
+        ):
             comparison.require()
 
 

@@ -61,6 +61,8 @@ def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
         for name in (f"runs/seed-1/{student}", student, student)
     ]
     assert lines[0].split(": ")[1].startswith("checkpoint=")
-    logs = [(tmp_path / "runs" / "seed-1" / f"{name}.log").read_text() for name in ("forward", final.name)]
-    assert all(log.count("update 6 epoch") == 1 for log in logs), "each was trained once"
+    logs = {log.stem: log.read_text() for log in final.parent.glob("*.log")}
+    num_trained = {name: log.count("update 6 epoch") for name, log in logs.items()}
+    names = ("forward", "reverse", "transformer", "attention", "final-transformer", "final-attention")
+    assert num_trained == dict.fromkeys(names, 1)
     assert second.stdout == first.stdout
