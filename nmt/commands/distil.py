@@ -18,6 +18,7 @@ from nmt.distillation.folder import StudentFolder
 from nmt.distillation.remote import RemoteTeacher
 from nmt.distillation.table import Row, measured, measured_server, table
 from nmt.distillation.teachers import REVERSE, RunTeacher, Teacher, has_attention
+from nmt.errors import SettingsError
 from nmt.export.formats import format_of
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory
@@ -34,6 +35,15 @@ def main(settings: DistilSettings) -> None:
     folder = StudentFolder(settings.student)
     if settings.export is not None:
         format_of(settings.export).require()
+    if (
+        settings.distillation.words
+        and settings.tokenizer.model is None
+        and not _tokenizer_of_teacher(settings)
+    ):
+        raise SettingsError(
+            "distillation.words: a student with the one vocabulary of its teacher is needed, unless tokenizer.model is "
+            f"typed; got other settings of tokenizer than those of {settings.teachers[0]}"
+        )
     open_teacher = _opener(settings)
     if not settings.resume:
         open_teacher()  # raises what is wrong with it before a folder is made
@@ -92,6 +102,8 @@ def student_settings(folder: StudentFolder, settings: DistilSettings) -> TrainSe
     training, tokenizer = settings.training, settings.tokenizer
     if folder.outcome("links"):
         training = training.model_copy(update={"guided_alignment": str(folder.text(text.LINKS))})
+    if settings.distillation.words:
+        training = training.model_copy(update={"teacher": settings.teacher})
     if (model := _tokenizer_of_teacher(settings)) is not None:
         tokenizer = tokenizer.model_copy(update={"model": str(model)})
     own = set(DistilSettings.model_fields) - set(TrainSettings.model_fields)

@@ -99,6 +99,12 @@ def check_guided(model: ModelSettings, training: TrainingSettings, key: str) -> 
         raise ValueError(f"{wrong[0]} is needed with {key}; got {wrong[1]}")
 
 
+def check_taught(consistency: ConsistencySettings, key: str) -> None:
+    """Raise ValueError for two passes over a sentence where `key` has a teacher's words learned in one."""
+    if consistency.kind != "none":
+        raise ValueError(f"consistency: none is needed with {key}; got {consistency.kind}")
+
+
 class RecipeSettings(Settings):
     """The keys of a training, wherever its run goes."""
 
@@ -139,6 +145,8 @@ class RecipeSettings(Settings):
                 "consistency: none is needed with model.dropout=0, since both passes of r_drop would be the same; "
                 "got r_drop"
             )
+        if training.teacher is not None:
+            check_taught(self.consistency, "training.teacher")
         if training.subword_sampling is not None and self.tokenizer.kind in ("word", "char"):
             raise ValueError(
                 f"training.subword_sampling: null is needed with tokenizer={self.tokenizer.kind}, which has one way "

@@ -5,11 +5,9 @@ from typing import Annotated, Any, Literal, Self
 import pydantic
 from pydantic import Field
 
-from nmt.config.command_settings import RecipeSettings, check_guided
-from nmt.config.kinds import Files, Number, Ratio, Settings
+from nmt.config.command_settings import RecipeSettings, check_guided, check_taught
+from nmt.config.kinds import Files, Number, Ratio, Runs, Settings
 from nmt.config.model_settings import TransformerSettings
-
-Runs = Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
 
 
 class DistillationSettings(Settings):
@@ -29,6 +27,7 @@ class DistillationSettings(Settings):
     target_language: str | None
     api_key_variable: Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
     original: bool
+    words: bool
 
 
 class DistilSettings(RecipeSettings):
@@ -70,6 +69,10 @@ class DistilSettings(RecipeSettings):
                 raise ValueError(
                     f"distillation.{key}: a name that the server knows is needed with a URL; got null"
                 )
+        if distillation.words:
+            raise ValueError(
+                "distillation.words: false is needed with a URL, which says nothing of other words; got true"
+            )
         if distillation.search is not None:
             raise ValueError(
                 "distillation.search: null is needed with a URL, whose server searches as it does"
@@ -95,6 +98,8 @@ class DistilSettings(RecipeSettings):
             raise ValueError(
                 f"data.context: 0 is needed, since lines are learned alone; got {self.data.context}"
             )
+        if self.distillation.words:
+            check_taught(self.consistency, "distillation.words=true")
         if self.align:
             check_guided(self.model, self.training, "align=true")
         if self.export is not None and not (

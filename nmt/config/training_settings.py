@@ -12,6 +12,7 @@ from nmt.config.kinds import (
     PositiveShare,
     Rate,
     RateOrZero,
+    Runs,
     Seconds,
     Settings,
     Share,
@@ -126,6 +127,8 @@ class TrainingSettings(Settings):
     target_vectors: str | None
     guided_alignment: Files | None
     guided_alignment_weight: Weight
+    teacher: Runs | None
+    teacher_weight: PositiveShare
     freeze: list[str]
 
 

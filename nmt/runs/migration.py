@@ -7,8 +7,8 @@ from typing import Any
 
 from nmt.errors import RunError
 
-FORMAT = 10
-# Keys that came with formats 2 to 10, at the values that do what formats before did.
+FORMAT = 11
+# Keys that came with formats 2 to 11, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -41,6 +41,8 @@ ADDED_TO_TRAINING: dict[str, Any] = {
     "target_vectors": None,
     "guided_alignment": None,
     "guided_alignment_weight": 0.1,
+    "teacher": None,
+    "teacher_weight": 0.5,
     "freeze": [],
     "max_updates_skipped": 25,
 }
@@ -110,6 +112,8 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
         changed["decoding"] = (
             ADDED_TO_ALL_DECODING | ADDED_TO_DECODING.get(str(decoding.get("kind")), {}) | decoding
         )
+    if isinstance(distillation := config.get("distillation"), dict):
+        changed["distillation"] = {"words": False} | distillation
     if isinstance(evaluation := config.get("evaluation"), dict):
         changed["evaluation"] = {"ter_case_sensitive": evaluation.get("lowercase") is False} | evaluation
     return ADDED | dict(config) | changed

@@ -1,6 +1,7 @@
 """Cross-entropy over a vocabulary, in chunks of positions: the logits of all never exist at once."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,10 +15,17 @@ def positions_at_once(vocabulary_size: int, device: str) -> int:
     return 1 << max(0, (LOGITS_AT_ONCE[device] // vocabulary_size).bit_length() - 1)
 
 
-class ChunkedCrossEntropy(torch.autograd.Function):
-    """Output layer and cross-entropy with label smoothing (Szegedy et al. 2016).
+class ExpectedWords(NamedTuple):
+    """What teachers expect at each position, learned beside the true word (Hinton et al. 2015; Kim & Rush 2016)."""
 
-    The gradient is known as soon as a chunk's logits are, softmax minus the smoothed target, so the forward
+    weight: float  # of it in the loss; the true word has the rest
+    probabilities: Callable[[slice], Tensor]  # of all words at some of the rows: (n, V)
+
+
+class ChunkedCrossEntropy(torch.autograd.Function):
+    """Output layer and cross-entropy with label smoothing (Szegedy et al. 2016), and with what teachers expect.
+
+    The gradient is known as soon as a chunk's logits are, softmax minus the target's probabilities, so the forward
     pass computes it and the backward pass only scales it. What smoothing spreads over all words is the same in
     every row: it enters as sums over weights and outputs, not as a pass over the logits.
     """
@@ -31,6 +39,7 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         targets: Tensor,
         is_token: Tensor,
         smoothing: float,
+        expected: ExpectedWords | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Return the loss of outputs (N, D) and targets (N), summed over what `is_token` (N) says.
 
@@ -45,7 +54,10 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         x = outputs.to(dtype).masked_fill(~is_token.unsqueeze(1), 0)
         w, b = weight.to(dtype), bias.to(dtype)
         true_logits, normalisers = torch.empty(2, len(x), dtype=wide, device=outputs.device)
-        share = smoothing / vocabulary_size
+        expected_logits = torch.zeros((), dtype=wide, device=outputs.device)  # summed over tokens
+        taught = 0.0 if expected is None else expected.weight
+        of_true = (1 - taught) * (1 - smoothing)  # the probability that the true word has in the target
+        share = (1 - taught) * smoothing / vocabulary_size  # and that each word has by smoothing
         weight_sum = weight.sum(0, dtype=wide) if smoothing else weight.new_zeros(weight.shape[1])  # (D)
         shift = -(share * weight_sum).to(dtype)
         if needs_gradient:
@@ -74,16 +86,22 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                     normalisers[here] = logits.to(wide).logsumexp(1)
                 if needs_gradient:
                     gradient = probabilities
-                    gradient[true] -= 1 - smoothing
+                    gradient[true] -= of_true
+                    if expected is not None:
+                        words = expected.probabilities(here).to(dtype)
+                        gradient.sub_(words, alpha=taught)
+                        expected_logits += (words * logits).sum(1, dtype=wide) @ counted[here]
                     torch.addmm(shift, gradient, w, out=grad_outputs[here])
                     grad_weight += gradient.t() @ chunk
                     grad_bias += counted[here].to(dtype) @ gradient
             nll = ((normalisers - true_logits) * counted).sum()
             total = nll.clone()  # of what is returned, it alone carries a gradient
+            if of_true < 1:
+                total = total + (1 - of_true) * (true_logits @ counted) - taught * expected_logits
             if smoothing:
                 output_sum = x.sum(0, dtype=wide)
                 logit_sum = output_sum @ weight_sum + num_tokens * bias.sum(dtype=wide)
-                total = total + smoothing * (true_logits @ counted) - share * logit_sum
+                total = total - share * logit_sum
                 if needs_gradient:
                     grad_weight -= share * output_sum
                     grad_bias -= share * num_tokens
@@ -93,7 +111,8 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         return total, nll
 
     @staticmethod
-    def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None, None]:
+    def backward(ctx: Any, grad_total: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         grad_outputs, grad_weight, grad_bias, is_token = ctx.saved_tensors
         scales = (grad_total * is_token).to(grad_outputs.dtype).unsqueeze(1)  # (N, 1)
-        return grad_outputs * scales, grad_weight * grad_total, grad_bias * grad_total, None, None, None
+        found = grad_outputs * scales, grad_weight * grad_total, grad_bias * grad_total
+        return (*found, None, None, None, None)

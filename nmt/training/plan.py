@@ -70,6 +70,10 @@ def plan_lines(prepared: Prepared) -> list[str]:
     if pairs.plain.links is not None:
         num_links = len(pairs.plain.links.words.tokens) // 2
         links = [f"links        {num_links} of words, for attention to learn"]
+    teacher = []
+    if (runs := trainer.settings.training.teacher) is not None:
+        names, share = _names(runs), trainer.settings.training.teacher_weight
+        teacher = [f"teacher      {names}, whose words are {share:g} of the loss"]
     parts = "" if pairs.num_parts == 1 else f"{pairs.num_parts} parts of about "
     return [
         f"run          {trainer.run.path}",
@@ -83,6 +87,7 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"normalised   {_normalization(tokenizer.target, corpus.validation.target)}",
         f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
         *prepared.start,
+        *teacher,
         f"epoch        {parts}{len(updates)} updates of at most {trainer.settings.training.update_tokens} target "
         "tokens",
         f"batches      up to {trainer.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "

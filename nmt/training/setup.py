@@ -32,6 +32,8 @@ from nmt.training.pairs import learned_lengths, training_pairs
 from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
+from nmt.training.word_teacher import KEY as TEACHER
+from nmt.training.word_teacher import WordTeacher, load_teacher
 
 
 @dataclass(frozen=True)
@@ -117,10 +119,11 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     freeze(model, settings.training.freeze)
     model.learned_lengths = learned_lengths(dataset, selected, context)
     pairs = training_pairs(settings, dataset, selected, tokenizer, device, corpus.groups)
-    step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
+    teacher = load_teacher(settings, tokenizer)
+    step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks, teacher)
     validation = load_as_read(corpus.validation, model, tokenizer, settings.decoding)
     trainer = Trainer(step, run, (corpus.validation, validation))
-    trainer.progress.origins = origins(corpus, tokenizer, dataset)
+    trainer.progress.origins = origins(corpus, tokenizer, dataset, teacher)
     return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, start, resuming)
 
 
@@ -157,7 +160,9 @@ def _require_weights(run: RunDirectory, expected: Shapes) -> None:
         return
 
 
-def origins(corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset) -> dict[str, str]:
+def origins(
+    corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset, teacher: WordTeacher | None
+) -> dict[str, str]:
     """Return hashes of what a run learns from, by the keys that it comes from: a run goes on with the same alone."""
     found = {
         "data.train": content_key(corpus.train.source, corpus.train.target),
@@ -167,6 +172,8 @@ def origins(corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset) -> dict[str,
     if dataset.links is not None:
         words = dataset.links.words
         found[LINKS] = content_key(words.tokens.numpy().tobytes(), words.offsets.tobytes())
+    if teacher is not None:
+        found[TEACHER] = content_key(*teacher.hashes)
     return found
 
 

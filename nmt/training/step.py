@@ -26,6 +26,7 @@ from nmt.training.pairs import TrainingPairs
 from nmt.training.progress import UpdateFigures
 from nmt.training.ranks import Ranks
 from nmt.training.schedule import learning_rate, teacher_forcing_ratio
+from nmt.training.word_teacher import WordTeacher
 
 logger = logging.getLogger(__name__)
 
@@ -48,13 +49,14 @@ class TrainingStep:
         device: torch.device,
         dtype: torch.dtype,
         ranks: Ranks,
+        teacher: WordTeacher | None = None,
     ) -> None:
         self.settings, self.tokenizer, self.pairs, self.ranks = settings, tokenizer, pairs, ranks
         self.device, self.dtype = device, dtype
         self.model = model.to(device)
         smoothing, passes = settings.training.label_smoothing, agreement(settings.consistency)
         weight = settings.training.guided_alignment_weight
-        self.objective = Objective(self.model, smoothing, passes, weight)
+        self.objective = Objective(self.model, smoothing, passes, weight, teacher)
         self.optimizer = build_optimizer(settings.optimizer, self.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
         self.scaler.scale(
@@ -179,7 +181,10 @@ class TrainingStep:
         """
         wanted = self.settings.training.compile
         is_compiled = compile_layers(self.model, wanted, lambda: self.fits(first_rows()))
-        if is_compiled and wanted == "on" and self.device.type == "cuda" and is_recordable(self.model):
+        can_record = (
+            self.device.type == "cuda" and is_recordable(self.model) and self.objective.teacher is None
+        )
+        if is_compiled and wanted == "on" and can_record:
             self.record(CudaGraphs())
 
     def record(self, record: Record) -> None:

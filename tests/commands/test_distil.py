@@ -196,7 +196,7 @@ def test_translations_that_disagree_or_are_too_long_are_left_out_and_counted():
 
 
 @pytest.mark.parametrize(
-    ("override", "message"),
+    ("overrides", "message"),
     [
         (
             "distillation.num_hypotheses=3",
@@ -224,25 +224,35 @@ def test_translations_that_disagree_or_are_too_long_are_left_out_and_counted():
             "distillation.monolingual_target=more.en",
             "distillation.monolingual_target: distillation.reverse=RUN is",
         ),
+        (
+            "distillation.words=true tokenizer.vocabulary_size=77",
+            "distillation.words: a student with the one",
+        ),
+        ("distillation.words=true consistency=simcut", "consistency: none is needed with distillation.words"),
         ("model.decoder=ssru", "export: null is needed, since other programs"),
         ("data.context=2", "data.context: 0 is needed"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line_and_leaves_no_folder(
-    main, trained_run, tmp_path, monkeypatch, override, message
+    main, trained_run, tmp_path, monkeypatch, overrides, message
 ):
     monkeypatch.chdir(tmp_path)
-    code, _, errors = main("distil", f"teacher={trained_run}", "student=student", *TINY_STUDENT, override)
+    code, _, errors = main(
+        "distil", f"teacher={trained_run}", "student=student", *TINY_STUDENT, *overrides.split(" ")
+    )
     assert code == 2
     assert errors.startswith(f"nmt: {message}")
     assert errors.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_several_teachers_translate_as_one_and_several_translations_are_drawn(nmt, trained_run, tmp_path):
+def test_several_teachers_are_as_one_of_whom_several_translations_and_all_words_are_learned(
+    nmt, trained_run, tmp_path
+):
     more = (
         "distillation.search={decoding: sampling, top_k: 5}", "distillation.num_hypotheses=3", "data.num_train=40",
         "export=null", "shortlist=false", "align=false", "model=student_ssru", "model.num_decoder_layers=1",
+        "distillation.words=true", "training.teacher_weight=0.7",
     )  # fmt: skip
     done = nmt(
         "distil", f"teacher=[{trained_run},{trained_run}]", "student=student", *TINY_STUDENT[1:], *more
@@ -251,6 +261,9 @@ def test_several_teachers_translate_as_one_and_several_translations_are_drawn(nm
     assert [len(texts) for texts in found] == [3] * 40
     assert any(len(set(texts)) == 3 for texts in found)
     assert done.stdout.split(b"\n")[1].startswith(b"teachers as one ")
+    assert (
+        f"teacher      {trained_run}, {trained_run}, whose words are 0.7 of the loss" in done.stderr.decode()
+    )
     assert json.loads((tmp_path / "student" / "data.json").read_text())["is_guided"] is False
     assert not (tmp_path / "student" / "exported").exists()
 

@@ -21,7 +21,7 @@ NEW_OF_ATTENTION = (
 )  # fmt: skip
 NEW_OF_TRAINING = (
     "subword_sampling", "ema_decay", "from_run", "source_vectors", "target_vectors", "freeze",
-    "max_updates_skipped", "guided_alignment", "guided_alignment_weight",
+    "max_updates_skipped", "guided_alignment", "guided_alignment_weight", "teacher", "teacher_weight",
 )  # fmt: skip
 
 
@@ -127,6 +127,13 @@ def test_ter_of_an_older_run_stays_as_it_was(lowercase):
     """It looked at case where BLEU did."""
     config = {"format": 4, "model": {}, "training": {}, "evaluation": {"lowercase": lowercase}}
     assert migrate(config)["evaluation"] == {"lowercase": lowercase, "ter_case_sensitive": not lowercase}
+
+
+def test_an_older_student_learns_as_before():
+    config = {"format": 10, "model": {}, "training": {"log_every": 7}, "distillation": {"original": True}}
+    found = migrate(config)
+    assert found["distillation"] == {"original": True, "words": False}
+    assert found["training"].items() >= {"log_every": 7, "teacher": None}.items()
 
 
 @pytest.mark.parametrize("kind", ["beam", "greedy"])
