@@ -6,8 +6,8 @@ from pathlib import Path
 from nmt.config import DataReportSettings, OpusData
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.context import context_symbols
-from nmt.data.corpus import load_corpus
 from nmt.data.opus import Offer, list_corpora
+from nmt.data.sources import load_corpus
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.evaluation.tables import layout
 from nmt.files.writing import to_json, write_atomically

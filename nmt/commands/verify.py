@@ -10,7 +10,8 @@ from nmt.config import RunScoring, VerifySettings
 from nmt.config.check import check
 from nmt.data.cache import content_key
 from nmt.data.cleaning import prepare_corpus
-from nmt.data.corpus import Corpus, load_corpus
+from nmt.data.corpus import Corpus
+from nmt.data.sources import load_corpus
 from nmt.decoding.confidence import read_calibration
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator

@@ -21,10 +21,11 @@ import yaml
 from nmt.config import DistillationSettings, DistilSettings, FilesData
 from nmt.config.check import check
 from nmt.data.cleaning import prepare_corpus
-from nmt.data.corpus import Corpus, ParallelText, load_corpus
+from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.encoding import UTF_8
 from nmt.data.lines import iterate_lines
 from nmt.data.shards import count_lines
+from nmt.data.sources import load_corpus
 from nmt.decoding.chunks import Chunk, number_chunks, text_chunks
 from nmt.decoding.expected_utility import expected_utility
 from nmt.decoding.stream import write_stream

@@ -2,7 +2,8 @@
 
 from nmt.config import DataSettings, MixtureData, RunData
 from nmt.config.check import check
-from nmt.data.corpus import Corpus, ParallelText, load_corpus, require_files
+from nmt.data.corpus import Corpus, ParallelText
+from nmt.data.sources import load_corpus, require_files
 from nmt.errors import RunError
 from nmt.runs.directory import RunDirectory
 

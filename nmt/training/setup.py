@@ -9,10 +9,11 @@ from nmt.config.check import flatten
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
 from nmt.data.context import Surroundings, context_symbols, require_context
-from nmt.data.corpus import Corpus, load_corpus, require_files
+from nmt.data.corpus import Corpus
 from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
 from nmt.data.glossary import read_glossary
 from nmt.data.sentences import sentence_splitter
+from nmt.data.sources import load_corpus, require_files
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer, with_symbols
 from nmt.data.word_links import KEY as LINKS
 from nmt.data.word_links import load_links, require_aligner

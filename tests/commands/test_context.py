@@ -20,7 +20,7 @@ from nmt.config.check import check
 from nmt.data import lines as module
 from nmt.data.batching import Batch
 from nmt.data.context import Context
-from nmt.data.corpus import load_corpus
+from nmt.data.sources import load_corpus
 from nmt.decoding.chunks import number_chunks
 from nmt.decoding.loading import choose_search
 from nmt.decoding.torch_engine import TorchEngine

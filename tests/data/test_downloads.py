@@ -6,7 +6,7 @@ import json
 import pytest
 
 from nmt.data import downloads
-from nmt.data.corpus import load_corpus
+from nmt.data.sources import load_corpus
 from nmt.errors import DataError, SettingsError
 
 pytest.importorskip("datasets")

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from nmt.cli.compose import compose
 from nmt.data import lines as module
-from nmt.data.corpus import load_corpus
 from nmt.data.encoding import find_wide, is_mostly_broken
 from nmt.data.lines import read_lines
+from nmt.data.sources import load_corpus
 from nmt.errors import DataError, SettingsError
 
 GERMAN = ["Die Bären schlafen.", "", "Der Käse ist für Jürgen.", "Ja."]

@@ -13,8 +13,8 @@ from nmt.commands.report import training_text
 from nmt.config import TrainSettings
 from nmt.config.check import check
 from nmt.data.cleaning import prepare_corpus
-from nmt.data.corpus import load_corpus
 from nmt.data.mixture import Groups
+from nmt.data.sources import load_corpus
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.errors import DataError, SettingsError
 from nmt.runs.directory import RunDirectory

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from nmt.data import opus
-from nmt.data.corpus import load_corpus
 from nmt.data.opus import list_corpora
+from nmt.data.sources import load_corpus
 from nmt.errors import DataError
 
 

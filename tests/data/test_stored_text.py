@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from nmt.data import cache, corpus, dataset, duplicates, stored_text
 from nmt.data.cache import cached_folder, content_key
 from nmt.data.cleaning import prepare_corpus
-from nmt.data.corpus import ParallelText, load_corpus
+from nmt.data.corpus import ParallelText
 from nmt.data.duplicates import Fingerprints
 from nmt.data.lines import read_lines
+from nmt.data.sources import load_corpus
 from nmt.data.stored_text import open_text, store_text
 from nmt.errors import DataError
 from nmt.files import writing

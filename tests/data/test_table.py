@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from nmt.data.corpus import ParallelText, load_corpus
+from nmt.data.corpus import ParallelText
+from nmt.data.sources import load_corpus
 from nmt.errors import DataError
 
 pa = pytest.importorskip("pyarrow")

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from nmt.cli.compose import compose
 from nmt.config import TokenizerSettings
 from nmt.data.cache import content_key
-from nmt.data.corpus import ParallelText, load_corpus, read_parallel_files
+from nmt.data.corpus import ParallelText, read_parallel_files
 from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.encoding import find_wide
 from nmt.data.lines import read_lines, read_raw_lines
+from nmt.data.sources import load_corpus
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
 from nmt.errors import DataError, SettingsError
 from nmt.models.build import parameter_shapes

@@ -13,7 +13,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from nmt.data import corpus, translation_memory
-from nmt.data.corpus import ParallelText, load_corpus, require_files
+from nmt.data.corpus import ParallelText
+from nmt.data.sources import load_corpus, require_files
 from nmt.errors import DataError, SettingsError
 
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"

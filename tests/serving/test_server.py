@@ -12,7 +12,7 @@ import urllib.request
 import pytest
 from command_line import run_command
 
-from nmt.data.corpus import load_corpus
+from nmt.data.sources import load_corpus
 from nmt.runs.directory import RunDirectory
 from nmt.runs.text import data_of_run
 

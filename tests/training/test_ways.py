@@ -10,8 +10,8 @@ from pairwise import pairwise
 from nmt.cli.compose import compose
 from nmt.config import TrainSettings
 from nmt.config.check import check
-from nmt.data.corpus import load_corpus
 from nmt.data.dataset import load_dataset, select_pairs
+from nmt.data.sources import load_corpus
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.errors import SettingsError
 from nmt.models.build import build_model
