@@ -1,6 +1,7 @@
 """Settings of a command from conf/, the command line and the run that is named, by Hydra; nothing else imports it."""
 
 import copy
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -41,6 +42,8 @@ FIXED = (
 # Keys that a run inherits from the one whose weights it starts from, unless others are typed.
 INHERITED = ("data", "tokenizer", "model")
 OF_TEACHER = ("data", "tokenizer")  # what a student inherits
+# Keys that name other runs. Which is the last one has changed when a run goes on.
+OTHER_RUNS = ("training.from_run", "training.teacher", "teacher", "distillation.reverse")
 FIXED_KEYS = re.compile(rf"({'|'.join(map(re.escape, FIXED))})($|\.)")
 
 
@@ -99,6 +102,8 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     values.pop(SWEEP, None)
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
     laid = _lay(base, values, typed, command) if base else values
+    if own is None and command in (TRAIN, DISTIL):
+        _name_last(laid)
     return Composed(command, laid, str(default_run), own)
 
 
@@ -155,6 +160,19 @@ def _read_distillation(student: object) -> dict[str, Any] | None:
     from nmt.distillation.folder import StudentFolder  # imports torch
 
     return None if student is None else StudentFolder(str(student)).read_settings()
+
+
+def _name_last(values: dict[str, Any]) -> None:
+    """Put the path of the last run in the place of `last`, wherever a training names other runs."""
+    for key in OTHER_RUNS:
+        *groups, name = key.split(".")
+        holder = functools.reduce(lambda inner, group: inner.get(group, {}), groups, values)
+        given = holder.get(name)
+        named = given if isinstance(given, list) else [given]
+        if "last" in named:
+            with naming(key):
+                paths = [str(_existing_run("last").path) if one == "last" else one for one in named]
+            holder[name] = paths if isinstance(given, list) else paths[0]
 
 
 def _read_run(name: str) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory
 from nmt.training import session
 from nmt.training.ranks import Place, joined
+from nmt.training.word_teacher import find_teachers
 
 logger = logging.getLogger(__name__)
 
@@ -35,20 +37,13 @@ def main(settings: DistilSettings) -> None:
     folder = StudentFolder(settings.student)
     if settings.export is not None:
         format_of(settings.export).require()
-    if (
-        settings.distillation.words
-        and settings.tokenizer.model is None
-        and not _tokenizer_of_teacher(settings)
-    ):
-        raise SettingsError(
-            "distillation.words: a student with the one vocabulary of its teacher is needed, unless tokenizer.model is "
-            f"typed; got other settings of tokenizer than those of {settings.teachers[0]}"
-        )
-    open_teacher = _opener(settings)
+    open_teacher = partial(_open_teacher, settings)  # anew for each step, so that it takes memory there alone
     if not settings.resume:
         open_teacher()  # raises what is wrong with it before a folder is made
         if settings.reverse_teachers:
             RunTeacher(settings, REVERSE)
+        if settings.distillation.words:
+            _require_words(settings)
     folder.begin(settings)
     _do(folder, "text", lambda: text.write_text(folder, settings))
     _do(folder, "translations", lambda: text.translate(folder, open_teacher(), text.READ, text.TRANSLATIONS))
@@ -73,16 +68,8 @@ def _do(folder: StudentFolder, step: str, work: Callable[[], Any]) -> None:
         folder.finish(step, work())
 
 
-def _opener(settings: DistilSettings) -> Callable[[], Teacher]:
-    """Return what loads the teachers when they are first asked for."""
-    found: list[Teacher] = []
-
-    def open_teacher() -> Teacher:
-        if not found:
-            found.append(RemoteTeacher(settings) if settings.is_remote else RunTeacher(settings))
-        return found[0]
-
-    return open_teacher
+def _open_teacher(settings: DistilSettings) -> Teacher:
+    return RemoteTeacher(settings) if settings.is_remote else RunTeacher(settings)
 
 
 def _translate_back(folder: StudentFolder, settings: DistilSettings) -> int:
@@ -95,6 +82,16 @@ def _link(folder: StudentFolder, teacher: Teacher) -> int:
         logger.warning("links        none: the teacher shows no attention, or has lines that begin with tags")
         return 0
     return text.link_words(folder, teacher.translator)
+
+
+def _require_words(settings: DistilSettings) -> None:
+    """Raise UserError for teachers whose words cannot be learned, before they translate."""
+    find_teachers(settings.teacher, settings.data.max_length, "teacher")
+    if _tokenizer_of_teacher(settings) is None:
+        raise SettingsError(
+            "distillation.words: the tokenizer of the first teacher, with one vocabulary for both sides, is needed; "
+            f"got other settings of tokenizer than those of {settings.teachers[0]}, or two vocabularies"
+        )
 
 
 def student_settings(folder: StudentFolder, settings: DistilSettings) -> TrainSettings:

@@ -99,10 +99,14 @@ def check_guided(model: ModelSettings, training: TrainingSettings, key: str) -> 
         raise ValueError(f"{wrong[0]} is needed with {key}; got {wrong[1]}")
 
 
-def check_taught(consistency: ConsistencySettings, key: str) -> None:
-    """Raise ValueError for two passes over a sentence where `key` has a teacher's words learned in one."""
+def check_taught(consistency: ConsistencySettings, training: TrainingSettings, key: str) -> None:
+    """Raise ValueError where `key` asks for a teacher's words and the student would not read what the teacher does."""
     if consistency.kind != "none":
         raise ValueError(f"consistency: none is needed with {key}; got {consistency.kind}")
+    if training.teacher_forcing_ratio < 1:
+        raise ValueError(
+            f"training.teacher_forcing_ratio: 1 is needed with {key}; got {training.teacher_forcing_ratio}"
+        )
 
 
 class RecipeSettings(Settings):
@@ -146,7 +150,7 @@ class RecipeSettings(Settings):
                 "got r_drop"
             )
         if training.teacher is not None:
-            check_taught(self.consistency, "training.teacher")
+            check_taught(self.consistency, training, "training.teacher")
         if training.subword_sampling is not None and self.tokenizer.kind in ("word", "char"):
             raise ValueError(
                 f"training.subword_sampling: null is needed with tokenizer={self.tokenizer.kind}, which has one way "

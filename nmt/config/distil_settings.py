@@ -99,7 +99,12 @@ class DistilSettings(RecipeSettings):
                 f"data.context: 0 is needed, since lines are learned alone; got {self.data.context}"
             )
         if self.distillation.words:
-            check_taught(self.consistency, "distillation.words=true")
+            check_taught(self.consistency, self.training, "distillation.words=true")
+            if self.training.teacher is not None:
+                raise ValueError(
+                    "training.teacher: null is needed with distillation.words=true, which takes the key `teacher`; "
+                    f"got {self.training.teacher}"
+                )
         if self.align:
             check_guided(self.model, self.training, "align=true")
         if self.export is not None and not (

@@ -99,6 +99,7 @@ def read_parallel_files(
 
 
 def pairs_of_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:
+    """Yield the pairs of both sides' lines. Raises DataError if one has more lines than the other, or none has text."""
     has_text = False
     sides = iterate_lines(source, f"{key}.source", encoding), iterate_lines(target, f"{key}.target", encoding)
     for number, (one, other) in enumerate(zip_longest(*sides)):

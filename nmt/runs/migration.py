@@ -87,6 +87,7 @@ ADDED_TO_DECODING: dict[str, dict[str, Any]] = {
         "protect": [],
     },
 }
+ADDED_TO_DISTILLATION: dict[str, Any] = {"words": False}
 ADDED: dict[str, Any] = {
     "deterministic": False,
     "teacher_forcing": {"kind": "constant"},
@@ -113,7 +114,7 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
             ADDED_TO_ALL_DECODING | ADDED_TO_DECODING.get(str(decoding.get("kind")), {}) | decoding
         )
     if isinstance(distillation := config.get("distillation"), dict):
-        changed["distillation"] = {"words": False} | distillation
+        changed["distillation"] = ADDED_TO_DISTILLATION | distillation
     if isinstance(evaluation := config.get("evaluation"), dict):
         changed["evaluation"] = {"ter_case_sensitive": evaluation.get("lowercase") is False} | evaluation
     return ADDED | dict(config) | changed

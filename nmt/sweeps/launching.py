@@ -2,10 +2,11 @@
 
 import itertools
 import logging
+import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from nmt.cli.compose import TRAIN, compose, compose_sweep
+from nmt.cli.compose import OTHER_RUNS, TRAIN, compose, compose_sweep
 from nmt.cli.main import log_to_stderr
 from nmt.cli.overrides import LAUNCH, is_of, parse, typed_value
 from nmt.config import GridSweep, OptunaSweep, SweepSettings
@@ -87,10 +88,12 @@ class Sweep:
                 raise SettingsError("sweep: a key to search is needed, such as model.dropout=interval(0,0.4)")
             self.space = {override.get_key_element(): distribution_of(override) for override in swept}
             tried = list(ends(self.space))
-        if typed_value(typed, "training.from_run") == "last":
-            raise SettingsError(
-                "training.from_run: a folder is needed in a sweep, whose runs become the last; got last"
-            )
+        for override in of_runs:
+            key, _, value = str(override.input_line).partition("=")
+            if key in OTHER_RUNS and "last" in re.split(r"[^\w./-]+", value):
+                raise SettingsError(
+                    f"{key}: a folder is needed in a sweep, whose runs become the last; got last"
+                )
         # Tells what is wrong with the last run now, not when the others have been trained.
         for row in tried:
             compose(TRAIN, self._job(0, row).overrides, config_directory).settings()

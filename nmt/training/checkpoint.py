@@ -16,6 +16,7 @@ import safetensors.torch
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from torch import Tensor
 
+from nmt.config import TrainingSettings
 from nmt.errors import RunError
 from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
@@ -150,8 +151,21 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
         os.replace(other, aside)
         logger.warning("%s; set aside as %s", damage, aside.name)
     _point(run, progress)
-    progress.origins = dict(origins)
+    progress.origins |= origins
     return progress
+
+
+def reason_to_stop(limits: TrainingSettings, progress: Progress) -> str | None:
+    """Say why a training that stands there is over, if it is."""
+    if progress.update >= limits.max_updates:
+        return f"training.max_updates={limits.max_updates}"
+    if limits.max_epochs is not None and progress.epoch >= limits.max_epochs:
+        return f"training.max_epochs={limits.max_epochs}"
+    if limits.max_seconds is not None and progress.seconds >= limits.max_seconds:
+        return f"training.max_seconds={limits.max_seconds:g}"
+    if limits.patience is not None and progress.validations_without_gain >= limits.patience:
+        return f"training.patience={limits.patience} validations without a gain"
+    return None
 
 
 def saved_progress(run: RunDirectory) -> Progress:

@@ -18,7 +18,7 @@ def positions_at_once(vocabulary_size: int, device: str) -> int:
 class ExpectedWords(NamedTuple):
     """What teachers expect at each position, learned beside the true word (Hinton et al. 2015; Kim & Rush 2016)."""
 
-    weight: float  # of it in the loss; the true word has the rest
+    share: float  # of it in the target; the true word has the rest
     probabilities: Callable[[slice], Tensor]  # of all words at some of the rows: (n, V)
 
 
@@ -54,10 +54,10 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         x = outputs.to(dtype).masked_fill(~is_token.unsqueeze(1), 0)
         w, b = weight.to(dtype), bias.to(dtype)
         true_logits, normalisers = torch.empty(2, len(x), dtype=wide, device=outputs.device)
-        expected_logits = torch.zeros((), dtype=wide, device=outputs.device)  # summed over tokens
-        taught = 0.0 if expected is None else expected.weight
-        of_true = (1 - taught) * (1 - smoothing)  # the probability that the true word has in the target
-        share = (1 - taught) * smoothing / vocabulary_size  # and that each word has by smoothing
+        expected_logit_sum = torch.zeros((), dtype=wide, device=outputs.device)  # over tokens
+        share_of_teacher = 0.0 if expected is None else expected.share
+        share_of_true = (1 - share_of_teacher) * (1 - smoothing)
+        share = (1 - share_of_teacher) * smoothing / vocabulary_size  # that each word has by smoothing
         weight_sum = weight.sum(0, dtype=wide) if smoothing else weight.new_zeros(weight.shape[1])  # (D)
         shift = -(share * weight_sum).to(dtype)
         if needs_gradient:
@@ -75,6 +75,9 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                 torch.addmm(b, chunk, w.t(), out=logits)
                 here = slice(first, first + size)
                 true_logits[here] = logits[true]
+                if expected is not None:
+                    of_teacher = expected.probabilities(here).to(dtype)
+                    expected_logit_sum += (of_teacher * logits).sum(1, dtype=wide) @ counted[here]
                 if needs_gradient:
                     torch.softmax(logits, 1, out=probabilities)
                 if needs_gradient and dtype != torch.float16:
@@ -86,18 +89,17 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                     normalisers[here] = logits.to(wide).logsumexp(1)
                 if needs_gradient:
                     gradient = probabilities
-                    gradient[true] -= of_true
+                    gradient[true] -= share_of_true
                     if expected is not None:
-                        words = expected.probabilities(here).to(dtype)
-                        gradient.sub_(words, alpha=taught)
-                        expected_logits += (words * logits).sum(1, dtype=wide) @ counted[here]
+                        gradient.sub_(of_teacher, alpha=share_of_teacher)
                     torch.addmm(shift, gradient, w, out=grad_outputs[here])
                     grad_weight += gradient.t() @ chunk
                     grad_bias += counted[here].to(dtype) @ gradient
             nll = ((normalisers - true_logits) * counted).sum()
             total = nll.clone()  # of what is returned, it alone carries a gradient
-            if of_true < 1:
-                total = total + (1 - of_true) * (true_logits @ counted) - taught * expected_logits
+            if share_of_true < 1:
+                true_logit_sum = true_logits @ counted
+                total = total + (1 - share_of_true) * true_logit_sum - share_of_teacher * expected_logit_sum
             if smoothing:
                 output_sum = x.sum(0, dtype=wide)
                 logit_sum = output_sum @ weight_sum + num_tokens * bias.sum(dtype=wide)

@@ -1,5 +1,6 @@
 """Parts of a training run, made before anything of it is written: text, tokenizer, model, trainer."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import torch
@@ -28,13 +29,14 @@ from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
 from nmt.runs.model import load_model
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
 from nmt.tracking.opening import require_tracker
+from nmt.training.checkpoint import reason_to_stop, saved_progress
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.pairs import learned_lengths, training_pairs
 from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
 from nmt.training.word_teacher import KEY as TEACHER
-from nmt.training.word_teacher import WordTeacher, load_teacher
+from nmt.training.word_teacher import WordTeacher, find_teachers, load_teacher, require_vocabulary
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     parent = None
     if settings.training.from_run is not None and not run.steps():
         parent = RunDirectory.existing(settings.training.from_run, "training.from_run")
+    teachers = _teachers_of(run, settings)
     if resuming or parent is not None:
         require_files(settings.data)
     read = load_corpus(settings.data)
@@ -98,6 +101,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
         if resuming
         else _tokenizer_of_new(settings, corpus, parent)
     )
+    num_of_teachers = require_vocabulary(teachers, tokenizer)
     context = require_context(tokenizer, settings.data.context)
     surroundings = None
     if context.num_lines:  # neighbours are those of the text as it was read, before anything is left out
@@ -111,7 +115,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     shapes = parameter_shapes(settings.model, tokenizer)
     _require_weights(run, shapes)
     # Weights, gradients, two moments, and the gradients that are sent to other ranks.
-    require_memory(count_parameters(shapes), 4 + (ranks.size > 1), device)
+    require_memory(count_parameters(shapes), 4 + (ranks.size > 1), device, num_of_teachers)
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
     model.is_guided = dataset.links is not None
@@ -120,12 +124,20 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     freeze(model, settings.training.freeze)
     model.learned_lengths = learned_lengths(dataset, selected, context)
     pairs = training_pairs(settings, dataset, selected, tokenizer, device, corpus.groups)
-    teacher = load_teacher(settings, tokenizer)
+    teacher = load_teacher(teachers, settings)
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks, teacher)
     validation = load_as_read(corpus.validation, model, tokenizer, settings.decoding)
     trainer = Trainer(step, run, (corpus.validation, validation))
     trainer.progress.origins = origins(corpus, tokenizer, dataset, teacher)
     return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, start, resuming)
+
+
+def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[RunDirectory]:
+    """Return the runs whose words are learned; none where training is over, so that they may have gone."""
+    with suppress(RunError):  # of a damaged checkpoint, which is told of later
+        if reason_to_stop(settings.training, saved_progress(run)) is not None:
+            return []
+    return find_teachers(settings.training.teacher, settings.data.max_length)
 
 
 def _require_what_comes_later(settings: TrainSettings) -> None:
@@ -174,7 +186,7 @@ def origins(
         words = dataset.links.words
         found[LINKS] = content_key(words.tokens.numpy().tobytes(), words.offsets.tobytes())
     if teacher is not None:
-        found[TEACHER] = content_key(*teacher.hashes)
+        found[TEACHER] = content_key(*sorted(teacher.hashes))
     return found
 
 

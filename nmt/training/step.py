@@ -175,16 +175,15 @@ class TrainingStep:
                 self.moving_average.load(weights)
 
     def compile(self, first_rows: Callable[[], Int64Array]) -> None:
-        """Compile what `training.compile` says, with `on` CUDA graphs as well.
+        """Compile what `training.compile` says, with `on` CUDA graphs as well, unless there is a teacher.
 
         It is tried on the pairs `first_rows`, which are asked for only where something is compiled.
         """
         wanted = self.settings.training.compile
         is_compiled = compile_layers(self.model, wanted, lambda: self.fits(first_rows()))
-        can_record = (
-            self.device.type == "cuda" and is_recordable(self.model) and self.objective.teacher is None
-        )
-        if is_compiled and wanted == "on" and can_record:
+        # A graph has not been tried with a teacher, which computes as in translating.
+        can_be_recorded = is_recordable(self.model) and self.objective.teacher is None
+        if is_compiled and wanted == "on" and self.device.type == "cuda" and can_be_recorded:
             self.record(CudaGraphs())
 
     def record(self, record: Record) -> None:

@@ -21,7 +21,14 @@ from nmt.runs.metrics import Metrics
 from nmt.tracking.opening import figures_of
 from nmt.tracking.system import SystemFigures
 from nmt.tracking.trackers import NoTracker, Tracker
-from nmt.training.checkpoint import PROGRESS, Progress, last_checkpoint, load_checkpoint, save_checkpoint
+from nmt.training.checkpoint import (
+    PROGRESS,
+    Progress,
+    last_checkpoint,
+    load_checkpoint,
+    reason_to_stop,
+    save_checkpoint,
+)
 from nmt.training.device.graphs import recordable_stream
 from nmt.training.device.max_tokens import find_max_tokens
 from nmt.training.epochs import Epochs
@@ -113,16 +120,7 @@ class Trainer:
 
     def reason_to_stop(self) -> str | None:
         """Say why training is over, if it is."""
-        limits, progress = self.settings.training, self.progress
-        if progress.update >= limits.max_updates:
-            return f"training.max_updates={limits.max_updates}"
-        if limits.max_epochs is not None and progress.epoch >= limits.max_epochs:
-            return f"training.max_epochs={limits.max_epochs}"
-        if limits.max_seconds is not None and progress.seconds >= limits.max_seconds:
-            return f"training.max_seconds={limits.max_seconds:g}"
-        if limits.patience is not None and progress.validations_without_gain >= limits.patience:
-            return f"training.patience={limits.patience} validations without a gain"
-        return None
+        return reason_to_stop(self.settings.training, self.progress)
 
     def train(self, is_hopeless: IsHopeless | None = None) -> None:
         """Run updates until there is a reason to stop; validate and save on the way and at the end.

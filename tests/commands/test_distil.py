@@ -226,9 +226,17 @@ def test_translations_that_disagree_or_are_too_long_are_left_out_and_counted():
         ),
         (
             "distillation.words=true tokenizer.vocabulary_size=77",
-            "distillation.words: a student with the one",
+            "distillation.words: the tokenizer of the first",
         ),
         ("distillation.words=true consistency=simcut", "consistency: none is needed with distillation.words"),
+        (
+            "distillation.words=true training.teacher=a",
+            "training.teacher: null is needed with distillation.words",
+        ),
+        (
+            "distillation.words=true data.max_length=2000 model.max_positions=3000",
+            "teacher: a run of more than data.max_length=2000 positions is needed",
+        ),
         ("model.decoder=ssru", "export: null is needed, since other programs"),
         ("data.context=2", "data.context: 0 is needed"),
     ],
@@ -254,18 +262,19 @@ def test_several_teachers_are_as_one_of_whom_several_translations_and_all_words_
         "export=null", "shortlist=false", "align=false", "model=student_ssru", "model.num_decoder_layers=1",
         "distillation.words=true", "training.teacher_weight=0.7",
     )  # fmt: skip
-    done = nmt(
-        "distil", f"teacher=[{trained_run},{trained_run}]", "student=student", *TINY_STUDENT[1:], *more
-    )
+    shutil.copytree(trained_run, tmp_path / "teacher")
+    done = nmt("distil", "teacher=[teacher,teacher]", "student=student", *TINY_STUDENT[1:], *more)
     found = [json.loads(line) for line in lines_of(tmp_path / "student" / "distilled" / "translations.jsonl")]
     assert [len(texts) for texts in found] == [3] * 40
     assert any(len(set(texts)) == 3 for texts in found)
     assert done.stdout.split(b"\n")[1].startswith(b"teachers as one ")
-    assert (
-        f"teacher      {trained_run}, {trained_run}, whose words are 0.7 of the loss" in done.stderr.decode()
-    )
+    assert b"teacher      teacher, teacher, whose words are 0.7 of the loss" in done.stderr
     assert json.loads((tmp_path / "student" / "data.json").read_text())["is_guided"] is False
     assert not (tmp_path / "student" / "exported").exists()
+    shutil.rmtree(tmp_path / "teacher")
+    assert nmt("distil", "student=student", "resume=true").stdout == done.stdout, (
+        "which needs no teacher any more"
+    )
 
 
 def test_what_the_other_direction_makes_of_references_is_further_sources(nmt, trained_run, tmp_path):

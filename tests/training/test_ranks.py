@@ -81,12 +81,14 @@ def assert_equal_runs(found, expected):
         assert our_row == pytest.approx(their_row, rel=1e-3)
 
 
+VOCABULARY = "tokenizer.model=teacher/tokenizer.model"
 WAYS = {
     "transformer": ("transformer", ("model.dropout=0",)),
     "few micro-batches": ("transformer", ("model.dropout=0", "training.max_tokens=150")),
     "moving average": ("transformer", ("model.dropout=0", "training.ema_decay=0.9")),
     "r-drop": ("transformer", ("consistency=r_drop", "model.dropout=0", "model.layer_dropout=1e-9")),
     "subwords drawn anew": ("transformer", ("model.dropout=0", "training.subword_sampling=0.2")),
+    "words of a teacher": ("transformer", ("model.dropout=0", "training.teacher=teacher", VOCABULARY)),
     "links of words": ("transformer", ("model.dropout=0", "training.guided_alignment=links")),
     "rnn": ("rnn", ("model.dropout=0",)),
     "attention, its own words": ("attention", ("model.dropout=0", "training.label_smoothing=0.1")),
@@ -98,6 +100,8 @@ WAYS = {
 def test_two_ranks_learn_what_one_learns(together, way, tmp_path):
     kind, overrides = WAYS[way]
     (tmp_path / "links").write_text("0-0 1-1\n" * 240)
+    if VOCABULARY in overrides:
+        together("teacher", "training.max_updates=4", size=1)
     alone = together("alone", *overrides, size=1, kind=kind)
     assert_equal_runs(together("both", *overrides, size=2, kind=kind), alone)
 

@@ -1,5 +1,8 @@
 """What teachers expect of each word, against a plain computation over all logits and in trainings."""
 
+import json
+import shutil
+
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -46,6 +49,9 @@ def test_loss_and_gradients_equal_the_plain_computation(
     alone = Objective(model, smoothing).train()(batch)
     assert_close(loss.negative_log_likelihood, alone.negative_log_likelihood)
     assert all(parameter.grad is None for member in members for parameter in member.parameters())
+    with torch.no_grad():
+        unlearned = Objective(model, smoothing, teacher=WordTeacher(Ensemble(members), weight)).train()(batch)
+    assert_close(unlearned.total, plain.detach())
 
 
 def test_what_a_model_expects_itself_teaches_it_nothing_and_validation_asks_no_teacher(
@@ -86,6 +92,7 @@ def taught(nmt, tmp_path, trained_run, tiny_training):
 
 
 def weights_of(run):
+    """Return the weights of the last checkpoint of a run."""
     last = max((run / "checkpoints").glob("step-*"))
     return {name: tensor.tolist() for name, tensor in load_file(last / "model.safetensors").items()}
 
@@ -108,6 +115,33 @@ def test_another_teacher_is_refused_where_a_run_goes_on(taught, nmt, tmp_path):
     nmt(*arguments, "training.teacher=null")
 
 
+def test_a_run_is_gone_on_with_by_the_teacher_that_was_the_last_and_needs_none_when_it_is_finished(
+    nmt, tmp_path, trained_run, tiny_training
+):
+    teacher = tmp_path / "outputs" / "teacher"
+    shutil.copytree(trained_run, teacher)
+    vocabulary = "tokenizer.model=outputs/teacher/tokenizer.model"
+    typed = (*tiny_training("transformer"), vocabulary, "training.teacher=last")
+    nmt("train", "run=outputs/run", *typed, "training.max_updates=2")
+    config = json.loads((tmp_path / "outputs" / "run" / "config.json").read_text())
+    assert config["training"]["teacher"] == "outputs/teacher"
+    nmt("train", "run=outputs/run", "resume=true", "training.max_updates=4")
+    shutil.move(teacher, tmp_path / "moved")
+    done = nmt("train", "run=outputs/run", "resume=true", "training.max_updates=4")
+    assert b"is finished" in done.stderr
+    done = nmt("train", "run=outputs/run", "resume=true", "training.max_updates=6", code=2)
+    assert done.stderr == (
+        b"nmt: training.teacher: the folder of a run is needed; got outputs/teacher: no such folder\n"
+    )
+    nmt("train", "run=outputs/run", "resume=true", "training.max_updates=6", "training.teacher=moved")
+
+
+@pytest.mark.parametrize("teacher", ["last", "[a,last]", "a,last", "'last'"])
+def test_a_sweep_has_no_last_run_as_a_teacher(taught, nmt, teacher):
+    done = nmt("train", "-m", "run=sweep", f"training.teacher={teacher}", "seed=1,2", code=2)
+    assert done.stderr.startswith(b"nmt: training.teacher: a folder is needed in a sweep")
+
+
 @pytest.mark.parametrize(
     ("overrides", "problem"),
     [
@@ -121,6 +155,7 @@ def test_another_teacher_is_refused_where_a_run_goes_on(taught, nmt, tmp_path):
             "training.teacher: a run of more than data.max_length=2000 positions is needed",
         ),
         (["consistency=r_drop"], "consistency: none is needed with training.teacher"),
+        (["training.teacher_forcing_ratio=0.5"], "training.teacher_forcing_ratio: 1 is needed with"),
         (["training.teacher_weight=0"], "training.teacher_weight: greater than 0 is needed; got 0"),
     ],
 )
