@@ -78,6 +78,7 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
     "training": (
         [
             "experiment=multi30k_transformer",
+            "tokenizer.vocabulary_size=4000",
             "model=transformer_tiny",
             "model.dropout=0.1",
             "schedule.warmup_updates=300",
@@ -99,6 +100,7 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
     "recipes": (
         [
             "experiment=multi30k_transformer",
+            "tokenizer.vocabulary_size=4000",
             "training.max_updates=2800",
             "training.validate_every=700",
             "training.checkpoint_every=140",
@@ -111,6 +113,7 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
             "1,000 pieces": ["tokenizer.vocabulary_size=1000"],
             "2,000 pieces": ["tokenizer.vocabulary_size=2000"],
             "8,000 pieces": ["tokenizer.vocabulary_size=8000"],
+            "16,000 pieces": ["tokenizer.vocabulary_size=16000"],
             "dropout 0.1": ["model.dropout=0.1"],
             "dropout 0.3": ["model.dropout=0.3"],
             "half as wide": ["model.d_model=128", "model.d_ff=512"],

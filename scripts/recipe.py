@@ -5,10 +5,10 @@ usage: python scripts/recipe.py PAIR FOLDER --data MULTI30K [--seeds N] [OVERRID
 PAIR is de-en, cased, or en-de or en-fr, lower-cased and tokenised. FOLDER gets for each seed `forward` and `reverse`,
 a model of either direction; `transformer` and `attention`, which learn from the pairs and from what these two made of
 them (data diversification, Nguyen et al. 2020); and `final-transformer` and `final-attention`, which go on from these
-and whose teachers are both. Two models are trained at once, each on half of the cores; `forward.log` and others say how
-it goes. Length penalty and checkpoint are those with the best BLEU on the validation text; the test text is translated
-once. What is there already is not done again, and what was stopped goes on. Overrides hold for all trainings, such as
-training.max_updates=20.
+and whose teachers are both, as one, of translations and of each word. Two models are trained at once, each on half of
+the cores; `forward.log` and others say how it goes. Length penalty and checkpoint are those with the best BLEU on the
+validation text; the test text is translated once. What is there already is not done again, and what was stopped goes
+on. Overrides hold for all trainings, such as training.max_updates=20.
 """
 
 import argparse
@@ -49,6 +49,7 @@ LONG = ["optimizer.learning_rate=0.0015", "schedule.warmup_updates=600"]
 LONG += ["training.validate_every=1000", "training.checkpoint_every=300"]
 SHORT = ["optimizer.learning_rate=0.001", "schedule.warmup_updates=300"]
 SHORT += ["training.validate_every=500", "training.checkpoint_every=250"]
+WORDS = ["distillation.words=true", "training.teacher_weight=0.8"]
 ATTENTION = ["model=attention", "model.d_hidden=256", "model.attention.d_attention=256"]
 
 
@@ -68,11 +69,13 @@ STUDENTS = {
     "attention": Student(("forward",), [*ATTENTION, *LONG, "training.max_updates=27000"]),
     "final-transformer": Student(
         ("transformer", "attention"),
-        ["model=transformer", *SHORT, "training.max_updates=8000"],
+        ["model=transformer", *SHORT, *WORDS, "training.max_updates=8000"],
         start="transformer",
     ),
     "final-attention": Student(
-        ("transformer", "attention"), [*ATTENTION, *SHORT, "training.max_updates=4000"], start="attention"
+        ("transformer", "attention"),
+        [*ATTENTION, *SHORT, *WORDS, "training.max_updates=4000"],
+        start="attention",
     ),
 }
 
