@@ -99,16 +99,6 @@ def check_guided(model: ModelSettings, training: TrainingSettings, key: str) -> 
         raise ValueError(f"{wrong[0]} is needed with {key}; got {wrong[1]}")
 
 
-def check_taught(consistency: ConsistencySettings, training: TrainingSettings, key: str) -> None:
-    """Raise ValueError where `key` asks for a teacher's words and the student would not read what the teacher does."""
-    if consistency.kind != "none":
-        raise ValueError(f"consistency: none is needed with {key}; got {consistency.kind}")
-    if training.teacher_forcing_ratio < 1:
-        raise ValueError(
-            f"training.teacher_forcing_ratio: 1 is needed with {key}; got {training.teacher_forcing_ratio}"
-        )
-
-
 class RecipeSettings(Settings):
     """The keys of a training, wherever its run goes."""
 
@@ -128,6 +118,17 @@ class RecipeSettings(Settings):
     decoding: DecodingSettings
     evaluation: EvaluationSettings
     tracking: TrackingSettings
+
+    def check_taught(self, key: str) -> None:
+        """Raise ValueError where the student would not read what its teacher does, whose words `key` asks for."""
+        ratio = self.training.teacher_forcing_ratio
+        for part, needed, given in (
+            ("consistency", "none", self.consistency.kind),
+            ("teacher_forcing", "constant", self.teacher_forcing.kind),
+            ("training.teacher_forcing_ratio", "1", "1" if ratio == 1 else f"{ratio:g}"),
+        ):
+            if given != needed:
+                raise ValueError(f"{part}: {needed} is needed with {key}; got {given}")
 
     @pydantic.model_validator(mode="after")
     def _check_together(self) -> Self:
@@ -150,7 +151,7 @@ class RecipeSettings(Settings):
                 "got r_drop"
             )
         if training.teacher is not None:
-            check_taught(self.consistency, training, "training.teacher")
+            self.check_taught("training.teacher")
         if training.subword_sampling is not None and self.tokenizer.kind in ("word", "char"):
             raise ValueError(
                 f"training.subword_sampling: null is needed with tokenizer={self.tokenizer.kind}, which has one way "

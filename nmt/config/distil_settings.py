@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 import pydantic
 from pydantic import Field
 
-from nmt.config.command_settings import RecipeSettings, check_guided, check_taught
+from nmt.config.command_settings import RecipeSettings, check_guided
 from nmt.config.kinds import Files, Number, Ratio, Runs, Settings
 from nmt.config.model_settings import TransformerSettings
 
@@ -99,7 +99,7 @@ class DistilSettings(RecipeSettings):
                 f"data.context: 0 is needed, since lines are learned alone; got {self.data.context}"
             )
         if self.distillation.words:
-            check_taught(self.consistency, self.training, "distillation.words=true")
+            self.check_taught("distillation.words=true")
             if self.training.teacher is not None:
                 raise ValueError(
                     "training.teacher: null is needed with distillation.words=true, which takes the key `teacher`; "
