@@ -37,12 +37,13 @@ class WordTeacher:
 
 
 def find_teachers(runs: Runs | None, max_length: int, key: str = KEY) -> list[RunDirectory]:
-    """Return the runs that `key` names. Raises RunError for one that is none, or cannot read sentences so long."""
+    """Return the runs that `key` names. Raises RunError for one that has no model, or cannot read such sentences."""
     names = [runs] if isinstance(runs, str) else runs or []
     found = [RunDirectory.existing(name, key) for name in names]
     for run in found:
         with naming(key):
             model = run.read_model_settings().model
+            run.find_checkpoints("best")  # which a folder that was exported lacks
         if isinstance(model, TransformerSettings) and model.max_positions <= max_length:
             raise RunError(
                 f"{key}: a run of more than data.max_length={max_length} positions is needed; "

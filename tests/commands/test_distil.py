@@ -254,6 +254,24 @@ def test_what_cannot_be_is_said_in_a_line_and_leaves_no_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_was_exported_has_no_words_to_learn_and_is_refused_before_it_translates(
+    nmt, distilled, tmp_path
+):
+    exported = distilled[0] / "student" / "exported"
+    data = [
+        f"data.{split}.{side}={distilled[0] / 'student' / 'distilled' / f'{split}.{side}'}"
+        for split in ("train", "validation")
+        for side in ("source", "target")
+    ]
+    done = nmt(
+        "distil", f"teacher={exported}", "student=new", "data=files", *data, *TINY_STUDENT, "distillation.words=true",
+        code=2,
+    )  # fmt: skip
+    assert done.stderr.startswith(b"nmt: teacher: ")
+    assert b"was exported" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
 def test_several_teachers_are_as_one_of_whom_several_translations_and_all_words_are_learned(
     nmt, trained_run, tmp_path
 ):
