@@ -23,6 +23,7 @@ from safetensors import safe_open
 BUILT_IN_ATTENTION = ["experiment=grammar_attention", "schedule=cosine", "schedule.warmup_updates=100"]
 BUILT_IN_TRANSFORMER = ["experiment=demo", "schedule.warmup_updates=100"]
 FORCED = "model.attention."
+START = "training.from_run="  # and the name of another row
 # A table is what all rows share, and what each row adds to it.
 TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
     "attention": (
@@ -125,9 +126,26 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
             "inverse square root": ["schedule=inverse_square_root", "schedule.warmup_updates=600"],
             "augmented": ["data/augment=usual"],
             "moving average": ["training.ema_decay=0.99"],
+            "both directions": ["data.augment.exchange=0.5", "training.max_updates=1400"],
+            "both directions, then one": [START + "both directions", "training.max_updates=1400"],
         },
     ),
 }
+
+
+def folder_of(table: Path, name: str, seed: int) -> Path:
+    """Return where the run of a row is."""
+    return table / re.sub(r"[ ,]+", "-", name) / f"seed-{seed}"
+
+
+def overrides_of(table: Path, row: Sequence[str], seed: int) -> list[str]:
+    """Return the overrides of a row, which may start from the run of another one, named by its row."""
+    return [
+        f"{START}{folder_of(table, override.removeprefix(START), seed)}"
+        if override.startswith(START)
+        else override
+        for override in row
+    ]
 
 
 def train(folder: Path, overrides: list[str]) -> None:
@@ -187,10 +205,10 @@ def main() -> None:
     for name, own in rows.items():
         if arguments.only and name not in arguments.only:
             continue
-        folder = arguments.folder / arguments.table / re.sub(r"[ ,]+", "-", name)
-        folders = [folder / f"seed-{seed}" for seed in range(1, arguments.seeds + 1)]
-        for seed, one in enumerate(folders, 1):
-            train(one, [*shared, *own, f"seed={seed}", *overrides])
+        table, seeds = arguments.folder / arguments.table, range(1, arguments.seeds + 1)
+        folders = [folder_of(table, name, seed) for seed in seeds]
+        for seed, folder in zip(seeds, folders, strict=True):
+            train(folder, [*shared, *overrides_of(table, own, seed), f"seed={seed}", *overrides])
         print(f"| {name} | {row(folders)} |", flush=True)
         if arguments.table in ("training", "recipes") and name == "plain":
             print(f"| average of checkpoints | {row(folders, 'average')} |", flush=True)

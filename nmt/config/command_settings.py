@@ -126,6 +126,7 @@ class RecipeSettings(Settings):
             ("consistency", "none", self.consistency.kind),
             ("teacher_forcing", "constant", self.teacher_forcing.kind),
             ("training.teacher_forcing_ratio", "1", "1" if ratio == 1 else f"{ratio:g}"),
+            ("data.augment.exchange", "0", f"{self.data.augment.exchange:g}"),
         ):
             if given != needed:
                 raise ValueError(f"{part}: {needed} is needed with {key}; got {given}")
@@ -157,7 +158,12 @@ class RecipeSettings(Settings):
                 f"training.subword_sampling: null is needed with tokenizer={self.tokenizer.kind}, which has one way "
                 f"to segment a text; got {training.subword_sampling}"
             )
-        if self.data.augment.changes_text and (self.data.context or training.guided_alignment is not None):
+        if self.data.augment.exchange and not self.tokenizer.joint:
+            raise ValueError(
+                "tokenizer.joint: true is needed with data.augment.exchange, by which each side has text of both "
+                "languages; got false"
+            )
+        if self.data.augment.changes_pairs and (self.data.context or training.guided_alignment is not None):
             key = "data.context: 0" if self.data.context else "training.guided_alignment: null"
             given = self.data.context or training.guided_alignment
             raise ValueError(f"{key} is needed with data.augment, which changes lines alone; got {given}")

@@ -41,6 +41,7 @@ class FilterSettings(Settings):
 class AugmentSettings(Settings):
     """See conf/data/augment/."""
 
+    exchange: UnitInterval
     upper_case: UnitInterval
     title_case: UnitInterval
     end_punctuation: UnitInterval
@@ -48,9 +49,17 @@ class AugmentSettings(Settings):
     noise: UnitInterval
 
     @property
-    def changes_text(self) -> bool:
+    def changes_pairs(self) -> bool:
         """Whether any pair is changed."""
-        return any((self.upper_case, self.title_case, self.end_punctuation, self.typos, self.noise))
+        shares = (
+            self.exchange,
+            self.upper_case,
+            self.title_case,
+            self.end_punctuation,
+            self.typos,
+            self.noise,
+        )
+        return any(shares)
 
 
 class CorpusSettings(Settings):
@@ -241,6 +250,11 @@ class MixtureData(CorpusSettings):
         if self.context:
             raise ValueError(
                 f"context: 0 is needed with data=mixture, whose corpora have tags and shares; got {self.context}"
+            )
+        if self.augment.exchange and self.has_tags:
+            raise ValueError(
+                "augment.exchange: 0 is needed with data=mixture and tags, which say what the target language is; "
+                f"got {self.augment.exchange}"
             )
         return self
 

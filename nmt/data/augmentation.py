@@ -1,7 +1,8 @@
-"""Text that is changed in passing, anew for each epoch: capitals, missing punctuation, typos, letters in any order.
+"""Pairs that are changed in passing, anew for each epoch: sides exchanged, capitals, typos, letters in any order.
 
 A model learns from it what tidy text does not show: that case and punctuation go along, and that a wrong letter
-changes nothing. Mozilla and OpusTrainer (Bogoychev et al. 2023) train models of browsers so.
+changes nothing; Mozilla and OpusTrainer (Bogoychev et al. 2023) train models of browsers so. Pairs of both directions
+are what models of one are trained on first in Bi-SimCut (Gao et al. 2022).
 """
 
 import re
@@ -17,19 +18,37 @@ from nmt.data.tokenizer import BYTE, NORMAL, USER_DEFINED, Tokenizer, Vocabulary
 
 WORD = re.compile(r"[^\W\d_]{3,}")
 TYPOS_A_WORD = 0.1
-# Beside those that draw segmentations of a source (0) and a target (1).
-STREAM = 2
+# Streams of chance, beside those that draw segmentations of a source (0) and a target (1).
+CHANGED, EXCHANGED = 2, 3
 
 
 def augment_dataset(
     plain: Dataset, tokenizer: Tokenizer, settings: AugmentSettings, seed: int, epoch: int, max_length: int
 ) -> Dataset:
-    """Change some pairs, the same whenever and wherever the arguments are the same; the result is on the CPU.
+    """Change some pairs, the same whenever and wherever the arguments are the same; the result is on the CPU."""
+    exchanged = exchange_sides(plain, settings.exchange, seed, epoch)
+    return change_text(exchanged, tokenizer, settings, seed, epoch, max_length)
+
+
+def exchange_sides(plain: Dataset, share: float, seed: int, epoch: int) -> Dataset:
+    """Exchange source and target of a share of the pairs, whose ids are those of one vocabulary."""
+    if share == 0:
+        return plain
+    generator = np.random.Generator(np.random.PCG64([seed, epoch, EXCHANGED]))
+    rows, both = np.arange(len(plain)), _joined(plain.source, plain.target)
+    of_source = np.where(generator.random(len(plain)) < share, len(plain) + rows, rows)
+    return Dataset(both.take(of_source), both.take((len(plain) + of_source) % (2 * len(plain))))
+
+
+def change_text(
+    plain: Dataset, tokenizer: Tokenizer, settings: AugmentSettings, seed: int, epoch: int, max_length: int
+) -> Dataset:
+    """Change the text of some pairs; the result is on the CPU.
 
     What a pair may be drawn for comes in the order of the settings. Pairs stay as they are whose text has characters
     that the vocabulary lacks, or of which a side would be empty or longer than `max_length` tokens.
     """
-    generator = np.random.Generator(np.random.PCG64([seed, epoch, STREAM]))
+    generator = np.random.Generator(np.random.PCG64([seed, epoch, CHANGED]))
     shares = [
         settings.upper_case, settings.title_case, settings.end_punctuation, settings.typos, settings.noise,
     ]  # fmt: skip
@@ -105,7 +124,12 @@ def _text_of(ids: Ids, row: int, vocabulary: Vocabulary) -> tuple[list[int], str
 
 def _with(ids: Ids, rows: Int64Array, sentences: list[list[int]]) -> Ids:
     """Return sentences of which those of some rows are others."""
-    others, order = Ids.of(sentences), np.arange(len(ids.offsets) - 1)
+    order = np.arange(len(ids.offsets) - 1)
     order[rows] = len(order) + np.arange(len(rows))
-    tokens = torch.cat([ids.tokens.cpu(), others.tokens])
-    return Ids(tokens, np.concatenate([ids.offsets, len(ids.tokens) + others.offsets[1:]])).take(order)
+    return _joined(ids, Ids.of(sentences)).take(order)
+
+
+def _joined(ids: Ids, others: Ids) -> Ids:
+    """Return sentences and others behind them, on the CPU."""
+    offsets = np.concatenate([ids.offsets, len(ids.tokens) + others.offsets[1:]])
+    return Ids(torch.cat([ids.tokens.cpu(), others.tokens.cpu()]), offsets)

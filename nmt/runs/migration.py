@@ -7,8 +7,8 @@ from typing import Any
 
 from nmt.errors import RunError
 
-FORMAT = 11
-# Keys that came with formats 2 to 11, at the values that do what formats before did.
+FORMAT = 12
+# Keys that came with formats 2 to 12, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -60,7 +60,14 @@ ADDED_TO_DATA: dict[str, Any] = {
         "target_scripts": None,
         "script_share": 0.5,
     },
-    "augment": {"upper_case": 0.0, "title_case": 0.0, "end_punctuation": 0.0, "typos": 0.0, "noise": 0.0},
+}
+ADDED_TO_AUGMENT: dict[str, Any] = {
+    "exchange": 0.0,
+    "upper_case": 0.0,
+    "title_case": 0.0,
+    "end_punctuation": 0.0,
+    "typos": 0.0,
+    "noise": 0.0,
 }
 ADDED_TO_KIND: dict[str, dict[str, Any]] = {
     "hub": {"revision": None, "test": None, "streaming": False, "num_train": None},
@@ -108,7 +115,10 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
         model["attention"] = ADDED_TO_ATTENTION | model["attention"]
     changed = {"model": model, "training": ADDED_TO_TRAINING | training, "format": FORMAT}
     if isinstance(data := config.get("data"), dict):
-        changed["data"] = ADDED_TO_DATA | ADDED_TO_KIND.get(str(data.get("kind")), {}) | data
+        data = ADDED_TO_DATA | ADDED_TO_KIND.get(str(data.get("kind")), {}) | data
+        if isinstance(augment := data.get("augment", {}), dict):
+            data["augment"] = ADDED_TO_AUGMENT | augment
+        changed["data"] = data
     if isinstance(decoding := config.get("decoding"), dict):
         changed["decoding"] = (
             ADDED_TO_ALL_DECODING | ADDED_TO_DECODING.get(str(decoding.get("kind")), {}) | decoding

@@ -120,14 +120,14 @@ def training_pairs(
     """
     repeat = None if groups is None else partial(groups.repeat, seed=settings.seed)
     alpha, augment = settings.training.subword_sampling, settings.data.augment
-    if alpha is None and not augment.changes_text:
+    if alpha is None and not augment.changes_pairs:
         return TrainingPairs(dataset, selected, device, repeat)
     if alpha is not None:
         refuse_unsampled(tokenizer)
     longest, seed = settings.data.max_length, settings.seed
 
     def resample(plain: Dataset, number: int) -> Dataset:
-        if augment.changes_text:
+        if augment.changes_pairs:
             plain = augment_dataset(plain, tokenizer, augment, seed, number, longest)
         return plain if alpha is None else sample_dataset(plain, tokenizer, alpha, seed, number, longest)
 

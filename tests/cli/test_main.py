@@ -13,6 +13,7 @@ from nmt.runs.directory import RunDirectory
 
 GERMAN = ["Das ist ein Haus.", "Der Hund schläft.", "Wir lesen ein Buch.", "Sie kauft Brot."]
 ABSENT = "mps" if torch.cuda.is_available() else "cuda"
+TWO_LANGUAGES = "data.pairs=[{source: de, target: en, train: [a, b], validation: [c, d]}, {source: en, target: de, train: [b, a]}]"
 FEW_PAIRS = ("data.num_train=200", "data.num_validation=20", "data.num_test=20")
 ENGLISH = ["This is a house.", "The dog sleeps.", "We read a book.", "She buys bread."]
 
@@ -87,6 +88,9 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["training.freeze=[encodr]", *FEW_PAIRS], r"^nmt: training.freeze: .*got encodr"),
         (["model.num_key_value_heads=3"], r"^nmt: model.num_key_value_heads: a divisor of num_heads=4 is needed; got 3"),
         (["model.tied_embeddings=three_way", "tokenizer.joint=false"], r"^nmt: model.tied_embeddings: auto, none or two_way is needed"),
+        (["data.augment.exchange=0.5", "tokenizer.joint=false"], r"^nmt: tokenizer.joint: true is needed with data.augment.exchange, .*got false"),
+        (["data.augment.exchange=0.5", "data=mixture", TWO_LANGUAGES], r"^nmt: data.augment.exchange: 0 is needed with data=mixture and tags, .*got 0.5"),
+        (["data.augment.exchange=0.5", "data.context=1"], r"^nmt: data.context: 0 is needed with data.augment, .*got 1"),
         ([f"device={ABSENT}"], rf"^nmt: device: one that this machine has is needed \(.*cpu\); got {ABSENT}"),
         (["device=gpu"], r"^nmt: device: one of auto, cpu, cuda, mps is needed; got gpu"),
         (["precision=int8"], r"^nmt: precision: one of auto, float32, bfloat16, float16 is needed; got int8"),

@@ -16,7 +16,7 @@ from nmt.data.tokenizer import Tokenizer
 
 SOURCE = [f"Der Hund {i} schläft im kleinen Haus am Fluss." for i in range(400)]
 TARGET = [f"The dog {i} sleeps in the small house by the river!" for i in range(400)]
-KEYS = ["upper_case", "title_case", "end_punctuation", "typos", "noise"]
+KEYS = ["exchange", "upper_case", "title_case", "end_punctuation", "typos", "noise"]
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜabcdefghijklmnopqrstuvwxyzäöüß0123456789.,!?"
 
 
@@ -60,6 +60,26 @@ def test_both_sides_of_a_share_of_the_pairs_are_changed_alike(tokenizer, key, ch
     ]
     assert is_changed[0] == is_changed[1]
     assert 0.2 < np.mean(is_changed[0]) < 0.4
+
+
+def test_a_share_of_the_pairs_is_learned_in_the_other_direction(tokenizer):
+    assert augmented(tokenizer, exchange=1.0) == [TARGET, SOURCE]
+    source, target = augmented(tokenizer, exchange=0.3)
+    is_exchanged = [line != before for line, before in zip(source, SOURCE, strict=True)]
+    assert 0.2 < np.mean(is_exchanged) < 0.4
+    expected = [
+        (t, s) if exchanged else (s, t) for s, t, exchanged in zip(SOURCE, TARGET, is_exchanged, strict=True)
+    ]
+    assert list(zip(source, target, strict=True)) == expected
+    assert augmented(tokenizer, exchange=0.3, epoch=1) != [source, target]
+
+
+def test_typos_are_those_of_what_is_the_source_now(tokenizer):
+    source, target = augmented(tokenizer, exchange=1.0, typos=1.0)
+    assert target == SOURCE
+    distances = [distance(one, other) for one, other in zip(TARGET, source, strict=True)]
+    assert set(distances) >= {1, 2}
+    assert max(distances) <= 8, "the line has eight words of three letters"
 
 
 def distance(one, other):

@@ -153,6 +153,8 @@ def test_settings_of_this_format_and_names_of_this_version_stay():
     assert migrate({"format": 99}) == {"format": 99}
     hub = {"format": 3, "model": {}, "training": {}, "data": {"kind": "hub", "path": "x"}}
     assert migrate(hub)["data"].items() >= {"path": "x", "streaming": False, "num_train": None}.items()
+    augmented = hub | {"format": 11, "data": {"kind": "hub", "augment": {"typos": 0.1}}}
+    assert migrate(augmented)["data"]["augment"].items() >= {"typos": 0.1, "exchange": 0.0}.items()
     for name in (
         "encoder.layers.0.self_attention.output.weight",
         "decoder.norm.weight",

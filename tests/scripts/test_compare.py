@@ -14,10 +14,15 @@ SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
 
 
 @pytest.fixture
-def tables(monkeypatch):
+def compare(monkeypatch):
     monkeypatch.syspath_prepend(SCRIPTS)
     import compare
 
+    return compare
+
+
+@pytest.fixture
+def tables(compare):
     return compare.TABLES
 
 
@@ -27,6 +32,14 @@ def test_every_row_of_every_table_is_a_valid_training_that_differs(tables):
             check(TrainSettings, compose("train", [*shared, *own], None).values) for own in rows.values()
         ]
         assert len({each.model_dump_json() for each in settings}) == len(rows)
+
+
+def test_a_row_goes_on_from_the_run_of_a_row_before_it(compare, tmp_path):
+    _, rows = compare.TABLES["recipes"]
+    before = compare.folder_of(tmp_path, "both directions", 2)
+    found = compare.overrides_of(tmp_path, rows["both directions, then one"], 2)
+    assert found == [f"training.from_run={before}", "training.max_updates=1400"]
+    assert list(rows).index("both directions") < list(rows).index("both directions, then one")
 
 
 @pytest.mark.slow

@@ -76,6 +76,7 @@ WAYS = {
     "consistency": ["none", "r_drop"],
     "optimizer": ["adamw", "muon"],
     "data/augment": ["none", "usual"],
+    "data.augment.exchange": ["0", "0.5"],
     "training.ema_decay": ["null", "0.9"],
 }
 

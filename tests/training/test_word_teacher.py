@@ -155,6 +155,7 @@ def test_a_sweep_has_no_last_run_as_a_teacher(taught, nmt, teacher):
             "training.teacher: a run of more than data.max_length=2000 positions is needed",
         ),
         (["consistency=r_drop"], "consistency: none is needed with training.teacher"),
+        (["data.augment.exchange=0.5"], "data.augment.exchange: 0 is needed with training.teacher; got 0.5"),
         (["teacher_forcing=linear"], "teacher_forcing: constant is needed with training.teacher; got linear"),
         (["training.teacher_forcing_ratio=0.5"], "training.teacher_forcing_ratio: 1 is needed with"),
         (["training.teacher_weight=0"], "training.teacher_weight: greater than 0 is needed; got 0"),
