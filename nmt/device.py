@@ -48,22 +48,17 @@ def _keep_freed_memory() -> None:
         mallopt(M_MMAP_MAX, 0)
 
 
-def require_memory(
-    num_parameters: int, num_copies: int, device: torch.device, num_of_others: int = 0
-) -> None:
-    """Raise DeviceError where a model cannot fit: `num_copies` of so many parameters, four bytes each.
-
-    There may be parameters of other models beside it, once each.
-    """
+def require_memory(num_parameters: int, num_copies: int, device: torch.device) -> None:
+    """Raise DeviceError where a model cannot fit: `num_copies` of so many parameters, four bytes each."""
     if device.type == "cuda":
         there = torch.cuda.get_device_properties(device).total_memory
     else:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    needed = 4 * (num_copies * num_parameters + num_of_others)
+    needed = 4 * num_copies * num_parameters
     if needed > there:
         raise DeviceError(
             f"model: one that fits into the {there / 1e9:.1f} GB of memory of this {device.type} is needed; got "
-            f"{num_parameters + num_of_others:,} parameters, which take {needed / 1e9:,.1f} GB"
+            f"{num_parameters:,} parameters, which take {needed / 1e9:,.1f} GB"
         )
 
 

@@ -120,13 +120,14 @@ class RecipeSettings(Settings):
     tracking: TrackingSettings
 
     def check_taught(self, key: str) -> None:
-        """Raise ValueError where the student would not read what its teacher does, whose words `key` asks for."""
-        ratio = self.training.teacher_forcing_ratio
+        """Raise ValueError where the student would not read what its teacher did, whose words `key` asks for."""
+        ratio, alpha = self.training.teacher_forcing_ratio, self.training.subword_sampling
         for part, needed, given in (
             ("consistency", "none", self.consistency.kind),
             ("teacher_forcing", "constant", self.teacher_forcing.kind),
             ("training.teacher_forcing_ratio", "1", "1" if ratio == 1 else f"{ratio:g}"),
-            ("data.augment.exchange", "0", f"{self.data.augment.exchange:g}"),
+            ("training.subword_sampling", "null", "null" if alpha is None else f"{alpha:g}"),
+            ("data/augment", "none", "changes of pairs" if self.data.augment.changes_pairs else "none"),
         ):
             if given != needed:
                 raise ValueError(f"{part}: {needed} is needed with {key}; got {given}")

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from nmt.data.arrays import Int64Array
 from nmt.data.dataset import Dataset, Ids, Links
+from nmt.data.expected_words import ExpectedWords
 from nmt.data.tokenizer import Tokenizer
 
 
@@ -29,6 +30,7 @@ class Batch:
     lengths: tuple[Tensor, Tensor]  # of source and target (B each) once more, where the ids are
     # (B, T, S): where links are learned, the share of a source piece in a target piece.
     alignment: Tensor | None = None
+    expected: ExpectedWords | None = None  # (B, T, k): where teachers are learned from
 
     @property
     def num_tokens(self) -> int:
@@ -44,6 +46,7 @@ class Batch:
             target_out=send(self.target_out, device),
             lengths=(send(self.lengths[0], device), send(self.lengths[1], device)),
             alignment=None if self.alignment is None else send(self.alignment, device),
+            expected=None if self.expected is None else self.expected.map(lambda part: send(part, device)),
         )
 
 
@@ -194,7 +197,7 @@ def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
 
     Recurrent layers read sentences in that order; no device needs to be waited for to bring them into it.
     """
-    rows = rows[np.argsort(-dataset.source.lengths_of(rows), kind="stable")]
+    rows = longest_first(dataset.source, rows)
     source = pad_with_end(dataset.source, rows, tokenizer.source.pad_id, tokenizer.source.eos_id)
     target = pad_with_end(dataset.target, rows, tokenizer.target.pad_id, tokenizer.target.eos_id)
     bos = target.ids.new_full((len(rows), 1), tokenizer.target.bos_id)
@@ -209,7 +212,27 @@ def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
         target.lengths,
         (source.lengths_there, target.lengths_there),
         None if dataset.links is None else shares_of(dataset.links, rows),
+        None if dataset.expected is None else expected_by(dataset.expected, dataset.target, rows),
     )
+
+
+def longest_first(ids: Ids, rows: Int64Array) -> Int64Array:
+    """Return some sentences in the order of their lengths; of one length, in the order that they have."""
+    return rows[np.argsort(-ids.lengths_of(rows), kind="stable")]
+
+
+def expected_by(expected: ExpectedWords, target: Ids, rows: Int64Array) -> ExpectedWords:
+    """Return what teachers expect at each position of the targets `rows`, (B, T, k)."""
+    places, _ = places_with_end(target, rows)
+    return expected.map(lambda part: part[places])
+
+
+def places_with_end(ids: Ids, rows: Int64Array) -> tuple[Tensor, Tensor]:
+    """Return where each token of the sentences `rows` is if each has EOS (B, T), and which of these there are."""
+    starts = torch.from_numpy(ids.offsets[rows] + rows).unsqueeze(1)
+    ends = starts + torch.from_numpy(ids.lengths_of(rows)).unsqueeze(1)
+    places = starts + torch.arange(int((ends - starts).max()) + 1)
+    return torch.minimum(places, ends), places <= ends
 
 
 def shares_of(links: Links, rows: Int64Array) -> Tensor:

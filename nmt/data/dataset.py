@@ -1,7 +1,7 @@
 """Parallel text as token ids: tokenised once, kept on disk, read through memory maps."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from nmt.data.arrays import Int32Array, Int64Array, map_file, on_disk
 from nmt.data.cache import cache_folder, cached_folder, entry_name
 from nmt.data.context import Context, Surroundings
 from nmt.data.corpus import ParallelText
+from nmt.data.expected_words import ExpectedWords
 from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, Vocabulary
 from nmt.errors import DataError
 
@@ -68,12 +69,16 @@ class Links:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Pairs of sentences as ids, in the order of the text; `num_short` sources have not all of their context."""
+    """Pairs of sentences as ids, in the order of the text; `num_short` sources have not all of their context.
+
+    What teachers expect lies as target ids do, on the host, with a position for the EOS of each sentence.
+    """
 
     source: Ids
     target: Ids
     links: Links | None = None  # where they are learned
     num_short: int = 0
+    expected: ExpectedWords | None = None  # likewise
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
@@ -85,7 +90,7 @@ class Dataset:
     def to(self, device: torch.device) -> "Dataset":
         """Return the pairs with their ids on `device`."""
         source, target = (Ids(ids.tokens.to(device), ids.offsets) for ids in (self.source, self.target))
-        return Dataset(source, target, self.links)
+        return replace(self, source=source, target=target)
 
 
 @dataclass(frozen=True)
@@ -103,9 +108,6 @@ def load_dataset(
 
     `surroundings` are the lines that its source lines are read with; without them, each is read alone.
     """
-    models = tokenizer.source.model, tokenizer.target.model
-    read_with = () if surroundings is None else surroundings.key
-    name = entry_name("dataset", SENTENCEPIECE, *models, text.source, text.target, *read_with)
 
     def make(folder: Path) -> None:
         short: list[int] = []
@@ -116,9 +118,16 @@ def load_dataset(
         if surroundings is not None:
             np.array([sum(short)], np.int64).tofile(folder / SHORT)
 
-    folder = cached_folder(name, make)
+    folder = cached_folder(dataset_name(text, tokenizer, surroundings), make)
     num_short = 0 if surroundings is None else int(map_file(folder / SHORT, np.int64)[0])
     return Dataset(load_ids(folder / "source"), load_ids(folder / "target"), num_short=num_short)
+
+
+def dataset_name(text: ParallelText, tokenizer: Tokenizer, surroundings: Surroundings | None = None) -> str:
+    """Return the name of the text as ids in the cache."""
+    models = tokenizer.source.model, tokenizer.target.model
+    read_with = () if surroundings is None else surroundings.key
+    return entry_name("dataset", SENTENCEPIECE, *models, text.source, text.target, *read_with)
 
 
 def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut]:

@@ -1,5 +1,7 @@
 """How probable a model finds a translation, token by token, in one pass over all its positions."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -15,12 +17,15 @@ def token_log_probs(model: Seq2Seq, batch: Batch) -> Tensor:
 
     They are in nats, and normalised in 32 bits or more.
     """
+    scored = logits_of_tokens(model, batch)
+    return torch.cat([-functional.cross_entropy(logits, true, reduction="none") for logits, true in scored])
+
+
+def logits_of_tokens(model: Seq2Seq, batch: Batch) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield logits (n, V) at the positions of target tokens, pair by pair, in 32 bits or more, and these tokens (n)."""
     positions = torch.arange(batch.target_out.shape[1], device=batch.target_out.device)
     is_token = positions < batch.lengths[1].unsqueeze(1)  # (B, T)
     outputs, targets = model(batch).outputs[is_token], batch.target_out[is_token]
-    found = []
     for some, true in zip(outputs.split(ROWS_AT_ONCE), targets.split(ROWS_AT_ONCE), strict=True):
         logits = model.project(some)
-        wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        found.append(-functional.cross_entropy(wide, true, reduction="none"))
-    return torch.cat(found)
+        yield logits.to(torch.promote_types(logits.dtype, torch.float32)), true

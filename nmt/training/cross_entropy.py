@@ -1,10 +1,11 @@
 """Cross-entropy over a vocabulary, in chunks of positions: the logits of all never exist at once."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
+
+from nmt.data.expected_words import ExpectedWords
 
 # Logits that exist at once: on the CPU they should stay in cache, elsewhere in memory.
 LOGITS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27, "mps": 1 << 25}
@@ -15,15 +16,9 @@ def positions_at_once(vocabulary_size: int, device: str) -> int:
     return 1 << max(0, (LOGITS_AT_ONCE[device] // vocabulary_size).bit_length() - 1)
 
 
-class ExpectedWords(NamedTuple):
-    """What teachers expect at each position, learned beside the true word (Hinton et al. 2015; Kim & Rush 2016)."""
-
-    share: float  # of it in the target; the true word has the rest
-    probabilities: Callable[[slice], Tensor]  # of all words at some of the rows: (n, V)
-
-
 class ChunkedCrossEntropy(torch.autograd.Function):
-    """Output layer and cross-entropy with label smoothing (Szegedy et al. 2016), and with what teachers expect.
+    """Output layer and cross-entropy with label smoothing (Szegedy et al. 2016), and with what teachers expect of the
+    words, the likeliest one by one and all others alike (Hinton et al. 2015; Kim & Rush 2016).
 
     The gradient is known as soon as a chunk's logits are, softmax minus the target's probabilities, so the forward
     pass computes it and the backward pass only scales it. What smoothing spreads over all words is the same in
@@ -40,10 +35,12 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         is_token: Tensor,
         smoothing: float,
         expected: ExpectedWords | None = None,
+        share_of_teacher: float = 0.0,
     ) -> tuple[Tensor, Tensor]:
         """Return the loss of outputs (N, D) and targets (N), summed over what `is_token` (N) says.
 
-        Also the negative log-likelihood, which is without smoothing and carries no gradient.
+        Also the negative log-likelihood, which is without smoothing and carries no gradient. What is `expected` (N, k)
+        has a share in the target; the true word has the rest.
         """
         device = outputs.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
@@ -54,11 +51,20 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         x = outputs.to(dtype).masked_fill(~is_token.unsqueeze(1), 0)
         w, b = weight.to(dtype), bias.to(dtype)
         true_logits, normalisers = torch.empty(2, len(x), dtype=wide, device=outputs.device)
-        expected_logit_sum = torch.zeros((), dtype=wide, device=outputs.device)  # over tokens
-        share_of_teacher = 0.0 if expected is None else expected.share
+        expected_logit_sum = torch.zeros(
+            (), dtype=wide, device=outputs.device
+        )  # over tokens, by their shares
+        if expected is None:
+            share_of_teacher = 0.0
+        else:
+            shares = share_of_teacher * expected.probabilities.to(wide)  # (N, k)
+            # What each word has of the rest, (N).
+            rest = (share_of_teacher - shares.sum(1)).clamp_(min=0) * counted / vocabulary_size
         share_of_true = (1 - share_of_teacher) * (1 - smoothing)
         share = (1 - share_of_teacher) * smoothing / vocabulary_size  # that each word has by smoothing
-        weight_sum = weight.sum(0, dtype=wide) if smoothing else weight.new_zeros(weight.shape[1])  # (D)
+        has_uniform = smoothing or expected is not None
+        weight_sum = weight.sum(0, dtype=wide) if has_uniform else weight.new_zeros(weight.shape[1])  # (D)
+        bias_sum = bias.sum(dtype=wide)
         shift = -(share * weight_sum).to(dtype)
         if needs_gradient:
             grad_outputs = torch.empty_like(x)
@@ -76,8 +82,9 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                 here = slice(first, first + size)
                 true_logits[here] = logits[true]
                 if expected is not None:
-                    of_teacher = expected.probabilities(here).to(dtype)
-                    expected_logit_sum += (of_teacher * logits).sum(1, dtype=wide) @ counted[here]
+                    words = expected.words[here].long()
+                    expected_logit_sum += (shares[here] * logits.gather(1, words)).sum(1) @ counted[here]
+                    expected_logit_sum += rest[here] @ (chunk.to(wide) @ weight_sum + bias_sum)
                 if needs_gradient:
                     torch.softmax(logits, 1, out=probabilities)
                 if needs_gradient and dtype != torch.float16:
@@ -90,19 +97,25 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                 if needs_gradient:
                     gradient = probabilities
                     gradient[true] -= share_of_true
+                    shift_here = shift
                     if expected is not None:
-                        gradient.sub_(of_teacher, alpha=share_of_teacher)
-                    torch.addmm(shift, gradient, w, out=grad_outputs[here])
+                        # Words of a row differ, so that what is written back is the same in any order.
+                        lower = (gradient.gather(1, words) - shares[here]).to(dtype)
+                        gradient.scatter_(1, words, lower)
+                        shift_here = shift - torch.outer(rest[here], weight_sum).to(dtype)
+                        grad_weight -= rest[here] @ chunk.to(wide)
+                        grad_bias -= rest[here].sum()
+                    torch.addmm(shift_here, gradient, w, out=grad_outputs[here])
                     grad_weight += gradient.t() @ chunk
                     grad_bias += counted[here].to(dtype) @ gradient
             nll = ((normalisers - true_logits) * counted).sum()
             total = nll.clone()  # of what is returned, it alone carries a gradient
             if share_of_true < 1:
                 true_logit_sum = true_logits @ counted
-                total = total + (1 - share_of_true) * true_logit_sum - share_of_teacher * expected_logit_sum
+                total = total + (1 - share_of_true) * true_logit_sum - expected_logit_sum
             if smoothing:
                 output_sum = x.sum(0, dtype=wide)
-                logit_sum = output_sum @ weight_sum + num_tokens * bias.sum(dtype=wide)
+                logit_sum = output_sum @ weight_sum + num_tokens * bias_sum
                 total = total - share * logit_sum
                 if needs_gradient:
                     grad_weight -= share * output_sum
@@ -117,4 +130,4 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         grad_outputs, grad_weight, grad_bias, is_token = ctx.saved_tensors
         scales = (grad_total * is_token).to(grad_outputs.dtype).unsqueeze(1)  # (N, 1)
         found = grad_outputs * scales, grad_weight * grad_total, grad_bias * grad_total
-        return (*found, None, None, None, None)
+        return (*found, None, None, None, None, None)

@@ -9,7 +9,6 @@ from nmt.data.batching import Batch
 from nmt.models.interface import Decoded, Seq2Seq
 from nmt.training.consistency import Agreement, ChunkedAgreement, cut_words
 from nmt.training.cross_entropy import ChunkedCrossEntropy
-from nmt.training.word_teacher import WordTeacher
 
 
 class Loss(NamedTuple):
@@ -24,7 +23,8 @@ class Objective(nn.Module):
     """Cross-entropy with label smoothing of a model's predictions, in one pass or in two that should agree.
 
     Where a batch has links of words, attention learns them, too: cross-entropy times `alignment_weight` (Chen et al.
-    2016; Garg et al. 2019). With a teacher, one pass learns what it expects, too.
+    2016; Garg et al. 2019). Where it has what teachers expect, one pass learns that, too, by a share of
+    `teacher_weight`.
     """
 
     def __init__(
@@ -33,11 +33,11 @@ class Objective(nn.Module):
         label_smoothing: float,
         agreement: Agreement | None = None,
         alignment_weight: float = 0.0,
-        teacher: WordTeacher | None = None,
+        teacher_weight: float = 0.0,
     ) -> None:
         super().__init__()
         self.model, self.label_smoothing, self.agreement = model, label_smoothing, agreement
-        self.alignment_weight, self.teacher = alignment_weight, teacher
+        self.alignment_weight, self.teacher_weight = alignment_weight, teacher_weight
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Loss:
         """Return the summed loss of a batch; `sample_mask` (B, T) as in `Seq2Seq.forward`."""
@@ -51,8 +51,9 @@ class Objective(nn.Module):
             self.label_smoothing if self.training else 0.0,
         )
         if not self.training or self.agreement is None:
-            expected = self.teacher.expect(batch) if self.teacher is not None and self.training else None
-            loss = Loss(*ChunkedCrossEntropy.apply(outputs, *given, expected))  # type: ignore[no-untyped-call]
+            expected = None if batch.expected is None else batch.expected.map(packing.pack)
+            sums = ChunkedCrossEntropy.apply(outputs, *given, expected, self.teacher_weight)  # type: ignore[no-untyped-call]
+            loss = Loss(*sums)
             return self._with_alignment(loss, batch, [(decoded, 1.0)])
         own_p, own_q = self.agreement.own_p, self.agreement.own_q
         with cut_words(self.model, self.agreement.cutoff):

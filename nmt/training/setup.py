@@ -1,5 +1,6 @@
 """Parts of a training run, made before anything of it is written: text, tokenizer, model, trainer."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
 from nmt.data.context import Surroundings, context_symbols, require_context
 from nmt.data.corpus import Corpus
-from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
+from nmt.data.dataset import Dataset, LeftOut, dataset_name, load_dataset, select_pairs
 from nmt.data.glossary import read_glossary
 from nmt.data.sentences import sentence_splitter
 from nmt.data.sources import load_corpus, require_files
@@ -29,14 +30,14 @@ from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
 from nmt.runs.model import load_model
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
 from nmt.tracking.opening import require_tracker
-from nmt.training.checkpoint import reason_to_stop, saved_progress
+from nmt.training.checkpoint import Progress, reason_to_stop, refuse_other_origins, saved_progress
 from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
 from nmt.training.pairs import learned_lengths, training_pairs
 from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
 from nmt.training.word_teacher import KEY as TEACHER
-from nmt.training.word_teacher import WordTeacher, find_teachers, load_teacher, require_vocabulary
+from nmt.training.word_teacher import ask_teachers, find_teachers, hashes_of, require_vocabulary
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
         if resuming
         else _tokenizer_of_new(settings, corpus, parent)
     )
-    num_of_teachers = require_vocabulary(teachers, tokenizer)
+    require_vocabulary(teachers, tokenizer, device)
     context = require_context(tokenizer, settings.data.context)
     surroundings = None
     if context.num_lines:  # neighbours are those of the text as it was read, before anything is left out
@@ -115,7 +116,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     shapes = parameter_shapes(settings.model, tokenizer)
     _require_weights(run, shapes)
     # Weights, gradients, two moments, and the gradients that are sent to other ranks.
-    require_memory(count_parameters(shapes), 4 + (ranks.size > 1), device, num_of_teachers)
+    require_memory(count_parameters(shapes), 4 + (ranks.size > 1), device)
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
     model.is_guided = dataset.links is not None
@@ -123,21 +124,33 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     start = [] if run.steps() else start_from(settings.training, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
     model.learned_lengths = learned_lengths(dataset, selected, context)
+    if teachers:
+        name = dataset_name(corpus.train, tokenizer, surroundings)
+        dataset = replace(
+            dataset, expected=ask_teachers(teachers, settings, name, dataset, selected, tokenizer)
+        )
     pairs = training_pairs(settings, dataset, selected, tokenizer, device, corpus.groups)
-    teacher = load_teacher(teachers, settings)
-    step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks, teacher)
+    step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     validation = load_as_read(corpus.validation, model, tokenizer, settings.decoding)
     trainer = Trainer(step, run, (corpus.validation, validation))
-    trainer.progress.origins = origins(corpus, tokenizer, dataset, teacher)
+    trainer.progress.origins = origins(corpus, tokenizer, dataset, teachers)
     return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, start, resuming)
 
 
 def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[RunDirectory]:
     """Return the runs whose words are learned; none where training is over, so that they may have gone."""
+    saved = Progress()
     with suppress(RunError):  # of a damaged checkpoint, which is told of later
-        if reason_to_stop(settings.training, saved_progress(run)) is not None:
-            return []
-    return find_teachers(settings.training.teacher, settings.data.max_length)
+        saved = saved_progress(run)
+    if reason_to_stop(settings.training, saved) is not None:
+        return []
+    teachers = find_teachers(settings.training.teacher, settings.data.max_length)
+    refuse_other_origins(saved.origins, _origin_of(teachers))  # before they read all pairs
+    return teachers
+
+
+def _origin_of(teachers: Sequence[RunDirectory]) -> dict[str, str]:
+    return {TEACHER: content_key(*sorted(hashes_of(teachers)))} if teachers else {}
 
 
 def _require_what_comes_later(settings: TrainSettings) -> None:
@@ -174,7 +187,7 @@ def _require_weights(run: RunDirectory, expected: Shapes) -> None:
 
 
 def origins(
-    corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset, teacher: WordTeacher | None
+    corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset, teachers: Sequence[RunDirectory]
 ) -> dict[str, str]:
     """Return hashes of what a run learns from, by the keys that it comes from: a run goes on with the same alone."""
     found = {
@@ -185,9 +198,7 @@ def origins(
     if dataset.links is not None:
         words = dataset.links.words
         found[LINKS] = content_key(words.tokens.numpy().tobytes(), words.offsets.tobytes())
-    if teacher is not None:
-        found[TEACHER] = content_key(*sorted(teacher.hashes))
-    return found
+    return found | _origin_of(teachers)
 
 
 def start_from(

@@ -26,7 +26,6 @@ from nmt.training.pairs import TrainingPairs
 from nmt.training.progress import UpdateFigures
 from nmt.training.ranks import Ranks
 from nmt.training.schedule import learning_rate, teacher_forcing_ratio
-from nmt.training.word_teacher import WordTeacher
 
 logger = logging.getLogger(__name__)
 
@@ -49,14 +48,13 @@ class TrainingStep:
         device: torch.device,
         dtype: torch.dtype,
         ranks: Ranks,
-        teacher: WordTeacher | None = None,
     ) -> None:
         self.settings, self.tokenizer, self.pairs, self.ranks = settings, tokenizer, pairs, ranks
         self.device, self.dtype = device, dtype
         self.model = model.to(device)
         smoothing, passes = settings.training.label_smoothing, agreement(settings.consistency)
-        weight = settings.training.guided_alignment_weight
-        self.objective = Objective(self.model, smoothing, passes, weight, teacher)
+        weights = settings.training.guided_alignment_weight, settings.training.teacher_weight
+        self.objective = Objective(self.model, smoothing, passes, *weights)
         self.optimizer = build_optimizer(settings.optimizer, self.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
         self.scaler.scale(
@@ -175,15 +173,13 @@ class TrainingStep:
                 self.moving_average.load(weights)
 
     def compile(self, first_rows: Callable[[], Int64Array]) -> None:
-        """Compile what `training.compile` says, with `on` CUDA graphs as well, unless there is a teacher.
+        """Compile what `training.compile` says, with `on` CUDA graphs as well.
 
         It is tried on the pairs `first_rows`, which are asked for only where something is compiled.
         """
         wanted = self.settings.training.compile
         is_compiled = compile_layers(self.model, wanted, lambda: self.fits(first_rows()))
-        # A graph has not been tried with a teacher, which computes as in translating.
-        can_be_recorded = is_recordable(self.model) and self.objective.teacher is None
-        if is_compiled and wanted == "on" and self.device.type == "cuda" and can_be_recorded:
+        if is_compiled and wanted == "on" and self.device.type == "cuda" and is_recordable(self.model):
             self.record(CudaGraphs())
 
     def record(self, record: Record) -> None:

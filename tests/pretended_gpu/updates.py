@@ -1,18 +1,21 @@
 """Updates of all models on the pretended GPU."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from pretended_gpu.device import GPU, held, pretended_gpu
 from torch.testing import assert_close
 
-from nmt.decoding.torch_engine import TorchEngine
+from nmt.data.batching import collate
+from nmt.data.expected_words import ExpectedWords
 from nmt.models.ensemble import Ensemble
 from nmt.models.kernels import Dropout
 from nmt.training.pairs import TrainingPairs
 from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
-from nmt.training.word_teacher import WordTeacher
+from nmt.training.word_teacher import likeliest
 
 UPDATE = [np.arange(16), np.arange(16, 24)]
 
@@ -48,16 +51,10 @@ def without_dropout(made):
     return made
 
 
-def steps_on(device, made, dataset, dtype, ranks=None, update=UPDATE, teachers=()):
+def steps_on(device, made, dataset, dtype, ranks=None, update=UPDATE):
     """Yield figures of three updates, of a process on its own or of one of `ranks`."""
     pairs = TrainingPairs(dataset, np.arange(len(dataset)), device)
-    teacher = None
-    if teachers:
-        engine = TorchEngine(Ensemble([one.model for one in teachers]), made.tokenizer, device, dtype)
-        teacher = WordTeacher(engine.model, 0.5)
-    step = TrainingStep(
-        made.settings, made.model, made.tokenizer, pairs, device, dtype, ranks or Ranks(), teacher
-    )
+    step = TrainingStep(made.settings, made.model, made.tokenizer, pairs, device, dtype, ranks or Ranks())
     for number in (1, 2, 3):
         yield step.run(number, update)
     step.weights()  # the average in their place, if there is one
@@ -82,19 +79,31 @@ def test_an_update_is_that_of_the_cpu_and_waits_for_nothing(kind, options, make,
     assert_close(found, expected, rtol=1e-3, atol=1e-4)
 
 
+@pytest.fixture
+def taught(make, dataset):
+    """Return the data set with what two models as one expect of each word."""
+    made = [make(name, "precision=float32") for name in ("transformer", "attention")]
+    teacher = Ensemble([one.model.eval() for one in made])
+    found = [
+        likeliest(teacher, collate(dataset, np.array([row]), made[0].tokenizer), 8)
+        for row in range(len(dataset))
+    ]
+    words, probabilities = map(torch.cat, zip(*found, strict=True))
+    return replace(dataset, expected=ExpectedWords(words.int(), probabilities.half()))
+
+
 @pytest.mark.parametrize("kind", ["transformer", "attention"])
-def test_teachers_of_words_teach_as_on_the_cpu_and_wait_for_nothing(kind, make, dataset):
+def test_words_of_teachers_are_learned_as_on_the_cpu_and_wait_for_nothing(kind, make, dataset, taught):
     made = [without_dropout(make(kind, "precision=float32")) for _ in range(2)]
-    teachers = [make(name, "precision=float32") for name in ("transformer", "attention")]
     alone = [figures.total for figures in steps_on(torch.device("cpu"), made[0], dataset, torch.float32)]
     made[0] = without_dropout(make(kind, "precision=float32"))
     expected = [
         (figures.total, figures.gradient_norm)
-        for figures in steps_on(torch.device("cpu"), made[0], dataset, torch.float32, teachers=teachers)
+        for figures in steps_on(torch.device("cpu"), made[0], taught, torch.float32)
     ]
     assert all(abs(one - other) > 1e-3 for one, (other, _) in zip(alone, expected, strict=True))
     with pretended_gpu() as gpu:
-        steps = steps_on(GPU, made[1], dataset, torch.float32, teachers=teachers)
+        steps = steps_on(GPU, made[1], taught, torch.float32)
         figures = [next(steps)]
         gpu.waits.clear()
         figures += steps

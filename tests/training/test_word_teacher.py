@@ -2,79 +2,158 @@
 
 import json
 import shutil
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 from torch.nn import functional
 from torch.testing import assert_close
 
+from nmt.cli.compose import compose
+from nmt.config import TrainSettings
+from nmt.config.check import check
+from nmt.data.batching import collate
+from nmt.data.dataset import Dataset, Ids
 from nmt.models.ensemble import Ensemble
-from nmt.training import cross_entropy
+from nmt.runs.directory import RunDirectory
+from nmt.runs.model import load_model
+from nmt.training import cross_entropy, word_teacher
 from nmt.training.objective import Objective
-from nmt.training.word_teacher import WordTeacher
+from nmt.training.word_teacher import ask_teachers, likeliest
 
 PAD = 0
 
 
-def plain_loss(model, probabilities, batch, weight, smoothing):
+def expected_in(batch, found):
+    """Return a batch with what is expected at each of its positions, which came pair by pair."""
+    is_token = torch.arange(batch.target_out.shape[1]) < batch.target_lengths.unsqueeze(1)
+
+    def laid(part):
+        rectangle = part.new_zeros(*is_token.shape, part.shape[1])
+        rectangle[is_token] = part
+        return rectangle
+
+    return replace(batch, expected=found.map(laid))
+
+
+def plain_loss(model, batch, weight, smoothing):
     """Cross-entropy with the mixed target, over all logits at once."""
     log_probs = model.project(model(batch).outputs).flatten(0, 1).log_softmax(-1)
     targets = batch.target_out.flatten()
     num_words = log_probs.shape[1]
     true = functional.one_hot(targets, num_words) * (1 - smoothing) + smoothing / num_words
-    mixed = weight * probabilities.flatten(0, 1) + (1 - weight) * true
+    words, probabilities = (part.flatten(0, 1) for part in batch.expected)
+    rest = (1 - probabilities.sum(1, keepdim=True)) / num_words
+    taught = (functional.one_hot(words, num_words) * probabilities.unsqueeze(2)).sum(1) + rest
+    mixed = weight * taught + (1 - weight) * true
     return -(mixed * log_probs)[targets != PAD].sum()
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("weight", [0.3, 1.0])
 @pytest.mark.parametrize("chunk", [2, 1000])
+@pytest.mark.parametrize("num_kept", [3, 11])
 def test_loss_and_gradients_equal_the_plain_computation(
-    chunk, weight, smoothing, tiny_model, tiny_batch, monkeypatch
+    num_kept, chunk, weight, smoothing, tiny_model, tiny_batch, monkeypatch
 ):
     monkeypatch.setattr(cross_entropy, "LOGITS_AT_ONCE", {"cpu": chunk * 11})
     model, batch = tiny_model("transformer", tied="three_way", dropout=0.0), tiny_batch()
     members = [tiny_model("transformer", seed=1), tiny_model("attention", seed=2)]
-    loss = Objective(model, smoothing, teacher=WordTeacher(Ensemble(members), weight)).train()(batch)
+    taught = expected_in(batch, likeliest(Ensemble(members), batch, num_kept))
+    objective = Objective(model, smoothing, teacher_weight=weight).train()
+    loss = objective(taught)
     (loss.total * 0.5).backward()
     found = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
     model.zero_grad()
-    each = [member.project(member(batch).outputs).softmax(-1).detach() for member in members]
-    plain = plain_loss(model, (each[0] + each[1]) / 2, batch, weight, smoothing)
+    plain = plain_loss(model, taught, weight, smoothing)
     (plain * 0.5).backward()
     assert_close(loss.total, plain)
     for name, parameter in model.named_parameters():
         assert_close(found[name], parameter.grad, msg=name)
-    alone = Objective(model, smoothing).train()(batch)
-    assert_close(loss.negative_log_likelihood, alone.negative_log_likelihood)
-    assert all(parameter.grad is None for member in members for parameter in member.parameters())
+    assert_close(loss.negative_log_likelihood, objective(batch).negative_log_likelihood)
     with torch.no_grad():
-        unlearned = Objective(model, smoothing, teacher=WordTeacher(Ensemble(members), weight)).train()(batch)
-    assert_close(unlearned.total, plain.detach())
+        assert_close(objective(taught).total, plain.detach())
 
 
-def test_what_a_model_expects_itself_teaches_it_nothing_and_validation_asks_no_teacher(
-    tiny_model, tiny_batch
-):
+def test_the_likeliest_words_are_those_of_the_mean_of_all_teachers(tiny_model, tiny_batch):
+    members, batch = [tiny_model("transformer", seed=1), tiny_model("attention", seed=2)], tiny_batch()
+    with torch.no_grad():
+        each = [member.project(member(batch).outputs).softmax(-1) for member in members]
+    mean = ((each[0] + each[1]) / 2)[batch.target_out != PAD]
+    words, probabilities = likeliest(Ensemble(members), batch, 4)
+    ordered = mean.sort(-1, descending=True)
+    assert torch.equal(words, ordered.indices[:, :4])
+    assert_close(probabilities, ordered.values[:, :4])
+
+
+def test_what_a_model_expects_itself_teaches_it_nothing(tiny_model, tiny_batch):
     model, batch = tiny_model("rnn", dropout=0.0), tiny_batch()
-    objective = Objective(model, 0.0, teacher=WordTeacher(model, 1.0))
-    objective.train()(batch).total.backward()
+    taught = expected_in(batch, likeliest(model, batch, 11))
+    Objective(model, 0.0, teacher_weight=1.0).train()(taught).total.backward()
     for parameter in model.parameters():
         assert_close(parameter.grad, torch.zeros_like(parameter))
-    loss = objective.eval()(batch)
-    assert_close(loss.total, loss.negative_log_likelihood)
 
 
 def test_bfloat16_agrees_with_float32(tiny_model, tiny_batch):
     model, batch = tiny_model("transformer", width=32, d_ff=64, dropout=0.0).float(), tiny_batch()
-    teacher = tiny_model("transformer", width=32, d_ff=64, seed=3)
-    exact = Objective(model, 0.1, teacher=WordTeacher(teacher.float(), 0.5)).train()(batch).total
+    teacher = tiny_model("transformer", width=32, d_ff=64, seed=3).float()
+    taught = expected_in(
+        batch,
+        likeliest(teacher, batch, 3).map(
+            lambda part: part.half() if part.is_floating_point() else part.int()
+        ),
+    )
+    objective = Objective(model, 0.1, teacher_weight=0.5).train()
+    exact = objective(taught).total
     with torch.autocast("cpu", torch.bfloat16):
-        taught = WordTeacher(teacher.bfloat16(), 0.5)
-        rough = Objective(model, 0.1, teacher=taught).train()(batch).total
+        rough = objective(taught).total
     assert rough.dtype == torch.float32
     assert rough.item() == pytest.approx(exact.item(), rel=0.05)
+
+
+@pytest.fixture
+def pairs(trained_run):
+    """Return a tokenizer, a data set of its pieces, and the settings of a training."""
+    run = RunDirectory(str(trained_run))
+    tokenizer = run.read_tokenizer(run.read_model_settings().tokenizer.joint)
+    generator = np.random.default_rng(1)
+    sizes = generator.integers(1, 9, (2, 40))
+    sides = [
+        [generator.integers(4, tokenizer.source.num_pieces, size).tolist() for size in side] for side in sizes
+    ]
+    settings = check(TrainSettings, compose("train", ["device=cpu", "precision=float32"], None).values)
+    return tokenizer, Dataset(*map(Ids.of, sides)), settings
+
+
+def test_teachers_are_asked_once_for_the_pairs_that_are_learned(pairs, trained_run, monkeypatch, tmp_path):
+    tokenizer, dataset, settings = pairs
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    teachers, selected = [RunDirectory(str(trained_run))], np.arange(0, 40, 3)
+    monkeypatch.setattr(word_teacher, "MAX_TOKENS", 30)  # several batches
+    expected = ask_teachers(teachers, settings, "pairs", dataset, selected, tokenizer)
+    with_them = replace(dataset, expected=expected)
+    model, _ = load_model(teachers[0], "best")
+    rows = np.array([3, 9, 27, 0])
+    batch = collate(with_them, rows, tokenizer)
+    assert batch.expected.words.shape == (*batch.target_out.shape, 8)
+    for row in rows:
+        alone = collate(with_them, np.array([row]), tokenizer)
+        found = likeliest(model.eval(), alone, 8)
+        assert_close(
+            alone.expected.probabilities[0].float(), found.probabilities.float(), rtol=2e-3, atol=1e-6
+        )
+        (place,) = np.flatnonzero(
+            [torch.equal(ids[: len(alone.source[0])], alone.source[0]) for ids in batch.source]
+        )
+        assert torch.equal(batch.expected.words[place, : len(found.words)], alone.expected.words[0])
+    assert not any(collate(with_them, np.array([1]), tokenizer).expected.probabilities.flatten())
+    monkeypatch.setattr(word_teacher, "load_engine", None)
+    again = ask_teachers(teachers, settings, "pairs", dataset, selected, tokenizer)
+    assert all(map(torch.equal, again, expected))
+    with pytest.raises(TypeError):  # other pairs are read anew
+        ask_teachers(teachers, settings, "others", dataset, selected, tokenizer)
 
 
 @pytest.fixture
@@ -155,7 +234,11 @@ def test_a_sweep_has_no_last_run_as_a_teacher(taught, nmt, teacher):
             "training.teacher: a run of more than data.max_length=2000 positions is needed",
         ),
         (["consistency=r_drop"], "consistency: none is needed with training.teacher"),
-        (["data.augment.exchange=0.5"], "data.augment.exchange: 0 is needed with training.teacher; got 0.5"),
+        (["data/augment=usual"], "data/augment: none is needed with training.teacher; got changes of pairs"),
+        (
+            ["training.subword_sampling=0.1"],
+            "training.subword_sampling: null is needed with training.teacher; got 0.1",
+        ),
         (["teacher_forcing=linear"], "teacher_forcing: constant is needed with training.teacher; got linear"),
         (["training.teacher_forcing_ratio=0.5"], "training.teacher_forcing_ratio: 1 is needed with"),
         (["training.teacher_weight=0"], "training.teacher_weight: greater than 0 is needed; got 0"),

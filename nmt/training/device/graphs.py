@@ -123,6 +123,9 @@ def _with_room(batch: Batch) -> Batch:
             target_lengths.new_zeros(target.num_sentences),
         ),
         alignment=None if batch.alignment is None else batch.alignment.new_zeros(*target[1:], source.longest),
+        expected=None
+        if batch.expected is None
+        else batch.expected.map(lambda part: part.new_zeros(*target[1:], part.shape[-1])),
     )
 
 
@@ -134,6 +137,9 @@ def _fill(own: Batch, batch: Batch) -> None:
     if own.alignment is not None and batch.alignment is not None:
         num_sentences, height, width = batch.alignment.shape
         own.alignment.zero_()[:num_sentences, :height, :width].copy_(batch.alignment)
+    if own.expected is not None and batch.expected is not None:
+        for room, part in zip(own.expected, batch.expected, strict=True):
+            room[: part.shape[0], : part.shape[1]].copy_(part)
     for own_lengths, lengths in zip(own.lengths, batch.lengths, strict=True):
         own_lengths.zero_()[: len(lengths)].copy_(lengths)
 

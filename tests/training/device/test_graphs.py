@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from nmt.data.expected_words import ExpectedWords
 from nmt.models.kernels import rooms_of
 from nmt.training.device.graphs import MAX_GRAPHS, Replay
 from nmt.training.objective import Loss, Objective
@@ -31,7 +32,7 @@ class Recorder:
 
 
 def learner(model):
-    objective = Objective(model, 0.1, alignment_weight=0.3).train()
+    objective = Objective(model, 0.1, alignment_weight=0.3, teacher_weight=0.5).train()
 
     def learn(batch, num_tokens):
         loss = objective(batch)
@@ -42,7 +43,8 @@ def learner(model):
 
 
 @pytest.mark.parametrize("is_guided", [False, True])
-def test_replayed_batches_teach_what_eager_ones_teach(tiny_model, tiny_batch, is_guided):
+@pytest.mark.parametrize("is_taught", [False, True])
+def test_replayed_batches_teach_what_eager_ones_teach(tiny_model, tiny_batch, is_guided, is_taught):
     model, recorder = tiny_model("transformer", dropout=0.0), Recorder(3 if is_guided else 2)
     model.is_guided = is_guided
     learn = learner(model)
@@ -60,6 +62,14 @@ def test_replayed_batches_teach_what_eager_ones_teach(tiny_model, tiny_batch, is
         shares = [torch.rand(*batch.target_out.shape, batch.source.shape[1]) for batch in batches]
         batches = [
             dataclasses.replace(batch, alignment=share) for batch, share in zip(batches, shares, strict=True)
+        ]
+    if is_taught:  # at each position one word alone
+        batches = [
+            dataclasses.replace(
+                batch,
+                expected=ExpectedWords(words := (batch.target_out.unsqueeze(2) + 1) % 11, words * 0 + 0.7),
+            )
+            for batch in batches
         ]
     for batch in (*batches, *batches[::-1]):
         num_tokens = torch.tensor(batch.num_tokens + 3)

@@ -1,0 +1,17 @@
+"""Words that teachers expect at each target position: the likeliest, kept on disk, and gathered for batches."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from torch import Tensor
+
+
+class ExpectedWords(NamedTuple):
+    """The likeliest words at some positions, and how probable each is; what is left is spread over all words alike."""
+
+    words: Tensor  # (…, k)
+    probabilities: Tensor  # (…, k)
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> "ExpectedWords":
+        """Return what `change` makes of both."""
+        return ExpectedWords(change(self.words), change(self.probabilities))
