@@ -51,20 +51,17 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         x = outputs.to(dtype).masked_fill(~is_token.unsqueeze(1), 0)
         w, b = weight.to(dtype), bias.to(dtype)
         true_logits, normalisers = torch.empty(2, len(x), dtype=wide, device=outputs.device)
-        expected_logit_sum = torch.zeros(
-            (), dtype=wide, device=outputs.device
-        )  # over tokens, by their shares
+        # Of what is expected: logits by their shares, and outputs by what each word has of the rest.
+        expected_logit_sum, rest_sum = x.new_zeros((), dtype=wide), x.new_zeros(x.shape[1], dtype=wide)
         if expected is None:
-            share_of_teacher = 0.0
+            share_of_teacher, rest = 0.0, counted.new_zeros(1)
         else:
             shares = share_of_teacher * expected.probabilities.to(wide)  # (N, k)
-            # What each word has of the rest, (N).
-            rest = (share_of_teacher - shares.sum(1)).clamp_(min=0) * counted / vocabulary_size
+            rest = (share_of_teacher - shares.sum(1)).clamp_(min=0) * counted / vocabulary_size  # (N)
         share_of_true = (1 - share_of_teacher) * (1 - smoothing)
         share = (1 - share_of_teacher) * smoothing / vocabulary_size  # that each word has by smoothing
-        has_uniform = smoothing or expected is not None
-        weight_sum = weight.sum(0, dtype=wide) if has_uniform else weight.new_zeros(weight.shape[1])  # (D)
-        bias_sum = bias.sum(dtype=wide)
+        is_spread = smoothing > 0 or expected is not None
+        weight_sum = weight.sum(0, dtype=wide) if is_spread else weight.new_zeros(weight.shape[1])  # (D)
         shift = -(share * weight_sum).to(dtype)
         if needs_gradient:
             grad_outputs = torch.empty_like(x)
@@ -84,7 +81,7 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                 if expected is not None:
                     words = expected.words[here].long()
                     expected_logit_sum += (shares[here] * logits.gather(1, words)).sum(1) @ counted[here]
-                    expected_logit_sum += rest[here] @ (chunk.to(wide) @ weight_sum + bias_sum)
+                    rest_sum += rest[here] @ chunk.to(wide)
                 if needs_gradient:
                     torch.softmax(logits, 1, out=probabilities)
                 if needs_gradient and dtype != torch.float16:
@@ -100,11 +97,8 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                     shift_here = shift
                     if expected is not None:
                         # Words of a row differ, so that what is written back is the same in any order.
-                        lower = (gradient.gather(1, words) - shares[here]).to(dtype)
-                        gradient.scatter_(1, words, lower)
+                        gradient.scatter_(1, words, (gradient.gather(1, words) - shares[here]).to(dtype))
                         shift_here = shift - torch.outer(rest[here], weight_sum).to(dtype)
-                        grad_weight -= rest[here] @ chunk.to(wide)
-                        grad_bias -= rest[here].sum()
                     torch.addmm(shift_here, gradient, w, out=grad_outputs[here])
                     grad_weight += gradient.t() @ chunk
                     grad_bias += counted[here].to(dtype) @ gradient
@@ -113,13 +107,13 @@ class ChunkedCrossEntropy(torch.autograd.Function):
             if share_of_true < 1:
                 true_logit_sum = true_logits @ counted
                 total = total + (1 - share_of_true) * true_logit_sum - expected_logit_sum
-            if smoothing:
-                output_sum = x.sum(0, dtype=wide)
-                logit_sum = output_sum @ weight_sum + num_tokens * bias_sum
-                total = total - share * logit_sum
+            if is_spread:
+                output_sum = share * x.sum(0, dtype=wide) + rest_sum
+                spread = share * num_tokens + rest.sum()
+                total = total - output_sum @ weight_sum - spread * bias.sum(dtype=wide)
                 if needs_gradient:
-                    grad_weight -= share * output_sum
-                    grad_bias -= share * num_tokens
+                    grad_weight -= output_sum
+                    grad_bias -= spread
         if needs_gradient:
             ctx.save_for_backward(grad_outputs.to(outputs.dtype), grad_weight, grad_bias, is_token)
         ctx.mark_non_differentiable(nll)
