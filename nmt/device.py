@@ -48,8 +48,8 @@ def _keep_freed_memory() -> None:
         mallopt(M_MMAP_MAX, 0)
 
 
-def require_memory(num_parameters: int, num_copies: int, device: torch.device) -> None:
-    """Raise DeviceError where a model cannot fit: `num_copies` of so many parameters, four bytes each."""
+def require_memory(num_parameters: int, num_copies: int, device: torch.device, key: str = "model") -> None:
+    """Raise DeviceError where what `key` names cannot fit: `num_copies` of so many parameters, four bytes each."""
     if device.type == "cuda":
         there = torch.cuda.get_device_properties(device).total_memory
     else:
@@ -57,7 +57,7 @@ def require_memory(num_parameters: int, num_copies: int, device: torch.device) -
     needed = 4 * num_copies * num_parameters
     if needed > there:
         raise DeviceError(
-            f"model: one that fits into the {there / 1e9:.1f} GB of memory of this {device.type} is needed; got "
+            f"{key}: one that fits into the {there / 1e9:.1f} GB of memory of this {device.type} is needed; got "
             f"{num_parameters:,} parameters, which take {needed / 1e9:,.1f} GB"
         )
 

@@ -152,7 +152,11 @@ def _inherited(typed: list[Override], command: str) -> dict[str, Any] | None:
         if command == DISTIL and name is not None and "://" not in str(name):
             _existing_run(str(name))
         parent = None if name is None else _read_run(str(name))
-    return parent and {key: parent[key] for key in inherited if key in parent}
+    found = {key: parent[key] for key in inherited if key in parent} if parent else None
+    if command == DISTIL and found and isinstance(data := found.get("data"), dict):
+        # A student's text is what its teachers made of tidy text, with links of words and the words that they expect.
+        found["data"] = data | {"augment": dict.fromkeys(data.get("augment", {}), 0.0)}
+    return found
 
 
 def _read_distillation(student: object) -> dict[str, Any] | None:

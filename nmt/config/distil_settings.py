@@ -105,6 +105,11 @@ class DistilSettings(RecipeSettings):
                     "training.teacher: null is needed with distillation.words=true, which takes the key `teacher`; "
                     f"got {self.training.teacher}"
                 )
+        if self.align and self.data.augment.changes_pairs:
+            raise ValueError(
+                "data/augment: none is needed with align=true, whose links are those of lines as they are; "
+                "got changes of pairs"
+            )
         if self.align:
             check_guided(self.model, self.training, "align=true")
         if self.export is not None and not (

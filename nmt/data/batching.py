@@ -30,7 +30,7 @@ class Batch:
     lengths: tuple[Tensor, Tensor]  # of source and target (B each) once more, where the ids are
     # (B, T, S): where links are learned, the share of a source piece in a target piece.
     alignment: Tensor | None = None
-    expected: ExpectedWords | None = None  # (B, T, k): where teachers are learned from
+    expected: ExpectedWords | None = None  # (B, T, k): of teachers, where their words are learned
 
     @property
     def num_tokens(self) -> int:

@@ -78,7 +78,8 @@ class Dataset:
     target: Ids
     links: Links | None = None  # where they are learned
     num_short: int = 0
-    expected: ExpectedWords | None = None  # likewise
+    name: str | None = None  # in the cache
+    expected: ExpectedWords | None = None  # where it is learned
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
@@ -108,6 +109,9 @@ def load_dataset(
 
     `surroundings` are the lines that its source lines are read with; without them, each is read alone.
     """
+    models = tokenizer.source.model, tokenizer.target.model
+    read_with = () if surroundings is None else surroundings.key
+    name = entry_name("dataset", SENTENCEPIECE, *models, text.source, text.target, *read_with)
 
     def make(folder: Path) -> None:
         short: list[int] = []
@@ -118,16 +122,9 @@ def load_dataset(
         if surroundings is not None:
             np.array([sum(short)], np.int64).tofile(folder / SHORT)
 
-    folder = cached_folder(dataset_name(text, tokenizer, surroundings), make)
+    folder = cached_folder(name, make)
     num_short = 0 if surroundings is None else int(map_file(folder / SHORT, np.int64)[0])
-    return Dataset(load_ids(folder / "source"), load_ids(folder / "target"), num_short=num_short)
-
-
-def dataset_name(text: ParallelText, tokenizer: Tokenizer, surroundings: Surroundings | None = None) -> str:
-    """Return the name of the text as ids in the cache."""
-    models = tokenizer.source.model, tokenizer.target.model
-    read_with = () if surroundings is None else surroundings.key
-    return entry_name("dataset", SENTENCEPIECE, *models, text.source, text.target, *read_with)
+    return Dataset(load_ids(folder / "source"), load_ids(folder / "target"), num_short=num_short, name=name)
 
 
 def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut]:

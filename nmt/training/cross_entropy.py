@@ -17,8 +17,8 @@ def positions_at_once(vocabulary_size: int, device: str) -> int:
 
 
 class ChunkedCrossEntropy(torch.autograd.Function):
-    """Output layer and cross-entropy with label smoothing (Szegedy et al. 2016), and with what teachers expect of the
-    words, the likeliest one by one and all others alike (Hinton et al. 2015; Kim & Rush 2016).
+    """Output layer and cross-entropy with label smoothing (Szegedy et al. 2016), and with what teachers expect (Hinton
+    et al. 2015; Kim & Rush 2016).
 
     The gradient is known as soon as a chunk's logits are, softmax minus the target's probabilities, so the forward
     pass computes it and the backward pass only scales it. What smoothing spreads over all words is the same in
@@ -96,7 +96,7 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                     gradient[true] -= share_of_true
                     shift_here = shift
                     if expected is not None:
-                        # Words of a row differ, so that what is written back is the same in any order.
+                        # Words of a token differ, so that what is written back is the same in any order.
                         gradient.scatter_(1, words, (gradient.gather(1, words) - shares[here]).to(dtype))
                         shift_here = shift - torch.outer(rest[here], weight_sum).to(dtype)
                     torch.addmm(shift_here, gradient, w, out=grad_outputs[here])

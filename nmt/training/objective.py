@@ -51,7 +51,9 @@ class Objective(nn.Module):
             self.label_smoothing if self.training else 0.0,
         )
         if not self.training or self.agreement is None:
-            expected = None if batch.expected is None else batch.expected.map(packing.pack)
+            expected = (
+                batch.expected.map(packing.pack) if batch.expected is not None and self.training else None
+            )
             sums = ChunkedCrossEntropy.apply(outputs, *given, expected, self.teacher_weight)  # type: ignore[no-untyped-call]
             loss = Loss(*sums)
             return self._with_alignment(loss, batch, [(decoded, 1.0)])

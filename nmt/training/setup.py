@@ -12,7 +12,7 @@ from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
 from nmt.data.context import Surroundings, context_symbols, require_context
 from nmt.data.corpus import Corpus
-from nmt.data.dataset import Dataset, LeftOut, dataset_name, load_dataset, select_pairs
+from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
 from nmt.data.glossary import read_glossary
 from nmt.data.sentences import sentence_splitter
 from nmt.data.sources import load_corpus, require_files
@@ -36,8 +36,14 @@ from nmt.training.pairs import learned_lengths, training_pairs
 from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
-from nmt.training.word_teacher import KEY as TEACHER
-from nmt.training.word_teacher import ask_teachers, find_teachers, hashes_of, require_vocabulary
+from nmt.training.word_teacher import (
+    Teacher,
+    ask_teachers,
+    find_teachers,
+    hashed,
+    origin_of,
+    require_vocabulary,
+)
 
 
 @dataclass(frozen=True)
@@ -125,10 +131,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     freeze(model, settings.training.freeze)
     model.learned_lengths = learned_lengths(dataset, selected, context)
     if teachers:
-        name = dataset_name(corpus.train, tokenizer, surroundings)
-        dataset = replace(
-            dataset, expected=ask_teachers(teachers, settings, name, dataset, selected, tokenizer)
-        )
+        dataset = replace(dataset, expected=ask_teachers(teachers, settings, dataset, selected, tokenizer))
     pairs = training_pairs(settings, dataset, selected, tokenizer, device, corpus.groups)
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     validation = load_as_read(corpus.validation, model, tokenizer, settings.decoding)
@@ -137,20 +140,16 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, start, resuming)
 
 
-def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[RunDirectory]:
+def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[Teacher]:
     """Return the runs whose words are learned; none where training is over, so that they may have gone."""
     saved = Progress()
     with suppress(RunError):  # of a damaged checkpoint, which is told of later
         saved = saved_progress(run)
     if reason_to_stop(settings.training, saved) is not None:
         return []
-    teachers = find_teachers(settings.training.teacher, settings.data.max_length)
-    refuse_other_origins(saved.origins, _origin_of(teachers))  # before they read all pairs
+    teachers = hashed(find_teachers(settings.training.teacher, settings.data.max_length))
+    refuse_other_origins(saved.origins, origin_of(teachers))  # before they read all pairs
     return teachers
-
-
-def _origin_of(teachers: Sequence[RunDirectory]) -> dict[str, str]:
-    return {TEACHER: content_key(*sorted(hashes_of(teachers)))} if teachers else {}
 
 
 def _require_what_comes_later(settings: TrainSettings) -> None:
@@ -187,7 +186,7 @@ def _require_weights(run: RunDirectory, expected: Shapes) -> None:
 
 
 def origins(
-    corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset, teachers: Sequence[RunDirectory]
+    corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset, teachers: Sequence[Teacher]
 ) -> dict[str, str]:
     """Return hashes of what a run learns from, by the keys that it comes from: a run goes on with the same alone."""
     found = {
@@ -198,7 +197,7 @@ def origins(
     if dataset.links is not None:
         words = dataset.links.words
         found[LINKS] = content_key(words.tokens.numpy().tobytes(), words.offsets.tobytes())
-    return found | _origin_of(teachers)
+    return found | origin_of(teachers)
 
 
 def start_from(

@@ -6,8 +6,10 @@ words that are likeliest to them stay in the cache (as Tan et al. 2019 keep the 
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -16,12 +18,12 @@ from tqdm import tqdm
 from nmt.config import Runs, TrainSettings, TransformerSettings
 from nmt.data.arrays import Int64Array, map_file
 from nmt.data.batching import Batch, collate, longest_first, places_with_end, plan_by_length
-from nmt.data.cache import cached_folder, entry_name
+from nmt.data.cache import cached_folder, content_key, entry_name
 from nmt.data.dataset import Dataset
 from nmt.data.expected_words import ExpectedWords
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.token_scores import logits_of_tokens
-from nmt.decoding.torch_engine import load_engine
+from nmt.decoding.torch_engine import TorchEngine, load_engine
 from nmt.device import choose_precision, prepare_device, require_memory
 from nmt.errors import RunError, naming
 from nmt.models.build import parameter_shapes
@@ -32,8 +34,17 @@ from nmt.runs.weights import count_parameters
 logger = logging.getLogger(__name__)
 
 KEY = "training.teacher"
+WORDS, PROBABILITIES = "words", "probabilities"  # files of an entry of the cache
 NUM_KEPT = 8  # words of each position
-MAX_TOKENS = 1 << 14  # padded, of a side of a batch
+PAIRS_READ_AT_ONCE = 100_000  # whose words are in memory together, 48 bytes for each target token
+MAX_TOKENS = 1 << 14  # padded, on the longer side of a batch
+
+
+class Teacher(NamedTuple):
+    """A run, and the hash of its weights when it was first looked at."""
+
+    run: RunDirectory
+    hash: str
 
 
 def find_teachers(runs: Runs | None, max_length: int, key: str = KEY) -> list[RunDirectory]:
@@ -52,10 +63,21 @@ def find_teachers(runs: Runs | None, max_length: int, key: str = KEY) -> list[Ru
     return found
 
 
-def require_vocabulary(teachers: Sequence[RunDirectory], tokenizer: Tokenizer, device: torch.device) -> None:
+def hashed(runs: Sequence[RunDirectory]) -> list[Teacher]:
+    """Return teachers with their hashes, by which they are in order, however they were named."""
+    with naming(KEY):
+        return sorted((Teacher(run, str(run.weights_hash("best"))) for run in runs), key=lambda one: one.hash)
+
+
+def origin_of(teachers: Sequence[Teacher]) -> dict[str, str]:
+    """Return the hash of all teachers, if there are any, by their key."""
+    return {KEY: content_key(*(teacher.hash for teacher in teachers))} if teachers else {}
+
+
+def require_vocabulary(teachers: Sequence[Teacher], tokenizer: Tokenizer, device: torch.device) -> None:
     """Raise RunError for a teacher whose vocabulary is not the student's, DeviceError for more than fit into memory."""
     num_parameters = 0
-    for run in teachers:
+    for run, _ in teachers:
         with naming(KEY):
             settings = run.read_model_settings()
             own = run.read_tokenizer(settings.tokenizer.joint)
@@ -65,13 +87,84 @@ def require_vocabulary(teachers: Sequence[RunDirectory], tokenizer: Tokenizer, d
                 "tokenizer.model=RUN/tokenizer.model takes over one that is for both sides, training.from_run=RUN any"
             )
         num_parameters += count_parameters(parameter_shapes(settings.model, tokenizer))
-    require_memory(num_parameters, 1, device)
+    require_memory(num_parameters, 1, device, KEY)
 
 
-def hashes_of(teachers: Sequence[RunDirectory]) -> list[str]:
-    """Return the hashes of the weights of runs."""
+def ask_teachers(
+    teachers: Sequence[Teacher],
+    settings: TrainSettings,
+    dataset: Dataset,
+    selected: Int64Array,
+    tokenizer: Tokenizer,
+) -> ExpectedWords:
+    """Return what runs as one expect in the `selected` pairs of a data set of the cache, where that stays, too.
+
+    Raises RunError for weights that do not fit, or that change meanwhile.
+    """
+    assert dataset.name is not None
+    device = prepare_device(settings.device)
+    dtype = choose_precision(settings.precision, device)
+    num_kept = min(NUM_KEPT, tokenizer.target.size)
+
+    def make(folder: Path) -> None:
+        logger.info("teacher      reads each training pair once")
+        found = _read_all(
+            _load(teachers, settings), dataset, selected, num_kept, settings.training.max_tokens
+        )
+        with open(folder / WORDS, "wb") as words, open(folder / PROBABILITIES, "wb") as probabilities:
+            for some in found:
+                words.write(some.words.numpy().data)
+                probabilities.write(some.probabilities.numpy().data)
+
+    hashes = [teacher.hash for teacher in teachers]
+    models = [run.read_model_settings().model.model_dump_json() for run, _ in teachers]
+    how = str(settings.data.max_length), device.type, str(dtype), str(num_kept)
+    folder = cached_folder(entry_name("words", dataset.name, *how, *hashes, *models), make)
+    if device.type == "cuda":
+        torch.cuda.empty_cache()  # of the teachers, which are gone
+    words, probabilities = map_file(folder / WORDS, np.int32), map_file(folder / PROBABILITIES, np.float16)
+    return ExpectedWords(*(torch.from_numpy(part).view(-1, num_kept) for part in (words, probabilities)))
+
+
+def _load(teachers: Sequence[Teacher], settings: TrainSettings) -> TorchEngine:
+    first, *rest = (run for run, _ in teachers)
     with naming(KEY):
-        return [str(run.weights_hash("best")) for run in teachers]
+        engine = load_engine(
+            first, "best", [str(run.path) for run in rest], settings.device, settings.precision
+        )
+    if hashed([run for run, _ in teachers]) != list(teachers):
+        raise RunError(
+            f"{KEY}: runs that are not in training are needed; got one that has got better meanwhile"
+        )
+    return engine
+
+
+def _read_all(
+    engine: TorchEngine, dataset: Dataset, selected: Int64Array, num_kept: int, limit: int | Literal["auto"]
+) -> Iterator[ExpectedWords]:
+    """Yield what is expected at all positions of the pairs, some at a time; zeros where a pair is not selected."""
+    max_tokens = MAX_TOKENS if limit == "auto" else min(limit, MAX_TOKENS)
+    alone = replace(dataset, links=None)
+    with tqdm(desc="words of teachers", total=len(selected), unit=" pairs", disable=None, leave=False) as bar:
+        for start in range(0, len(dataset), PAIRS_READ_AT_ONCE):
+            end = min(start + PAIRS_READ_AT_ONCE, len(dataset))
+            rows = selected[slice(*np.searchsorted(selected, (start, end)))]
+            longer = np.maximum(alone.source.lengths_of(rows), alone.target.lengths_of(rows)) + 1
+            first, last = (int(alone.target.offsets[row]) + row for row in (start, end))
+            shape = last - first, num_kept
+            found = ExpectedWords(
+                torch.zeros(shape, dtype=torch.int32), torch.zeros(shape, dtype=torch.float16)
+            )
+            for batch in plan_by_length(longer, max_tokens):
+                of_batch = longest_first(alone.source, rows[batch])
+                places, are_there = places_with_end(alone.target, of_batch)
+                likely = likeliest(
+                    engine.model, collate(alone, of_batch, engine.tokenizer).to(engine.device), num_kept
+                )
+                found.words[places[are_there] - first] = likely.words.int().cpu()
+                found.probabilities[places[are_there] - first] = likely.probabilities.half().cpu()
+                bar.update(len(batch))
+            yield found
 
 
 @torch.no_grad()
@@ -80,51 +173,3 @@ def likeliest(model: Seq2Seq, batch: Batch, num_kept: int) -> ExpectedWords:
     found = [logits.softmax(-1).topk(num_kept) for logits, _ in logits_of_tokens(model, batch)]
     probabilities, words = (torch.cat(parts) for parts in zip(*found, strict=True))
     return ExpectedWords(words, probabilities)
-
-
-def ask_teachers(
-    teachers: Sequence[RunDirectory],
-    settings: TrainSettings,
-    name: str,
-    dataset: Dataset,
-    selected: Int64Array,
-    tokenizer: Tokenizer,
-) -> ExpectedWords:
-    """Return what runs as one expect in the `selected` pairs of the data set `name`, from the cache if it is there.
-
-    Raises RunError for weights that do not fit, or that change meanwhile.
-    """
-    dtype = choose_precision(settings.precision, prepare_device(settings.device))
-    hashes = hashes_of(teachers)
-    num_kept = min(NUM_KEPT, tokenizer.target.size)
-    shape = len(dataset.target.tokens) + len(dataset), num_kept
-
-    def make(folder: Path) -> None:
-        first, *rest = teachers
-        with naming(KEY):
-            engine = load_engine(
-                first, "best", [str(run.path) for run in rest], settings.device, settings.precision
-            )
-        if hashes_of(teachers) != hashes:
-            raise RunError(
-                f"{KEY}: runs that are not in training are needed; got one that got better meanwhile"
-            )
-        logger.info("teacher      reads each training pair once")
-        words = np.memmap(folder / "words", np.int32, "w+", shape=shape)
-        probabilities = np.memmap(folder / "probabilities", np.float16, "w+", shape=shape)
-        longer = np.maximum(dataset.source.lengths, dataset.target.lengths) + 1
-        batches = plan_by_length(longer, MAX_TOKENS, selected)
-        for rows in tqdm(batches, "words of teachers", unit=" batches", disable=None, leave=False):
-            places, are_there = places_with_end(dataset.target, longest_first(dataset.source, rows))
-            found = likeliest(engine.model, collate(dataset, rows, tokenizer).to(engine.device), num_kept)
-            words[places[are_there]], probabilities[places[are_there]] = (part.cpu() for part in found)
-        for array in (words, probabilities):
-            array.flush()
-
-    folder = cached_folder(
-        entry_name("words", name, str(settings.data.max_length), str(dtype), *hashes), make
-    )
-    return ExpectedWords(
-        torch.from_numpy(map_file(folder / "words", np.int32).reshape(shape)),
-        torch.from_numpy(map_file(folder / "probabilities", np.float16).reshape(shape)),
-    )

@@ -239,6 +239,11 @@ def test_translations_that_disagree_or_are_too_long_are_left_out_and_counted():
         ),
         ("model.decoder=ssru", "export: null is needed, since other programs"),
         ("data.context=2", "data.context: 0 is needed"),
+        ("data/augment=usual", "data/augment: none is needed with align=true"),
+        (
+            "data/augment=usual align=false distillation.words=true",
+            "data/augment: none is needed with distillation.w",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line_and_leaves_no_folder(
@@ -252,6 +257,27 @@ def test_what_cannot_be_is_said_in_a_line_and_leaves_no_folder(
     assert errors.startswith(f"nmt: {message}")
     assert errors.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_student_learns_from_the_text_of_its_teacher_as_it_is(nmt, trained_run, tmp_path):
+    shutil.copytree(trained_run, tmp_path / "teacher")
+    config = json.loads((tmp_path / "teacher" / "config.json").read_text())
+    config["data"]["augment"] |= {"exchange": 0.5, "typos": 0.1}
+    config["data"]["num_train"] = 77
+    (tmp_path / "teacher" / "config.json").write_text(json.dumps(config))
+    composed = yaml.safe_load(nmt("distil", "teacher=teacher", "student=student", "--cfg", "job").stdout)
+    assert composed["data"]["num_train"] == 77
+    assert not any(composed["data"]["augment"].values())
+    typed = nmt(
+        "distil",
+        "teacher=teacher",
+        "student=student",
+        "data.augment.typos=0.2",
+        "align=false",
+        "--cfg",
+        "job",
+    )
+    assert yaml.safe_load(typed.stdout)["data"]["augment"]["typos"] == 0.2
 
 
 def test_what_was_exported_has_no_words_to_learn_and_is_refused_before_it_translates(

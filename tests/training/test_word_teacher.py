@@ -16,12 +16,13 @@ from nmt.config import TrainSettings
 from nmt.config.check import check
 from nmt.data.batching import collate
 from nmt.data.dataset import Dataset, Ids
+from nmt.errors import RunError
 from nmt.models.ensemble import Ensemble
 from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
 from nmt.training import cross_entropy, word_teacher
 from nmt.training.objective import Objective
-from nmt.training.word_teacher import ask_teachers, likeliest
+from nmt.training.word_teacher import Teacher, ask_teachers, hashed, likeliest
 
 PAD = 0
 
@@ -88,12 +89,17 @@ def test_the_likeliest_words_are_those_of_the_mean_of_all_teachers(tiny_model, t
     assert_close(probabilities, ordered.values[:, :4])
 
 
-def test_what_a_model_expects_itself_teaches_it_nothing(tiny_model, tiny_batch):
+def test_what_a_model_expects_itself_teaches_it_nothing_and_no_word_counts_in_validation(
+    tiny_model, tiny_batch
+):
     model, batch = tiny_model("rnn", dropout=0.0), tiny_batch()
     taught = expected_in(batch, likeliest(model, batch, 11))
-    Objective(model, 0.0, teacher_weight=1.0).train()(taught).total.backward()
+    objective = Objective(model, 0.0, teacher_weight=1.0)
+    objective.train()(taught).total.backward()
     for parameter in model.parameters():
         assert_close(parameter.grad, torch.zeros_like(parameter))
+    loss = objective.eval()(taught)
+    assert_close(loss.total, loss.negative_log_likelihood)
 
 
 def test_bfloat16_agrees_with_float32(tiny_model, tiny_batch):
@@ -124,17 +130,18 @@ def pairs(trained_run):
         [generator.integers(4, tokenizer.source.num_pieces, size).tolist() for size in side] for side in sizes
     ]
     settings = check(TrainSettings, compose("train", ["device=cpu", "precision=float32"], None).values)
-    return tokenizer, Dataset(*map(Ids.of, sides)), settings
+    return tokenizer, Dataset(*map(Ids.of, sides), name="pairs"), settings
 
 
 def test_teachers_are_asked_once_for_the_pairs_that_are_learned(pairs, trained_run, monkeypatch, tmp_path):
     tokenizer, dataset, settings = pairs
     monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
-    teachers, selected = [RunDirectory(str(trained_run))], np.arange(0, 40, 3)
+    teachers, selected = hashed([RunDirectory(str(trained_run))]), np.arange(0, 40, 3)
     monkeypatch.setattr(word_teacher, "MAX_TOKENS", 30)  # several batches
-    expected = ask_teachers(teachers, settings, "pairs", dataset, selected, tokenizer)
+    monkeypatch.setattr(word_teacher, "PAIRS_READ_AT_ONCE", 17)
+    expected = ask_teachers(teachers, settings, dataset, selected, tokenizer)
     with_them = replace(dataset, expected=expected)
-    model, _ = load_model(teachers[0], "best")
+    model, _ = load_model(teachers[0].run, "best")
     rows = np.array([3, 9, 27, 0])
     batch = collate(with_them, rows, tokenizer)
     assert batch.expected.words.shape == (*batch.target_out.shape, 8)
@@ -150,10 +157,21 @@ def test_teachers_are_asked_once_for_the_pairs_that_are_learned(pairs, trained_r
         assert torch.equal(batch.expected.words[place, : len(found.words)], alone.expected.words[0])
     assert not any(collate(with_them, np.array([1]), tokenizer).expected.probabilities.flatten())
     monkeypatch.setattr(word_teacher, "load_engine", None)
-    again = ask_teachers(teachers, settings, "pairs", dataset, selected, tokenizer)
+    again = ask_teachers(teachers, settings, dataset, selected, tokenizer)
     assert all(map(torch.equal, again, expected))
     with pytest.raises(TypeError):  # other pairs are read anew
-        ask_teachers(teachers, settings, "others", dataset, selected, tokenizer)
+        ask_teachers(teachers, settings, replace(dataset, name="others"), selected, tokenizer)
+
+
+def test_a_teacher_that_gets_better_while_it_is_loaded_is_refused(pairs, trained_run, tmp_path, monkeypatch):
+    tokenizer, dataset, settings = pairs
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    before = [Teacher(RunDirectory(str(trained_run)), "0" * 16)]
+    with pytest.raises(
+        RunError, match=r"^training.teacher: runs that are not in training are needed; got one that"
+    ):
+        ask_teachers(before, settings, dataset, np.arange(40), tokenizer)
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 @pytest.fixture
@@ -179,7 +197,8 @@ def weights_of(run):
 def test_a_training_that_was_stopped_goes_on_with_its_teacher_to_the_same_weights(taught, nmt, tmp_path):
     taught("whole", "training.max_updates=4")
     taught("parts", "training.max_updates=2")
-    nmt("train", "run=parts", "resume=true", "training.max_updates=4")
+    empty = str(tmp_path / "empty")  # where the teacher has to read the pairs once more
+    nmt("train", "run=parts", "resume=true", "training.max_updates=4", NMT_CACHE=empty)
     assert weights_of(tmp_path / "parts") == weights_of(tmp_path / "whole")
     taught("alone", "training.max_updates=4", "training.teacher=null")
     assert weights_of(tmp_path / "alone") != weights_of(tmp_path / "whole")
