@@ -46,6 +46,14 @@ ADDED_TO_TRAINING: dict[str, Any] = {
     "freeze": [],
     "max_updates_skipped": 25,
 }
+ADDED_TO_AUGMENT: dict[str, Any] = {
+    "exchange": 0.0,
+    "upper_case": 0.0,
+    "title_case": 0.0,
+    "end_punctuation": 0.0,
+    "typos": 0.0,
+    "noise": 0.0,
+}
 ADDED_TO_DATA: dict[str, Any] = {
     "context": 0,
     "filter": {
@@ -60,14 +68,7 @@ ADDED_TO_DATA: dict[str, Any] = {
         "target_scripts": None,
         "script_share": 0.5,
     },
-}
-ADDED_TO_AUGMENT: dict[str, Any] = {
-    "exchange": 0.0,
-    "upper_case": 0.0,
-    "title_case": 0.0,
-    "end_punctuation": 0.0,
-    "typos": 0.0,
-    "noise": 0.0,
+    "augment": ADDED_TO_AUGMENT,
 }
 ADDED_TO_KIND: dict[str, dict[str, Any]] = {
     "hub": {"revision": None, "test": None, "streaming": False, "num_train": None},
@@ -116,7 +117,7 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
     changed = {"model": model, "training": ADDED_TO_TRAINING | training, "format": FORMAT}
     if isinstance(data := config.get("data"), dict):
         data = ADDED_TO_DATA | ADDED_TO_KIND.get(str(data.get("kind")), {}) | data
-        if isinstance(augment := data.get("augment", {}), dict):
+        if isinstance(augment := data["augment"], dict):
             data["augment"] = ADDED_TO_AUGMENT | augment
         changed["data"] = data
     if isinstance(decoding := config.get("decoding"), dict):
