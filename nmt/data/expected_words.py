@@ -1,4 +1,4 @@
-"""Words that teachers expect at each target position: the likeliest, kept on disk, and gathered for batches."""
+"""Words that teachers expect at target positions, as data sets, batches and the loss have them."""
 
 from collections.abc import Callable
 from typing import NamedTuple
