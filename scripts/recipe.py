@@ -2,13 +2,14 @@
 
 usage: python scripts/recipe.py PAIR FOLDER --data MULTI30K [--seeds N] [OVERRIDE ...]
 
-PAIR is de-en, cased, or en-de or en-fr, lower-cased and tokenised. FOLDER gets for each seed `forward` and `reverse`,
-a model of either direction; `transformer` and `attention`, which learn from the pairs and from what these two made of
-them (data diversification, Nguyen et al. 2020); and `final-transformer` and `final-attention`, which go on from these
-and whose teachers are both, as one, of translations and of each word. Two models are trained at once, each on half of
-the cores; `forward.log` and others say how it goes. Length penalty and checkpoint are those with the best BLEU on the
-validation text; the test text is translated once. What is there already is not done again, and what was stopped goes
-on. Overrides hold for all trainings, such as training.max_updates=20.
+PAIR is de-en, cased, or en-de or en-fr, lower-cased and tokenised. FOLDER gets for each seed `forward`, `forward-2` and
+`forward-3`, which differ by their seeds, and `reverse`, a model of the other direction; `transformer` and `attention`,
+which learn from the pairs and from what these made of them (data diversification, Nguyen et al. 2020); and
+`final-transformer` and `final-attention`, which go on from these and whose teachers are both. Teachers are as one, of
+translations and of each word. Two models are trained at once, each on half of the cores; `forward.log` and others say
+how it goes. Length penalty and checkpoint are those with the best BLEU on the validation text; the test text is
+translated once. What is there already is not done again, and what was stopped goes on. Overrides hold for all
+trainings, such as training.max_updates=20.
 """
 
 import argparse
@@ -35,9 +36,10 @@ from nmt.runs.text import text_of_run
 
 CHECKPOINTS = ("best", "average")
 LENGTH_PENALTIES = (0.6, 0.8, 1.0, 1.2, 1.4)
+FORWARD = ("forward", "forward-2", "forward-3")
 FIRST = ["experiment=multi30k_transformer"]
 SHARED = [
-    "distillation.original=true",
+    *("distillation.original=true", "distillation.words=true", "training.teacher_weight=0.8"),
     *("align=false", "shortlist=false", "export=null", "decoding=beam"),
     "model.dropout=0.2",
     "schedule=cosine",
@@ -49,7 +51,6 @@ LONG = ["optimizer.learning_rate=0.0015", "schedule.warmup_updates=600"]
 LONG += ["training.validate_every=1000", "training.checkpoint_every=300"]
 SHORT = ["optimizer.learning_rate=0.001", "schedule.warmup_updates=300"]
 SHORT += ["training.validate_every=500", "training.checkpoint_every=250"]
-WORDS = ["distillation.words=true", "training.teacher_weight=0.8"]
 ATTENTION = ["model=attention", "model.d_hidden=256", "model.attention.d_attention=256"]
 
 
@@ -64,18 +65,16 @@ class Student:
 
 STUDENTS = {
     "transformer": Student(
-        ("forward",), ["model=transformer", *LONG, "training.max_updates=24000"], start="forward"
+        FORWARD, ["model=transformer", *LONG, "training.max_updates=18000"], start="forward"
     ),
-    "attention": Student(("forward",), [*ATTENTION, *LONG, "training.max_updates=27000"]),
+    "attention": Student(FORWARD, [*ATTENTION, *LONG, "training.max_updates=20000"]),
     "final-transformer": Student(
         ("transformer", "attention"),
-        ["model=transformer", *SHORT, *WORDS, "training.max_updates=8000"],
+        ["model=transformer", *SHORT, "training.max_updates=8000"],
         start="transformer",
     ),
     "final-attention": Student(
-        ("transformer", "attention"),
-        [*ATTENTION, *SHORT, *WORDS, "training.max_updates=4000"],
-        start="attention",
+        ("transformer", "attention"), [*ATTENTION, *SHORT, "training.max_updates=4000"], start="attention"
     ),
 }
 
@@ -130,13 +129,15 @@ def run_both(commands: Sequence[list[str]], logs: Sequence[Path]) -> None:
 
 def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[str]) -> None:
     """Train all models, unless they are there."""
-    own = [*pair.evaluation, f"seed={seed}", *overrides]
+    own = [*pair.evaluation, *overrides]
     text = pair.data(data, pair.source, pair.target)
     reverse = pair.data(data, pair.target, pair.source)
 
     def first(name: str) -> list[str]:
-        languages = text if name == "forward" else reverse
-        return ["train", f"run={folder / name}", "resume=true", *FIRST, *languages, *own]
+        languages = reverse if name == "reverse" else text
+        place = FORWARD.index(name) if name in FORWARD else 0
+        seeded = [*languages, f"seed={len(FORWARD) * (seed - 1) + 1 + place}"]  # no two models have the same
+        return ["train", f"run={folder / name}", "resume=true", *FIRST, *seeded, *own]
 
     def distil(name: str) -> list[str]:
         if (folder / name).exists():
@@ -149,11 +150,12 @@ def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[s
             f"teacher=[{teachers}]",
             f"distillation.reverse={folder / 'reverse'}",
         ]
-        return ["distil", *who, *text, *student.settings, *SHARED, *start, *own]
+        return ["distil", *who, *text, *student.settings, *SHARED, *start, f"seed={seed}", *own]
 
     folder.mkdir(parents=True, exist_ok=True)
     for names, command in (
         (("forward", "reverse"), first),
+        (FORWARD[1:], first),
         (("transformer", "attention"), distil),
         (("final-transformer", "final-attention"), distil),
     ):

@@ -1,6 +1,8 @@
 """The script of the recipes trains its models by the real command line, and chooses by validation text alone."""
 
+import json
 import sys
+from pathlib import Path
 
 import pytest
 from command_line import SCRIPTS, run_script
@@ -64,6 +66,11 @@ def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
     assert lines[0].split(": ")[1].startswith("checkpoint=")
     logs = {log.stem: log.read_text() for log in final.parent.glob("*.log")}
     num_trained = {name: log.count("update 6 epoch") for name, log in logs.items()}
-    names = ("forward", "reverse", "transformer", "attention", "final-transformer", "final-attention")
+    forward = ("forward", "forward-2", "forward-3")
+    names = (*forward, "reverse", "transformer", "attention", "final-transformer", "final-attention")
     assert num_trained == dict.fromkeys(names, 1)
+    seeds = {json.loads((final.parent / name / "config.json").read_text())["seed"] for name in forward}
+    assert len(seeds) == 3, "models that differ, since the same ones would teach nothing more than one of them"
+    taught = json.loads((final.parent / "transformer" / "config.json").read_text())["training"]["teacher"]
+    assert [Path(teacher).name for teacher in taught] == list(forward)
     assert second.stdout == first.stdout
