@@ -148,6 +148,15 @@ def overrides_of(table: Path, row: Sequence[str], seed: int) -> list[str]:
     ]
 
 
+def chosen_of(rows: dict[str, list[str]], only: Sequence[str] | None) -> list[str]:
+    """Return the rows of these names, and those that they start from, in the order of the table; None: all."""
+    wanted = set(only or rows)
+    for name in reversed(rows):  # a row starts from one before it
+        if name in wanted:
+            wanted |= {each.removeprefix(START) for each in rows[name] if each.startswith(START)}
+    return [name for name in rows if name in wanted]
+
+
 def train(folder: Path, overrides: list[str]) -> None:
     """Train a run, unless it is there, with the real command line."""
     command = [sys.executable, "-m", "nmt", "train", f"run={folder}", "resume=true", *overrides]
@@ -202,13 +211,11 @@ def main() -> None:
     shared, rows = TABLES[arguments.table]
     print("| | validation BLEU | BLEU | BLEU, longest quarter | parameters | target tokens/s |")
     print("|---|---|---|---|---|---|")
-    for name, own in rows.items():
-        if arguments.only and name not in arguments.only:
-            continue
-        table, seeds = arguments.folder / arguments.table, range(1, arguments.seeds + 1)
+    table, seeds = arguments.folder / arguments.table, range(1, arguments.seeds + 1)
+    for name in chosen_of(rows, arguments.only):
         folders = [folder_of(table, name, seed) for seed in seeds]
         for seed, folder in zip(seeds, folders, strict=True):
-            train(folder, [*shared, *overrides_of(table, own, seed), f"seed={seed}", *overrides])
+            train(folder, [*shared, *overrides_of(table, rows[name], seed), f"seed={seed}", *overrides])
         print(f"| {name} | {row(folders)} |", flush=True)
         if arguments.table in ("training", "recipes") and name == "plain":
             print(f"| average of checkpoints | {row(folders, 'average')} |", flush=True)

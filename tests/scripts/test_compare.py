@@ -42,6 +42,14 @@ def test_a_row_goes_on_from_the_run_of_a_row_before_it(compare, tmp_path):
     assert list(rows).index("both directions") < list(rows).index("both directions, then one")
 
 
+def test_a_row_alone_brings_the_row_that_it_starts_from(compare):
+    _, rows = compare.TABLES["recipes"]
+    chosen = compare.chosen_of(rows, ["both directions, then one", "plain"])
+    assert chosen == ["plain", "both directions", "both directions, then one"]
+    assert compare.chosen_of(rows, ["SimCut"]) == ["SimCut"]
+    assert compare.chosen_of(rows, None) == list(rows)
+
+
 @pytest.mark.slow
 def test_a_table_is_trained_and_printed_and_not_trained_again(tmp_path, tiny_training):
     small = [option for option in tiny_training("attention") if not option.startswith("model=")]
