@@ -70,7 +70,9 @@ def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
     names = (*forward, "reverse", "transformer", "attention", "final-transformer", "final-attention")
     assert num_trained == dict.fromkeys(names, 1)
     seeds = {json.loads((final.parent / name / "config.json").read_text())["seed"] for name in forward}
-    assert len(seeds) == 3, "models that differ, since the same ones would teach nothing more than one of them"
+    assert len(seeds) == 3, (
+        "models that differ, since the same ones would teach nothing more than one of them"
+    )
     taught = json.loads((final.parent / "transformer" / "config.json").read_text())["training"]["teacher"]
     assert [Path(teacher).name for teacher in taught] == list(forward)
     assert second.stdout == first.stdout
