@@ -115,7 +115,7 @@ def run_both(commands: Sequence[list[str]], logs: Sequence[Path]) -> None:
     threads = max(1, torch.get_num_threads() // 2)
 
     def run(command: list[str], log: Path) -> int:
-        print(f"nmt {command[0]}: see {log}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"nmt {command[0]}: see {log}\n")  # at once, as the other does, too
         with log.open("a", encoding="utf-8") as file:
             line = [sys.executable, "-m", "nmt", *command]
             env = os.environ | {"OMP_NUM_THREADS": str(threads)}
