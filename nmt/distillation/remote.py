@@ -41,6 +41,7 @@ class RemoteTeacher:
     """A server; lines go to it a few at a time, and what came is written before the next ones go."""
 
     lines_at_once: int | None = LINES_OF_REQUEST * REQUESTS_AT_ONCE
+    origin: str | None = None
 
     def __init__(self, settings: DistilSettings) -> None:
         distillation = settings.distillation

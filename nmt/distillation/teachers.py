@@ -1,14 +1,18 @@
 """Teachers: chunks of lines in, translations of each line out."""
 
 import logging
+from collections.abc import Sequence
 from typing import Protocol
 
+from nmt import __version__
 from nmt.config import DecodingSettings, DistilSettings
+from nmt.data.cache import content_key
 from nmt.data.mixture import known_tags
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.loading import choose_search, load_translator, most_hypotheses
 from nmt.decoding.translator import Translator
 from nmt.errors import SettingsError, naming
+from nmt.runs.directory import RunDirectory
 
 logger = logging.getLogger(__name__)
 
@@ -16,9 +20,13 @@ SEARCH, REVERSE = "distillation.search", "distillation.reverse"
 
 
 class Teacher(Protocol):
-    """What translates for a student, at most `lines_at_once` before they are written."""
+    """What translates for a student, at most `lines_at_once` before they are written.
+
+    `origin` names all that its translations depend on but the lines; None where that is not known.
+    """
 
     lines_at_once: int | None
+    origin: str | None
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
         """Return the translations of each line of a chunk, best first; a blank line has a blank one."""
@@ -34,12 +42,19 @@ class RunTeacher:
 
     def __init__(self, settings: DistilSettings, key: str = "teacher") -> None:
         """Load the runs of a key. Raises UserError for what cannot be had, or a search that is none."""
-        first, *rest = settings.reverse_teachers if key == REVERSE else settings.teachers
+        names = settings.reverse_teachers if key == REVERSE else settings.teachers
         with naming(key):
-            translator = load_translator(first, "best", settings.device, settings.precision, rest)
+            before = _facts_of(names)
+            translator = load_translator(
+                names[0], "best", settings.device, settings.precision, ensemble=names[1:]
+            )
+            is_same = before is not None and before == _facts_of(names)  # and not better in the meantime
+        num_hypotheses = settings.distillation.num_hypotheses
         search = teacher_search(settings, translator.settings)
-        self.translator = translator.searching(search, settings.distillation.num_hypotheses)
+        self.translator = translator.searching(search, num_hypotheses)
         self.translator.begin()
+        how = __version__, settings.device, settings.precision, search.model_dump_json(), str(num_hypotheses)
+        self.origin = content_key(*how, before or "") if is_same else None
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
         """Return the translations of each line of a chunk, best first."""
@@ -49,6 +64,14 @@ class RunTeacher:
     def tell(self) -> None:
         """Say which lines were cut or split."""
         self.translator.remarks.log()
+
+
+def _facts_of(names: Sequence[str]) -> list[str] | None:
+    """Return the settings and the hash of the weights of each run; None for what was exported."""
+    runs = [RunDirectory.existing(name) for name in names]
+    if any(run.is_exported for run in runs):
+        return None
+    return [f"{run.read_model_settings().model_dump_json()} {run.weights_hash('best')}" for run in runs]
 
 
 def teacher_search(settings: DistilSettings, own: DecodingSettings) -> DecodingSettings:

@@ -5,8 +5,10 @@ the other direction makes of references comes beside them as further sources (Se
 pairs themselves a model learns from its own text three times over (data diversification, Nguyen et al. 2020).
 """
 
+import hashlib
 import json
 import logging
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -20,6 +22,7 @@ import yaml
 
 from nmt.config import DistillationSettings, DistilSettings, FilesData
 from nmt.config.check import check
+from nmt.data.cache import cached_folder, entry_name, find_folder
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.encoding import UTF_8
@@ -81,17 +84,40 @@ def _write_lines(path: Path, lines: Iterable[str]) -> int:
 
 
 def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) -> int:
-    """Write the translations of each line, a list of them in JSON, after those that are there; return how many."""
+    """Write the translations of each line, a list of them in JSON, after those that are there; return how many.
 
+    Those of runs stay in the cache, too, for the next student of the same teachers.
+    """
+    path = folder.text(written)
+    name = entry_name("translations", teacher.origin, _sha256(folder.text(read))) if teacher.origin else None
+    if name and (known := find_folder(name)):
+        logger.info("cache        has the translations of %s by these teachers: %s", read, known)
+        with (known / TRANSLATIONS).open("rb") as whole, being_written(path) as file:
+            shutil.copyfileobj(whole, file)
+        return _count(path)
+    if teacher.origin and not path.exists():
+        folder.finish(f"teachers of {written}", teacher.origin)
+    _translate(folder, teacher, read, path)
+    # Runs that got better after a stop have made the later lines alone.
+    if name and folder.outcome(f"teachers of {written}") == teacher.origin:
+        cached_folder(name, lambda entry: shutil.copyfile(path, entry / TRANSLATIONS))
+    return _count(path)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _translate(folder: StudentFolder, teacher: Teacher, read: str, path: Path) -> None:
     def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
         for chunk in chunks:
             yield [json.dumps(texts, ensure_ascii=False) for texts in teacher.translate(chunk)]
 
     lines = _cut(text_chunks(str(folder.text(read)), "student", UTF_8), teacher.lines_at_once)
     chunks = number_chunks(lines, None, "student", UTF_8)
-    write_stream(work, chunks, str(folder.text(written)), resume=True)
+    write_stream(work, chunks, str(path), resume=True)
     teacher.tell()
-    return _count(folder.text(written))
 
 
 def _cut(chunks: Iterable[list[str]], size: int | None) -> Iterator[list[str]]:

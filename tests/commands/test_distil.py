@@ -134,8 +134,8 @@ def test_a_killed_command_goes_on_where_it_was(nmt, distilled, tmp_path):
 class Recorded:
     """A teacher that says everything twice, and stops when it is told to."""
 
-    def __init__(self, most):
-        self.most, self.asked, self.lines_at_once = most, [], None
+    def __init__(self, most, origin=None):
+        self.most, self.asked, self.lines_at_once, self.origin = most, [], None, origin
 
     def translate(self, chunk: Chunk):
         if len(self.asked) + len(chunk.lines) > self.most:
@@ -162,6 +162,47 @@ def test_what_was_translated_before_a_stop_is_not_asked_for_again(tmp_path):
     assert [json.loads(line) for line in lines_of(folder.text(text.TRANSLATIONS))] == [
         [f"{line} {line}"] for line in lines
     ]
+
+
+def student_that_reads(path, lines):
+    folder = StudentFolder(str(path))
+    folder.distilled.mkdir(parents=True)
+    folder.text(text.READ).write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+def test_another_student_of_the_same_teachers_has_their_translations_from_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    lines = ["one", "two", "three"]
+
+    def asked(name, origin, lines=lines):
+        teacher = Recorded(100, origin)
+        folder = student_that_reads(tmp_path / name, lines)
+        assert text.translate(folder, teacher, text.READ, text.TRANSLATIONS) == len(lines)
+        found = lines_of(folder.text(text.TRANSLATIONS))
+        assert [json.loads(line) for line in found] == [[f"{line} {line}"] for line in lines]
+        return teacher.asked
+
+    assert asked("first", "a") == lines
+    assert asked("second", "a") == []
+    assert asked("other teacher", "b") == lines
+    assert asked("other text", "a", ["one", "two"]) == ["one", "two"]
+    assert asked("server", None) == asked("server again", None) == lines
+
+
+@pytest.mark.parametrize(("after_stop", "num_asked"), [("as before", 0), ("better", 20_000)])
+def test_translations_are_kept_for_others_only_if_all_are_by_one_state_of_the_teachers(
+    after_stop, num_asked, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    lines = [f"line {number}" for number in range(20_000)]
+    folder = student_that_reads(tmp_path / "first", lines)
+    with pytest.raises(KeyboardInterrupt):
+        text.translate(folder, Recorded(10_000, "as before"), text.READ, text.TRANSLATIONS)
+    text.translate(folder, Recorded(20_000, after_stop), text.READ, text.TRANSLATIONS)
+    second = Recorded(20_000, after_stop)
+    text.translate(student_that_reads(tmp_path / "second", lines), second, text.READ, text.TRANSLATIONS)
+    assert len(second.asked) == num_asked
 
 
 def kept(source, reference, translations, **changed):
@@ -319,6 +360,23 @@ def test_several_teachers_are_as_one_of_whom_several_translations_and_all_words_
     assert nmt("distil", "student=student", "resume=true").stdout == done.stdout, (
         "which needs no teacher any more"
     )
+
+
+def test_a_smaller_student_of_the_same_run_and_search_is_not_translated_for_again(nmt, trained_run, tmp_path):
+    small = (*TINY_STUDENT, "data.num_train=40", "export=null", "shortlist=false", "align=false")
+    students = {
+        "first": [], "smaller": ["model.d_ff=16"], "greedy": ["distillation.search={decoding: greedy}"],
+    }  # fmt: skip
+    said = {
+        name: nmt("distil", f"teacher={trained_run}", f"student={name}", *small, *own).stderr
+        for name, own in students.items()
+    }
+    told = b"cache        has the translations of read.source by these teachers"
+    assert [name for name, lines in said.items() if told in lines] == ["smaller"]
+    first, smaller = (
+        (tmp_path / name / "distilled" / "translations.jsonl").read_bytes() for name in ("first", "smaller")
+    )
+    assert first == smaller
 
 
 def test_what_the_other_direction_makes_of_references_is_further_sources(nmt, trained_run, tmp_path):
