@@ -209,6 +209,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=positive, default=1)
     arguments, overrides = parser.parse_known_args()
     shared, rows = TABLES[arguments.table]
+    if unknown := set(arguments.only or []) - set(rows):
+        parser.error(f"--only: one of {', '.join(rows)} is needed; got {', '.join(sorted(unknown))}")
     print("| | validation BLEU | BLEU | BLEU, longest quarter | parameters | target tokens/s |")
     print("|---|---|---|---|---|---|")
     table, seeds = arguments.folder / arguments.table, range(1, arguments.seeds + 1)

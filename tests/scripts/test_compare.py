@@ -50,6 +50,13 @@ def test_a_row_alone_brings_the_row_that_it_starts_from(compare):
     assert compare.chosen_of(rows, None) == list(rows)
 
 
+def test_a_row_that_is_not_there_is_an_error(compare, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["compare.py", "training", "runs", "--only", "Simcut"])
+    with pytest.raises(SystemExit):
+        compare.main()
+    assert "R-Drop, SimCut, moving average is needed; got Simcut" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_table_is_trained_and_printed_and_not_trained_again(tmp_path, tiny_training):
     small = [option for option in tiny_training("attention") if not option.startswith("model=")]
