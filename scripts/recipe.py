@@ -136,7 +136,8 @@ def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[s
     def first(name: str) -> list[str]:
         languages = reverse if name == "reverse" else text
         place = FORWARD.index(name) if name in FORWARD else 0
-        seeded = [*languages, f"seed={len(FORWARD) * (seed - 1) + 1 + place}"]  # no two models have the same
+        own_seed = len(FORWARD) * (seed - 1) + 1 + place  # that of no other forward model
+        seeded = [*languages, f"seed={own_seed}"]
         return ["train", f"run={folder / name}", "resume=true", *FIRST, *seeded, *own]
 
     def distil(name: str) -> list[str]:

@@ -44,17 +44,18 @@ class RunTeacher:
         """Load the runs of a key. Raises UserError for what cannot be had, or a search that is none."""
         names = settings.reverse_teachers if key == REVERSE else settings.teachers
         with naming(key):
-            before = _facts_of(names)
+            facts = _facts_of(names)
             translator = load_translator(
                 names[0], "best", settings.device, settings.precision, ensemble=names[1:]
             )
-            is_same = before is not None and before == _facts_of(names)  # and not better in the meantime
+            if facts != _facts_of(names):
+                facts = None  # they have got better meanwhile
         num_hypotheses = settings.distillation.num_hypotheses
         search = teacher_search(settings, translator.settings)
         self.translator = translator.searching(search, num_hypotheses)
         self.translator.begin()
         how = __version__, settings.device, settings.precision, search.model_dump_json(), str(num_hypotheses)
-        self.origin = content_key(*how, before or "") if is_same else None
+        self.origin = None if facts is None else content_key(*how, facts)
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
         """Return the translations of each line of a chunk, best first."""

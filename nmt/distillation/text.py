@@ -5,7 +5,6 @@ the other direction makes of references comes beside them as further sources (Se
 pairs themselves a model learns from its own text three times over (data diversification, Nguyen et al. 2020).
 """
 
-import hashlib
 import json
 import logging
 import shutil
@@ -37,7 +36,7 @@ from nmt.decoding.word_alignment import to_pharaoh
 from nmt.distillation.folder import StudentFolder
 from nmt.distillation.teachers import Teacher
 from nmt.errors import DataError
-from nmt.files.writing import being_written
+from nmt.files.writing import being_written, file_facts
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +88,9 @@ def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) 
     Those of runs stay in the cache, too, for the next student of the same teachers.
     """
     path = folder.text(written)
-    name = entry_name("translations", teacher.origin, _sha256(folder.text(read))) if teacher.origin else None
+    name = None
+    if teacher.origin:
+        name = entry_name("translations", teacher.origin, file_facts(folder.text(read))["sha256"])
     if name and (known := find_folder(name)):
         logger.info("cache        has the translations of %s by these teachers: %s", read, known)
         with (known / TRANSLATIONS).open("rb") as whole, being_written(path) as file:
@@ -102,11 +103,6 @@ def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) 
     if name and folder.outcome(f"teachers of {written}") == teacher.origin:
         cached_folder(name, lambda entry: shutil.copyfile(path, entry / TRANSLATIONS))
     return _count(path)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _translate(folder: StudentFolder, teacher: Teacher, read: str, path: Path) -> None:
