@@ -92,12 +92,6 @@ def cached_folder(name: str, make: Callable[[Path], object]) -> Path:
     return final
 
 
-def find_folder(name: str) -> Path | None:
-    """Return the folder `name` of the cache, if it is there as it was made."""
-    final = cache_folder() / name
-    return final if _damage(final) is None else None
-
-
 def _damage(entry: Path) -> str | None:
     """Say how an entry differs from what was made; None where it does not."""
     try:

@@ -21,7 +21,7 @@ import yaml
 
 from nmt.config import DistillationSettings, DistilSettings, FilesData
 from nmt.config.check import check
-from nmt.data.cache import cached_folder, entry_name, find_folder
+from nmt.data.cache import cached_folder, entry_name
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.encoding import UTF_8
@@ -85,23 +85,30 @@ def _write_lines(path: Path, lines: Iterable[str]) -> int:
 def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) -> int:
     """Write the translations of each line, a list of them in JSON, after those that are there; return how many.
 
-    Those of runs stay in the cache, too, for the next student of the same teachers.
+    Those of runs stay in the cache, too, for the next student of the same teachers; one that needs them meanwhile
+    waits for them.
     """
-    path = folder.text(written)
-    name = None
-    if teacher.origin:
-        name = entry_name("translations", teacher.origin, file_facts(folder.text(read))["sha256"])
-    if name and (known := find_folder(name)):
-        logger.info("cache        has the translations of %s by these teachers: %s", read, known)
-        with (known / TRANSLATIONS).open("rb") as whole, being_written(path) as file:
-            shutil.copyfileobj(whole, file)
-        return _count(path)
+    path, by = folder.text(written), f"teachers of {written}"
     if teacher.origin and not path.exists():
-        folder.finish(f"teachers of {written}", teacher.origin)
-    _translate(folder, teacher, read, path)
-    # Runs that got better after a stop have made the later lines alone.
-    if name and folder.outcome(f"teachers of {written}") == teacher.origin:
-        cached_folder(name, lambda entry: shutil.copyfile(path, entry / TRANSLATIONS))
+        folder.finish(by, teacher.origin)
+    # Runs that got better after a stop make the later lines alone, which are of no use to others.
+    if teacher.origin is None or folder.outcome(by) != teacher.origin:
+        _translate(folder, teacher, read, path)
+        return _count(path)
+    is_known = True
+
+    def make(entry: Path) -> None:
+        nonlocal is_known
+        is_known = False
+        _translate(folder, teacher, read, path)
+        shutil.copyfile(path, entry / TRANSLATIONS)
+
+    name = entry_name("translations", teacher.origin, file_facts(folder.text(read))["sha256"])
+    made = cached_folder(name, make)
+    if is_known:
+        logger.info("cache        has the translations of %s by these teachers: %s", read, made)
+        with (made / TRANSLATIONS).open("rb") as whole, being_written(path) as file:
+            shutil.copyfileobj(whole, file)
     return _count(path)
 
 

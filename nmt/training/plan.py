@@ -46,7 +46,7 @@ def plan_and_time(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> l
     The run gets no folder; text that is tokenised for it stays in the cache, for the training to come.
     Raises UserError for what training would refuse.
     """
-    prepared = prepare(settings, run, ranks)
+    prepared = prepare(settings, run, ranks, is_plan=True)
     prepared.text.log()
     return [*plan_lines(prepared), *_time_lines(prepared)]
 

@@ -43,6 +43,7 @@ from nmt.training.word_teacher import (
     hashed,
     origin_of,
     require_vocabulary,
+    unread,
 )
 
 
@@ -59,13 +60,14 @@ class Prepared:
     resuming: bool
 
 
-def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepared:
+def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: bool = False) -> Prepared:
     """Load text, tokenizer and model of a run, on all ranks or, where one of them cannot, on none.
 
-    Raises UserError for what the user can mend.
+    For a plan, teachers do not read the pairs: updates take as long without. Raises UserError for what the user can
+    mend.
     """
     with ranks.together():
-        prepared = _prepare(settings, run, ranks)
+        prepared = _prepare(settings, run, ranks, is_plan)
     with ranks.together():
         ranks.require_same(prepared.trainer.progress.origins | _what_decides(settings, prepared.trainer))
     return prepared
@@ -78,7 +80,7 @@ def _what_decides(settings: TrainSettings, trainer: Trainer) -> dict[str, str]:
     return {key: str(value) for key, value in values} | of_machine
 
 
-def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepared:
+def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: bool) -> Prepared:
     run.require_readable(settings)
     require_determinism(settings.deterministic)
     _require_what_comes_later(settings)
@@ -130,7 +132,9 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> Prepar
     start = [] if run.steps() else start_from(settings.training, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
     model.learned_lengths = learned_lengths(dataset, selected, context)
-    if teachers:
+    if teachers and is_plan:
+        dataset = replace(dataset, expected=unread(dataset, tokenizer))
+    elif teachers:
         dataset = replace(dataset, expected=ask_teachers(teachers, settings, dataset, selected, tokenizer))
     pairs = training_pairs(settings, dataset, selected, tokenizer, device, corpus.groups)
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)

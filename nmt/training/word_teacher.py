@@ -104,7 +104,7 @@ def ask_teachers(
     assert dataset.name is not None
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
-    num_kept = min(NUM_KEPT, tokenizer.target.size)
+    num_kept = _num_kept(tokenizer)
 
     def make(folder: Path) -> None:
         logger.info("teacher      reads each training pair once")
@@ -124,6 +124,17 @@ def ask_teachers(
         torch.cuda.empty_cache()  # of the teachers, which are gone
     words, probabilities = map_file(folder / WORDS, np.int32), map_file(folder / PROBABILITIES, np.float16)
     return ExpectedWords(*(torch.from_numpy(part).view(-1, num_kept) for part in (words, probabilities)))
+
+
+def unread(dataset: Dataset, tokenizer: Tokenizer) -> ExpectedWords:
+    """Return what stands where teachers have not read the pairs: as much to compute with, and one row of memory."""
+    num_positions, num_kept = int(dataset.target.offsets[-1]) + len(dataset), _num_kept(tokenizer)
+    nothing = ExpectedWords(torch.zeros(1, num_kept, dtype=torch.int32), torch.zeros(1, num_kept).half())
+    return nothing.map(lambda part: part.expand(num_positions, -1))
+
+
+def _num_kept(tokenizer: Tokenizer) -> int:
+    return min(NUM_KEPT, tokenizer.target.size)
 
 
 def _load(teachers: Sequence[Teacher], settings: TrainSettings) -> TorchEngine:

@@ -1,8 +1,12 @@
 """`nmt distil`: what teachers translate, what of it stays, and a student that is a run like any other."""
 
 import json
+import logging
 import shutil
+import threading
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -188,6 +192,44 @@ def test_another_student_of_the_same_teachers_has_their_translations_from_the_ca
     assert asked("other teacher", "b") == lines
     assert asked("other text", "a", ["one", "two"]) == ["one", "two"]
     assert asked("server", None) == asked("server again", None) == lines
+
+
+class Waiting(Recorded):
+    """A teacher that translates when it is let."""
+
+    def __init__(self, origin):
+        super().__init__(100, origin)
+        self.began, self.may_go_on = threading.Event(), threading.Event()
+
+    def translate(self, chunk: Chunk):
+        self.began.set()
+        assert self.may_go_on.wait(60)
+        return super().translate(chunk)
+
+
+def test_of_two_students_at_once_one_waits_for_the_translations_of_the_other(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    caplog.set_level(logging.INFO)
+    lines = ["one", "two", "three"]
+    folders = [student_that_reads(tmp_path / name, lines) for name in ("first", "second")]
+    first, second = Waiting("a"), Recorded(100, "a")
+
+    def translate(folder, teacher):
+        return text.translate(folder, teacher, text.READ, text.TRANSLATIONS)
+
+    with ThreadPoolExecutor() as pool:
+        of_first = pool.submit(translate, folders[0], first)
+        try:
+            assert first.began.wait(60)
+            of_second = pool.submit(translate, folders[1], second)
+            while "is making the same; waiting for it" not in caplog.text and not of_second.done():
+                time.sleep(0.01)
+        finally:
+            first.may_go_on.set()
+        assert of_first.result() == of_second.result() == 3
+    assert (first.asked, second.asked) == (lines, [])
+    found = [folder.text(text.TRANSLATIONS).read_bytes() for folder in folders]
+    assert found[0] == found[1] != b""
 
 
 @pytest.mark.parametrize(("after_stop", "num_asked"), [("as before", 0), ("better", 20_000)])

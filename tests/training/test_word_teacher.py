@@ -204,6 +204,16 @@ def test_a_training_that_was_stopped_goes_on_with_its_teacher_to_the_same_weight
     assert weights_of(tmp_path / "alone") != weights_of(tmp_path / "whole")
 
 
+def test_a_plan_times_updates_with_a_teacher_that_has_read_nothing(taught, tmp_path, trained_run):
+    cache = tmp_path / "cache"
+    done = taught("run", "training.max_updates=40", "--plan", NMT_CACHE=str(cache))
+    assert f"teacher      {trained_run}, whose words are 0.5 of the loss".encode() in done.stdout
+    assert b"measured just now over" in done.stdout
+    assert b"reads each training pair once" not in done.stderr
+    assert [path.name for path in cache.iterdir() if path.name.startswith("words")] == []
+    assert not (tmp_path / "run").exists()
+
+
 def test_another_teacher_is_refused_where_a_run_goes_on(taught, nmt, tmp_path):
     taught("other", "training.max_updates=2")
     taught("run", "training.max_updates=2")
