@@ -8,6 +8,8 @@ from nmt.config.distil_settings import *
 from nmt.config.format_settings import *
 from nmt.config.kinds import *
 from nmt.config.model_settings import *
+from nmt.config.recipe_settings import *
+from nmt.config.recorded_settings import *
 from nmt.config.serve_settings import *
 from nmt.config.tracking_settings import *
 from nmt.config.training_settings import *

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal, Self
 import pydantic
 from pydantic import Field
 
-from nmt.config.command_settings import RecipeSettings, check_guided
 from nmt.config.kinds import Files, Number, Ratio, Runs, Settings
 from nmt.config.model_settings import TransformerSettings
+from nmt.config.recipe_settings import RecipeSettings, check_guided
 
 
 class DistillationSettings(Settings):
