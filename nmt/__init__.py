@@ -21,6 +21,10 @@ if "OMP_WAIT_POLICY" not in os.environ:
 
 __version__ = version("nmt")
 
+# In a checkout, the folder of `nmt.conf` lies beside this one, and is found there however nmt was installed.
+if not os.path.isdir(os.path.join(__path__[0], "conf")):
+    __path__.append(os.path.dirname(__path__[0]))
+
 
 def __getattr__(name: str) -> Any:
     """Import what Python programs call when they ask for it: it takes PyTorch, and so seconds."""

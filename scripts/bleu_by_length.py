@@ -2,7 +2,7 @@
 
 usage: python scripts/bleu_by_length.py RUN [RUN ...]
 
-Each run translates the test text of its own data with its best checkpoint and its own search.
+Each run translates the test text of the first one, with its best checkpoint and its own search.
 """
 
 import sys
@@ -29,15 +29,14 @@ def buckets(sources: list[str]) -> dict[str, list[int]]:
     return {bucket.name: bucket.lines for bucket in found if bucket.lines}
 
 
-def translate_test(name: str, checkpoint: str = "best") -> tuple[ParallelText, list[str]]:
-    """Return the test text of a run's own data, and its translation by the run's own search."""
+def translate(text: ParallelText, name: str, checkpoint: str = "best") -> list[str]:
+    """Return the translation of a text by a run, and by its own search."""
     run = RunDirectory.existing(name)
-    text = text_of_run("test", run)
     device = prepare_device("auto")
     model, tokenizer = load_model(run, checkpoint)
     search = run.read_model_settings().decoding
     translator = Translator(TorchEngine(model, tokenizer, device, choose_precision("auto", device)), search)
-    return text, list(translator.translate(text.source))
+    return list(translator.translate(text.source))
 
 
 def bleu_of(indices: list[int], text: ParallelText, hypotheses: list[str]) -> float:
@@ -45,21 +44,16 @@ def bleu_of(indices: list[int], text: ParallelText, hypotheses: list[str]) -> fl
     return corpus_bleu([hypotheses[i] for i in indices], [text.target[i] for i in indices], SCORING)
 
 
-def bleu_by_length(name: str) -> dict[str, tuple[int, float]]:
-    """Return the number of sentences and BLEU for each range of lengths, and for all."""
-    text, hypotheses = translate_test(name)
-    groups = {**buckets(text.source), "all": list(range(len(text.source)))}
-    return {label: (len(indices), bleu_of(indices, text, hypotheses)) for label, indices in groups.items()}
-
-
 def main(names: list[str]) -> None:
     """Print a table: a row for each range of lengths, a column for each run."""
-    columns = {name: bleu_by_length(name) for name in names}
+    text = text_of_run("test", RunDirectory.existing(names[0]))
+    groups = {**buckets(text.source), "all": list(range(len(text.source)))}
+    columns = [translate(text, name) for name in names]
     print("| source words | sentences | " + " | ".join(names) + " |")
     print("|---|---|" + "---|" * len(names))
-    for label, (count, _) in next(iter(columns.values())).items():
-        scores = " | ".join(f"{rows[label][1]:.1f}" for rows in columns.values())
-        print(f"| {label} | {count} | {scores} |")
+    for label, indices in groups.items():
+        scores = " | ".join(f"{bleu_of(indices, text, hypotheses):.1f}" for hypotheses in columns)
+        print(f"| {label} | {len(indices)} | {scores} |")
 
 
 if __name__ == "__main__":

@@ -17,8 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arguments import positive
-from bleu_by_length import bleu_of, translate_test
+from bleu_by_length import bleu_of, translate
 from safetensors import safe_open
+
+from nmt.runs.directory import RunDirectory
+from nmt.runs.text import text_of_run
 
 BUILT_IN_ATTENTION = ["experiment=grammar_attention", "schedule=cosine", "schedule.warmup_updates=100"]
 BUILT_IN_TRANSFORMER = ["experiment=demo", "schedule.warmup_updates=100"]
@@ -174,7 +177,8 @@ def count_parameters(folder: Path) -> int:
 def figures_of(folder: Path, checkpoint: str = "best") -> list[float]:
     """Return BLEU of the validation text as it was while training, and of the test text, of all of it and of the
     quarter with the longest sources, the number of parameters, and tokens per second."""
-    text, hypotheses = translate_test(str(folder), checkpoint)
+    text = text_of_run("test", RunDirectory.existing(str(folder)))
+    hypotheses = translate(text, str(folder), checkpoint)
     order = sorted(range(len(text.source)), key=lambda i: len(text.source[i].split()))
     longest = order[-(len(order) // 4) :]
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]

@@ -101,6 +101,7 @@ MISSING = [
     ("serve", "starlette", "serve", "serve run=no"),
     ("serve", "python_multipart", "serve", "serve run=no"),
     ("mlflow", "mlflow", "tracking", f"train {FILES}=no.de tracking=mlflow"),
+    ("serve", "markdown_it", "input", "translate run=no input=a.md"),
 ]  # fmt: skip
 
 
@@ -110,7 +111,7 @@ def test_a_missing_extra_is_named_before_any_text_is_read(
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, library, None)
-    for name in ("a.zst", "a.parquet"):
+    for name in ("a.zst", "a.parquet", "a.md"):
         (tmp_path / name).touch()
     there = sorted(tmp_path.iterdir())
     code, output, error = main(*words.split())
@@ -130,6 +131,20 @@ def test_text_in_zstandard_is_refused_before_the_output_is_begun(main, trained_r
         "nmt: input: the extra `arrow` is needed: pip install 'nmt[arrow]', or another file"
     )
     assert (code, error.count("\n"), output.exists()) == (2, 1, False)
+
+
+@pytest.mark.parametrize("arguments", [["train", "--cfg", "job"], ["translate", "run=none"]])
+def test_a_checkout_can_be_run_where_another_copy_is_installed(arguments):
+    """Without what an editable install adds to Python, which would know the folder of nmt.conf."""
+    program = (
+        "import sys; sys.meta_path = [one for one in sys.meta_path if 'editable' not in repr(one).lower()];"
+        "sys.path.insert(0, sys.argv.pop(1)); from nmt.cli.main import main; sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(ROOT), *arguments], capture_output=True, check=False, timeout=100
+    )
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == (0 if "--cfg" in arguments else 2), done.stderr
 
 
 def test_every_extra_that_is_spoken_of_is_one_and_all_has_it():

@@ -50,6 +50,9 @@ def folder(tmp_path):
         (tmp_path / f"{name}.en").write_text("".join(f"{pair.target}\n" for pair in pairs), encoding="utf-8")
         rows = [json.dumps({"de": pair.source, "en": pair.target}) for pair in pairs]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    (tmp_path / "film.srt").write_text(
+        "1\n00:00:01,000 --> 00:00:02,500\nDer Hund schläft.\n", encoding="utf-8"
+    )
     return tmp_path
 
 

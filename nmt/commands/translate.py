@@ -1,16 +1,29 @@
-"""`nmt translate`: lines in, as many lines out, as they come."""
+"""`nmt translate`: lines in, as many lines out, as they come; or a document, whose markup stays."""
 
 import json
+import logging
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
-from nmt.commands.bulk import Done, do_in_bulk, load_model
+from nmt.commands.bulk import Done, choose_input, choose_output, do_in_bulk, load_model
 from nmt.config import TranslateSettings
 from nmt.decoding.chunks import Chunk
+from nmt.documents.document import Document, lines_of, write_translated
+from nmt.documents.formats import markup_suffix, read_document
+from nmt.errors import DataError, SettingsError
+from nmt.files.writing import write_atomically
+from nmt.versions import importing
+
+logger = logging.getLogger(__name__)
 
 
 def main(settings: TranslateSettings) -> None:
-    """Translate a file or standard input, line by line, to a file or standard output."""
-    do_in_bulk(settings, load_translator, settings.column, ("prefix", settings.prefix))
+    """Translate a file or standard input to a file or standard output, line by line; what has markup, as a whole."""
+    if settings.input is not None and (suffix := markup_suffix(settings.input)) is not None:
+        translate_document(settings, settings.input, suffix)
+    else:
+        do_in_bulk(settings, load_translator, settings.column, ("prefix", settings.prefix))
 
 
 def load_translator(settings: TranslateSettings) -> Callable[[Chunk], Done]:
@@ -31,3 +44,50 @@ def load_translator(settings: TranslateSettings) -> Callable[[Chunk], Done]:
         return Done(lines, translator.num_tokens, 0.0, translator.remarks)
 
     return translate
+
+
+def translate_document(settings: TranslateSettings, path: str, suffix: str) -> None:
+    """Translate a file with markup. Raises UserError for what is no document, or for keys that lines alone have."""
+    _require_whole(settings, suffix)
+    choose_input("input", path)
+    target = choose_output(settings, path)
+    document = _read(path, suffix)
+    translator = load_model(settings).translator(
+        settings.decoding, details=True, target_language=settings.target_language
+    )
+    translator.begin()
+    written = write_translated(document, translator.find(lines_of(document)))
+    content = written.encode() if isinstance(written, str) else written
+    translator.remarks.log()
+    if isinstance(target, str):
+        write_atomically(Path(target), content)
+        logger.info("%s: %d lines of text", target, len(document.blocks))
+    else:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+
+
+def _require_whole(settings: TranslateSettings, suffix: str) -> None:
+    """Raise SettingsError for what is done with lines alone."""
+    for key, needed, given in (
+        ("column", "null", settings.column or "null"),
+        ("prefix", "null", settings.prefix or "null"),
+        ("encoding", "utf-8", settings.encoding),
+        ("format", "text", settings.format),
+        ("shard", "null", settings.shard or "null"),
+        ("engine", "local", settings.engine),
+        ("resume", "false", "true" if settings.resume else "false"),
+    ):
+        if given != needed:
+            raise SettingsError(
+                f"{key}: {needed} is needed with a document ({suffix}), which is translated as a whole; got {given}; "
+                f"standard input (< {settings.input}) is always lines"
+            )
+
+
+def _read(path: str, suffix: str) -> Document:
+    try:
+        with importing("serve", "input"):
+            return read_document(suffix, Path(path).read_bytes())
+    except DataError as error:
+        raise DataError(f"input: {str(error).removeprefix('file: ')}: {path}") from None

@@ -210,6 +210,12 @@ def _read_test_set(name: str, key: str) -> ParallelText:
 
 def _read_multi30k(settings: Multi30kData, name: str) -> ParallelText:
     path = Path(settings.directory) / name
+    for language in (settings.source_language, settings.target_language):
+        if not Path(f"{path}.{language}").exists():
+            raise DataError(
+                f"data.directory: a folder with {name}.{language} is needed, as task 1 of the repository "
+                f"multi30k/dataset has it, unpacked; got {settings.directory}, which lacks it"
+            )
     return read_parallel_files(
         f"{path}.{settings.source_language}", f"{path}.{settings.target_language}", "data.directory"
     )

@@ -200,6 +200,12 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
             raise DataError(
                 f"distillation: a translation that passes is needed; got none: {_told(kept.left_out)}"
             )
+    if (num_disagreeing := kept.left_out["min_agreement"]) > num_translations / 2:
+        logger.warning(
+            "%d of %d translations have a chrF below distillation.min_agreement=%g with their references: the "
+            "teacher is weak on this text, and a student has little to learn from",
+            num_disagreeing, num_translations, settings.min_agreement,
+        )  # fmt: skip
     left_out = {name: number for name, number in kept.left_out.items() if number}
     logger.info(
         "distilled    %d pairs of %d translations%s%s",

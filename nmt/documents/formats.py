@@ -1,6 +1,7 @@
 """The formats of files, by the ends of their names."""
 
 from collections.abc import Callable
+from pathlib import PurePath
 
 from nmt.documents.document import Document, decode
 from nmt.documents.html import read_html
@@ -10,8 +11,9 @@ from nmt.documents.plain import read_plain
 from nmt.documents.subtitles import read_srt, read_vtt
 from nmt.documents.word import read_docx
 
+LINES = ".txt"  # is no more than its lines
 TEXTS: dict[str, Callable[[str], Document]] = {
-    ".txt": read_plain,
+    LINES: read_plain,
     ".srt": read_srt,
     ".vtt": read_vtt,
     ".html": read_html,
@@ -20,6 +22,12 @@ TEXTS: dict[str, Callable[[str], Document]] = {
 }
 ARCHIVES: dict[str, Callable[[bytes], Document]] = {".docx": read_docx, ".odt": read_odt}
 SUFFIXES = [*TEXTS, *ARCHIVES]
+
+
+def markup_suffix(path: str) -> str | None:
+    """Return the end of a name, if files of such names have markup."""
+    suffix = PurePath(path).suffix.lower()
+    return suffix if suffix in SUFFIXES and suffix != LINES else None
 
 
 def read_document(suffix: str, content: bytes) -> Document:

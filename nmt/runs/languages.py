@@ -46,7 +46,7 @@ def languages_of(
         if not code and not other:
             raise SettingsError(
                 f"{key}: a code such as de, or with a name gsw:Schweizerdeutsch, is needed, since the run does not say "
-                "which language its text is of; got null"
+                "which language its text is of; got null; source_language=de target_language=en name both"
             )
         found.append(language(code or other, name))
     source, target = found

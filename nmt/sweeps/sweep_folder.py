@@ -51,11 +51,9 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
             f"run: a new folder is needed, or resume=true to go on; got {folder}, which holds a sweep"
         )
     if found.overrides != list(overrides):
-        missing = [override for override in found.overrides if override not in overrides]
-        extra = [override for override in overrides if override not in found.overrides]
         raise RunError(
-            f"run: the settings that the sweep in {folder} began with are needed to go on; got "
-            f"{' '.join(extra) or 'another order'} and not {' '.join(missing) or 'theirs'}"
+            f"run: the settings that the sweep in {folder} began with, typed as they were, are needed to go on: "
+            f"{' '.join(found.overrides)}; got {' '.join(overrides) or 'none'}"
         )
     _require_safe(folder)
     return folder
