@@ -278,6 +278,21 @@ def test_translations_that_disagree_or_are_too_long_are_left_out_and_counted():
     assert kept("", "", ["something"]) == ([], {"blank": 1})
 
 
+@pytest.mark.parametrize(("num_agreeing", "is_warned"), [(1, True), (2, False)])
+def test_a_teacher_most_of_whose_translations_disagree_is_warned_of(
+    tmp_path, caplog, num_agreeing, is_warned
+):
+    lines = ["the dog sleeps", "a child reads", "we buy bread"]
+    folder = student_that_reads(tmp_path, lines)
+    folder.text(text.REFERENCE).write_text("".join(f"{line}\n" for line in lines))
+    said = lines[:num_agreeing] + ["xyz qqq vvv"] * (3 - num_agreeing)
+    folder.text(text.TRANSLATIONS).write_text("".join(f"{json.dumps([one])}\n" for one in said))
+    folder.finish("text", {"pairs": 3})
+    defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
+    text.choose_pairs(folder, DistillationSettings(**defaults | {"min_agreement": 30}))
+    assert ("2 of 3 translations have a chrF below distillation.min_agreement=30" in caplog.text) == is_warned
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
