@@ -2,7 +2,7 @@
 
 usage: python scripts/bleu_by_length.py RUN [RUN ...]
 
-Each run translates the test text of the first one, with its best checkpoint and its own search.
+All runs translate the test text of the first one, each with its best checkpoint and by its own search.
 """
 
 import sys

@@ -1,18 +1,21 @@
 """`nmt translate`: lines in, as many lines out, as they come; or a document, whose markup stays."""
 
+import codecs
 import json
 import logging
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from nmt.commands.bulk import Done, choose_input, choose_output, do_in_bulk, load_model
 from nmt.config import TranslateSettings
-from nmt.decoding.chunks import Chunk
+from nmt.data.encoding import UTF_8
+from nmt.data.lines import in_chunks
+from nmt.decoding.chunks import Chunk, number_chunks
+from nmt.decoding.stream import open_output
 from nmt.documents.document import Document, lines_of, write_translated
 from nmt.documents.formats import markup_suffix, read_document
 from nmt.errors import DataError, SettingsError
-from nmt.files.writing import write_atomically
+from nmt.runs.directory import RunDirectory
 from nmt.versions import importing
 
 logger = logging.getLogger(__name__)
@@ -48,31 +51,35 @@ def load_translator(settings: TranslateSettings) -> Callable[[Chunk], Done]:
 
 def translate_document(settings: TranslateSettings, path: str, suffix: str) -> None:
     """Translate a file with markup. Raises UserError for what is no document, or for keys that lines alone have."""
-    _require_whole(settings, suffix)
-    choose_input("input", path)
-    target = choose_output(settings, path)
+    _refuse_keys_of_lines(settings, suffix)
+    target = choose_output(settings, choose_input("input", path))
     document = _read(path, suffix)
-    translator = load_model(settings).translator(
-        settings.decoding, details=True, target_language=settings.target_language
-    )
-    translator.begin()
-    written = write_translated(document, translator.find(lines_of(document)))
-    content = written.encode() if isinstance(written, str) else written
+    context = RunDirectory.existing(settings.run).read_context().num_lines
+    with open_output(target, resume=False, is_whole=True) as output:
+        translator = load_model(settings).translator(
+            settings.decoding, details=True, target_language=settings.target_language
+        )
+        translator.begin()
+        chunks = number_chunks(in_chunks(lines_of(document)), None, "input", UTF_8, context=context)
+        found = (
+            one
+            for chunk in chunks
+            for one in translator.find(chunk.lines, chunk.num_before, before=chunk.before)
+        )
+        written = write_translated(document, found)
+        output.write_bytes(written.encode() if isinstance(written, str) else written)
     translator.remarks.log()
     if isinstance(target, str):
-        write_atomically(Path(target), content)
-        logger.info("%s: %d lines of text", target, len(document.blocks))
-    else:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        logger.info("%s: a document with %d lines of text", target, len(document.blocks))
 
 
-def _require_whole(settings: TranslateSettings, suffix: str) -> None:
+def _refuse_keys_of_lines(settings: TranslateSettings, suffix: str) -> None:
     """Raise SettingsError for what is done with lines alone."""
     for key, needed, given in (
         ("column", "null", settings.column or "null"),
         ("prefix", "null", settings.prefix or "null"),
-        ("encoding", "utf-8", settings.encoding),
+        ("encoding", "utf-8", codecs.lookup(settings.encoding).name),
+        ("num_hypotheses", "1", str(settings.num_hypotheses)),
         ("format", "text", settings.format),
         ("shard", "null", settings.shard or "null"),
         ("engine", "local", settings.engine),
@@ -86,6 +93,8 @@ def _require_whole(settings: TranslateSettings, suffix: str) -> None:
 
 
 def _read(path: str, suffix: str) -> Document:
+    if not path.lower().endswith(suffix):
+        raise DataError(f"input: a document ({suffix}) that is not compressed is needed; got {path}")
     try:
         with importing("serve", "input"):
             return read_document(suffix, Path(path).read_bytes())

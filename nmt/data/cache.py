@@ -92,6 +92,11 @@ def cached_folder(name: str, make: Callable[[Path], object]) -> Path:
     return final
 
 
+def has_folder(name: str) -> bool:
+    """Whether the folder `name` of the cache is there as it was made."""
+    return _damage(cache_folder() / name) is None
+
+
 def _damage(entry: Path) -> str | None:
     """Say how an entry differs from what was made; None where it does not."""
     try:
@@ -103,20 +108,35 @@ def _damage(entry: Path) -> str | None:
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Wait until no other process is here; the kernel lets the next one in however the process before ends."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)  # others of a group may read, and so lock it
-    try:
-        with suppress(OSError):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                logger.info("cache        another process is making the same; waiting for it")
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)  # whoever waits has it open, and finds what was made
-    finally:
+    descriptor = _locked(path)
+    # The process before took the file along: who comes next would make, and lock, another one.
+    while not _is_at(path, descriptor):
         os.close(descriptor)
+        descriptor = _locked(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _locked(path: Path) -> int:
+    """Return the descriptor of a file that is locked, where the file system knows locks."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)  # others of a group may read, and so lock it
+    with suppress(OSError):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            logger.info("cache        another process is making the same; waiting for it")
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _fill(final: Path, make: Callable[[Path], object]) -> None:

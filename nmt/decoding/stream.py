@@ -81,22 +81,25 @@ class Output:
 
     def write(self, lines: Sequence[str]) -> None:
         """Write lines so that whoever reads them has them at once."""
+        self.write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8"))
+        self.num_lines += len(lines)
+
+    def write_bytes(self, content: bytes) -> None:
+        """Write what is not made of lines."""
         if self.is_replaced:
             self.drop_rest()
-        content = "".join(f"{line}\n" for line in lines).encode("utf-8")
         rest = memoryview(content)
         while rest:
             rest = rest[self._file.write(rest) :]
-        self.num_lines += len(lines)
         self.size += len(content)
 
 
 @contextlib.contextmanager
-def open_output(target: str | int, resume: bool) -> Iterator[Output]:
+def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iterator[Output]:
     """Open what `choose_output` chose, with `resume` behind the lines that it holds.
 
-    However it ends, a file is left with whole lines, and how to go on is said.
-    Raises DataError where nothing can be written, or nothing more.
+    However it ends, a file is left with whole lines, and how to go on is said; one that is of use only if it `is_whole`
+    is not left. Raises DataError where nothing can be written, or nothing more.
     """
     can_go_on = is_file(target)
     advice = (
@@ -118,7 +121,11 @@ def open_output(target: str | int, resume: bool) -> Iterator[Output]:
                     output.drop_rest()
             except BaseException:
                 if isinstance(target, str) and can_go_on and not output.is_replaced:
-                    output.skip_lines()  # a signal may have come between writing lines and counting them
+                    if is_whole:
+                        output.size = 0
+                        output.drop_rest()
+                    else:
+                        output.skip_lines()  # a signal may have come between writing lines and counting them
                     if not output.size:
                         os.unlink(target)
                 raise
@@ -126,12 +133,12 @@ def open_output(target: str | int, resume: bool) -> Iterator[Output]:
         raise
     except OSError as error:
         name = "standard output" if target == STANDARD_OUTPUT else target
-        done = f" after {output.num_lines} lines{advice}" if output else ""
+        done = f" after {output.num_lines} lines{advice}" if output and not is_whole else ""
         raise DataError(
             f"output: a place that takes all lines is needed; got {name}: {error.strerror}{done}"
         ) from None
     except (KeyboardInterrupt, SystemExit):
-        if output:
+        if output and not is_whole:
             logger.warning("stopped after %d lines%s", output.num_lines, advice)
         raise
 

@@ -5,6 +5,7 @@ the other direction makes of references comes beside them as further sources (Se
 pairs themselves a model learns from its own text three times over (data diversification, Nguyen et al. 2020).
 """
 
+import filecmp
 import json
 import logging
 import shutil
@@ -21,7 +22,7 @@ import yaml
 
 from nmt.config import DistillationSettings, DistilSettings, FilesData
 from nmt.config.check import check
-from nmt.data.cache import cached_folder, entry_name
+from nmt.data.cache import cached_folder, entry_name, has_folder
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.encoding import UTF_8
@@ -89,25 +90,25 @@ def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) 
     waits for them.
     """
     path, by = folder.text(written), f"teachers of {written}"
-    if teacher.origin and not path.exists():
-        folder.finish(by, teacher.origin)
-    # Runs that got better after a stop make the later lines alone, which are of no use to others.
-    if teacher.origin is None or folder.outcome(by) != teacher.origin:
+    if teacher.origin is None:
         _translate(folder, teacher, read, path)
         return _count(path)
-    is_known = True
+    if not path.exists():
+        folder.finish(by, teacher.origin)
+    name = entry_name("translations", teacher.origin, file_facts(folder.text(read))["sha256"])
+    # Runs that got better after a stop make the later lines alone, which are of no use to others.
+    if folder.outcome(by) != teacher.origin and not has_folder(name):
+        _translate(folder, teacher, read, path)
+        return _count(path)
 
     def make(entry: Path) -> None:
-        nonlocal is_known
-        is_known = False
         _translate(folder, teacher, read, path)
         shutil.copyfile(path, entry / TRANSLATIONS)
 
-    name = entry_name("translations", teacher.origin, file_facts(folder.text(read))["sha256"])
-    made = cached_folder(name, make)
-    if is_known:
-        logger.info("cache        has the translations of %s by these teachers: %s", read, made)
-        with (made / TRANSLATIONS).open("rb") as whole, being_written(path) as file:
+    made = cached_folder(name, make) / TRANSLATIONS
+    if not path.exists() or not filecmp.cmp(path, made, shallow=False):
+        logger.info("cache        has the translations of %s by these teachers: %s", read, made.parent)
+        with made.open("rb") as whole, being_written(path) as file:
             shutil.copyfileobj(whole, file)
     return _count(path)
 
@@ -140,6 +141,8 @@ class Kept:
 
     settings: DistillationSettings
     left_out: Counter[str]
+    num_compared: int = 0  # with a reference
+    num_disagreeing: int = 0
 
     def choose(self, source: str, reference: str | None, translations: Sequence[str]) -> list[str]:
         """Return the translations of a line that agree with its reference, if it has one, and are of about its length.
@@ -158,10 +161,20 @@ class Kept:
                 self.left_out["not the closest"] += len(texts) - 1
                 texts, agreement = [texts[best]], [agreement[best]]
             pairs = zip(texts, agreement, strict=True)
-            texts = self._passing(
-                texts, [text for text, one in pairs if one >= self.settings.min_agreement], "min_agreement"
-            )
+            agreeing = [text for text, one in pairs if one >= self.settings.min_agreement]
+            self.num_compared += len(texts)
+            self.num_disagreeing += len(texts) - len(agreeing)
+            texts = self._passing(texts, agreeing, "min_agreement")
         return self._passing(texts, [text for text in texts if self._is_alike(source, text)], "max_ratio")
+
+    def warn(self, name: str) -> None:
+        """Warn where most of the translations in the file `name` disagree with their references."""
+        if self.num_disagreeing > self.num_compared / 2:
+            logger.warning(
+                "distilled    %d of the %d translations with a reference in %s have a chrF below "
+                "distillation.min_agreement=%g: who made them is weak on this text, and there is little to learn from",
+                self.num_disagreeing, self.num_compared, name, self.settings.min_agreement,
+            )  # fmt: skip
 
     def _passing(self, texts: list[str], passing: list[str], name: str) -> list[str]:
         self.left_out[name] += len(texts) - len(passing)
@@ -179,13 +192,13 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
 
     Those of `reverse` come last. Raises DataError if none stays.
     """
-    kept, num_pairs, num_translations = Kept(settings, Counter()), 0, 0
+    left_out, num_pairs, num_translations = Counter[str](), 0, 0
     with ExitStack() as stack:
         files = [stack.enter_context(being_written(folder.text(name))) for name in (SOURCE, TARGET)]
         for read, beside, written in ((READ, REFERENCE, TRANSLATIONS), (REFERENCE, READ, REVERSED)):
             if not folder.text(written).exists():
                 continue
-            is_reversed = written == REVERSED
+            is_reversed, kept = written == REVERSED, Kept(settings, left_out)
             for line, reference, texts in _translated(folder, read, beside, written):
                 num_translations += len(texts)
                 chosen = kept.choose(line, reference, texts)
@@ -196,25 +209,18 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
                     for file, side in zip(files, (text, line) if is_reversed else (line, text), strict=True):
                         file.write(f"{side}\n".encode())
                 num_pairs += len(chosen)
+            kept.warn(written)
         if not num_pairs:
-            raise DataError(
-                f"distillation: a translation that passes is needed; got none: {_told(kept.left_out)}"
-            )
-    if (num_disagreeing := kept.left_out["min_agreement"]) > num_translations / 2:
-        logger.warning(
-            "%d of %d translations have a chrF below distillation.min_agreement=%g with their references: the "
-            "teacher is weak on this text, and a student has little to learn from",
-            num_disagreeing, num_translations, settings.min_agreement,
-        )  # fmt: skip
-    left_out = {name: number for name, number in kept.left_out.items() if number}
+            raise DataError(f"distillation: a translation that passes is needed; got none: {_told(left_out)}")
+    given = {name: number for name, number in left_out.items() if number}
     logger.info(
         "distilled    %d pairs of %d translations%s%s",
         num_pairs,
         num_translations,
-        "; left out: " + _told(left_out) if left_out else "",
+        "; left out: " + _told(given) if given else "",
         ", with the original pairs" if settings.original else "",
     )
-    return {"pairs": num_pairs, "translations": num_translations, "left_out": left_out}
+    return {"pairs": num_pairs, "translations": num_translations, "left_out": given}
 
 
 def _translated(

@@ -1,6 +1,6 @@
 """What a document is: lines of text with their markup, and all around them, which stays."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from nmt.decoding.translation import Translation
@@ -26,8 +26,8 @@ def lines_of(document: Document) -> list[str]:
     return [line_of(content) for content in document.blocks]
 
 
-def write_translated(document: Document, found: Sequence[Translation]) -> str | bytes:
-    """Return a document with its lines translated."""
+def write_translated(document: Document, found: Iterable[Translation]) -> str | bytes:
+    """Return a document with its lines translated, one after the other."""
     return document.write([place(*pair) for pair in zip(document.blocks, found, strict=True)])
 
 

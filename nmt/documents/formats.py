@@ -11,9 +11,9 @@ from nmt.documents.plain import read_plain
 from nmt.documents.subtitles import read_srt, read_vtt
 from nmt.documents.word import read_docx
 
-LINES = ".txt"  # is no more than its lines
+PLAIN_TEXT = ".txt"
 TEXTS: dict[str, Callable[[str], Document]] = {
-    LINES: read_plain,
+    PLAIN_TEXT: read_plain,
     ".srt": read_srt,
     ".vtt": read_vtt,
     ".html": read_html,
@@ -25,9 +25,9 @@ SUFFIXES = [*TEXTS, *ARCHIVES]
 
 
 def markup_suffix(path: str) -> str | None:
-    """Return the end of a name, if files of such names have markup."""
-    suffix = PurePath(path).suffix.lower()
-    return suffix if suffix in SUFFIXES and suffix != LINES else None
+    """Return the end of a name, but for that of compression, if files of such names have markup."""
+    suffix = PurePath(path.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
+    return suffix if suffix in SUFFIXES and suffix != PLAIN_TEXT else None
 
 
 def read_document(suffix: str, content: bytes) -> Document:

@@ -1,6 +1,7 @@
 """The folder of a sweep: new, or that of the same sweep which was interrupted."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
     if found.overrides != list(overrides):
         raise RunError(
             f"run: the settings that the sweep in {folder} began with, typed as they were, are needed to go on: "
-            f"{' '.join(found.overrides)}; got {' '.join(overrides) or 'none'}"
+            f"{shlex.join(found.overrides)}; got {shlex.join(overrides) or 'none'}"
         )
     _require_safe(folder)
     return folder

@@ -73,7 +73,9 @@ def plan_lines(prepared: Prepared) -> list[str]:
     teacher = []
     if (runs := trainer.settings.training.teacher) is not None:
         names, share = _names(runs), trainer.settings.training.teacher_weight
-        teacher = [f"teacher      {names}, whose words are {share:g} of the loss"]
+        teacher = [
+            f"teacher      {names}, whose words are {share:g} of the loss; each pair is read once, before"
+        ]
     parts = "" if pairs.num_parts == 1 else f"{pairs.num_parts} parts of about "
     return [
         f"run          {trainer.run.path}",
@@ -172,9 +174,10 @@ def _time_lines(prepared: Prepared) -> list[str]:
     whole, capped = num_left * seconds, ""
     if limits.max_seconds is not None and whole > limits.max_seconds:
         whole, capped = limits.max_seconds, ", as training.max_seconds says"
+    on_top = "what teachers read, " if limits.teacher is not None else ""
     return [
         *lines,
-        f"time         about {duration(whole)} at most{capped}, and validations and the test on top: "
+        f"time         about {duration(whole)} at most{capped}, and {on_top}validations and the test on top: "
         f"{seconds:.3g} s an update, measured just now over {measured} on this machine",
     ]
 

@@ -133,7 +133,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     freeze(model, settings.training.freeze)
     model.learned_lengths = learned_lengths(dataset, selected, context)
     if teachers and is_plan:
-        dataset = replace(dataset, expected=unread(dataset, tokenizer))
+        dataset = replace(dataset, expected=unread(teachers, settings, dataset, tokenizer))
     elif teachers:
         dataset = replace(dataset, expected=ask_teachers(teachers, settings, dataset, selected, tokenizer))
     pairs = training_pairs(settings, dataset, selected, tokenizer, device, corpus.groups)

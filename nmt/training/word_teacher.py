@@ -126,8 +126,14 @@ def ask_teachers(
     return ExpectedWords(*(torch.from_numpy(part).view(-1, num_kept) for part in (words, probabilities)))
 
 
-def unread(dataset: Dataset, tokenizer: Tokenizer) -> ExpectedWords:
-    """Return what stands where teachers have not read the pairs: as much to compute with, and one row of memory."""
+def unread(
+    teachers: Sequence[Teacher], settings: TrainSettings, dataset: Dataset, tokenizer: Tokenizer
+) -> ExpectedWords:
+    """Return what stands where teachers have not read the pairs: as much to compute with, and one row of memory.
+
+    Raises RunError for weights that do not fit, or that change meanwhile.
+    """
+    _load(teachers, settings)
     num_positions, num_kept = int(dataset.target.offsets[-1]) + len(dataset), _num_kept(tokenizer)
     nothing = ExpectedWords(torch.zeros(1, num_kept, dtype=torch.int32), torch.zeros(1, num_kept).half())
     return nothing.map(lambda part: part.expand(num_positions, -1))

@@ -195,10 +195,10 @@ def test_another_student_of_the_same_teachers_has_their_translations_from_the_ca
 
 
 class Waiting(Recorded):
-    """A teacher that translates when it is let."""
+    """A teacher that translates when it is let, or stops."""
 
-    def __init__(self, origin):
-        super().__init__(100, origin)
+    def __init__(self, origin, most=100):
+        super().__init__(most, origin)
         self.began, self.may_go_on = threading.Event(), threading.Event()
 
     def translate(self, chunk: Chunk):
@@ -230,6 +230,56 @@ def test_of_two_students_at_once_one_waits_for_the_translations_of_the_other(tmp
     assert (first.asked, second.asked) == (lines, [])
     found = [folder.text(text.TRANSLATIONS).read_bytes() for folder in folders]
     assert found[0] == found[1] != b""
+
+
+def test_who_comes_when_the_first_was_stopped_waits_for_the_second(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    caplog.set_level(logging.INFO)
+    teachers = [Waiting("a", most=0), Waiting("a"), Recorded(100, "a")]
+    folders = [student_that_reads(tmp_path / str(number), ["one", "two"]) for number in range(3)]
+
+    def is_waited_for(times):
+        return caplog.text.count("is making the same; waiting for it") == times
+
+    with ThreadPoolExecutor() as pool:
+
+        def begin(number):
+            return pool.submit(
+                text.translate, folders[number], teachers[number], text.READ, text.TRANSLATIONS
+            )
+
+        try:
+            first = begin(0)
+            assert teachers[0].began.wait(60)
+            second = begin(1)
+            while not is_waited_for(1):
+                time.sleep(0.01)
+            teachers[0].may_go_on.set()
+            with pytest.raises(KeyboardInterrupt):
+                first.result()
+            assert teachers[1].began.wait(60)
+            third = begin(2)
+            while not is_waited_for(2) and not third.done():
+                time.sleep(0.01)
+        finally:
+            for teacher in teachers[:2]:
+                teacher.may_go_on.set()
+        assert second.result() == third.result() == 2
+    assert [teacher.asked for teacher in teachers] == [[], ["one", "two"], []]
+
+
+def test_runs_that_got_better_after_a_stop_begin_with_what_the_cache_has_of_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    lines = [f"line {number}" for number in range(20_000)]
+    folder = student_that_reads(tmp_path / "first", lines)
+    with pytest.raises(KeyboardInterrupt):
+        text.translate(folder, Recorded(10_000, "as before"), text.READ, text.TRANSLATIONS)
+    other = student_that_reads(tmp_path / "second", lines)
+    text.translate(other, Recorded(20_000, "better"), text.READ, text.TRANSLATIONS)
+    teacher = Recorded(20_000, "better")
+    text.translate(folder, teacher, text.READ, text.TRANSLATIONS)
+    assert teacher.asked == []
+    assert folder.text(text.TRANSLATIONS).read_bytes() == other.text(text.TRANSLATIONS).read_bytes()
 
 
 @pytest.mark.parametrize(("after_stop", "num_asked"), [("as before", 0), ("better", 20_000)])
@@ -278,19 +328,23 @@ def test_translations_that_disagree_or_are_too_long_are_left_out_and_counted():
     assert kept("", "", ["something"]) == ([], {"blank": 1})
 
 
+@pytest.mark.parametrize("choose", ["all", "closest"])
 @pytest.mark.parametrize(("num_agreeing", "is_warned"), [(1, True), (2, False)])
 def test_a_teacher_most_of_whose_translations_disagree_is_warned_of(
-    tmp_path, caplog, num_agreeing, is_warned
+    tmp_path, caplog, num_agreeing, is_warned, choose
 ):
+    """Lines without a reference, and the translations of a line that are not the closest, count for nothing."""
     lines = ["the dog sleeps", "a child reads", "we buy bread"]
-    folder = student_that_reads(tmp_path, lines)
+    folder = student_that_reads(tmp_path, [*lines, *["more text"] * 5])
     folder.text(text.REFERENCE).write_text("".join(f"{line}\n" for line in lines))
     said = lines[:num_agreeing] + ["xyz qqq vvv"] * (3 - num_agreeing)
-    folder.text(text.TRANSLATIONS).write_text("".join(f"{json.dumps([one])}\n" for one in said))
+    several = [[one] if choose == "all" else [one, "uuu", "jjj"] for one in [*said, *["anything"] * 5]]
+    folder.text(text.TRANSLATIONS).write_text("".join(f"{json.dumps(some)}\n" for some in several))
     folder.finish("text", {"pairs": 3})
     defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
-    text.choose_pairs(folder, DistillationSettings(**defaults | {"min_agreement": 30}))
-    assert ("2 of 3 translations have a chrF below distillation.min_agreement=30" in caplog.text) == is_warned
+    text.choose_pairs(folder, DistillationSettings(**defaults | {"min_agreement": 30, "choose": choose}))
+    warned = "2 of the 3 translations with a reference in translations.jsonl have a chrF below"
+    assert (warned in caplog.text) == is_warned
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
 """`nmt translate` of files with markup: their lines are translated as any others, and all else stays."""
 
 import io
+import os
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from command_line import run_command
 
 from nmt.documents.document import lines_of
 from nmt.documents.formats import read_document
@@ -58,7 +61,7 @@ def test_lines_of_a_document_are_translated_as_others_and_the_rest_stays(
         line.split() for line in as_text.split("\n")[:-1]
     ]
     assert all(part in found for part in stays)
-    assert done.stderr.decode().endswith(f"out: {len(lines)} lines of text\n")
+    assert done.stderr.decode().endswith(f"out: a document with {len(lines)} lines of text\n")
     assert nmt(*translate, f"input={name}").stdout == found
     again = nmt(*translate, f"input={name}", "output=out", code=2).stderr
     assert again.startswith(b"nmt: output: a new file is needed")
@@ -67,6 +70,40 @@ def test_lines_of_a_document_are_translated_as_others_and_the_rest_stays(
 def test_standard_input_is_lines_whatever_it_holds(nmt, trained_run):
     done = nmt("translate", f"run={trained_run}", stdin=HTML.encode())
     assert done.stdout.count(b"\n") == HTML.count("\n") + 1
+
+
+def test_an_output_that_is_a_pipe_or_a_link_is_written_into(trained_run, tmp_path):
+    (tmp_path / "page.html").write_text(HTML)
+    (tmp_path / "old.html").write_text("old")
+    (tmp_path / "old.html").chmod(0o600)
+    (tmp_path / "link.html").symlink_to("old.html")
+    os.mkfifo(tmp_path / "pipe")
+    translate = ["translate", f"run={trained_run}", "input=page.html"]
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit((tmp_path / "pipe").read_bytes)
+        assert run_command([*translate, "output=pipe"], tmp_path).returncode == 0
+        through_pipe = reading.result(60)
+    assert (tmp_path / "pipe").is_fifo()
+    assert run_command([*translate, "output=link.html", "overwrite=true"], tmp_path).returncode == 0
+    assert (tmp_path / "link.html").is_symlink()
+    assert (tmp_path / "old.html").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "old.html").read_bytes() == through_pipe
+    assert b"</body></html>" in through_pipe
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="has no place that is always full")
+def test_a_full_place_and_a_failure_leave_a_line_and_no_half_of_a_document(nmt, trained_run, tmp_path):
+    (tmp_path / "page.html").write_text(HTML)
+    translate = ("translate", f"run={trained_run}", "input=page.html")
+    done = nmt(*translate, "output=/dev/full", code=2)
+    assert done.stderr == (
+        b"nmt: output: a place that takes all lines is needed; got /dev/full: No space left on device\n"
+    )
+    nmt(*translate, "output=out", "checkpoint=step-99", code=2)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").write_text("old")
+    nmt(*translate, "output=out", "checkpoint=step-99", "overwrite=true", code=2)
+    assert (tmp_path / "out").read_text() == "old"
 
 
 @pytest.mark.parametrize(
@@ -79,6 +116,12 @@ def test_standard_input_is_lines_whatever_it_holds(nmt, trained_run):
         ("output=out resume=true", "resume: false is needed with a document (.html)"),
         ("output=out shard=1/2", "shard: null is needed with a document (.html)"),
         ("prefix=page.html", "prefix: null is needed with a document (.html)"),
+        ("num_hypotheses=2 format=jsonl", "num_hypotheses: 1 is needed with a document (.html)"),
+        ("input=film.srt.gz", "input: a document (.srt) that is not compressed is needed; got film.srt.gz"),
+        (
+            "output=none/out.html",
+            "output: a place that takes all lines is needed; got none/out.html: No such file",
+        ),
         ("encoding=latin-1", "encoding: utf-8 is needed with a document (.html)"),
         ("input=none.srt", "input: no such file: none.srt"),
         ("input=none.docx", "input: no such file: none.docx"),
@@ -96,7 +139,7 @@ def test_what_only_lines_have_and_what_is_no_document_is_refused_in_a_line(
     main, trained_run, tmp_path, monkeypatch, overrides, problem
 ):
     monkeypatch.chdir(tmp_path)
-    for name in ("page.html", "no.docx", "no.srt"):
+    for name in ("page.html", "no.docx", "no.srt", "film.srt.gz"):
         (tmp_path / name).write_text(HTML)
     files = {path.name for path in tmp_path.iterdir()}
     code, out, errors = main("translate", f"run={trained_run}", "input=page.html", *overrides.split(" "))
