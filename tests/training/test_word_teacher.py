@@ -212,6 +212,11 @@ def test_a_plan_times_updates_with_a_teacher_that_has_read_nothing(taught, tmp_p
     assert b"reads each training pair once" not in done.stderr
     assert [path.name for path in cache.iterdir() if path.name.startswith("words")] == []
     assert not (tmp_path / "run").exists()
+    damaged = shutil.copytree(trained_run, tmp_path / "damaged")
+    for weights in damaged.rglob("model.safetensors"):
+        weights.write_bytes(weights.read_bytes()[:-100] + bytes(100))
+    done = taught("run", "--plan", f"training.teacher={damaged}", code=2)
+    assert done.stderr.startswith(b"nmt: training.teacher: undamaged weights are needed")
 
 
 def test_another_teacher_is_refused_where_a_run_goes_on(taught, nmt, tmp_path):
