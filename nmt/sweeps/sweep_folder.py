@@ -1,7 +1,6 @@
 """The folder of a sweep: new, or that of the same sweep which was interrupted."""
 
 import os
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -52,9 +51,13 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
             f"run: a new folder is needed, or resume=true to go on; got {folder}, which holds a sweep"
         )
     if found.overrides != list(overrides):
+        missing = " ".join(override for override in found.overrides if override not in overrides)
+        extra = " ".join(override for override in overrides if override not in found.overrides)
+        got = extra or "another order"
+        if missing:
+            got = f"{extra} and not {missing}" if extra else f"all but {missing}"
         raise RunError(
-            f"run: the settings that the sweep in {folder} began with, typed as they were, are needed to go on: "
-            f"{shlex.join(found.overrides)}; got {shlex.join(overrides) or 'none'}"
+            f"run: the settings that the sweep in {folder} began with, typed as they were, are needed to go on; got {got}"
         )
     _require_safe(folder)
     return folder

@@ -180,6 +180,8 @@ def test_a_folder_holds_one_sweep(nmt, tmp_path, learnable):
     assert b"a new folder is needed, or resume=true to go on; got sweep, which holds a sweep" in message
     message = nmt("train", "-m", *short, "run=sweep", "seed=2", "resume=true", code=2).stderr
     assert b"got seed=2 and not seed=1" in message
+    message = nmt("train", "-m", *short, "run=sweep", "resume=true", code=2).stderr
+    assert b"are needed to go on; got all but seed=1\n" in message
 
 
 @pytest.mark.slow
