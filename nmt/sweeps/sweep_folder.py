@@ -57,7 +57,8 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
         if missing:
             got = f"{extra} and not {missing}" if extra else f"all but {missing}"
         raise RunError(
-            f"run: the settings that the sweep in {folder} began with, typed as they were, are needed to go on; got {got}"
+            f"run: the settings that the sweep in {folder} began with, typed as they were, are needed to go on; "
+            f"got {got}"
         )
     _require_safe(folder)
     return folder
