@@ -49,6 +49,9 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
     "attention-multi30k": (
         [
             "experiment=multi30k_attention",
+            "tokenizer.vocabulary_size=4000",
+            "schedule.warmup_updates=200",
+            "training.update_tokens=2048",
             "model.d_embedding=128",
             "model.d_hidden=128",
             "model.attention.d_attention=128",
