@@ -101,7 +101,6 @@ MISSING = [
     ("serve", "starlette", "serve", "serve run=no"),
     ("serve", "python_multipart", "serve", "serve run=no"),
     ("mlflow", "mlflow", "tracking", f"train {FILES}=no.de tracking=mlflow"),
-    ("serve", "markdown_it", "input", "translate run=no input=a.md"),
 ]  # fmt: skip
 
 
@@ -111,7 +110,7 @@ def test_a_missing_extra_is_named_before_any_text_is_read(
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, library, None)
-    for name in ("a.zst", "a.parquet", "a.md"):
+    for name in ("a.zst", "a.parquet"):
         (tmp_path / name).touch()
     there = sorted(tmp_path.iterdir())
     code, output, error = main(*words.split())

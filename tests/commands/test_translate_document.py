@@ -2,6 +2,8 @@
 
 import io
 import os
+import subprocess
+import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
@@ -65,6 +67,18 @@ def test_lines_of_a_document_are_translated_as_others_and_the_rest_stays(
     assert nmt(*translate, f"input={name}").stdout == found
     again = nmt(*translate, f"input={name}", "output=out", code=2).stderr
     assert again.startswith(b"nmt: output: a new file is needed")
+
+
+def test_markdown_without_its_library_names_the_extra(tmp_path):
+    """In a process of its own: the parser stays in one that has had it."""
+    (tmp_path / "read.md").write_text(MARKDOWN)
+    program = "import sys; sys.modules['markdown_it'] = None; from nmt.cli.main import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "translate", "run=none", "input=read.md"],
+        cwd=tmp_path, capture_output=True, check=False, timeout=100,
+    )  # fmt: skip
+    assert done.stderr.startswith(b"nmt: input: the extra `serve` is needed: pip install 'nmt[serve]'")
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
 
 
 def test_standard_input_is_lines_whatever_it_holds(nmt, trained_run):
