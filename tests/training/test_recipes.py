@@ -64,4 +64,4 @@ def test_the_plan_says_so(nmt, tmp_path, tiny_training):
     small = [one for one in tiny_training() if not one.startswith(("data", "tokenizer"))]
     done = nmt("train", "--plan", *small, *FILES, "tokenizer.vocabulary_size=30", "device=cpu")
     assert b"note         experiment=low_resource is made for about 5,000 pairs: tokenizer.voc" in done.stdout
-    assert b"tokenizer.vocabulary_size=2000 there, 30 here" in done.stdout
+    assert b"tokenizer.vocabulary_size=4000 there, 30 here" in done.stdout
