@@ -8,14 +8,12 @@ from pathlib import Path
 
 from nmt.commands.bulk import Done, choose_input, choose_output, do_in_bulk, load_model
 from nmt.config import TranslateSettings
-from nmt.data.encoding import UTF_8
-from nmt.data.lines import in_chunks
-from nmt.decoding.chunks import Chunk, number_chunks
+from nmt.decoding.chunks import Chunk
+from nmt.decoding.loading import translate_in_order
 from nmt.decoding.stream import open_output
 from nmt.documents.document import Document, lines_of, write_translated
 from nmt.documents.formats import markup_suffix, read_document
 from nmt.errors import DataError, SettingsError
-from nmt.runs.directory import RunDirectory
 from nmt.versions import importing
 
 logger = logging.getLogger(__name__)
@@ -54,19 +52,11 @@ def translate_document(settings: TranslateSettings, path: str, suffix: str) -> N
     _refuse_keys_of_lines(settings, suffix)
     target = choose_output(settings, choose_input("input", path))
     document = _read(path, suffix)
-    context = RunDirectory.existing(settings.run).read_context().num_lines
     with open_output(target, resume=False, is_whole=True) as output:
         translator = load_model(settings).translator(
             settings.decoding, details=True, target_language=settings.target_language
         )
-        translator.begin()
-        chunks = number_chunks(in_chunks(lines_of(document)), None, "input", UTF_8, context=context)
-        found = (
-            one
-            for chunk in chunks
-            for one in translator.find(chunk.lines, chunk.num_before, before=chunk.before)
-        )
-        written = write_translated(document, found)
+        written = write_translated(document, translate_in_order(translator, lines_of(document)))
         output.write_bytes(written.encode() if isinstance(written, str) else written)
     translator.remarks.log()
     if isinstance(target, str):

@@ -145,7 +145,7 @@ class Model:
             else choose_search(str(decoding), **search)
         )
         translator = self.translator(settings, num_hypotheses, details, target_language)
-        found = _translate(translator, lines, prefixes)
+        found = translate_in_order(translator, lines, prefixes)
         return list(found) if isinstance(lines, Sequence) else found
 
     @overload
@@ -264,9 +264,10 @@ def choose_tag(language: str | None, tags: Sequence[str]) -> str | None:
     return tag_of(language)
 
 
-def _translate(
-    translator: Translator, lines: Iterable[str], prefixes: Iterable[str] | None
+def translate_in_order(
+    translator: Translator, lines: Iterable[str], prefixes: Iterable[str] | None = None
 ) -> Iterator[Translation]:
+    """Yield the translations of lines that follow each other. Raises DataError where there are fewer `prefixes`."""
     num_before, rest = 0, None if prefixes is None else iter(prefixes)
     for chunk, before in in_order(in_chunks(lines), translator.pairs.context.num_lines):
         begin = None if rest is None else list(islice(rest, len(chunk)))

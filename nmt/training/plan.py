@@ -74,7 +74,7 @@ def plan_lines(prepared: Prepared) -> list[str]:
     if (runs := trainer.settings.training.teacher) is not None:
         names, share = _names(runs), trainer.settings.training.teacher_weight
         teacher = [
-            f"teacher      {names}, whose words are {share:g} of the loss; each pair is read once, before"
+            f"teacher      {names}, whose words are {share:g} of the loss; each pair is read once, before training"
         ]
     parts = "" if pairs.num_parts == 1 else f"{pairs.num_parts} parts of about "
     return [
