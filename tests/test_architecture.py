@@ -5,14 +5,18 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import nmt
 from nmt.models import kernels
 
 ROOT = Path(__file__).parent.parent
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 MODULES = sorted((ROOT / "nmt").rglob("*.py"))
 # A module imports only from its own layer and those before it.
 LAYERS = [
@@ -164,10 +168,19 @@ def test_every_key_has_a_comment(path):
             assert " # " in line, f"{path.name}: {line}"
 
 
+def test_each_library_that_is_imported_is_named():
+    """One that others happen to bring is gone on the day when they do without it."""
+    wanted = sum(PYPROJECT["project"]["optional-dependencies"].values(), PYPROJECT["project"]["dependencies"])
+    named = {canonicalize_name(Requirement(text).name) for text in wanted}
+    found = {name.split(".")[0] for path in MODULES for name in imports_of(path)}
+    found -= {"nmt", *sys.stdlib_module_names}
+    assert {"torch", "lxml"} <= found
+    brought_by = packages_distributions()
+    assert not [name for name in found if not named & set(map(canonicalize_name, brought_by[name]))]
+
+
 def test_every_folder_is_in_the_wheel():
-    named = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
-        "packages"
-    ]
+    named = PYPROJECT["tool"]["setuptools"]["packages"]
     folders = {path.parent.relative_to(ROOT) for path in (ROOT / "nmt").rglob("*") if path.is_file()}
     folders |= {Path("nmt") / path.parent.relative_to(ROOT) for path in (ROOT / "conf").rglob("*.yaml")}
     assert sorted(named) == sorted(

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS, Command
@@ -130,11 +130,22 @@ def _help_topic(arguments: list[str]) -> str | None:
     return None
 
 
+class AboveBars(logging.StreamHandler[TextIO]):
+    """Writes messages above the progress bars of a terminal: bar and message would share a line."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a message where the bars are, and the bars anew."""
+        from tqdm import tqdm  # takes a while, and many commands say nothing
+
+        with tqdm.external_write_mode(self.stream):
+            super().emit(record)
+
+
 def log_to_stderr() -> None:
     """Have what the package logs go to standard error, each message as it is."""
     logger = logging.getLogger("nmt")
     if not logger.handlers:
-        handler = logging.StreamHandler()
+        handler = AboveBars()
         handler.setFormatter(logging.Formatter("%(message)s"))
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, NoReturn, TypeVar
 
 from tqdm import tqdm
 
@@ -75,7 +75,7 @@ def do_in_bulk(
         lines, beside[1], beside[0], settings.encoding, num_before, span is None, context, before
     )
     totals, remarks = Totals(), Remarks()
-    with opened_engine(settings, load_worker) as map_in_order:
+    with opened_engine(settings, load_worker) as map_in_order, progress_bar(target) as bar:
         began = time.monotonic()
 
         def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
@@ -83,6 +83,7 @@ def do_in_bulk(
                 totals.num_tokens += done.num_tokens
                 totals.log_prob += done.log_prob
                 remarks.join(done.remarks)
+                bar.update(len(done.lines))
                 yield done.lines
 
         totals.num_lines = write_stream(work, chunks, target, settings.resume)
@@ -109,14 +110,13 @@ def opened_engine(
         return
     may_have_gpus = settings.device in ("auto", "cuda")
     with RayMap(load_worker, settings, settings.workers, may_have_gpus, "workers") as ray:
+        yield ray.map
 
-        def with_progress(chunks: Iterable[Chunk]) -> Iterator[Done]:
-            with tqdm(desc="done", unit=" lines", unit_scale=True, disable=None, leave=False) as bar:
-                for done in ray.map(chunks):
-                    bar.update(len(done.lines))
-                    yield done
 
-        yield with_progress
+def progress_bar(target: str | int) -> "tqdm[NoReturn]":
+    """Return a bar of lines that are done, for a terminal on which they do not themselves appear."""
+    is_mixed = target == STANDARD_OUTPUT and os.isatty(STANDARD_OUTPUT)
+    return tqdm(desc="done", unit=" lines", unit_scale=True, disable=is_mixed or None, leave=False)
 
 
 def load_model(settings: BulkSettings) -> Model:

@@ -1,0 +1,52 @@
+"""What a terminal shows: bars of progress, and messages on lines of their own."""
+
+import os
+import subprocess
+import sys
+import termios
+
+import pytest
+
+
+def show(folder, *arguments, is_output_shown=True):
+    """Return what a terminal shows of a command: standard error, and standard output if it is not sent elsewhere."""
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    output = theirs if is_output_shown else subprocess.DEVNULL
+    command = [sys.executable, "-m", "nmt", *arguments]
+    with open(ours, "rb", buffering=0) as screen:
+        process = subprocess.Popen(command, stdout=output, stderr=theirs, cwd=folder)
+        os.close(theirs)
+        shown = b""
+        while content := read(screen):
+            shown += content
+        assert process.wait(60) == 0, shown
+    return shown.decode()
+
+
+def read(screen):
+    """Read what is there; nothing when all have left the terminal, which Linux calls an error."""
+    try:
+        return screen.read(4096)
+    except OSError:
+        return b""
+
+
+@pytest.mark.parametrize("is_output_shown", [False, True])
+def test_progress_of_lines_is_shown_where_they_do_not_appear_themselves(
+    trained_run, tmp_path, is_output_shown
+):
+    (tmp_path / "lines").write_bytes(b"Das ist ein Haus.\n" * 3)
+    translate = ("translate", f"run={trained_run}", "input=lines")
+    shown = show(tmp_path, *translate, is_output_shown=is_output_shown)
+    assert ("done: " in shown) != is_output_shown
+
+
+def test_no_message_shares_a_line_with_a_bar(tmp_path, tiny_training):
+    shown = show(tmp_path, "train", "run=run", *tiny_training(), "training.log_every=1")
+    lines = shown.replace("\r", "\n").split("\n")
+    dated = (tmp_path / "run" / "train.log").read_text().splitlines()
+    log = [line.split(" ", 2)[2] for line in dated]  # after day and time
+    assert any(line.startswith("update 1 ") for line in log)
+    assert not set(log) - set(lines)
+    assert any("%|" in line for line in lines)  # a bar
