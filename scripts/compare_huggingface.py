@@ -1,0 +1,189 @@
+"""Train Marian of Hugging Face on the text of a run, for as long as the run took, and score both alike.
+
+usage: python scripts/compare_huggingface.py RUN [--seconds N] [--update-tokens N] [--learning-rate R] [--json FILE]
+
+RUN is a Transformer with one vocabulary for both sides. The other one, a MarianMTModel, has its sizes, vocabulary,
+dropout and pairs, and updates of sentences of about one length, as the run has; AdamW and a cosine that ends with the
+time. Precision is bfloat16, by autocast, where the run's machine would choose it. Both translate the test text, and the
+validation text, with the run's own search and the same scoring; times are of training alone.
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import torch
+from arguments import file_to_write, positive
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from transformers import MarianConfig, MarianMTModel
+
+from nmt.config import RunScoring, TransformerSettings
+from nmt.config.check import check
+from nmt.data.batching import Batch, collate, plan_epoch
+from nmt.data.corpus import ParallelText
+from nmt.data.dataset import load_dataset, select_pairs
+from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.engine import limit_of
+from nmt.decoding.loading import load_translator
+from nmt.device import choose_precision
+from nmt.evaluation.scoring import score_against
+from nmt.evaluation.translating import translate_text
+from nmt.export.huggingface.format import generate
+from nmt.layouts.huggingface import KEYS
+from nmt.runs.directory import RunDirectory
+from nmt.runs.text import corpus_of_run
+
+LABEL_SMOOTHING = 0.1
+WARMUP_SHARE = 0.08  # of the time, as that of experiment=multi30k_transformer is of its updates
+PADDED_TOKENS = 4  # times those of an update are at most in memory at once
+SPLITS = ("validation", "test")
+
+
+def seconds_of(run: RunDirectory) -> float:
+    """Return how long a run was trained, all its sessions together."""
+    sessions = json.loads((run.path / "run.json").read_text(encoding="utf-8"))["sessions"]
+    return math.fsum(session["training_seconds"] for session in sessions)
+
+
+def build(settings: TransformerSettings, tokenizer: Tokenizer, max_positions: int) -> Any:
+    """Return Hugging Face's model of the same sizes, with random weights."""
+    side = tokenizer.target
+    sizes = {theirs: getattr(settings, ours) for theirs, ours in KEYS.items()}
+    return MarianMTModel(
+        MarianConfig(
+            **sizes
+            | {
+                "activation_dropout": settings.activation_dropout or 0.0,
+                "max_position_embeddings": max_positions,
+            },
+            vocab_size=side.size,
+            activation_function="relu",
+            scale_embedding=True,
+            pad_token_id=side.pad_id,
+            eos_token_id=side.eos_id,
+            bos_token_id=side.bos_id,
+            decoder_start_token_id=side.bos_id,
+            forced_eos_token_id=None,
+        )
+    )
+
+
+def batches(
+    run: RunDirectory, tokenizer: Tokenizer, max_length: int, update_tokens: int
+) -> Iterator[list[Batch]]:
+    """Yield the updates of one epoch after the other, each of one batch or several."""
+    dataset = load_dataset(corpus_of_run(run).train, tokenizer)
+    rows, _ = select_pairs(dataset, max_length)
+    lengths = dataset.source.lengths_of(rows) + 1, dataset.target.lengths_of(rows) + 1  # EOS counts
+    for epoch in count():
+        plan = plan_epoch(1, epoch, *lengths, update_tokens, PADDED_TOKENS * update_tokens)
+        yield from ([collate(dataset, rows[part], tokenizer) for part in update] for update in plan)
+
+
+def learning_rate(share: float, highest: float) -> float:
+    """Return the learning rate after a share of the time: a warm-up, then a cosine."""
+    if share < WARMUP_SHARE:
+        return highest * share / WARMUP_SHARE
+    return highest * (1 + math.cos(math.pi * (share - WARMUP_SHARE) / (1 - WARMUP_SHARE))) / 2
+
+
+def loss_of(model: Any, batch: Batch, pad_id: int) -> Tensor:
+    """Return the summed loss of a batch."""
+    mask = (batch.source != pad_id).long()
+    logits = model(input_ids=batch.source, attention_mask=mask, decoder_input_ids=batch.target_in).logits
+    return cross_entropy(
+        logits.float().flatten(0, 1),
+        batch.target_out.flatten(),
+        ignore_index=pad_id,
+        label_smoothing=LABEL_SMOOTHING,
+        reduction="sum",
+    )
+
+
+def train(
+    model: Any, updates: Iterator[list[Batch]], pad_id: int, seconds: float, highest: float
+) -> dict[str, Any]:
+    """Train for so many seconds; return how many updates and target tokens that came to."""
+    is_narrow = choose_precision("auto", torch.device("cpu")) == torch.bfloat16
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=highest, betas=(0.9, 0.98), weight_decay=0.01, fused=True
+    )
+    model.train()
+    began, num_tokens = time.monotonic(), 0
+    for number in count(1):
+        passed = time.monotonic() - began
+        if passed >= seconds:
+            return {"updates": number - 1, "target tokens": num_tokens, "seconds": passed}
+        parts = next(updates)
+        num_now = sum(part.num_tokens for part in parts)
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(passed / seconds, highest)
+        total = 0.0
+        for part in parts:
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
+                loss = loss_of(model, part, pad_id) / num_now
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += float(loss)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        num_tokens += num_now
+        if number % 100 == 0:
+            print(f"update {number} loss {total:.3f} tokens/s {num_tokens / passed:.0f}", flush=True)
+    raise AssertionError
+
+
+def main() -> None:
+    """Train, translate, score, and print a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run")
+    parser.add_argument("--seconds", type=positive, help="of training; those of the run by default")
+    parser.add_argument("--update-tokens", type=positive, default=1024)
+    parser.add_argument("--learning-rate", type=float, default=0.001)
+    parser.add_argument("--json", type=file_to_write, help="figures, and what both translated")
+    arguments = parser.parse_args()
+    run = RunDirectory.existing(arguments.run)
+    translator = load_translator(arguments.run, "best", "cpu", "auto", [])
+    settings, tokenizer, search = run.read_model_settings().model, translator.tokenizer, translator.settings
+    assert isinstance(settings, TransformerSettings)
+    assert tokenizer.joint
+    max_length = run.read_config()["data"]["max_length"]
+    torch.manual_seed(1)
+    model = build(settings, tokenizer, max(max_length, limit_of(max_length, search, None)) + 2)
+    updates = batches(run, tokenizer, max_length, arguments.update_tokens)
+    seconds = arguments.seconds or seconds_of(run)
+    figures = train(model, updates, tokenizer.target.pad_id, seconds, arguments.learning_rate)
+    model.eval()
+
+    def by_other(text: ParallelText) -> list[str]:
+        source = [ids[: max_length - 1] for ids in tokenizer.source.encode(text.source)]
+        limits = [limit_of(len(ids), search, None) for ids in source]
+        return [tokenizer.target.decode(ids) for ids in generate(model, source, limits, search)]
+
+    evaluation = check(RunScoring, run.read_config()).evaluation
+    corpus = corpus_of_run(run)
+    found: dict[str, Any] = {"run": arguments.run, "seconds of the run": seconds_of(run), "other": figures}
+    for split in SPLITS:
+        text = getattr(corpus, split)
+        for name, lines in (
+            ("nmt", translate_text(translator, text.source)),
+            ("Hugging Face", by_other(text)),
+        ):
+            scores = score_against(lines, [text.target], evaluation)[:2]
+            print(f"{split:10} {name:12} " + " ".join(f"{one.name} {one.value:.2f}" for one in scores))
+            found[f"{split} {name}"] = {one.name: one.value for one in scores} | {"translations": lines}
+    print({name: round(value) for name, value in figures.items()})
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""The other model learns from the same pairs for a given time, and both are scored as `nmt evaluate` scores a run."""
+
+import json
+
+import pytest
+from command_line import run_script
+
+
+@pytest.mark.slow
+def test_both_translate_both_texts_and_are_scored_alike(nmt, tiny_training, tmp_path):
+    pytest.importorskip("transformers")
+    nmt("train", "run=run", *tiny_training(), "tokenizer.joint=true")
+    done = run_script("compare_huggingface", ["run", "--seconds", "2", "--json", "out.json"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found["other"]["updates"] >= 1
+    assert found["other"]["target tokens"] > 0
+    for split in ("validation", "test"):
+        nmt("evaluate", "run=run", f"split={split}", "json=own.json", "overwrite=true")
+        own = json.loads((tmp_path / "own.json").read_text())
+        assert found[f"{split} nmt"]["BLEU"] == own["bleu"]
+        assert len(found[f"{split} Hugging Face"]["translations"]) == own["num_lines"]
