@@ -114,9 +114,9 @@ def opened_engine(
 
 
 def progress_bar(target: str | int) -> "tqdm[NoReturn]":
-    """Return a bar of lines that are done, for a terminal on which they do not themselves appear."""
-    is_mixed = target == STANDARD_OUTPUT and os.isatty(STANDARD_OUTPUT)
-    return tqdm(desc="done", unit=" lines", unit_scale=True, disable=is_mixed or None, leave=False)
+    """Return a bar of lines that are done, where these go to a file; what a pipe leads to may be the same terminal."""
+    is_hidden = None if is_file(target) else True  # None: shown by a terminal alone
+    return tqdm(desc="done", unit=" lines", unit_scale=True, disable=is_hidden, leave=False)
 
 
 def load_model(settings: BulkSettings) -> Model:

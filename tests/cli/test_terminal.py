@@ -8,14 +8,14 @@ import termios
 import pytest
 
 
-def show(folder, *arguments, is_output_shown=True):
-    """Return what a terminal shows of a command: standard error, and standard output if it is not sent elsewhere."""
+def show(folder, *arguments):
+    """Return what a terminal shows of a command."""
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
-    output = theirs if is_output_shown else subprocess.DEVNULL
-    command = [sys.executable, "-m", "nmt", *arguments]
     with open(ours, "rb", buffering=0) as screen:
-        process = subprocess.Popen(command, stdout=output, stderr=theirs, cwd=folder)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nmt", *arguments], stdout=theirs, stderr=theirs, cwd=folder
+        )
         os.close(theirs)
         shown = b""
         while content := read(screen):
@@ -32,14 +32,11 @@ def read(screen):
         return b""
 
 
-@pytest.mark.parametrize("is_output_shown", [False, True])
-def test_progress_of_lines_is_shown_where_they_do_not_appear_themselves(
-    trained_run, tmp_path, is_output_shown
-):
+@pytest.mark.parametrize("output", ["out", None])
+def test_progress_of_lines_is_shown_where_they_go_to_a_file(trained_run, tmp_path, output):
     (tmp_path / "lines").write_bytes(b"Das ist ein Haus.\n" * 3)
-    translate = ("translate", f"run={trained_run}", "input=lines")
-    shown = show(tmp_path, *translate, is_output_shown=is_output_shown)
-    assert ("done: " in shown) != is_output_shown
+    shown = show(tmp_path, "translate", f"run={trained_run}", "input=lines", f"output={output or 'null'}")
+    assert ("done: " in shown) == (output is not None)
 
 
 def test_no_message_shares_a_line_with_a_bar(tmp_path, tiny_training):
