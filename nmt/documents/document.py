@@ -7,8 +7,6 @@ from nmt.decoding.translation import Translation
 from nmt.documents.marked import Content, line_of, place
 from nmt.errors import DataError
 
-BOM = "\ufeff"
-
 
 class Document(Protocol):
     """What was read of a page, or of a file."""

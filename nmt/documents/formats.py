@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import PurePath
 
-from nmt.documents.document import Document, decode
+from nmt.documents.document import Document, TextDocument, decode
 from nmt.documents.html import read_html
 from nmt.documents.markdown import read_markdown
 from nmt.documents.opendocument import read_odt
@@ -12,7 +12,8 @@ from nmt.documents.subtitles import read_srt, read_vtt
 from nmt.documents.word import read_docx
 
 PLAIN_TEXT = ".txt"
-TEXTS: dict[str, Callable[[str], Document]] = {
+BYTE_ORDER_MARK = "\ufeff"
+TEXTS: dict[str, Callable[[str], TextDocument]] = {
     PLAIN_TEXT: read_plain,
     ".srt": read_srt,
     ".vtt": read_vtt,
@@ -32,4 +33,8 @@ def markup_suffix(path: str) -> str | None:
 
 def read_document(suffix: str, content: bytes) -> Document:
     """Return the document in a file, of one of SUFFIXES. Raises DataError for what is none of that format."""
-    return TEXTS[suffix](decode(content)) if suffix in TEXTS else ARCHIVES[suffix](content)
+    if suffix in ARCHIVES:
+        return ARCHIVES[suffix](content)
+    text = decode(content)
+    document = TEXTS[suffix](text.removeprefix(BYTE_ORDER_MARK))
+    return TextDocument([BYTE_ORDER_MARK, *document.parts]) if text.startswith(BYTE_ORDER_MARK) else document

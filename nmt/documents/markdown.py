@@ -25,12 +25,14 @@ LINE_ENDS = "\r\n"
 # A line end that stays: two spaces or a backslash before it.
 HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
 PUNCTUATION = r"!-/:-@\[-`{-~"
+NOTE = re.compile(r"\[\^[^\]\s]+\]:")
 INLINE = re.compile(
     rf"""
-    (?P<code>(?<!`)(?P<ticks>`+)(?!`)[^`]+(?P=ticks)(?!`))         # `code`
-    | (?P<kept><(?:[A-Za-z][A-Za-z0-9+.-]{{1,31}}:|[\w.+-]+@)[^<>\s]*>|\[\^[^\]\s]+\]|https?://[^\s<>)\]*]+)
+    (?P<place>^(?:{NOTE.pattern}|\[[\ xX]\])[ \t]+|\[\^[^\]\s]+\]|<!--.*?-->)  # notes, boxes of tasks, comments
+    | (?P<code>(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))                # `code`
+    | (?P<kept><(?:[A-Za-z][A-Za-z0-9+.-]{{1,31}}:|[\w.+-]+@)[^<>\s]*>|https?://[^\s<>)\]*]+)
     | (?P<escape>\\[{PUNCTUATION}])
-    | (?P<tag></?(?P<name>[A-Za-z][A-Za-z0-9-]*)(?:\s[^<>]*)?>)    # HTML
+    | (?P<tag></?(?P<name>[A-Za-z][A-Za-z0-9-]*)(?:\s[^<>]*|/)?>)               # HTML
     | (?P<opens>!?\[)
     | (?P<closes>\](?:\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:"[^"]*"|'[^']*'))?\)|\[[^\[\]]*\])?)
     | (?P<emphasis>\*+|_+|~~)
@@ -88,6 +90,9 @@ def _lines(text: str) -> Iterator[tuple[list[tuple[int, int]], bool]]:
             if place < 0:  # a tab that became spaces
                 continue
             here = place + len(shown)
+            if found and NOTE.match(shown):
+                yield found, is_cell
+                found = []
             if shown:
                 found.append((place, here))
             if found and HARD_BREAK.search(piece):
@@ -127,10 +132,14 @@ def _token(text: str, found: re.Match[str]) -> Token | None:
     source = found[0]
     if found["escape"]:
         return None
+    if found["place"]:
+        return Token(source, ".")
     if found["code"] or found["kept"]:
         return Token(source, "kept", source.strip("`") if found["code"] else source)
     if found["tag"]:
         name = found["name"].lower()
+        if name == "br":
+            return Token(source, "kept", " ")  # between two words
         kind = "." if source.endswith("/>") or name in VOID else "-" if source.startswith("</") else "+"
         return Token(source, kind, f"<{name}")
     if found["opens"]:

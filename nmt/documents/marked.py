@@ -104,6 +104,8 @@ class _Placement:
             if whole and text.strip() == whole:
                 first, last = within
                 self._take(first, last, depth)
+            elif part.is_kept and not self._has_word(start, end):  # the rest of its word is translated
+                first, last = self._copy_of(start, end, within)
             else:
                 first, last = self._span(start, end, within, depth)
             if first == last:
@@ -149,11 +151,20 @@ class _Placement:
         return first, last
 
     def _spaced(self, element: Element, start: int, end: int, here: int) -> list[str | Element]:
-        """Return an element that has no words with the spaces that it has beside it in the source, at a place."""
-        is_apart = self.source[start - 1 : start].isspace() and self.target[here - 1 : here].strip() != ""
-        is_before = self.source[end : end + 1].isspace() and self.target[here : here + 1].strip() != ""
-        before, behind = " " if is_apart and here else "", " " if is_before else ""
-        return [part for part in (before, element, behind) if part != ""]
+        """Return an element that has no words, at a place, with spaces where it has them in the source.
+
+        They are also there where two words would become one.
+        """
+
+        def is_apart(beside: str, edge: str, neighbour: str) -> bool:
+            return neighbour.strip() != "" and (beside.isspace() or (edge.isalnum() and neighbour.isalnum()))
+
+        source, target = self.source, self.target
+        before = is_apart(
+            source[start - 1 : start], source[start:end][:1], target[here - 1 : here] if here else ""
+        )
+        behind = is_apart(source[end : end + 1], source[start:end][-1:], target[here : here + 1])
+        return [part for part in (" " * before, element, " " * behind) if part != ""]
 
     def _take(self, first: int, last: int, depth: int) -> None:
         """Note that an element has the words between two places."""
@@ -161,6 +172,26 @@ class _Placement:
         while i < len(self.target_words) and self.target_words[i][1] <= last:
             self.depths[i] = depth + 1
             i += 1
+
+    def _has_word(self, start: int, end: int) -> bool:
+        """Tell whether all of a word, but for punctuation around it, lies there."""
+        for i in self._source_words(start, end):
+            first, last = word = self.source_words[i]
+            while first < last and _is_punctuation(self.source[first]):
+                first += 1
+            while first < last and _is_punctuation(self.source[last - 1]):
+                last -= 1
+            first, last = (first, last) if first < last else word
+            if start <= first and last <= end:
+                return True
+        return False
+
+    def _copy_of(self, start: int, end: int, within: tuple[int, int]) -> tuple[int, int]:
+        """Return where what stands there in the source stands in the translation, too, or a place for it."""
+        here = min(max(self._gap(start, start), within[0]), within[1])
+        text = re.escape(self.source[start:end].strip())
+        copies = re.compile(rf"(?<!\w){text}(?!\w)").finditer(self.target, *within) if text else ()
+        return min((one.span() for one in copies), key=lambda span: abs(span[0] - here), default=(here, here))
 
     def _source_words(self, start: int, end: int) -> list[int]:
         """Return the words of which half lies there; where there are none, those of which anything does."""

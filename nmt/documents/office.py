@@ -3,8 +3,9 @@
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from nmt.documents.marked import Content, Element
@@ -25,10 +26,58 @@ class Container(Element):
 
 @dataclass(frozen=True)
 class Kept(Element):
-    """Nodes that come out as they are; what they are in, where that has to be made anew, too, is their `look`."""
+    """Nodes that come out as they are; what they are in, where that has to be made anew, too, is their `look`.
+
+    `within` are the nodes around it whose children are made anew, from the outside.
+    """
 
     nodes: tuple[Node, ...] = ()
     look: Any = None
+    within: tuple[Node, ...] = ()
+
+
+class Parts:
+    """The parts of a paragraph while it is read: lines, what stays between them, and the containers that are open."""
+
+    def __init__(self) -> None:
+        self.found: list[Kept | list[str | Element]] = [[]]
+        self._open: list[Container] = []
+
+    @property
+    def content(self) -> list[str | Element]:
+        """What the line at hand has so far, of the innermost container."""
+        line = self._open[-1].content if self._open else self.found[-1]
+        assert isinstance(line, list)
+        return line
+
+    def is_in(self, tag: str) -> bool:
+        """Tell whether a container of that tag is open."""
+        return any(container.node.tag == tag for container in self._open)
+
+    @contextmanager
+    def within(self, node: Node) -> Iterator[None]:
+        """Have what is read meanwhile in a container; one that goes on behind a break, but has no more, ends there."""
+        first = self._begin(node)
+        yield
+        last = self._open.pop()
+        if last is not first and not last.content:
+            self.content.pop()
+
+    def divide(self, kept: Kept) -> None:
+        """End the line with what stays; what is open goes on behind it."""
+        nodes = tuple(container.node for container in self._open)
+        while self._open:
+            if not self._open.pop().content:
+                self.content.pop()
+        self.found += [replace(kept, within=nodes), []]
+        for node in nodes:
+            self._begin(node)
+
+    def _begin(self, node: Node) -> Container:
+        container = Container(node=node)
+        self.content.append(container)
+        self._open.append(container)
+        return container
 
 
 class Paragraph(NamedTuple):

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from functools import reduce
 
-from nmt.documents.marked import Content, Element
-from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, add_text
+from nmt.documents.marked import Content
+from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts, add_text
 
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 PARTS = {"content.xml", "styles.xml"}  # of which the second has what is above and below pages
@@ -19,40 +20,31 @@ SPACE, PAGE_BREAK = f"{TEXT}s", f"{TEXT}soft-page-break"
 
 
 def _read(node: Node) -> Paragraph:
-    parts: list[Kept | list[str | Element]] = [[]]
-    starts, ends = list[Kept](), list[Kept]()
+    parts, starts, ends = Parts(), list[Kept](), list[Kept]()
 
-    def read(parent: Node, within: list[str | Element] | None) -> None:
-        add(parent.text, within)
+    def read(parent: Node) -> None:
+        add(parent.text)
         for child in parent:
-            content = _last(parts) if within is None else within
-            if child.tag in BREAKS and within is None:
-                parts.extend((Kept(nodes=(child,)), []))
+            if child.tag in BREAKS:
+                parts.divide(Kept(nodes=(child,)))
             elif child.tag == SPACE:
-                add(" ", within)
+                add(" ")
             elif child.tag in CONTAINERS:
-                inner: list[str | Element] = []
-                content.append(Container(content=inner, node=child))
-                read(child, inner)
+                with parts.within(child):
+                    read(child)
             elif child.tag in STARTS:
                 starts.append(Kept(nodes=(child,)))
             elif child.tag in ENDS:
                 ends.append(Kept(nodes=(child,)))
             elif child.tag != PAGE_BREAK:
-                content.append(Kept(nodes=(child,)))
-            add(child.tail, within)
+                parts.content.append(Kept(nodes=(child,)))
+            add(child.tail)
 
-    def add(text: str | None, within: list[str | Element] | None) -> None:
-        add_text(_last(parts) if within is None else within, SPACES.sub(" ", text or ""))
+    def add(text: str | None) -> None:
+        add_text(parts.content, SPACES.sub(" ", text or ""))
 
-    read(node, None)
-    return Paragraph(node, [*starts, *(part for part in parts if part != []), *ends])
-
-
-def _last(parts: list[Kept | list[str | Element]]) -> list[str | Element]:
-    line = parts[-1]
-    assert isinstance(line, list)
-    return line
+    read(node)
+    return Paragraph(node, [*starts, *(part for part in parts.found if part != []), *ends])
 
 
 def _write(paragraph: Paragraph, lines: Sequence[Content]) -> None:
@@ -74,13 +66,19 @@ def _add_to(parent: Node, content: Content) -> None:
             else:
                 parent.text = (parent.text or "") + part
         elif isinstance(part, Container):
-            made = parent.makeelement(part.node.tag, dict(part.node.attrib), nsmap=part.node.nsmap)
-            parent.append(made)
-            _add_to(made, part.content)
+            _add_to(_copy_in(parent, part.node), part.content)
         elif isinstance(part, Kept):
+            inner = reduce(_copy_in, part.within, parent)
             for one in part.nodes:
                 one.tail = None
-                parent.append(one)
+                inner.append(one)
+
+
+def _copy_in(parent: Node, node: Node) -> Node:
+    """Add a node without its children; return it."""
+    made = parent.makeelement(node.tag, dict(node.attrib), nsmap=node.nsmap)
+    parent.append(made)
+    return made
 
 
 ODT = Format("content.xml", PARTS.__contains__, (f"{TEXT}p", f"{TEXT}h"), _read, _write)

@@ -7,11 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import reduce
 
 from nmt.documents.marked import Content, Element
-from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, add_text
+from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts, add_text
 
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -19,8 +19,8 @@ PARTS = re.compile(r"word/(document|header\d*|footer\d*|footnotes|endnotes)\.xml
 
 PARAGRAPH, RUN, LOOK, TEXT = f"{WORD}p", f"{WORD}r", f"{WORD}rPr", f"{WORD}t"
 BREAKS = {f"{WORD}{name}" for name in ("br", "cr", "tab", "ptab")}
-CONTAINERS = {f"{WORD}{name}" for name in ("hyperlink", "ins", "smartTag", "sdt")}
-SDT_CONTENT = f"{WORD}sdtContent"
+CONTROL, CONTROL_CONTENT = f"{WORD}sdt", f"{WORD}sdtContent"
+CONTAINERS = {f"{WORD}{name}" for name in ("hyperlink", "ins", "smartTag")} | {CONTROL}
 FIELD, FIELD_KIND = f"{WORD}fldChar", f"{WORD}fldCharType"
 MARKS = ("bookmark", "commentRange", "perm", "moveFromRange", "moveToRange")
 STARTS, ENDS = ({f"{WORD}{name}{end}" for name in MARKS} for end in ("Start", "End"))
@@ -41,47 +41,44 @@ class _Reader:
     def __init__(self, node: Node) -> None:
         self.look = _usual_look(node)
         self.starts, self.ends = list[Kept](), list[Kept]()
-        self.parts: list[Any] = [[]]
+        self.parts = Parts()
         self.field: list[Node] = []  # runs of one that is not over
         self.depth = 0
         for child in node:
             if child.tag != f"{WORD}pPr":
-                self._read(child, None)
+                self._read(child)
         if self.field:  # it is over in another paragraph
-            self._stay(Kept(nodes=tuple(self.field)))
+            self.parts.divide(Kept(nodes=tuple(self.field)))
 
-    def _read(self, node: Node, within: list[str | Element] | None) -> None:
-        """Read a child of the paragraph, or what is `within` an element of its line."""
-        content = self.parts[-1] if within is None else within
+    def _read(self, node: Node) -> None:
+        """Read a child of the paragraph, or of a container in it."""
         if node.tag == RUN and (self.depth or node.find(FIELD) is not None):
-            self._read_field(node, within)
+            self._read_field(node)
         elif node.tag == RUN:
-            self._read_run(node, within)
+            self._read_run(node)
         elif node.tag in CONTAINERS:
-            inner: list[str | Element] = []
-            holder = node.find(SDT_CONTENT) if node.tag == f"{WORD}sdt" else node
-            for child in holder if holder is not None else ():
-                self._read(child, inner)
-            content.append(Container(content=inner, node=node))
+            holder = node.find(CONTROL_CONTENT) if node.tag == CONTROL else node
+            with self.parts.within(node):
+                for child in holder if holder is not None else ():
+                    self._read(child)
         elif node.tag in STARTS:
             self.starts.append(Kept(nodes=(node,)))
         elif node.tag in ENDS:
             self.ends.append(Kept(nodes=(node,)))
         elif node.tag not in DROPPED:
-            content.append(Kept(nodes=(node,)))
+            self.parts.content.append(Kept(nodes=(node,)))
 
-    def _read_run(self, run: Node, within: list[str | Element] | None) -> None:
+    def _read_run(self, run: Node) -> None:
         look = _look(run)
         for child in run:
-            content = self.parts[-1] if within is None else within
             if child.tag == TEXT:
-                self._add(content, child.text or "", look)
+                self._add(self.parts.content, child.text or "", look)
             elif child.tag == LOOK or child.tag in DROPPED:
                 continue
-            elif child.tag in BREAKS and within is None:
-                self._stay(Kept(nodes=(child,), look=look))
+            elif child.tag in BREAKS:
+                self._end_line(Kept(nodes=(child,), look=look))
             else:
-                content.append(Kept(nodes=(child,), look=look))
+                self.parts.content.append(Kept(nodes=(child,), look=look))
 
     def _add(self, content: list[str | Element], text: str, look: bytes) -> None:
         if look == self.look:
@@ -91,7 +88,7 @@ class _Reader:
         elif text:
             content.append(Run(content=[text], look=look))
 
-    def _read_field(self, run: Node, within: list[str | Element] | None) -> None:
+    def _read_field(self, run: Node) -> None:
         """Read a run of a field, such as a page number, which stays as a whole."""
         self.field.append(run)
         for child in run.iter(FIELD):
@@ -99,20 +96,23 @@ class _Reader:
         if self.depth > 0:
             return
         kept = Kept(nodes=tuple(self.field), is_kept=True)
-        if self.depth < 0 or within is not None:  # it has begun elsewhere
+        if self.depth < 0:  # it has begun in another paragraph
             self.depth = 0
-            self._stay(kept) if within is None else within.append(kept)
+            self._end_line(kept)
         else:
-            self.parts[-1].append(kept)
+            self.parts.content.append(kept)
         self.field = []
 
-    def _stay(self, kept: Kept) -> None:
-        self.parts += [kept, []]
+    def _end_line(self, kept: Kept) -> None:
+        """End the line with what stays; a control, of which there is one alone, is not divided, but its words are."""
+        if self.parts.is_in(CONTROL):
+            self.parts.content.append(replace(kept, content=[" "], is_kept=True))
+        else:
+            self.parts.divide(kept)
 
     def paragraph(self, node: Node) -> Paragraph:
-        return Paragraph(
-            node, [*self.starts, *(part for part in self.parts if part != []), *self.ends], self.look
-        )
+        parts = [*self.starts, *(part for part in self.parts.found if part != []), *self.ends]
+        return Paragraph(node, parts, self.look)
 
 
 def _look(run: Node) -> bytes:
@@ -154,10 +154,9 @@ def _add_to(parent: Node, content: Content, look: bytes) -> None:
             _add_to(parent, part.content, part.look)
         elif isinstance(part, Container):
             _add_to(_copy_in(parent, part.node), part.content, look)
-        elif isinstance(part, Kept) and part.look is not None:
-            _run_in(parent, part.look).extend(part.nodes)
         elif isinstance(part, Kept):
-            parent.extend(part.nodes)
+            inner = reduce(_copy_in, part.within, parent)
+            (inner if part.look is None else _run_in(inner, part.look)).extend(part.nodes)
 
 
 def _run_in(parent: Node, look: bytes) -> Node:
@@ -174,10 +173,10 @@ def _copy_in(parent: Node, node: Node) -> Node:
     """Add a node without the children that are text; return where others go."""
     made = parent.makeelement(node.tag, dict(node.attrib), nsmap=node.nsmap)
     parent.append(made)
-    if node.tag != f"{WORD}sdt":
+    if node.tag != CONTROL:
         return made
-    made.extend(deepcopy(child) for child in node if child.tag != SDT_CONTENT)
-    inner = made.makeelement(SDT_CONTENT)
+    made.extend(deepcopy(child) for child in node if child.tag != CONTROL_CONTENT)
+    inner = made.makeelement(CONTROL_CONTENT)
     made.append(inner)
     return inner
 

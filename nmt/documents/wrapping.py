@@ -4,15 +4,15 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from nmt.documents.marked import Content, render, text_of
+from nmt.documents.marked import Content, render
 
 LINE_BREAK = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*")
 
 
 def render_wrapped(content: Content, escape: Callable[[str], str], ends: Sequence[str]) -> str:
     """Return text with its markup, in which spaces have become the `ends` of lines, as far as there are enough."""
-    lines = wrap(text_of(content), len(ends) + 1)
-    # Where a line ends, in the text without its markup.
+    lines = wrap(_written(content), len(ends) + 1)
+    # Where a line ends, in the text that is written without markup.
     breaks = dict(
         zip((place - 1 for place in accumulate(len(line) + 1 for line in lines[:-1])), ends, strict=False)
     )
@@ -29,6 +29,14 @@ def render_wrapped(content: Content, escape: Callable[[str], str], ends: Sequenc
         return written + escape(text[start:])
 
     return render(content, write)
+
+
+def _written(content: Content) -> str:
+    """Return the text that is given to be written: what is kept is not."""
+    parts = (
+        part if isinstance(part, str) else "" if part.is_kept else _written(part.content) for part in content
+    )
+    return "".join(parts)
 
 
 def wrap(text: str, num_lines: int) -> list[str]:

@@ -154,6 +154,36 @@ def test_odt_keeps_spans_links_and_notes(translate, turned):
         assert read.namelist()[0] == "mimetype"
 
 
+def test_breaks_and_tabs_divide_what_they_are_in(translate):
+    inner = "eins<t:line-break/>zwei<t:tab/>"
+    given = f'<t:p><t:span t:style="b">{inner}</t:span><t:a x:href="u"><t:span t:style="c"><t:tab/>drei</t:span></t:a></t:p>'
+    document = read_odt(odt(given))
+    assert lines_of(document) == ["eins", "zwei", "drei"]
+    bold = '<t:span t:style="b">{}</t:span>'
+    link = '<t:a x:href="u"><t:span t:style="c">{}</t:span></t:a>'
+    expected = [
+        *map(bold.format, ["EINS", "<t:line-break/>", "ZWEI", "<t:tab/>"]),
+        *map(link.format, ["<t:tab/>", "DREI"]),
+    ]
+    assert f"<t:p>{''.join(expected)}</t:p>" in body(translate(document), "content.xml")
+
+    given = f'<w:p><w:hyperlink w:anchor="1">{run("eins", BOLD)}<w:r><w:tab/></w:r>{run("zwei")}</w:hyperlink></w:p>'
+    document = read_docx(docx(given))
+    assert lines_of(document) == ["eins", "zwei"]
+    link = '<w:hyperlink w:anchor="1">{}</w:hyperlink>'
+    parts = [run("EINS", BOLD), "<w:r><w:tab/></w:r>", run("ZWEI")]
+    assert f"<w:p>{''.join(map(link.format, parts))}</w:p>" in body(translate(document))
+
+
+def test_a_control_stays_one_and_its_words_apart(translate):
+    given = f"<w:p><w:sdt><w:sdtPr/><w:sdtContent>{run('eins')}<w:r><w:br/></w:r>{run('zwei')}</w:sdtContent></w:sdt></w:p>"
+    document = read_docx(docx(given))
+    assert lines_of(document) == ["eins zwei"]
+    found = body(translate(document))
+    assert found.count("<w:sdt>") == 1
+    assert re.findall("EINS|<w:br/>|ZWEI", found) == ["EINS", "<w:br/>", "ZWEI"]
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_whatever_is_in_a_paragraph_comes_once(translate, seed):
     """Random paragraphs, turned around by random links: nothing but text changes, and nothing is lost."""
@@ -202,9 +232,13 @@ def test_whatever_is_in_a_paragraph_comes_once(translate, seed):
         given, "word/document.xml"
     )
     found = translate(document, find)
-    marks = re.compile(r'<w:(?:hyperlink|id|bookmarkStart|bookmarkEnd|tab|drawing) [^>]*"\d+"')
+    marks = re.compile(r'<w:(?:id|bookmarkStart|bookmarkEnd|tab|drawing) [^>]*"\d+"')
     before, after = (body(one) for one in (given, found))
     assert sorted(marks.findall(before)) == sorted(marks.findall(after))
+    links = re.compile(r'<w:hyperlink [^>]*"\d+"')
+    assert set(links.findall(before)) == set(links.findall(after))
+    if "<w:tab" not in before:  # which divides the link that it is in
+        assert sorted(links.findall(before)) == sorted(links.findall(after))
     tabs = re.compile(r"<w:tab [^>]*>")
     assert len(tabs.findall(before)) == len(tabs.findall(after))
     assert after.count("<w:p>") == before.count("<w:p>")

@@ -129,7 +129,7 @@ def test_markdown_is_read_as_one_sees_it(translate, turned):
         "Ein kleiner Titel mit code",
         "Ein Absatz in zwei Zeilen, mit einem Link zu uns darin.", "Hartes Ende", "5 * 3 in einem_langen_namen",
         "Zitat und Liste", "Bild zwei", "1",
-        "eins & zwei <https://b.example> https://c.example/d_e [^1]", "Kopf", "zwei | drei", "Zelle",
+        "eins & zwei <https://b.example> https://c.example/d_e", "Kopf", "zwei | drei", "Zelle",
         "Unter strichen siehe",
     ]  # fmt: skip
     found = translate(document, turned)
@@ -154,6 +154,39 @@ def test_markdown_is_read_as_one_sees_it(translate, turned):
     ]
     expected = MARKDOWN.upper().replace("5 * 3", "5 \\* 3").replace("&AMP;", "&")
     assert translate(again, turned).upper().split() == expected.split(), "but for where rows end"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "expected"),
+    [
+        ("zwei<br/>Hunde <BR>hier", ["zwei Hunde hier"], "ZWEI<br/> HUNDE <BR>HIER"),
+        ("Text <!-- [TODO]: *weg* --> mehr", ["Text mehr"], "TEXT <!-- [TODO]: *weg* --> MEHR"),
+        ("- [ ] ein Hund\n- [x] zwei", ["ein Hund", "zwei"], "- [ ] EIN HUND\n- [x] ZWEI"),
+        ("tippt ``echo `a` `` und `b`", ["tippt echo `a` und b"], "TIPPT ``echo `a` `` UND `b`"),
+        ("Hund[^2] hier.[^3]", ["Hund hier."], "HUND[^2] HIER.[^3]"),
+        ("[^2]: Der *Hund*\n schläft.\n[^b]: Zwei", ["Der Hund schläft.", "Zwei"],
+         "[^2]: DER *HUND*\n SCHLÄFT.\n[^b]: ZWEI"),
+    ],
+)  # fmt: skip
+def test_marks_of_markdown_are_not_read_and_stay(translate, text, lines, expected):
+    document = read_markdown(text)
+    assert lines_of(document) == lines
+    assert translate(document) == expected
+
+
+def test_no_letter_of_wrapped_text_is_lost_beside_what_is_kept(translate):
+    text = "eins `ls -l` zwei drei vier fünf, und\nsechs sieben `b` acht neun zehn elf\nzwölf dreizehn vierzehn\n"
+    found = translate(read_markdown(text))
+    assert found.count("\n") == text.count("\n")
+    assert found.split() == text.upper().replace("LS -L", "ls -l").replace("`B`", "`b`").split()
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in TEXTS if suffix not in (".srt", ".vtt")])
+def test_a_byte_order_mark_stays_and_is_not_read(translate, suffix):
+    text = "# Ein Hund\n\nläuft\n"
+    document = read_document(suffix, text.encode("utf-8-sig"))
+    assert lines_of(document) == lines_of(read_document(suffix, text.encode()))
+    assert translate(document) == "\ufeff" + translate(read_document(suffix, text.encode()))
 
 
 @pytest.mark.parametrize(
