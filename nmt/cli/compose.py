@@ -102,6 +102,8 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     values.pop(SWEEP, None)
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
     laid = _lay(base, values, typed, command) if base else values
+    if typed_value(typed, "against") is not None and not any(is_of(one, "decoding") for one in typed):
+        laid["decoding"] = None  # of two runs, each has its own
     if own is None and command in (TRAIN, DISTIL):
         _name_last(laid)
     return Composed(command, laid, str(default_run), own)

@@ -4,7 +4,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple, NoReturn, TypeVar
 
@@ -60,7 +60,7 @@ def do_in_bulk(
     """
     run = RunDirectory.existing(settings.run)
     source = choose_input(*settings.first)
-    target = choose_output(settings, source)
+    target = choose_output(settings, {settings.first[0]: source, beside[0]: beside[1]})
     key, span, num_before, before = settings.first[0], None, 0, list[str]()
     context = run.read_context().num_lines
     if settings.shard is not None:
@@ -144,16 +144,20 @@ def choose_input(key: str, path: str | None) -> str | int:
     return path
 
 
-def choose_output(settings: BulkSettings, source: str | int) -> str | int:
-    """Return the file to write, or the descriptor of standard output. Raises DataError if it must not be written."""
+def choose_output(settings: BulkSettings, read: Mapping[str, str | int | None]) -> str | int:
+    """Return the file to write, or the descriptor of standard output; `read` is what is read, by its keys.
+
+    Raises DataError if it must not be written.
+    """
     path = settings.output
     if path is not None and settings.shard is not None:
         path = Shard.parse(settings.shard).of_output(path)
     # It has other names: /dev/stdout, which may well be a file.
     is_standard = path is None or is_same(path, STANDARD_OUTPUT)
     target = STANDARD_OUTPUT if path is None or is_standard else path
-    if os.path.isfile(source) and is_same(source, target):
-        raise DataError(f"output: another file than the input is needed; got {path or source}")
+    for key, source in read.items():
+        if source is not None and os.path.isfile(source) and is_same(source, target):
+            raise DataError(f"output: another file than the {key} is needed; got {path or source}")
     if settings.resume and not is_file(target):
         raise DataError(f"output: a file is needed with resume=true; got {path}")
     if is_file(target) and os.path.exists(target) and not (settings.overwrite or settings.resume):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt.config import DecodingSettings, EvaluateSettings
+from nmt.config import EvaluateSettings
 from nmt.data.corpus import ParallelText
 from nmt.data.lines import read_lines
 from nmt.data.mixture import known_tags
@@ -59,14 +59,10 @@ def main(settings: EvaluateSettings) -> None:
     this = _finished("hypothesis", settings.hypothesis, text, settings.encoding)
     against = None if other else _finished("against", settings.against, text, settings.encoding)
     if run is not None:
-        this = _translate(run, settings.decoding, text, settings)
+        this = _translate(run, text, settings)
         if other is not None:
             with naming("against"):
-                own = run.read_model_settings().decoding
-                typed = settings.decoding if settings.decoding != own else None
-                against = _translate(
-                    other, typed or other.read_model_settings().decoding, text, settings, "against"
-                )
+                against = _translate(other, text, settings, "against")
     assert this is not None, "either a run or a hypothesis is given"
     found = _report(this, against, text, comet, settings)
     if settings.json_file is not None:
@@ -155,13 +151,8 @@ def _finished(key: str, path: str | None, text: TestText, encoding: str) -> Syst
     return System(path, lines)
 
 
-def _translate(
-    run: RunDirectory,
-    decoding: DecodingSettings,
-    text: TestText,
-    settings: EvaluateSettings,
-    key: str = "run",
-) -> System:
+def _translate(run: RunDirectory, text: TestText, settings: EvaluateSettings, key: str = "run") -> System:
+    decoding = settings.decoding or run.read_model_settings().decoding
     name, ensemble = str(run.path), settings.ensemble if key == "run" else []
     loaded = load_translator(name, settings.checkpoint, settings.device, settings.precision, ensemble)
     translator = loaded.searching(decoding)

@@ -53,11 +53,10 @@ def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: Re
         settings.evaluation,
         settings.num_resamples,
     )
-    is_typed = settings.decoding != runs[0].read_model_settings().decoding
     measured, sources = [], []
     for key, run, log in zip(KEYS, runs, logs, strict=False):
         with naming(key):
-            search = settings.decoding if is_typed else run.read_model_settings().decoding
+            search = settings.decoding or run.read_model_settings().decoding
             own = replace(context, text=tagged_for(run, context.text, context.split))
             sources.append(own.text.source)
             measured.append(measure(run, log, settings.checkpoint, search, own, device, dtype))

@@ -50,7 +50,7 @@ def load_translator(settings: TranslateSettings) -> Callable[[Chunk], Done]:
 def translate_document(settings: TranslateSettings, path: str, suffix: str) -> None:
     """Translate a file with markup. Raises UserError for what is no document, or for keys that lines alone have."""
     _refuse_keys_of_lines(settings, suffix)
-    target = choose_output(settings, choose_input("input", path))
+    target = choose_output(settings, {"input": choose_input("input", path)})
     document = _read(path, suffix)
     with open_output(target, resume=False, is_whole=True) as output:
         translator = load_model(settings).translator(

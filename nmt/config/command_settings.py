@@ -84,7 +84,7 @@ class EvaluateSettings(Settings):
     overwrite: bool
     device: Device
     precision: SearchPrecision
-    decoding: DecodingSettings
+    decoding: DecodingSettings | None  # each run's own, where there are two and none is typed
     evaluation: EvaluationSettings
 
     @pydantic.model_validator(mode="after")
@@ -154,7 +154,7 @@ class ReportSettings(Settings):
     num_maps: Shown
     device: Device
     precision: Precision
-    decoding: DecodingSettings
+    decoding: DecodingSettings | None  # each run's own, where there are two and none is typed
     evaluation: EvaluationSettings
 
 

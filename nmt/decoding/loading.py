@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from itertools import islice
-from typing import Any, overload
+from typing import Any, get_args, overload
 
 import yaml
 
@@ -17,6 +17,7 @@ from nmt.config import (
     SearchSettings,
 )
 from nmt.config.check import check
+from nmt.config.kinds import Device, Precision
 from nmt.data.context import in_order
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import TAG_END, TAG_START, tag_of
@@ -54,6 +55,12 @@ def load(
 
     Raises nmt.errors.UserError, whose message says what was expected and what is there.
     """
+    for key, value, known in (("device", device, Device), ("precision", precision, Precision)):
+        names = list(get_args(known))
+        if value not in names:
+            raise SettingsError(
+                f"{key}: one of {', '.join(names)} is needed; got {value}{nearest(value, names)}"
+            )
     return Model(load_translator(run, checkpoint, device, precision, ensemble))
 
 
@@ -134,7 +141,8 @@ class Model:
         `decoding` is another search (greedy, beam, sampling, mbr) than the run's own, and `search` are keys of it, as
         in conf/decoding/: `beam_size=8`.
 
-        Raises SettingsError for a key or value that is none, and DataError for a language that the model does not know.
+        Raises SettingsError for a key or value that is none, and DataError for a language that the model does not know,
+        or a line that is no text.
         """
         if isinstance(lines, str):
             raise TypeError("lines: a list of lines is needed; got one string")
@@ -145,7 +153,8 @@ class Model:
             else choose_search(str(decoding), **search)
         )
         translator = self.translator(settings, num_hypotheses, details, target_language)
-        found = translate_in_order(translator, lines, prefixes)
+        begin = None if prefixes is None else _texts(prefixes, "prefixes")
+        found = translate_in_order(translator, _texts(lines, "lines"), begin)
         return list(found) if isinstance(lines, Sequence) else found
 
     @overload
@@ -197,9 +206,11 @@ class Model:
     ) -> Translator:
         """Return what translates chunks of lines, searching by `settings`.
 
-        Raises SettingsError for more hypotheses than the search has.
+        Raises SettingsError for more hypotheses than the search has, or none.
         """
         limit = most_hypotheses(settings)
+        if num_hypotheses < 1:
+            raise SettingsError(f"num_hypotheses: at least 1 is needed; got {num_hypotheses}")
         if limit is not None and num_hypotheses > limit:
             raise SettingsError(
                 f"num_hypotheses: at most {limit} is needed with this search ({settings.kind}); got {num_hypotheses}"
@@ -279,12 +290,37 @@ def translate_in_order(
         num_before += len(chunk)
 
 
+def _texts(lines: Iterable[str], key: str) -> Iterator[str]:
+    """Yield lines. Raises DataError for what is no text, such as a value that is missing in a table."""
+    for number, line in enumerate(lines, 1):
+        _require_text(line, key, number)
+        yield line
+
+
+def _require_text(line: object, key: str, number: int) -> None:
+    if not isinstance(line, str):
+        raise DataError(f"{key}: text is needed; got {line!r} in line {number}")
+    if not line.isascii():
+        try:
+            line.encode()
+        except UnicodeEncodeError as error:
+            half = line[error.start]
+            raise DataError(f"{key}: whole characters are needed; got {half!r} in line {number}") from None
+
+
+def _checked(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for number, pair in enumerate(pairs, 1):
+        for line in pair:
+            _require_text(line, "pairs", number)
+        yield pair
+
+
 def _of_pairs(
     work: Callable[[Sequence[str], Sequence[str], int, Sequence[str]], list[Candidate]],
     pairs: Iterable[tuple[str, str]],
     context: int,
 ) -> Iterator[Candidate]:
-    rest = iter(pairs)
+    rest = _checked(pairs)
     chunks = iter(lambda: list(islice(rest, 1024)), [])
     for chunk, before in in_order(chunks, context):
         sources, targets = zip(*chunk, strict=True)

@@ -85,7 +85,7 @@ def make_app(service: Service) -> "ASGIApp":
         return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def translate_file(request: "Request") -> "Response":
-        address = address_of(request, settings.url_prefix)
+        address = address_of(request, settings.url_prefix, settings.proxies)
         fields = await read_fields(request, settings.max_bytes, settings.body_seconds, max_files=1)
         service.admit(fields, client_of(request, settings.proxies))
         name = await _while_there(request, service.translate_file(fields))

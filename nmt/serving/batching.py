@@ -69,10 +69,10 @@ class Batcher:
         self._changed = threading.Condition()
         threading.Thread(target=self._work, daemon=True).start()
 
-    def require_room(self, num_lines: int) -> None:
-        """Raise Refused where so many lines more than wait cannot wait."""
-        if num_lines > self.max_waiting:
-            raise Refused(413, f"Invalid request: a text of at most {self.max_waiting} lines is needed")
+    def require_room(self, num_lines: int, num_before: int) -> None:
+        """Raise Refused where so many lines more than wait cannot wait, after `num_before` of the same request."""
+        if num_before + num_lines > self.max_waiting:
+            raise Refused(413, f"Invalid request: at most {self.max_waiting} lines are needed")
         if self._num_lines + num_lines > self.max_waiting:
             raise Refused(503, "The server is busy: too many lines wait", RETRY_SECONDS)
 

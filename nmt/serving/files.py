@@ -71,9 +71,14 @@ def safe_name(name: str, language: str) -> str:
     return f"{safe or 'file'}_{language}.{suffix}"
 
 
-def address_of(request: "Request", prefix: str) -> str:
-    """Return where files can be fetched, by the host that the client asked. Raises Refused for one that is none."""
+def address_of(request: "Request", prefix: str, num_proxies: int) -> str:
+    """Return where files can be fetched, by the host that the client asked. Raises Refused for one that is none.
+
+    Behind proxies, X-Forwarded-Proto says how the client asked it.
+    """
     host = request.headers.get("host", "")
     if not HOST.fullmatch(host):
         raise Refused(400, "Invalid request: a host is needed in the header Host")
-    return f"{request.scope['scheme']}://{host}{prefix}/download_file/"
+    claimed = request.headers.get("x-forwarded-proto", "") if num_proxies else ""
+    scheme = claimed if claimed in ("http", "https") else request.scope["scheme"]
+    return f"{scheme}://{host}{prefix}/download_file/"

@@ -2,6 +2,7 @@
 
 import asyncio
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from contextvars import ContextVar
 from functools import partial
@@ -24,9 +25,10 @@ WORDLESS = {"So", "Sk", "Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp"}
 
 
 class Asked:
-    """How many lines a request has put into queues so far."""
+    """How many lines a request has put into each queue so far."""
 
-    num_lines = 0
+    def __init__(self) -> None:
+        self.num_lines = Counter[Batcher]()
 
 
 # Of the request that is being answered; many texts of one are still one.
@@ -63,13 +65,13 @@ class Pair:
             places, size = with_words, self.batcher.part_lines
             if len(places) > size:
                 places = sorted(places, key=lambda i: -len(lines[i]))
-        self.batcher.require_room(len(places))
-        request = asked.get(None) or Asked()
+        num_asked = (asked.get(None) or Asked()).num_lines
+        self.batcher.require_room(len(places), num_asked[self.batcher])
         waiting = []
         for start in range(0, len(places), size):
             part = [lines[i] for i in places[start : start + size]]
-            waiting.append(asyncio.wrap_future(self.batcher.submit(part, wanted, request.num_lines)))
-            request.num_lines += len(part)
+            waiting.append(asyncio.wrap_future(self.batcher.submit(part, wanted, num_asked[self.batcher])))
+            num_asked[self.batcher] += len(part)
         results = [one for some in await all_of(waiting) for one in some]
         of_place = dict(zip(places, results, strict=True))
         for i in with_words:

@@ -52,6 +52,7 @@ def serve(service: Service, settings: ServeSettings, bound: socket.socket) -> No
         log_config=None,
         access_log=False,  # an address may have the text in it
         server_header=False,
+        proxy_headers=False,  # `proxies` says which to believe
         h11_max_incomplete_event_size=MAX_HEAD_BYTES,
         timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
     )

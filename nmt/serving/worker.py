@@ -117,7 +117,9 @@ def _work(connection: Connection, folder: str, settings: ServeSettings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     try:
-        model = Model(load_translator(folder, settings.checkpoint, settings.device, settings.precision))
+        loaded = load_translator(folder, settings.checkpoint, settings.device, settings.precision)
+        loaded.searching(loaded.settings)  # finds out that a glossary is not there before somebody asks
+        model = Model(loaded)
     except UserError as error:
         connection.send(error)
         return

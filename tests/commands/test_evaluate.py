@@ -102,6 +102,15 @@ def test_two_runs(nmt, trained_run, folder):
         "num_resamples=50", "num_trials=50",
     ).stdout.decode()  # fmt: skip
     assert printed.count("greedy") == 2
+    (folder / "other" / "config.json").write_text(
+        (folder / "other" / "config.json").read_text().replace('"beam_size": 2', '"beam_size": 3')
+    )
+    for typed, beams in (((), {2, 3}), (("decoding.beam_size=2",), {2})):
+        printed = nmt(
+            "evaluate", f"run={trained_run}", "against=other", *typed, "source=in.de", "reference=a.en",
+            "num_resamples=50", "num_trials=50",
+        ).stdout.decode()  # fmt: skip
+        assert set(map(int, re.findall(r"beam (\d)$", printed, re.MULTILINE))) == beams
     # A run against what another program translated.
     printed = nmt(
         "evaluate", f"run={trained_run}", "against=good.en", "source=in.de", "reference=a.en",

@@ -36,6 +36,22 @@ def test_score_says_what_translate_says(nmt, trained_run, source, tmp_path):
     assert float(done.stderr.split()[-1]) == pytest.approx(math.exp(-mean), rel=1e-4)
 
 
+def test_a_translation_is_not_overwritten_by_what_is_said_of_it(nmt, trained_run, source, tmp_path):
+    (tmp_path / "out.en").write_text("the dog sleeps .\n")
+    score = (
+        "score",
+        f"run={trained_run}",
+        "source=in.de",
+        "target=out.en",
+        "output=out.en",
+        "overwrite=true",
+    )
+    assert nmt(*score, code=2).stderr.startswith(
+        b"nmt: output: another file than the target is needed; got out.en"
+    )
+    assert (tmp_path / "out.en").read_text() == "the dog sleeps .\n"
+
+
 def test_what_is_said_in_json_is_what_is_translated(nmt, trained_run, source):
     run = f"run={trained_run}", "precision=float32", "input=in.de"
     plain = nmt("translate", *run).stdout.decode().splitlines()

@@ -125,6 +125,29 @@ def test_threads_get_what_they_would_get_one_after_the_other(model):
         (lambda model: model.translate(["a"], num_hypotheses=9), "num_hypotheses: at most 2 is needed"),
         (lambda model: model.translate(["a"], target_language="fr"), "target_language: null is needed"),
         (lambda model: nmt.load("nowhere"), "nowhere"),
+        (
+            lambda model: nmt.load("nowhere", device="cuda:0"),
+            "device: one of auto, cpu, cuda, mps is needed; got cuda:0",
+        ),
+        (
+            lambda model: nmt.load("nowhere", precision="int8"),
+            "precision: one of auto, float32, bfloat16, float16 is",
+        ),
+        (
+            lambda model: model.translate(["a"], num_hypotheses=0),
+            "num_hypotheses: at least 1 is needed; got 0",
+        ),
+        (lambda model: model.translate(["a", None, "b"]), "lines: text is needed; got None in line 2"),
+        (lambda model: model.translate([b"a"]), "lines: text is needed; got b'a' in line 1"),
+        (
+            lambda model: model.translate(["a", "ä\ud800"]),
+            r"lines: whole characters are needed; got '\\ud800' in line 2",
+        ),
+        (
+            lambda model: model.translate(["a"], prefixes=[None]),
+            "prefixes: text is needed; got None in line 1",
+        ),
+        (lambda model: model.score([("a", None)]), "pairs: text is needed; got None in line 1"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(model, call, message):

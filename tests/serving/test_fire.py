@@ -251,8 +251,10 @@ def test_what_is_more_than_can_wait_is_refused(start, trained_run, tmp_path):
         text = "\n".join([HUND["q"]] * 501)
         assert server.json("/translate", HUND | {"q": text}) == (
             413,
-            {"error": "Invalid request: a text of at most 500 lines is needed"},
+            {"error": "Invalid request: at most 500 lines are needed"},
         )
+        status, _ = server.json("/translate", HUND | {"q": [HUND["q"]] * 501})
+        assert status == 413, "asked in one request, they would never find room"
         found = []
 
         def ask():

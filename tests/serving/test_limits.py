@@ -1,8 +1,11 @@
 """How much a client may ask for, and who it is."""
 
+import json
+
 import pytest
 from starlette.requests import Request
 
+from nmt.serving.files import address_of
 from nmt.serving.limits import Rate, client_of
 from nmt.serving.refusal import Refused
 
@@ -65,6 +68,32 @@ def test_a_client_is_the_address_that_the_outermost_proxy_heard(proxies, heard, 
     headers = [(b"x-forwarded-for", one.encode()) for one in heard]
     request = Request({"type": "http", "headers": headers, "client": ("198.51.100.1", 1)})
     assert client_of(request, proxies) == expected
+
+
+def test_nobody_is_believed_who_says_for_whom_he_asks_where_there_is_no_proxy(start, trained_run, tmp_path):
+    body = json.dumps({"q": "Hund", "source": "de", "target": "en"}).encode()
+    with start(tmp_path, f"run={trained_run}", "requests_per_minute=1") as server:
+        found = []
+        for number in range(3):
+            headers = {"Content-Type": "application/json", "X-Forwarded-For": f"203.0.113.{number}"}
+            found.append(server.ask("/translate", body, headers)[0])
+    assert found == [200, 429, 429]
+
+
+@pytest.mark.parametrize(
+    ("proxies", "claimed", "expected"),
+    [
+        (0, "https", "http"),
+        (1, "https", "https"),
+        (1, "javascript", "http"),
+        (2, "https", "https"),
+        (1, "", "http"),
+    ],
+)
+def test_behind_proxies_files_are_fetched_as_the_client_asked(proxies, claimed, expected):
+    headers = [(b"host", b"mt.example.org"), (b"x-forwarded-proto", claimed.encode())]
+    request = Request({"type": "http", "scheme": "http", "headers": headers})
+    assert address_of(request, "", proxies) == f"{expected}://mt.example.org/download_file/"
 
 
 def test_a_client_without_an_address_is_one():

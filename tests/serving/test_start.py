@@ -54,6 +54,17 @@ def test_what_is_wrong_is_said_in_one_line(main, trained_run, tmp_path, monkeypa
     assert (code, out, error.count("\n")) == (2, "", 1)
 
 
+def test_what_the_search_of_a_run_needs_is_looked_for_at_the_start(trained_run, main, tmp_path):
+    shutil.copytree(trained_run, tmp_path / "run")
+    path = tmp_path / "run" / "config.json"
+    settings = json.loads(path.read_text())
+    settings["decoding"]["glossary"] = "none.tsv"
+    path.write_text(json.dumps(settings))
+    code, _, error = main("serve", f"run={tmp_path / 'run'}", "port=0", "device=cpu")
+    assert (code, error.count("\n")) == (2, 1)
+    assert "none.tsv" in error
+
+
 def test_languages_are_typed_where_the_text_does_not_say(nameless, main):
     error = main("serve", f"run={nameless}", "port=0")[2]
     assert error.startswith("nmt: "), error
