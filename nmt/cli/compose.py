@@ -39,6 +39,9 @@ FIXED = (
     "seed", "data", "tokenizer", "model", "training.update_tokens", "training.subword_sampling", "training.from_run",
     "training.source_vectors", "training.target_vectors", "teacher", "distillation", "align",
 )  # fmt: skip
+# Of these, those that nothing of a student depends on before its pairs are chosen, and before its training begins.
+OF_PAIRS = tuple(f"distillation.{key}" for key in ("original", "choose", "min_agreement", "max_ratio"))
+OF_TRAINING = ("tokenizer", "model", "training")
 # Keys that a run inherits from the one whose weights it starts from, unless others are typed.
 INHERITED = ("data", "tokenizer", "model")
 OF_TEACHER = ("data", "tokenizer")  # what a student inherits
@@ -55,6 +58,7 @@ class Composed:
     values: dict[str, Any]
     default_run: str
     own_values: Mapping[str, Any] | None  # the settings of the run that is named, if it exists
+    free: tuple[str, ...] = ()  # keys of FIXED that it may still change
 
     def settings(self) -> Settings:
         """Check the settings; those of a training name its run.
@@ -66,7 +70,7 @@ class Composed:
             return settings
         if self.own_values is not None and settings.resume:
             _require_trained(self.own_values)
-            _refuse_changes(self.own_values, settings.model_dump(mode="json"))
+            _refuse_changes(self.own_values, settings.model_dump(mode="json"), self.free)
         if not isinstance(settings, TrainSettings):
             return settings
         run = str(_existing_run("last").path) if settings.run == "last" else settings.run
@@ -86,18 +90,21 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     """
     typed = parse(overrides)
     name = typed_value(typed, "run")
-    own = None if name is None else _read_run(str(name))
+    own, free = None if name is None else _read_run(str(name)), tuple[str, ...]()
     if command == DISTIL:
-        own = _read_distillation(typed_value(typed, "student"))
+        own, free = _read_distillation(typed_value(typed, "student"))
     base = own or _inherited(typed, command) or {}
     if command == DISTIL and "data" not in base and not any(is_of(one, "data") for one in typed):
         raise SettingsError(
             "data: text to translate is needed, such as data=files, of a teacher without; got none"
         )
-    if any(override.key_or_group == EXPERIMENT for override in typed):
-        base = {}  # a recipe takes the place of whatever the run was
+    if (recipe := typed_value(typed, EXPERIMENT)) is not None:
+        # It takes the place of whatever the run was, and of what it says itself of a run that is started from.
+        said = {} if own else _said_by(str(recipe), command, config_directory)
+        base = {} if own else {key: value for key, value in base.items() if key not in said}
     with _composed(command, typed, config_directory, _choices_of_run(base, typed, command)) as config:
         experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
+        _require_global(config, experiment)
         values = _to_values(config)
     values.pop(SWEEP, None)
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
@@ -106,7 +113,27 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
         laid["decoding"] = None  # of two runs, each has its own
     if own is None and command in (TRAIN, DISTIL):
         _name_last(laid)
-    return Composed(command, laid, str(default_run), own)
+    return Composed(command, laid, str(default_run), own, free)
+
+
+def _said_by(recipe: str, command: str, config_directory: str | None) -> set[str]:
+    """Return the groups of settings that a recipe changes."""
+    found = []
+    for lines in ([], [f"{EXPERIMENT}={recipe}"]):
+        with _composed(command, [], config_directory, lines) as config:
+            found.append(_to_values(config))
+    plain, changed = found
+    return {key for key in changed if changed[key] != plain.get(key)}
+
+
+def _require_global(config: DictConfig, experiment: str) -> None:
+    """Raise SettingsError for a recipe whose keys are not those of the settings but its own."""
+    if config.get(EXPERIMENT):
+        own = ", ".join(str(key) for key in config[EXPERIMENT])
+        raise SettingsError(
+            f"{EXPERIMENT}={experiment}: a first line `# @package _global_` is needed in its file, or its keys do "
+            f"nothing; got {own}"
+        )
 
 
 def compose_sweep(typed: list[Override], config_directory: str | None) -> tuple[Any, list[Override]]:
@@ -161,11 +188,15 @@ def _inherited(typed: list[Override], command: str) -> dict[str, Any] | None:
     return found
 
 
-def _read_distillation(student: object) -> dict[str, Any] | None:
-    """Return the settings that a student was begun with, if it was."""
+def _read_distillation(student: object) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
+    """Return the settings that a student was begun with, if it was, and which keys of FIXED it may still change."""
     from nmt.distillation.folder import StudentFolder  # imports torch
 
-    return None if student is None else StudentFolder(str(student)).read_settings()
+    if student is None:
+        return None, ()
+    folder = StudentFolder(str(student))
+    free = () if folder.is_in_training else OF_TRAINING
+    return folder.read_settings(), free if folder.outcome("pairs") else (*free, *OF_PAIRS)
 
 
 def _name_last(values: dict[str, Any]) -> None:
@@ -237,10 +268,11 @@ def _require_trained(own: Mapping[str, Any]) -> None:
         )
 
 
-def _refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+def _refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any], free: tuple[str, ...]) -> None:
     flat_own, flat = dict(flatten(own)), dict(flatten(values))
     for key in sorted(flat_own.keys() | flat.keys()):
-        if FIXED_KEYS.match(key) and flat_own.get(key) != flat.get(key):
+        is_free = any(key == one or key.startswith(f"{one}.") for one in free)
+        if FIXED_KEYS.match(key) and not is_free and flat_own.get(key) != flat.get(key):
             raise RunError(
                 f"{key}: {flat_own.get(key)}, the run's own value, is needed to go on; got {flat.get(key)}"
             )
@@ -255,7 +287,8 @@ def _explain(command: str, typed: list[Override], path: list[str], error: Except
     for override in typed:
         key = override.key_or_group
         if key in groups:
-            options, value = loader.get_group_options(key), override.value()
+            options = loader.get_group_options(key, config_name=command, overrides=path)
+            value = override.value()
             if value is not None and value not in options:
                 there = ", ".join(options)
                 return SettingsError(f"{key}: one of {there} is needed; got {value}{nearest(value, options)}")

@@ -1,5 +1,6 @@
 """The command line."""
 
+import errno
 import logging
 import os
 import signal
@@ -45,9 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        print(f"nmt: {one_line(f'{error.filename}: {error.strerror}')}", file=sys.stderr)
+        place = error.filename or "standard output"
+        print(f"nmt: {one_line(f'{place}: {error.strerror}')}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("nmt: interrupted", file=sys.stderr)

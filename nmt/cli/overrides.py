@@ -12,6 +12,16 @@ from nmt.cli import keys
 from nmt.errors import SettingsError
 
 SWEEP = "sweep"  # how several runs are made: no part of a run
+NAMES = {
+    "run",
+    "student",
+    "teacher",
+    "against",
+    "from_run",
+    "reverse",
+    "input",
+    "output",
+}  # of folders and files
 LAUNCH = ("run", "resume")  # where a sweep runs, and whether it goes on
 
 
@@ -89,12 +99,15 @@ def as_string(value: object) -> str:
 
 
 def quoted(override: str) -> str:
-    """Put quotes around a value that Hydra's grammar has no place for, and lists of several lines in one."""
+    """Put quotes around a value that Hydra's grammar has no place for, and lists of several lines in one.
+
+    Names are quoted that it would read as numbers: run=1.10 is another one than run=1.1.
+    """
     override = override.replace("\n", " ") if re.match(r"[^=]*=\s*[\[{]", override) else override
+    key, separator, value = override.partition("=")
     try:
-        OverridesParser.create().parse_override(override)
+        read = OverridesParser.create().parse_override(override)
+        is_number = isinstance(read.value(), int | float) and key.rpartition(".")[2] in NAMES
     except HydraException:
-        key, separator, value = override.partition("=")
-        if separator and value[:1] not in ("'", '"', "[", "{"):
-            return f"{key}={as_string(value)}"
-    return override
+        is_number = bool(separator) and value[:1] not in ("'", '"', "[", "{")
+    return f"{key}={as_string(value)}" if is_number else override

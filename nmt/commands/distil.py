@@ -25,6 +25,7 @@ from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory
 from nmt.training import session
 from nmt.training.ranks import Place, joined
+from nmt.training.setup import require_what_comes_later
 from nmt.training.word_teacher import find_teachers
 
 logger = logging.getLogger(__name__)
@@ -44,6 +45,9 @@ def main(settings: DistilSettings) -> None:
             RunTeacher(settings, REVERSE)
         if settings.distillation.words:
             _require_words(settings)
+        require_what_comes_later(settings)
+        if settings.training.from_run is not None:
+            RunDirectory.existing(settings.training.from_run, "training.from_run")
     folder.begin(settings)
     _do(folder, "text", lambda: text.write_text(folder, settings))
     _do(folder, "translations", lambda: text.translate(folder, open_teacher(), text.READ, text.TRANSLATIONS))
@@ -57,7 +61,7 @@ def main(settings: DistilSettings) -> None:
     with contextlib.redirect_stdout(sys.stderr):  # what is printed is the table alone
         if settings.shortlist:
             _do(folder, "shortlist", lambda: _make_shortlist(folder))
-        if settings.export is not None and not folder.exported.exists():
+        if settings.export is not None:
             _export(folder, settings)
     print(_table(folder, settings, open_teacher))
 
@@ -130,14 +134,20 @@ def _make_shortlist(folder: StudentFolder) -> bool:
 
 
 def _export(folder: StudentFolder, settings: DistilSettings) -> None:
+    """Export the student, unless what is there was made of the same weights for the same program."""
+    of = {"weights": RunDirectory(folder.path).weights_hash("best"), "format": settings.export}
+    if folder.outcome("export") == of and folder.exported.exists():
+        return
     values = {
         "run": str(folder.path),
         "output": str(folder.exported),
         "format": settings.export,
         "decoding": settings.decoding.model_dump(),
         "evaluation": settings.evaluation.model_dump(),
+        "overwrite": True,
     }
     export.main(_with_defaults(ExportSettings, "export", values))
+    folder.finish("export", of)
 
 
 def _with_defaults(settings_class: type[SettingsT], name: str, values: dict[str, Any]) -> SettingsT:

@@ -1,7 +1,7 @@
 """Corpora that are learned from together: how often each is seen, and which tag its source lines begin with."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
@@ -28,6 +28,17 @@ def tag_of(language: str) -> str:
 def tagged(line: str, tag: str) -> str:
     """Return a line with its tag; a blank line stays as it is."""
     return f"{tag} {line}" if line.strip() else line
+
+
+def with_known_tags(lines: Iterable[str], tags: Sequence[str], key: str) -> Iterator[str]:
+    """Yield lines. Raises DataError for one that is not blank and begins with none of the tags, where there are any."""
+    for number, line in enumerate(lines, 1):
+        if tags and line.strip() and not line.startswith(tuple(tags)):
+            raise DataError(
+                f"{key}: a tag at the start of each line, one of {', '.join(sorted(set(tags)))}, is needed for this "
+                f"model; got none in line {number}"
+            )
+        yield line
 
 
 @dataclass(frozen=True)

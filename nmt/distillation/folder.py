@@ -20,6 +20,11 @@ class StudentFolder:
         self.distilled = self.path / "distilled"
         self.exported = self.path / "exported"
 
+    @property
+    def is_in_training(self) -> bool:
+        """Whether the student's own training has begun."""
+        return (self.path / "config.json").is_file()
+
     def text(self, name: str) -> Path:
         """Return where a text lies: `read.source`, `train.target` and the like."""
         return self.distilled / name

@@ -2,16 +2,18 @@
 
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 from nmt import __version__
-from nmt.config import DecodingSettings, DistilSettings
+from nmt.config import BeamSettings, DecodingSettings, DistilSettings
 from nmt.data.cache import content_key
 from nmt.data.mixture import known_tags
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.loading import choose_search, load_translator, most_hypotheses
 from nmt.decoding.translator import Translator
 from nmt.errors import SettingsError, naming
+from nmt.files.writing import file_facts
 from nmt.runs.directory import RunDirectory
 
 logger = logging.getLogger(__name__)
@@ -55,7 +57,7 @@ class RunTeacher:
         self.translator = translator.searching(search, num_hypotheses)
         self.translator.begin()
         how = __version__, settings.device, settings.precision, search.model_dump_json(), str(num_hypotheses)
-        self.origin = None if facts is None else content_key(*how, facts)
+        self.origin = None if facts is None else content_key(*how, facts, _files_of(search, names[0]))
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
         """Return the translations of each line of a chunk, best first."""
@@ -73,6 +75,16 @@ def _facts_of(names: Sequence[str]) -> list[str] | None:
     if any(run.is_exported for run in runs):
         return None
     return [f"{run.read_model_settings().model_dump_json()} {run.weights_hash('best')}" for run in runs]
+
+
+def _files_of(search: DecodingSettings, run: str) -> list[str]:
+    """Return the hashes of the files that a search reads: its glossary, and the shortlist of the run."""
+    paths = []
+    if isinstance(search, BeamSettings) and search.glossary is not None:
+        paths.append(Path(search.glossary))
+    if search.shortlist:
+        paths.append(RunDirectory.existing(run).shortlist_path)
+    return [str(file_facts(path)["sha256"]) for path in paths]
 
 
 def teacher_search(settings: DistilSettings, own: DecodingSettings) -> DecodingSettings:

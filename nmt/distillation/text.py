@@ -27,6 +27,7 @@ from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.encoding import UTF_8
 from nmt.data.lines import iterate_lines
+from nmt.data.mixture import with_known_tags
 from nmt.data.shards import count_lines
 from nmt.data.sources import load_corpus
 from nmt.decoding.chunks import Chunk, number_chunks, text_chunks
@@ -55,11 +56,13 @@ def write_text(folder: StudentFolder, settings: DistilSettings) -> dict[str, Any
     prepared = prepare_corpus(load_corpus(settings.data), settings.data.filter)
     prepared.log()
     corpus = prepared.corpus
+    tags = (corpus.groups.tags if corpus.groups else None) or ()
     num_more = {
-        key: _write_lines(folder.text(name), chain(side, _more(settings.distillation, key))) - len(side)
-        for key, name, side in (
-            ("monolingual", READ, corpus.train.source),
-            ("monolingual_target", REFERENCE, corpus.train.target),
+        key: _write_lines(folder.text(name), chain(side, _more(settings.distillation, key, needed)))
+        - len(side)
+        for key, name, side, needed in (
+            ("monolingual", READ, corpus.train.source, tags),
+            ("monolingual_target", REFERENCE, corpus.train.target, ()),
         )
     }
     held_out = _held_out(corpus)
@@ -69,13 +72,14 @@ def write_text(folder: StudentFolder, settings: DistilSettings) -> dict[str, Any
     return {"pairs": len(corpus.train.source), **num_more, "splits": list(held_out)}
 
 
-def _more(settings: DistillationSettings, key: str) -> Iterator[str]:
-    paths = getattr(settings, key)
-    return iter(()) if paths is None else iterate_lines(paths, f"distillation.{key}")
+def _more(settings: DistillationSettings, key: str, tags: Sequence[str]) -> Iterator[str]:
+    """Yield further lines, which need `tags` as the others have. Raises DataError where that is not there."""
+    paths, name = getattr(settings, key), f"distillation.{key}"
+    return iter(()) if paths is None else with_known_tags(iterate_lines(paths, name), tags, name)
 
 
 def _held_out(corpus: Corpus) -> dict[str, ParallelText]:
-    return {split: text for split, text in corpus.tagged().texts.items() if split != "train"}
+    return {split: text for split, text in corpus.texts.items() if split != "train"}
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> int:

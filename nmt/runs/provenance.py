@@ -181,6 +181,12 @@ class Recorder:
         }
         self._write()
 
+    def note_settings(self) -> None:
+        """Note that settings are others now: those of a test that is still to be. A run without a record gets none."""
+        if self.values:
+            self.values["settings"] = settings_hash(self.run)
+            self._write()
+
     def end(self, update: int, seconds: float, num_tokens: int, best: tuple[int, float] | None) -> None:
         """Note how far the session came, as it was saved, and the update and BLEU of the best validation."""
         self.values["sessions"][-1] |= {

@@ -56,5 +56,7 @@ def select_split(corpus: Corpus, split: str) -> ParallelText:
     """Return the `test` or `validation` text of a corpus. Raises RunError if there is none."""
     text = corpus.validation if split == "validation" else corpus.test
     if text is None:
-        raise RunError(f"split: this run has no {split} text; give source and reference")
+        raise RunError(
+            f"split: this run has no {split} text; take split=validation, or nmt evaluate with source and reference"
+        )
     return text

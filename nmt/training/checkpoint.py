@@ -137,10 +137,14 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
             f"run: a checkpoint that is whole is needed to go on; got none in {run.checkpoints_path}: {what}"
         )
     progress = _check_state(values, folder)
+    whole = {number for number in steps if run.step_path(number) not in damaged}
+    if progress.best_step not in whole:  # it was dropped for a better one, which is damaged
+        progress.best_step = progress.best_bleu = progress.best_loss = None
     refuse_other_origins(progress.origins, origins)
     require_shapes(shapes_of(dict(step.model.named_parameters())), shapes_of(weights), folder)
     state.pop("objective/baseline", None)  # of an estimator that older versions had
     found = shapes_of(state)
+    _require_own_moments(run, step)
     require_shapes(step.shapes_of_state(found), found, folder / TRAINING_TENSORS)
     step.load(weights, state)
     if newest is not None and newest > number and run.step_path(newest) not in damaged:
@@ -153,6 +157,15 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
     _point(run, progress)
     progress.origins |= origins
     return progress
+
+
+def _require_own_moments(run: RunDirectory, step: TrainingStep) -> None:
+    """Raise RunError where moments were saved that are no use to the optimizer: Muon has others than Adam and AdamW."""
+    own, now = run.read_config()["optimizer"]["kind"], step.settings.optimizer.kind
+    if own != now and "muon" in (own, now):
+        raise RunError(
+            f"optimizer: {own}, the run's own, is needed to go on, since muon keeps other moments; got {now}"
+        )
 
 
 def reason_to_stop(limits: TrainingSettings, progress: Progress) -> str | None:

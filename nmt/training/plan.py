@@ -76,9 +76,10 @@ def plan_lines(prepared: Prepared) -> list[str]:
         teacher = [
             f"teacher      {names}, whose words are {share:g} of the loss; each pair is read once, before training"
         ]
+    is_new = ", which is new" if trainer.settings.resume and not prepared.resuming else ""
     parts = "" if pairs.num_parts == 1 else f"{pairs.num_parts} parts of about "
     return [
-        f"run          {trainer.run.path}",
+        f"run          {trainer.run.path}{is_new}",
         f"text         {_origin(trainer.settings.data)}",
         f"data         {num_pairs} training pairs, {source_tokens} + {target_tokens} tokens; "
         f"{len(corpus.validation.source)} validation pairs; "
@@ -95,7 +96,7 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"batches      up to {trainer.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
         "sentences equally long",
         f"device       {trainer.step.device}, {str(trainer.step.dtype).removeprefix('torch.')}{_of_ranks(trainer)}",
-        *(f"note         {note}" for note in _notes(trainer.settings, len(corpus.train.source))),
+        *(f"note         {note}" for note in _notes(trainer, len(corpus.train.source))),
     ]
 
 
@@ -103,18 +104,30 @@ def _of_ranks(trainer: Trainer) -> str:
     return f", on each of {trainer.ranks.size} ranks" if trainer.ranks.size > 1 else ""
 
 
-def _notes(settings: TrainSettings, num_pairs: int) -> list[str]:
+def _notes(trainer: Trainer, num_pairs: int) -> list[str]:
     """Say what a try-out of few updates may mean to leave out, and a long training surely does not."""
-    last, schedule, forcing = settings.training.max_updates, settings.schedule, settings.teacher_forcing
-    notes = []
+    settings = trainer.settings
+    max_updates, schedule, forcing = (
+        settings.training.max_updates,
+        settings.schedule,
+        settings.teacher_forcing,
+    )
+    last, end, notes = _last_update(trainer), f"training.max_updates={max_updates}", []
+    if last < max_updates:
+        end = f"the {last} updates of training.max_epochs={settings.training.max_epochs}"
+        if schedule.kind in ("cosine", "warmup_stable_decay"):
+            notes.append(
+                f"training.max_updates={max_updates}, at which the learning rate of schedule={schedule.kind} has "
+                f"fallen, lie beyond {end}"
+            )
     if schedule.warmup_updates > last:
         notes.append(
-            f"schedule.warmup_updates={schedule.warmup_updates} lie beyond training.max_updates={last}: the learning "
-            "rate will rise to the end"
+            f"schedule.warmup_updates={schedule.warmup_updates} lie beyond {end}: the learning rate will rise to the "
+            "end"
         )
     if isinstance(forcing, DecayingForcing) and forcing.num_updates > last:
         notes.append(
-            f"teacher_forcing.num_updates={forcing.num_updates} lie beyond training.max_updates={last}: "
+            f"teacher_forcing.num_updates={forcing.num_updates} lie beyond {end}: "
             f"teacher_forcing.final_ratio={forcing.final_ratio:g} will not be reached"
         )
     far = far_from_recipe(settings, num_pairs)
@@ -157,13 +170,22 @@ def _names(files: Files) -> str:
     return files if isinstance(files, str) else ", ".join(files)
 
 
+def _updates_of_epoch(trainer: Trainer) -> int:
+    return len(trainer.plan(trainer.part)) * trainer.pairs.num_parts
+
+
+def _last_update(trainer: Trainer) -> int:
+    """Return the update after which a training is over, by the number of updates or of epochs."""
+    limits = trainer.settings.training
+    if limits.max_epochs is None:
+        return limits.max_updates
+    return min(limits.max_updates, limits.max_epochs * _updates_of_epoch(trainer))
+
+
 def _time_lines(prepared: Prepared) -> list[str]:
     trainer, limits = prepared.trainer, prepared.trainer.settings.training
-    per_epoch = len(trainer.plan(trainer.part)) * trainer.pairs.num_parts
-    num_updates = limits.max_updates
-    if limits.max_epochs is not None:
-        num_updates = min(num_updates, limits.max_epochs * per_epoch)
-    num_left = max(0, num_updates - saved_progress(trainer.run).update)
+    per_epoch = _updates_of_epoch(trainer)
+    num_left = max(0, _last_update(trainer) - saved_progress(trainer.run).update)
     num_validations = -(-num_left // limits.validate_every)
     lines = [
         f"updates      {num_left} at most, {num_left / per_epoch:.1f} epochs, {num_validations} validations"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nmt.config import TrainSettings
-from nmt.config.check import flatten
+from nmt.config.check import check, flatten
 from nmt.data.corpus import Corpus
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translation import Candidate
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 # Texts drawn anew from the test text for the intervals of its scores: as many as sacreBLEU takes.
 NUM_RESAMPLES = 1000
+OF_TEST = ("decoding", "evaluation")  # settings that the test of a run is under
 
 
 def train(
@@ -73,6 +74,7 @@ def _train_and_test(
             if reason := trainer.reason_to_stop():
                 logger.info("%s is finished: %s", run.path, reason)
                 needs_test = corpus.test is not None and not recorder.is_tested
+                _settle(run, settings, needs_test, recorder)
                 if not needs_test and (run.path / CONFIDENCE).exists():
                     return None
                 with _shown(trainer, prepared.resuming) as tracker:
@@ -183,6 +185,20 @@ def _end(recorder: Recorder, run: RunDirectory) -> None:
     saved = saved_progress(run)
     best = None if saved.best_bleu is None else (saved.best_step or saved.update, saved.best_bleu)
     recorder.end(saved.update, saved.seconds, saved.num_tokens, best)
+
+
+def _settle(run: RunDirectory, settings: TrainSettings, needs_test: bool, recorder: Recorder) -> None:
+    """Note the search and the scoring of a test that is still to be; say what else does not change a finished run."""
+    own = run.read_config()
+    now = settings.model_dump(mode="json", exclude={"run", "resume"})
+    noted = own | ({key: now[key] for key in OF_TEST} if needs_test else {})
+    if noted != own:
+        run.write_config(check(TrainSettings, noted | {"run": settings.run, "resume": settings.resume}))
+        recorder.note_settings()
+    before, after = dict(flatten(noted)), dict(flatten(now))
+    changed = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+    if changed:
+        logger.warning("not changed  %s: the run is finished", ", ".join(changed))
 
 
 def _log_changes(own: Mapping[str, Any], settings: TrainSettings) -> None:

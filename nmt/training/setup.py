@@ -1,12 +1,13 @@
 """Parts of a training run, made before anything of it is written: text, tokenizer, model, trainer."""
 
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import torch
 
-from nmt.config import BeamSettings, TrainingSettings, TrainSettings
+from nmt.config import BeamSettings, RecipeSettings, TrainingSettings, TrainSettings
 from nmt.config.check import flatten
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
@@ -14,6 +15,7 @@ from nmt.data.context import Surroundings, context_symbols, require_context
 from nmt.data.corpus import Corpus
 from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
 from nmt.data.glossary import read_glossary
+from nmt.data.mixture import known_tags, with_known_tags
 from nmt.data.sentences import sentence_splitter
 from nmt.data.sources import load_corpus, require_files
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer, with_symbols
@@ -46,6 +48,9 @@ from nmt.training.word_teacher import (
     unread,
 )
 
+# Of these, a run has one before it has its settings: its log, or what it is a student by.
+BEGUN = ("train.log", "distil.json")
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -73,6 +78,14 @@ def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: b
     return prepared
 
 
+def _require_begun(run: RunDirectory) -> None:
+    """Raise RunError for a folder with something else than what a run leaves that stopped before it was one."""
+    if (run.path / "sweep.json").is_file():
+        raise RunError(f"run: the option -m is needed to go on with a sweep; got {run.path} without")
+    if not any((run.path / name).is_file() for name in BEGUN):
+        raise RunError(f"run: the folder of a run, or a new or empty one, is needed; got {run.path}")
+
+
 def _what_decides(settings: TrainSettings, trainer: Trainer) -> dict[str, str]:
     """Return what has to be the same on all ranks, or they would learn different models, or wait for each other."""
     values = flatten(settings.model_dump(mode="json", exclude={"run", "resume"}))
@@ -83,7 +96,7 @@ def _what_decides(settings: TrainSettings, trainer: Trainer) -> dict[str, str]:
 def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: bool) -> Prepared:
     run.require_readable(settings)
     require_determinism(settings.deterministic)
-    _require_what_comes_later(settings)
+    require_what_comes_later(settings)
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     resuming = run.config_path.exists()
@@ -94,6 +107,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     is_taken = run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir()))
     if is_taken and not settings.resume:
         raise RunError(f"run: a new or empty folder is needed; got {run.path}")
+    if is_taken and not resuming:
+        _require_begun(run)
     if run.path.is_dir():
         require_plain(run.path)  # what is written there is not to go elsewhere
     parent = None
@@ -111,6 +126,9 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
         else _tokenizer_of_new(settings, corpus, parent)
     )
     require_vocabulary(teachers, tokenizer, device)
+    if parent is not None:
+        tags = known_tags(tokenizer.source.pieces)
+        deque(with_known_tags(corpus.validation.source, tags, "data.validation.source"), maxlen=0)
     context = require_context(tokenizer, settings.data.context)
     surroundings = None
     if context.num_lines:  # neighbours are those of the text as it was read, before anything is left out
@@ -156,7 +174,7 @@ def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[Teacher]:
     return teachers
 
 
-def _require_what_comes_later(settings: TrainSettings) -> None:
+def require_what_comes_later(settings: RecipeSettings) -> None:
     """Raise UserError where something is not there that is needed only when much is read or learned."""
     require_tracker(settings.tracking)
     sentence_splitter(settings.decoding.sentence_splitter)
