@@ -4,10 +4,12 @@ import gzip
 import json
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 import torch
+from command_line import COMMAND
 
 from nmt.runs.directory import RunDirectory
 
@@ -362,6 +364,11 @@ def test_what_cannot_be_written_is_one_line(nmt, run):
     message = one_line(nmt("evaluate", f"run={run}", "json=nowhere/scores.json", code=2))
     assert "a file in an existing folder is needed" in message
     assert "nowhere" in one_line(nmt("translate", f"run={run}", "output=nowhere/out.en", code=2))
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "train", "--cfg", "job"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "nmt: standard output: No space left on device\n")
 
 
 def test_what_hydra_and_the_run_do_not_know(nmt, run, tmp_path):

@@ -115,3 +115,32 @@ def test_memory_is_asked_for_as_much_as_a_model_has():
         DeviceError, match=r"model: one that fits into the .* GB of memory of this cpu is needed"
     ):
         require_memory(there // 8 + 1, 2, torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("1.10", "run"), ("2024_11_26", "run"), ("1e5", "training.from_run"), ("7", "run")]
+)
+def test_a_name_is_what_was_typed(name, key):
+    values = compose("train", [f"{key}={name}"], None).values
+    for part in key.split("."):
+        values = values[part]
+    assert str(values) == name
+
+
+def test_a_recipe_of_ones_own_is_used_or_refused(main, tmp_path):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "model").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text("training:\n  max_updates: 7\n")
+    (tmp_path / "experiment" / "wrong.yaml").write_text(
+        "# @package _global_\ndefaults:\n  - override /model: nope\n"
+    )
+    (tmp_path / "model" / "own.yaml").write_text("defaults:\n  - transformer\n  - _self_\nd_model: 64\n")
+    for typed, message in (
+        (["experiment=mine"], "experiment=mine: a first line `# @package _global_` is needed in its file"),
+        (["experiment=wrong"], "In 'train': Could not find 'model/nope'"),
+        (["model=own", "mdoel.d_model=1"], "mdoel.d_model: no such key; did you mean model.d_model?"),
+        (["model=owm"], "model: one of attention, own, "),
+    ):
+        code, _, error = main("train", "--config-dir", str(tmp_path), *typed, "--plan")
+        assert (code, error.count("\n")) == (2, 1)
+        assert error.startswith(f"nmt: {message}"), error

@@ -14,11 +14,13 @@ import yaml
 from command_line import run_command
 from sacrebleu.metrics.chrf import CHRF
 
+from nmt.cli.compose import compose
 from nmt.config import DistillationSettings
 from nmt.data.lines import read_lines
 from nmt.decoding.chunks import Chunk
 from nmt.distillation import text
 from nmt.distillation.folder import StudentFolder
+from nmt.distillation.teachers import RunTeacher
 
 CONF = Path(__file__).parents[2] / "conf"
 TINY_STUDENT = (
@@ -521,3 +523,100 @@ def test_what_the_other_direction_makes_of_references_is_further_sources(nmt, tr
     assert own[40] not in pairs, "lines of further text are no pairs"
     assert steps(tmp_path / "student")["reversed"] == 42
     assert b"with the original pairs" in done.stderr
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """Write a few pairs, and what a run of them is typed with."""
+    for name, lines in (("s.de", ["hallo welt", "guten tag"]), ("s.en", ["hello world", "good day"])):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines * 4))
+    return ("data=files", *(f"data.{split}.{side}={file}" for split in ("train", "validation") for side, file in
+                            (("source", "s.de"), ("target", "s.en"))))  # fmt: skip
+
+
+def test_lines_of_a_mixture_have_one_tag_and_further_lines_need_theirs(nmt, pairs, tiny_training, tmp_path):
+    corpora = ",".join(
+        f"{{source: {one}, target: {other}, train: [s.{one},s.{other}], validation: [s.{one},s.{other}]}}"
+        for one, other in (("de", "en"), ("en", "de"))
+    )
+    small = [one for one in tiny_training() if not one.startswith("data.")]
+    mixture = ("data=mixture", f"data.pairs=[{corpora}]", "tokenizer=char")
+    nmt("train", "run=teacher", *small, *mixture, "tokenizer.joint=true", "tokenizer.vocabulary_size=40")
+    student = (
+        "distil",
+        "teacher=teacher",
+        *TINY_STUDENT,
+        "export=null",
+        "shortlist=false",
+        "distillation.original=true",
+    )
+    nmt(*student, "student=student")
+    for name in ("read.source", "validation.source"):
+        for line in lines_of(tmp_path / "student" / "distilled" / name):
+            assert line.count("<2") == 1, line
+    needed = (
+        "a tag at the start of each line, one of <2de>, <2en>, is needed for this model; got none in line 1"
+    )
+    failed = nmt(*student, "student=other", "distillation.monolingual=s.de", code=2).stderr.decode()
+    assert failed.endswith(f"nmt: distillation.monolingual: {needed}\n")
+    failed = nmt("train", "training.from_run=teacher", *pairs, "run=child", code=2).stderr.decode()
+    assert failed.endswith(f"nmt: data.validation.source: {needed}\n")
+
+
+def test_what_is_wrong_with_a_student_is_mended_until_it_is_learned_from(nmt, trained_run, tmp_path):
+    student = (
+        "distil",
+        "student=student",
+        "data.num_train=20",
+        "export=null",
+        "shortlist=false",
+        "align=false",
+    )
+    refused = nmt(*student, f"teacher={trained_run}", *TINY_STUDENT, "training.from_run=none", code=2).stderr
+    assert refused.startswith(b"nmt: training.from_run: the folder of a run is needed; got none")
+    assert not (tmp_path / "student").exists()
+    failed = nmt(
+        *student, f"teacher={trained_run}", *TINY_STUDENT, "distillation.min_agreement=100", code=2
+    ).stderr
+    assert b"nmt: distillation: a translation that passes is needed" in failed
+    translated = (tmp_path / "student" / "distilled" / "translations.jsonl").stat().st_mtime_ns
+    nmt("distil", "student=student", "resume=true", "distillation.min_agreement=0", "model.d_ff=16")
+    assert (tmp_path / "student" / "distilled" / "translations.jsonl").stat().st_mtime_ns == translated
+    assert json.loads((tmp_path / "student" / "config.json").read_text())["model"]["d_ff"] == 16
+    for typed, own in (("distillation.min_agreement=5", b"0.0"), ("model.d_ff=8", b"16")):
+        refused = nmt("distil", "student=student", "resume=true", typed, code=2).stderr
+        assert own + b", the run's own value, is needed to go on" in refused
+
+
+def test_what_was_exported_is_that_of_the_best_weights_and_of_the_format_that_was_asked_for(
+    nmt, distilled, tmp_path
+):
+    shutil.copytree(distilled[0] / "student", tmp_path / "student")
+    model = tmp_path / "student" / "exported" / "model.bin"
+    go_on = ("distil", "student=student", "resume=true")
+    before, when = model.read_bytes(), model.stat().st_mtime_ns
+    nmt(*go_on)
+    assert model.stat().st_mtime_ns == when
+    nmt(
+        *go_on,
+        "training.max_updates=30",
+        "training.validate_every=10",
+        "optimizer.learning_rate=0.02",
+        "schedule=constant",
+    )
+    assert json.loads((tmp_path / "student" / "best.json").read_text())["step"] > 4
+    assert model.read_bytes() != before
+    nmt(*go_on, "export=huggingface")
+    assert not model.exists()
+    assert (tmp_path / "student" / "exported" / "model.safetensors").exists()
+
+
+def test_a_glossary_that_changed_makes_another_teacher(trained_run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    typed = [f"teacher={trained_run}", "student=a", "device=cpu", "distillation.search={glossary: terms.tsv}"]
+    settings = compose("distil", typed, None).settings()
+    origins = []
+    for term in ("dog", "cat", "dog"):
+        (tmp_path / "terms.tsv").write_text(f"Hund\t{term}\n")
+        origins.append(RunTeacher(settings).origin)
+    assert origins[0] == origins[2] != origins[1]

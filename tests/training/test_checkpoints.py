@@ -88,6 +88,59 @@ def test_the_one_before_a_damaged_checkpoint_is_used(damage, train_in, outcome, 
     assert bool(changed) != is_checkpoint_no_more, "what is left of a checkpoint is kept"
 
 
+def test_the_best_that_was_dropped_for_a_damaged_one_is_no_best_any_more(train_in):
+    typed = ("training.validate_every=4", "training.keep_checkpoints=2", "schedule=constant")
+    run = train_in("run", *typed, "training.max_updates=8", "optimizer.learning_rate=0.02")
+    assert RunDirectory(run).steps() == [6, 8], "the validation after 8 was better than that after 4"
+    assert json.loads((run / "best.json").read_text())["step"] == 8
+    flip(run / "checkpoints" / "step-000008")
+    train_in("run", *typed, "training.max_updates=7", "optimizer.learning_rate=10")
+    assert json.loads((run / "best.json").read_text())["step"] in RunDirectory(run).steps()
+    load_model(RunDirectory(run), "best")
+
+
+def test_a_finished_run_is_tested_under_what_it_says_and_takes_nothing_else(nmt, train_in, tmp_path):
+    run = train_in("run", "training.max_updates=2")
+    before = (run / "config.json").read_bytes()
+    done = nmt("train", "run=run", "resume=true", "decoding.max_length_extra=1", "optimizer.learning_rate=1")
+    assert (
+        b"not changed  decoding.max_length_extra, optimizer.learning_rate: the run is finished\n"
+        in done.stderr
+    )
+    assert (run / "config.json").read_bytes() == before
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | {"test": None}))
+    done = nmt("train", "run=run", "resume=true", "decoding.max_length_extra=1", "optimizer.learning_rate=1")
+    assert b"not changed  optimizer.learning_rate: the run is finished\n" in done.stderr
+    config = json.loads((run / "config.json").read_text())
+    assert config["decoding"]["max_length_extra"] == 1
+    assert config["optimizer"] == json.loads(before)["optimizer"]
+    nmt("verify", "run=run")
+
+
+def test_moments_of_muon_are_no_use_to_another_optimizer(train_in):
+    train_in("run", "training.max_updates=2")
+    with pytest.raises(
+        RunError, match=r"^optimizer: adamw, the run's own, is needed to go on, since muon keeps other"
+    ):
+        train_in("run", "training.max_updates=4", "optimizer=muon")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("readme.txt", "the folder of a run, or a new or empty one, is needed"),
+        ("sweep.json", "the option -m is needed"),
+    ],
+)
+def test_going_on_in_a_folder_of_something_else_is_refused(train_in, tmp_path, name, message):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).write_text("{}")
+    with pytest.raises(RunError, match=f"^run: {message}"):
+        train_in("run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [name]
+
+
 def test_nothing_is_guessed_where_no_checkpoint_is_whole(train_in, tmp_path):
     run = train_in("run", "training.max_updates=4")
     for folder, damage in zip(

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 import safetensors.torch
+import yaml
 from command_line import run_command
 
 SOURCE = ["a b c", "d e", "f g h i j", "k l m n", "a c e g i"] * 6
@@ -132,3 +133,13 @@ def test_a_damaged_parent_is_named_by_the_key_that_was_typed(nmt, family):
     done = nmt("train", "training.from_run=parent", *NEW_TEXT, "run=child", *SHORT, code=2)
     assert done.stderr.startswith(b"nmt: training.from_run: settings of format")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_a_recipe_without_text_leaves_that_of_the_parent(nmt, family):
+    typed = ("train", "training.from_run=parent", "experiment=small", "run=child", "--cfg", "job")
+    child = yaml.safe_load(nmt(*typed).stdout)
+    assert child["data"] == config_of(family / "parent")["data"]
+    recipe = yaml.safe_load(nmt("train", "experiment=small", "--cfg", "job").stdout)
+    assert (child["model"], child["tokenizer"]) == (recipe["model"], recipe["tokenizer"])
+    with_text = yaml.safe_load(nmt(*typed[:2], "experiment=demo", *typed[3:]).stdout)
+    assert with_text["data"]["kind"] == "grammar"
