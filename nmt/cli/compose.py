@@ -59,13 +59,18 @@ class Composed:
     default_run: str
     own_values: Mapping[str, Any] | None  # the settings of the run that is named, if it exists
     free: tuple[str, ...] = ()  # keys of FIXED that it may still change
+    recipe: str | None = None  # that was typed
+    typed: frozenset[str] = frozenset()  # keys that were typed
 
     def settings(self) -> Settings:
         """Check the settings; those of a training name its run.
 
         Raises SettingsError, or RunError where a run that goes on would change.
         """
-        settings = check(COMMANDS[self.command].settings_class, self.values)
+        try:
+            settings = check(COMMANDS[self.command].settings_class, self.values)
+        except SettingsError as error:
+            raise SettingsError(*map(self._with_recipe, error.problems)) from None
         if not isinstance(settings, RecipeSettings):
             return settings
         if self.own_values is not None and settings.resume:
@@ -75,6 +80,14 @@ class Composed:
             return settings
         run = str(_existing_run("last").path) if settings.run == "last" else settings.run
         return settings.model_copy(update={"run": run or self.default_run})
+
+    def _with_recipe(self, problem: str) -> str:
+        """Say that it is the recipe that has a key which is none, if nobody typed it: it is meant for another choice."""
+        key, _, what = problem.partition(": ")
+        is_of_recipe = self.recipe is not None and key not in self.typed and what.startswith("no such key")
+        return (
+            f"{EXPERIMENT}={self.recipe}: {problem} of what was chosen beside it" if is_of_recipe else problem
+        )
 
     def to_yaml(self) -> str:
         """Return the settings as YAML."""
@@ -113,7 +126,10 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
         laid["decoding"] = None  # of two runs, each has its own
     if own is None and command in (TRAIN, DISTIL):
         _name_last(laid)
-    return Composed(command, laid, str(default_run), own, free)
+    keys_typed = frozenset(override.key_or_group for override in typed)
+    return Composed(
+        command, laid, str(default_run), own, free, None if recipe is None else str(recipe), keys_typed
+    )
 
 
 def _said_by(recipe: str, command: str, config_directory: str | None) -> set[str]:

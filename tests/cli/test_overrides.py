@@ -22,6 +22,10 @@ REFUSED = {
     ("~training.max_updates",): "training.max_updates: a value is needed",
     ("=3",): "KEY=VALUE is needed; got =3",
     ("@=3",): "KEY=VALUE is needed; got @=3",
+    (
+        "experiment=demo",
+        "model=attention",
+    ): "experiment=demo: model.attention: no such key of what was chosen beside",
     ("model=null",): "model: one of attention, .* is needed; got null",
     ("experiment=null",): "experiment: one of demo, .* is needed; got null",
     (
