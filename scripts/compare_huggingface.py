@@ -1,11 +1,12 @@
 """Train Marian of Hugging Face on the text of a run, for as long as the run took, and score both alike.
 
-usage: python scripts/compare_huggingface.py RUN [--seconds N] [--update-tokens N] [--learning-rate R] [--json FILE]
+usage: python scripts/compare_huggingface.py RUN [--seconds N] [--learning-rate R] [--json FILE]
 
 RUN is a Transformer with one vocabulary for both sides. The other one, a MarianMTModel, has its sizes, vocabulary,
-dropout and pairs, and updates of sentences of about one length, as the run has; AdamW and a cosine that ends with the
-time. Precision is bfloat16, by autocast, where the run's machine would choose it. Both translate the test text, and the
-validation text, with the run's own search and the same scoring; times are of training alone.
+dropout, pairs and size of updates, of sentences of about one length; AdamW and a cosine that ends with the time, of
+which the run's validations are a part. Precision is bfloat16, by autocast, where the run's machine would choose it.
+Both translate the validation text, and the test text where there is one, with the run's own search and the same
+scoring.
 """
 
 import argparse
@@ -38,17 +39,12 @@ from nmt.export.huggingface.format import generate
 from nmt.layouts.huggingface import KEYS
 from nmt.runs.directory import RunDirectory
 from nmt.runs.text import corpus_of_run
+from nmt.training.checkpoint import saved_progress
 
 LABEL_SMOOTHING = 0.1
 WARMUP_SHARE = 0.08  # of the time, as that of experiment=multi30k_transformer is of its updates
 PADDED_TOKENS = 4  # times those of an update are at most in memory at once
 SPLITS = ("validation", "test")
-
-
-def seconds_of(run: RunDirectory) -> float:
-    """Return how long a run was trained, all its sessions together."""
-    sessions = json.loads((run.path / "run.json").read_text(encoding="utf-8"))["sessions"]
-    return math.fsum(session["training_seconds"] for session in sessions)
 
 
 def build(settings: TransformerSettings, tokenizer: Tokenizer, max_positions: int) -> Any:
@@ -146,7 +142,6 @@ def main() -> None:
     )
     parser.add_argument("run")
     parser.add_argument("--seconds", type=positive, help="of training; those of the run by default")
-    parser.add_argument("--update-tokens", type=positive, default=1024)
     parser.add_argument("--learning-rate", type=float, default=0.001)
     parser.add_argument("--json", type=file_to_write, help="figures, and what both translated")
     arguments = parser.parse_args()
@@ -155,11 +150,13 @@ def main() -> None:
     settings, tokenizer, search = run.read_model_settings().model, translator.tokenizer, translator.settings
     assert isinstance(settings, TransformerSettings)
     assert tokenizer.joint
-    max_length = run.read_config()["data"]["max_length"]
+    config = run.read_config()
+    max_length, update_tokens = config["data"]["max_length"], config["training"]["update_tokens"]
+    texts = {split: text for split, text in corpus_of_run(run).texts.items() if split in SPLITS}
     torch.manual_seed(1)
     model = build(settings, tokenizer, max(max_length, limit_of(max_length, search, None)) + 2)
-    updates = batches(run, tokenizer, max_length, arguments.update_tokens)
-    seconds = arguments.seconds or seconds_of(run)
+    updates = batches(run, tokenizer, max_length, update_tokens)
+    seconds = arguments.seconds or saved_progress(run).seconds
     figures = train(model, updates, tokenizer.target.pad_id, seconds, arguments.learning_rate)
     model.eval()
 
@@ -168,11 +165,13 @@ def main() -> None:
         limits = [limit_of(len(ids), search, None) for ids in source]
         return [tokenizer.target.decode(ids) for ids in generate(model, source, limits, search)]
 
-    evaluation = check(RunScoring, run.read_config()).evaluation
-    corpus = corpus_of_run(run)
-    found: dict[str, Any] = {"run": arguments.run, "seconds of the run": seconds_of(run), "other": figures}
-    for split in SPLITS:
-        text = getattr(corpus, split)
+    evaluation = check(RunScoring, config).evaluation
+    found: dict[str, Any] = {
+        "run": arguments.run,
+        "seconds of the run": saved_progress(run).seconds,
+        "other": figures,
+    }
+    for split, text in texts.items():
         for name, lines in (
             ("nmt", translate_text(translator, text.source)),
             ("Hugging Face", by_other(text)),

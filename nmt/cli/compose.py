@@ -82,7 +82,7 @@ class Composed:
         return settings.model_copy(update={"run": run or self.default_run})
 
     def _with_recipe(self, problem: str) -> str:
-        """Say that it is the recipe that has a key which is none, if nobody typed it: it is meant for another choice."""
+        """Say of a key that is none, and that nobody typed, whose it is: that of a recipe for another choice."""
         key, _, what = problem.partition(": ")
         is_of_recipe = self.recipe is not None and key not in self.typed and what.startswith("no such key")
         return (
@@ -113,8 +113,8 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
         )
     if (recipe := typed_value(typed, EXPERIMENT)) is not None:
         # It takes the place of whatever the run was, and of what it says itself of a run that is started from.
-        said = {} if own else _said_by(str(recipe), command, config_directory)
-        base = {} if own else {key: value for key, value in base.items() if key not in said}
+        said = base if own else keys.said_by(str(recipe), config_directory)
+        base = {key: value for key, value in base.items() if key not in said}
     with _composed(command, typed, config_directory, _choices_of_run(base, typed, command)) as config:
         experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
         _require_global(config, experiment)
@@ -130,16 +130,6 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     return Composed(
         command, laid, str(default_run), own, free, None if recipe is None else str(recipe), keys_typed
     )
-
-
-def _said_by(recipe: str, command: str, config_directory: str | None) -> set[str]:
-    """Return the groups of settings that a recipe changes."""
-    found = []
-    for lines in ([], [f"{EXPERIMENT}={recipe}"]):
-        with _composed(command, [], config_directory, lines) as config:
-            found.append(_to_values(config))
-    plain, changed = found
-    return {key for key in changed if changed[key] != plain.get(key)}
 
 
 def _require_global(config: DictConfig, experiment: str) -> None:

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 CONFIG_MODULE = "nmt.conf"
@@ -65,6 +66,27 @@ def page(name: str, group: str | None = None) -> SettingsFile:
 def read(name: str, group: str | None = None) -> str:
     """Return the text of the file of a command, or of a choice of a group."""
     return resources.files(CONFIG_MODULE).joinpath(group or "", f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def said_by(recipe: str, config_directory: str | None) -> set[str]:
+    """Return the groups of settings that an experiment chooses or has keys of; none where there is no such file."""
+    import yaml  # completion does without
+
+    own = [Path(config_directory, "experiment")] if config_directory else []
+    paths = (
+        folder.joinpath(f"{recipe}.yaml") for folder in (*own, resources.files(CONFIG_MODULE) / "experiment")
+    )
+    path = next((path for path in paths if path.is_file()), None)
+    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path else None
+    if not isinstance(content, dict):
+        return set()
+    found = {str(key) for key in content} - {"defaults"}
+    for entry in content.get("defaults", []):
+        if isinstance(entry, dict):
+            found |= {str(key).removeprefix("override ").strip("/").split("/")[0] for key in entry}
+        elif entry != "_self_":
+            found |= said_by(str(entry), config_directory)
+    return found
 
 
 def all_keys(group: str, choice: str) -> list[Key]:

@@ -48,8 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        place = error.filename or "standard output"
-        print(f"nmt: {one_line(f'{place}: {error.strerror}')}", file=sys.stderr)
+        place = (
+            f"{error.filename}: " if error.filename else ""
+        )  # standard output has no name, nor has what is open
+        print(f"nmt: {one_line(f'{place}{error.strerror}')}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("nmt: interrupted", file=sys.stderr)

@@ -12,16 +12,12 @@ from nmt.cli import keys
 from nmt.errors import SettingsError
 
 SWEEP = "sweep"  # how several runs are made: no part of a run
+# Keys whose values are names of folders and files, of which a list may have several.
 NAMES = {
-    "run",
-    "student",
-    "teacher",
-    "against",
-    "from_run",
-    "reverse",
-    "input",
-    "output",
-}  # of folders and files
+    *("run", "runs", "ensemble", "student", "teacher", "reverse", "against", "from_run", "checkpoint"),
+    *("input", "output", "source", "target", "prefix", "reference", "hypothesis", "json"),
+}
+NAMES_ALONE = re.compile(r"(\[?)([^][{}()'\"]+)(\]?)")  # one or several, without syntax
 LAUNCH = ("run", "resume")  # where a sweep runs, and whether it goes on
 
 
@@ -105,9 +101,24 @@ def quoted(override: str) -> str:
     """
     override = override.replace("\n", " ") if re.match(r"[^=]*=\s*[\[{]", override) else override
     key, separator, value = override.partition("=")
+    if not _can_be_read(override):
+        is_bare = separator and value[:1] not in ("'", '"', "[", "{")
+        return f"{key}={as_string(value)}" if is_bare else override
+    if key.rpartition(".")[2] in NAMES and (found := NAMES_ALONE.fullmatch(value)):
+        names = ",".join(map(_as_name, found[2].split(",")))
+        return f"{key}={found[1]}{names}{found[3]}"
+    return override
+
+
+def _can_be_read(override: str) -> bool:
     try:
-        read = OverridesParser.create().parse_override(override)
-        is_number = isinstance(read.value(), int | float) and key.rpartition(".")[2] in NAMES
+        OverridesParser.create().parse_override(override)
     except HydraException:
-        is_number = bool(separator) and value[:1] not in ("'", '"', "[", "{")
-    return f"{key}={as_string(value)}" if is_number else override
+        return False
+    return True
+
+
+def _as_name(text: str) -> str:
+    """Return a name in quotes if Hydra's grammar would read a number."""
+    value = OverridesParser.create().parse_override(f"name={text}").value()
+    return as_string(text.strip()) if isinstance(value, int | float) else text

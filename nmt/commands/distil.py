@@ -134,8 +134,13 @@ def _make_shortlist(folder: StudentFolder) -> bool:
 
 
 def _export(folder: StudentFolder, settings: DistilSettings) -> None:
-    """Export the student, unless what is there was made of the same weights for the same program."""
-    of = {"weights": RunDirectory(folder.path).weights_hash("best"), "format": settings.export}
+    """Export the student, unless what is there was made of the same weights, for the same program and search."""
+    of = {
+        "weights": RunDirectory(folder.path).weights_hash("best"),
+        "format": settings.export,
+        "shortlist": settings.shortlist,
+        "decoding": settings.decoding.model_dump(mode="json"),
+    }
     if folder.outcome("export") == of and folder.exported.exists():
         return
     values = {

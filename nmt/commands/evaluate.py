@@ -7,10 +7,9 @@ from pathlib import Path
 from nmt.config import EvaluateSettings
 from nmt.data.corpus import ParallelText
 from nmt.data.lines import read_lines
-from nmt.data.mixture import known_tags
-from nmt.data.tokenizer import Tokenizer
+from nmt.data.mixture import known_tags, require_tags
 from nmt.decoding.loading import load_translator
-from nmt.errors import DataError, LineNumbers, naming
+from nmt.errors import DataError, naming
 from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.comet import Comet
 from nmt.evaluation.plain_text import require_plain_text
@@ -161,23 +160,10 @@ def _translate(run: RunDirectory, text: TestText, settings: EvaluateSettings, ke
     if settings.source is None:
         pairs = tagged_for(run, pairs, settings.split)
     else:
-        _require_tags(text.source, translator.tokenizer)
+        require_tags(text.source, known_tags(translator.tokenizer.source.pieces), "source")
     hypotheses = translate_text(translator, pairs.source)
     require_plain_text(hypotheses, "run", f"what {run.path} translates")
     # With other pieces it would be another figure.
     loss = None if settings.against is not None else text_loss(translator, pairs)
     runs = " + ".join([name, *ensemble])
     return System(f"{runs}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)
-
-
-def _require_tags(lines: Sequence[str], tokenizer: Tokenizer) -> None:
-    """Raise DataError for lines without a tag, where the model needs one."""
-    tags = known_tags(tokenizer.source.pieces)
-    without = LineNumbers(
-        number for number, line in enumerate(lines, 1) if line.strip() and not line.startswith(tuple(tags))
-    )
-    if tags and without.count:
-        raise DataError(
-            f"source: a tag at the start of each line, one of {', '.join(tags)}, is needed for this run; got "
-            f"none in {without}"
-        )

@@ -1,14 +1,14 @@
 """Corpora that are learned from together: how often each is seen, and which tag its source lines begin with."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
 import numpy as np
 
 from nmt.data.arrays import BoolArray, Int64Array
-from nmt.errors import DataError
+from nmt.errors import DataError, LineNumbers
 
 TAG_START, TAG_END = "<2", ">"
 TAG = re.compile(f"{TAG_START}[A-Za-z0-9_-]{{1,20}}{TAG_END}")
@@ -30,15 +30,18 @@ def tagged(line: str, tag: str) -> str:
     return f"{tag} {line}" if line.strip() else line
 
 
-def with_known_tags(lines: Iterable[str], tags: Sequence[str], key: str) -> Iterator[str]:
-    """Yield lines. Raises DataError for one that is not blank and begins with none of the tags, where there are any."""
-    for number, line in enumerate(lines, 1):
-        if tags and line.strip() and not line.startswith(tuple(tags)):
-            raise DataError(
-                f"{key}: a tag at the start of each line, one of {', '.join(sorted(set(tags)))}, is needed for this "
-                f"model; got none in line {number}"
-            )
-        yield line
+def require_tags(lines: Iterable[str], tags: Collection[str], key: str) -> None:
+    """Raise DataError for lines that begin with none of the tags, where a model has any, and are not blank."""
+    if not tags:
+        return
+    without = LineNumbers(
+        number for number, line in enumerate(lines, 1) if line.strip() and not line.startswith(tuple(tags))
+    )
+    if without.count:
+        raise DataError(
+            f"{key}: a tag at the start of each line, one of {', '.join(sorted(set(tags)))}, is needed for this run; "
+            f"got none in {without}"
+        )
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.encoding import UTF_8
 from nmt.data.lines import iterate_lines
-from nmt.data.mixture import with_known_tags
+from nmt.data.mixture import require_tags
 from nmt.data.shards import count_lines
 from nmt.data.sources import load_corpus
 from nmt.decoding.chunks import Chunk, number_chunks, text_chunks
@@ -73,9 +73,12 @@ def write_text(folder: StudentFolder, settings: DistilSettings) -> dict[str, Any
 
 
 def _more(settings: DistillationSettings, key: str, tags: Sequence[str]) -> Iterator[str]:
-    """Yield further lines, which need `tags` as the others have. Raises DataError where that is not there."""
+    """Return further lines. Raises DataError where they lack the tags that the others have."""
     paths, name = getattr(settings, key), f"distillation.{key}"
-    return iter(()) if paths is None else with_known_tags(iterate_lines(paths, name), tags, name)
+    if paths is None:
+        return iter(())
+    require_tags(iterate_lines(paths, name), tags, name)
+    return iterate_lines(paths, name)
 
 
 def _held_out(corpus: Corpus) -> dict[str, ParallelText]:

@@ -25,14 +25,14 @@ LINE_ENDS = "\r\n"
 # A line end that stays: two spaces or a backslash before it.
 HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
 PUNCTUATION = r"!-/:-@\[-`{-~"
-NOTE = re.compile(r"\[\^[^\]\s]+\]:")
+NOTE = re.compile(r"\[\^[^\[\]\s]+\]:")
 INLINE = re.compile(
     rf"""
-    (?P<place>^(?:{NOTE.pattern}|\[[\ xX]\])[ \t]+|\[\^[^\]\s]+\]|<!--.*?-->)  # notes, boxes of tasks, comments
-    | (?P<code>(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))                # `code`
+    (?P<place>^(?:{NOTE.pattern}|\[[\ xX]\])[ \t]+|\[\^[^\[\]\s]+\]|<!--(?:(?!<!--).)*?-->)  # notes, tasks, comments
+    | (?P<code>(?<!`)(?P<ticks>`{{1,32}})(?!`).+?(?<!`)(?P=ticks)(?!`))    # `code`
     | (?P<kept><(?:[A-Za-z][A-Za-z0-9+.-]{{1,31}}:|[\w.+-]+@)[^<>\s]*>|https?://[^\s<>)\]*]+)
     | (?P<escape>\\[{PUNCTUATION}])
-    | (?P<tag></?(?P<name>[A-Za-z][A-Za-z0-9-]*)(?:\s[^<>]*|/)?>)               # HTML
+    | (?P<tag></?(?P<name>[A-Za-z][A-Za-z0-9-]*)(?:\s[^<>]*|/)?>)          # HTML
     | (?P<opens>!?\[)
     | (?P<closes>\](?:\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:"[^"]*"|'[^']*'))?\)|\[[^\[\]]*\])?)
     | (?P<emphasis>\*+|_+|~~)
@@ -49,8 +49,15 @@ LINE_START = re.compile(r"^(?:(\d{1,9})(?=[.)](?: |$))|(?=#{1,6}(?: |$)|[-+=>]))
 @cache
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock, reference
 
-    return MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("inline")
+    def reference_but_of_notes(state: StateBlock, start: int, end: int, is_silent: bool) -> bool:
+        is_note = state.src.startswith("[^", state.bMarks[start] + state.tShift[start])
+        return not is_note and reference(state, start, end, is_silent)
+
+    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("inline")
+    parser.block.ruler.at("reference", reference_but_of_notes)
+    return parser
 
 
 def read_markdown(text: str) -> TextDocument:

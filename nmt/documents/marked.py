@@ -105,11 +105,13 @@ class _Placement:
                 first, last = within
                 self._take(first, last, depth)
             elif part.is_kept and not self._has_word(start, end):  # the rest of its word is translated
-                first, last = self._copy_of(start, end, within)
+                first, last = self._copy_of(start, end, within, depth)
             else:
                 first, last = self._span(start, end, within, depth)
             if first == last:
                 first = last = _outside(taken, first)
+            if part.is_kept and text.isspace():  # it stands for the space between two words
+                first, last = self._space_at(first, within)
             kept = part.content if part.is_kept else self.place(part.content, start, (first, last), depth + 1)
             made = replace(part, content=kept)
             some: list[str | Element] = [made]
@@ -186,12 +188,25 @@ class _Placement:
                 return True
         return False
 
-    def _copy_of(self, start: int, end: int, within: tuple[int, int]) -> tuple[int, int]:
-        """Return where what stands there in the source stands in the translation, too, or a place for it."""
-        here = min(max(self._gap(start, start), within[0]), within[1])
+    def _copy_of(self, start: int, end: int, within: tuple[int, int], depth: int) -> tuple[int, int]:
+        """Return where what its word became has what stands there in the source, or else a place for it."""
         text = re.escape(self.source[start:end].strip())
-        copies = re.compile(rf"(?<!\w){text}(?!\w)").finditer(self.target, *within) if text else ()
-        return min((one.span() for one in copies), key=lambda span: abs(span[0] - here), default=(here, here))
+        for i in self._source_words(start, end) if text else ():
+            for j in self.targets_of.get(i, ()):
+                first, last = self.target_words[j]
+                is_free = within[0] <= first and last <= within[1] and self.depths[j] == depth
+                copy = re.compile(rf"(?<!\w){text}(?!\w)").search(self.target, first, last)
+                if copy and is_free:
+                    self.depths[j] = depth + 1
+                    return copy.span()
+        here = min(max(self._gap(start, start), within[0]), within[1])
+        return here, here
+
+    def _space_at(self, here: int, within: tuple[int, int]) -> tuple[int, int]:
+        """Return the space at a place, or the one before it, if there is any."""
+        if here < within[1] and self.target[here] == " ":
+            return here, here + 1
+        return (here - 1, here) if here > within[0] and self.target[here - 1] == " " else (here, here)
 
     def _source_words(self, start: int, end: int) -> list[int]:
         """Return the words of which half lies there; where there are none, those of which anything does."""

@@ -3,7 +3,7 @@
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -39,7 +39,9 @@ class Kept(Element):
 class Parts:
     """The parts of a paragraph while it is read: lines, what stays between them, and the containers that are open."""
 
-    def __init__(self) -> None:
+    def __init__(self, undivided: Collection[str] = ()) -> None:
+        """Begin; `undivided` are the tags of containers of which there is one alone."""
+        self.undivided = undivided
         self.found: list[Kept | list[str | Element]] = [[]]
         self._open: list[Container] = []
 
@@ -49,10 +51,6 @@ class Parts:
         line = self._open[-1].content if self._open else self.found[-1]
         assert isinstance(line, list)
         return line
-
-    def is_in(self, tag: str) -> bool:
-        """Tell whether a container of that tag is open."""
-        return any(container.node.tag == tag for container in self._open)
 
     @contextmanager
     def within(self, node: Node) -> Iterator[None]:
@@ -64,7 +62,10 @@ class Parts:
             self.content.pop()
 
     def divide(self, kept: Kept) -> None:
-        """End the line with what stays; what is open goes on behind it."""
+        """End the line with what stays; what is open goes on behind it. Where that cannot be, it stands for a space."""
+        if any(container.node.tag in self.undivided for container in self._open):
+            self.content.append(replace(kept, content=[" "], is_kept=True))
+            return
         nodes = tuple(container.node for container in self._open)
         while self._open:
             if not self._open.pop().content:

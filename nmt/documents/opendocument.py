@@ -12,7 +12,8 @@ PARTS = {"content.xml", "styles.xml"}  # of which the second has what is above a
 SPACES = re.compile(r"[ \t\r\n]+")
 
 BREAKS = {f"{TEXT}tab", f"{TEXT}line-break"}
-CONTAINERS = {f"{TEXT}span", f"{TEXT}a", f"{TEXT}meta"}
+META = f"{TEXT}meta"  # has a name that is its own
+CONTAINERS = {f"{TEXT}span", f"{TEXT}a", META}
 MARKS = ("bookmark", "reference-mark", "toc-mark", "alphabetical-index-mark")
 STARTS = {f"{TEXT}{name}{end}" for name in MARKS for end in ("", "-start")}
 ENDS = {f"{TEXT}{name}-end" for name in MARKS}
@@ -20,7 +21,7 @@ SPACE, PAGE_BREAK = f"{TEXT}s", f"{TEXT}soft-page-break"
 
 
 def _read(node: Node) -> Paragraph:
-    parts, starts, ends = Parts(), list[Kept](), list[Kept]()
+    parts, starts, ends = Parts({META}), list[Kept](), list[Kept]()
 
     def read(parent: Node) -> None:
         add(parent.text)

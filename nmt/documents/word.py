@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
 from nmt.documents.marked import Content, Element
@@ -41,7 +41,7 @@ class _Reader:
     def __init__(self, node: Node) -> None:
         self.look = _usual_look(node)
         self.starts, self.ends = list[Kept](), list[Kept]()
-        self.parts = Parts()
+        self.parts = Parts({CONTROL})
         self.field: list[Node] = []  # runs of one that is not over
         self.depth = 0
         for child in node:
@@ -76,7 +76,7 @@ class _Reader:
             elif child.tag == LOOK or child.tag in DROPPED:
                 continue
             elif child.tag in BREAKS:
-                self._end_line(Kept(nodes=(child,), look=look))
+                self.parts.divide(Kept(nodes=(child,), look=look))
             else:
                 self.parts.content.append(Kept(nodes=(child,), look=look))
 
@@ -98,17 +98,10 @@ class _Reader:
         kept = Kept(nodes=tuple(self.field), is_kept=True)
         if self.depth < 0:  # it has begun in another paragraph
             self.depth = 0
-            self._end_line(kept)
+            self.parts.divide(kept)
         else:
             self.parts.content.append(kept)
         self.field = []
-
-    def _end_line(self, kept: Kept) -> None:
-        """End the line with what stays; a control, of which there is one alone, is not divided, but its words are."""
-        if self.parts.is_in(CONTROL):
-            self.parts.content.append(replace(kept, content=[" "], is_kept=True))
-        else:
-            self.parts.divide(kept)
 
     def paragraph(self, node: Node) -> Paragraph:
         parts = [*self.starts, *(part for part in self.parts.found if part != []), *self.ends]

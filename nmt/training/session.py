@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 # Texts drawn anew from the test text for the intervals of its scores: as many as sacreBLEU takes.
 NUM_RESAMPLES = 1000
 OF_TEST = ("decoding", "evaluation")  # settings that the test of a run is under
+OF_PLACE = ("device", "precision", "tracking")  # where it is done, and shown
 
 
 def train(
@@ -74,7 +75,7 @@ def _train_and_test(
             if reason := trainer.reason_to_stop():
                 logger.info("%s is finished: %s", run.path, reason)
                 needs_test = corpus.test is not None and not recorder.is_tested
-                _settle(run, settings, needs_test, recorder)
+                _settle(trainer, settings, needs_test, recorder)
                 if not needs_test and (run.path / CONFIDENCE).exists():
                     return None
                 with _shown(trainer, prepared.resuming) as tracker:
@@ -187,17 +188,20 @@ def _end(recorder: Recorder, run: RunDirectory) -> None:
     recorder.end(saved.update, saved.seconds, saved.num_tokens, best)
 
 
-def _settle(run: RunDirectory, settings: TrainSettings, needs_test: bool, recorder: Recorder) -> None:
+def _settle(trainer: Trainer, settings: TrainSettings, needs_test: bool, recorder: Recorder) -> None:
     """Note the search and the scoring of a test that is still to be; say what else does not change a finished run."""
+    run = trainer.run
     own = run.read_config()
     now = settings.model_dump(mode="json", exclude={"run", "resume"})
     noted = own | ({key: now[key] for key in OF_TEST} if needs_test else {})
+    kept = check(TrainSettings, noted | {"run": settings.run, "resume": settings.resume})
     if noted != own:
-        run.write_config(check(TrainSettings, noted | {"run": settings.run, "resume": settings.resume}))
+        run.write_config(kept)
         recorder.note_settings()
+    trainer.settings = settings.model_copy(update={key: getattr(kept, key) for key in OF_TEST})
     before, after = dict(flatten(noted)), dict(flatten(now))
-    changed = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
-    if changed:
+    changed = [key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
+    if changed := [key for key in changed if key.partition(".")[0] not in OF_PLACE]:
         logger.warning("not changed  %s: the run is finished", ", ".join(changed))
 
 

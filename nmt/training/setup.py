@@ -1,6 +1,5 @@
 """Parts of a training run, made before anything of it is written: text, tokenizer, model, trainer."""
 
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from nmt.data.context import Surroundings, context_symbols, require_context
 from nmt.data.corpus import Corpus
 from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
 from nmt.data.glossary import read_glossary
-from nmt.data.mixture import known_tags, with_known_tags
+from nmt.data.mixture import known_tags, require_tags
 from nmt.data.sentences import sentence_splitter
 from nmt.data.sources import load_corpus, require_files
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer, with_symbols
@@ -127,8 +126,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     )
     require_vocabulary(teachers, tokenizer, device)
     if parent is not None:
-        tags = known_tags(tokenizer.source.pieces)
-        deque(with_known_tags(corpus.validation.source, tags, "data.validation.source"), maxlen=0)
+        require_tags(corpus.validation.source, known_tags(tokenizer.source.pieces), "data")
     context = require_context(tokenizer, settings.data.context)
     surroundings = None
     if context.num_lines:  # neighbours are those of the text as it was read, before anything is left out

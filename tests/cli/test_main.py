@@ -368,7 +368,7 @@ def test_what_cannot_be_written_is_one_line(nmt, run):
         done = subprocess.run(
             [*COMMAND, "train", "--cfg", "job"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert (done.returncode, done.stderr) == (2, "nmt: standard output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (2, "nmt: No space left on device\n")
 
 
 def test_what_hydra_and_the_run_do_not_know(nmt, run, tmp_path):

@@ -131,6 +131,13 @@ def test_a_name_is_what_was_typed(name, key):
     assert str(values) == name
 
 
+def test_names_in_lists_are_what_was_typed():
+    typed = ["training.teacher=[1.10, 2024_11, a]", "data=files", "data.train.source=[1.10,x.de]"]
+    values = compose("train", typed, None).values
+    assert values["training"]["teacher"] == ["1.10", "2024_11", "a"]
+    assert values["data"]["train"]["source"] == ["1.10", "x.de"]
+
+
 def test_a_recipe_of_ones_own_is_used_or_refused(main, tmp_path):
     (tmp_path / "experiment").mkdir()
     (tmp_path / "model").mkdir()
@@ -144,6 +151,7 @@ def test_a_recipe_of_ones_own_is_used_or_refused(main, tmp_path):
         (["experiment=wrong"], "In 'train': Could not find 'model/nope'"),
         (["model=own", "mdoel.d_model=1"], "mdoel.d_model: no such key; did you mean model.d_model?"),
         (["model=owm"], "model: one of attention, own, "),
+        (["experiment=demoo"], "experiment: one of demo, "),
     ):
         code, _, error = main("train", "--config-dir", str(tmp_path), *typed, "--plan")
         assert (code, error.count("\n")) == (2, 1)

@@ -555,12 +555,12 @@ def test_lines_of_a_mixture_have_one_tag_and_further_lines_need_theirs(nmt, pair
         for line in lines_of(tmp_path / "student" / "distilled" / name):
             assert line.count("<2") == 1, line
     needed = (
-        "a tag at the start of each line, one of <2de>, <2en>, is needed for this model; got none in line 1"
+        "a tag at the start of each line, one of <2de>, <2en>, is needed for this run; got none in lines 1"
     )
     failed = nmt(*student, "student=other", "distillation.monolingual=s.de", code=2).stderr.decode()
-    assert failed.endswith(f"nmt: distillation.monolingual: {needed}\n")
+    assert f"nmt: distillation.monolingual: {needed}" in failed
     failed = nmt("train", "training.from_run=teacher", *pairs, "run=child", code=2).stderr.decode()
-    assert failed.endswith(f"nmt: data.validation.source: {needed}\n")
+    assert f"nmt: data: {needed}" in failed
 
 
 def test_what_is_wrong_with_a_student_is_mended_until_it_is_learned_from(nmt, trained_run, tmp_path):
@@ -606,6 +606,9 @@ def test_what_was_exported_is_that_of_the_best_weights_and_of_the_format_that_wa
     )
     assert json.loads((tmp_path / "student" / "best.json").read_text())["step"] > 4
     assert model.read_bytes() != before
+    when = model.stat().st_mtime_ns
+    assert b"student, exported" in nmt(*go_on, "shortlist=false").stdout
+    assert model.stat().st_mtime_ns != when, "it has no shortlist now"
     nmt(*go_on, "export=huggingface")
     assert not model.exists()
     assert (tmp_path / "student" / "exported" / "model.safetensors").exists()

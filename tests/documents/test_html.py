@@ -57,6 +57,11 @@ def to(target, *links):
          "Thanks <span translate=no>@max</span> much"),
         ("ein <code>red</code>-Schild da", to("a sign there", (0, 0), (1, 1), (2, 2)), "a <code>red</code> sign there"),
         ("ein Schild-<code>red</code> da", to("a sign there", (0, 0), (1, 1), (2, 2)), "a sign <code>red</code> there"),
+        # A copy of the text that another element has, or that another word became, is not its own.
+        ("der <b>neue red</b> <code>red</code>-Hund", to("the new red dog", (0, 0), (1, 1), (2, 2), (3, 3)),
+         "the <b>new red</b> <code>red</code> dog"),
+        ("im <code>x</code>-Ding ist <code>x</code> da", to("in the thing there is x", (0, 0), (1, 2), (4, 3), (2, 4), (3, 5)),
+         "in the <code>x</code> thing there is <code>x</code>"),
         ("ein <code>ls</code>-Befehl", to("an ls command", (0, 0), (1, 1), (1, 2)), "an <code>ls</code> command"),
         ("Nimm <code>a &lt; b</code> dafür", to("For that take a<b", (1, 3), (4, 0), (4, 1), (0, 2)),
          "For that take <code>a &lt; b</code>"),

@@ -159,13 +159,14 @@ def test_markdown_is_read_as_one_sees_it(translate, turned):
 @pytest.mark.parametrize(
     ("text", "lines", "expected"),
     [
-        ("zwei<br/>Hunde <BR>hier", ["zwei Hunde hier"], "ZWEI<br/> HUNDE <BR>HIER"),
+        ("zwei<br/>Hunde <BR>hier", ["zwei Hunde hier"], "ZWEI<br/>HUNDE<BR>HIER"),
         ("Text <!-- [TODO]: *weg* --> mehr", ["Text mehr"], "TEXT <!-- [TODO]: *weg* --> MEHR"),
         ("- [ ] ein Hund\n- [x] zwei", ["ein Hund", "zwei"], "- [ ] EIN HUND\n- [x] ZWEI"),
         ("tippt ``echo `a` `` und `b`", ["tippt echo `a` und b"], "TIPPT ``echo `a` `` UND `b`"),
         ("Hund[^2] hier.[^3]", ["Hund hier."], "HUND[^2] HIER.[^3]"),
         ("[^2]: Der *Hund*\n schläft.\n[^b]: Zwei", ["Der Hund schläft.", "Zwei"],
          "[^2]: DER *HUND*\n SCHLÄFT.\n[^b]: ZWEI"),
+        ("[^b]: Zwei\n\n[b]: https://b.example\n", ["Zwei"], "[^b]: ZWEI\n\n[b]: https://b.example\n"),
     ],
 )  # fmt: skip
 def test_marks_of_markdown_are_not_read_and_stay(translate, text, lines, expected):

@@ -108,6 +108,9 @@ def test_a_finished_run_is_tested_under_what_it_says_and_takes_nothing_else(nmt,
         in done.stderr
     )
     assert (run / "config.json").read_bytes() == before
+    (run / "confidence.json").unlink()
+    nmt("train", "run=run", "resume=true", "decoding=greedy")
+    assert json.loads((run / "confidence.json").read_text())["search"].startswith("beam")
     record = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(record | {"test": None}))
     done = nmt("train", "run=run", "resume=true", "decoding.max_length_extra=1", "optimizer.learning_rate=1")

@@ -141,5 +141,11 @@ def test_a_recipe_without_text_leaves_that_of_the_parent(nmt, family):
     assert child["data"] == config_of(family / "parent")["data"]
     recipe = yaml.safe_load(nmt("train", "experiment=small", "--cfg", "job").stdout)
     assert (child["model"], child["tokenizer"]) == (recipe["model"], recipe["tokenizer"])
+    # Also where what it says is what would be there without it.
+    for name in ("grammar_rnn", "grammar_attention"):
+        assert (
+            yaml.safe_load(nmt(*typed[:2], f"experiment={name}", *typed[3:]).stdout)["data"]["kind"]
+            == "grammar"
+        )
     with_text = yaml.safe_load(nmt(*typed[:2], "experiment=demo", *typed[3:]).stdout)
     assert with_text["data"]["kind"] == "grammar"
