@@ -111,7 +111,8 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
         raise SettingsError(
             "data: text to translate is needed, such as data=files, of a teacher without; got none"
         )
-    if (recipe := typed_value(typed, EXPERIMENT)) is not None:
+    recipe = typed_value(typed, EXPERIMENT)
+    if recipe is not None and base:
         # It takes the place of whatever the run was, and of what it says itself of a run that is started from.
         said = base if own else keys.said_by(str(recipe), config_directory)
         base = {key: value for key, value in base.items() if key not in said}

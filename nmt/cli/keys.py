@@ -69,7 +69,7 @@ def read(name: str, group: str | None = None) -> str:
 
 
 def said_by(recipe: str, config_directory: str | None) -> set[str]:
-    """Return the groups of settings that an experiment chooses or has keys of; none where there is no such file."""
+    """Return the groups of settings that an experiment chooses or has keys of; none where it cannot be read."""
     import yaml  # completion does without
 
     own = [Path(config_directory, "experiment")] if config_directory else []
@@ -77,7 +77,10 @@ def said_by(recipe: str, config_directory: str | None) -> set[str]:
         folder.joinpath(f"{recipe}.yaml") for folder in (*own, resources.files(CONFIG_MODULE) / "experiment")
     )
     path = next((path for path in paths if path.is_file()), None)
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path else None
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) if path else None
+    except yaml.YAMLError:  # Hydra says what is wrong
+        content = None
     if not isinstance(content, dict):
         return set()
     found = {str(key) for key in content} - {"defaults"}

@@ -48,9 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        place = (
-            f"{error.filename}: " if error.filename else ""
-        )  # standard output has no name, nor has what is open
+        # Standard output has no name, nor has a file that is open already.
+        place = f"{error.filename}: " if error.filename else ""
         print(f"nmt: {one_line(f'{place}{error.strerror}')}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
