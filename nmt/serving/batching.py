@@ -41,6 +41,12 @@ class Job(NamedTuple):
     turn: int
 
 
+def refuse_more(num_lines: int, most: int) -> None:
+    """Raise Refused for a request with more lines than can ever wait."""
+    if num_lines > most:
+        raise Refused(413, f"Invalid request: at most {most} lines are needed")
+
+
 class Batcher:
     """Translates what waits, at most `max_lines` at a time unless a text has more, in a thread of its own.
 
@@ -71,8 +77,7 @@ class Batcher:
 
     def require_room(self, num_lines: int, num_before: int) -> None:
         """Raise Refused where so many lines more than wait cannot wait, after `num_before` of the same request."""
-        if num_before + num_lines > self.max_waiting:
-            raise Refused(413, f"Invalid request: at most {self.max_waiting} lines are needed")
+        refuse_more(num_before + num_lines, self.max_waiting)
         if self._num_lines + num_lines > self.max_waiting:
             raise Refused(503, "The server is busy: too many lines wait", RETRY_SECONDS)
 

@@ -15,7 +15,7 @@ from nmt.documents.formats import SUFFIXES
 from nmt.documents.html import read_html
 from nmt.errors import DataError, SettingsError
 from nmt.runs.languages import Language
-from nmt.serving.batching import all_of
+from nmt.serving.batching import all_of, refuse_more
 from nmt.serving.detection import MAX_CHARACTERS, Guess
 from nmt.serving.files import Held, read_upload
 from nmt.serving.languages import AUTO, Languages, shown
@@ -80,6 +80,7 @@ class Service:
         num_alternatives, details = self._num_alternatives(fields), _flag(fields, "details")
         if is_list:
             _require_most(len(texts), self.settings.max_texts)
+        refuse_more(len(texts), self.settings.max_waiting)  # before the first of them wait
         self._require_short(texts)
         format_name = fields.get("format") or "text"
         guess = self._guess(texts, format_name) if source_code.lower() == AUTO else None

@@ -5,7 +5,7 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
 from nmt.runs.directory import MODEL_WEIGHTS, STATE, TRAINING_TENSORS, RunDirectory
 from nmt.runs.weights import find_not_finite, read_tensors, require_shapes, shapes_of
+from nmt.training.optimizer import MOMENTS_OF_ADAM, MOMENTS_OF_MUON
 from nmt.training.progress import WindowState
 from nmt.training.step import TrainingStep
 
@@ -144,7 +145,7 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
     require_shapes(shapes_of(dict(step.model.named_parameters())), shapes_of(weights), folder)
     state.pop("objective/baseline", None)  # of an estimator that older versions had
     found = shapes_of(state)
-    _require_own_moments(run, step)
+    _require_own_moments(state, step.settings.optimizer.kind)
     require_shapes(step.shapes_of_state(found), found, folder / TRAINING_TENSORS)
     step.load(weights, state)
     if newest is not None and newest > number and run.step_path(newest) not in damaged:
@@ -159,12 +160,14 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
     return progress
 
 
-def _require_own_moments(run: RunDirectory, step: TrainingStep) -> None:
-    """Raise RunError where moments were saved that are no use to the optimizer: Muon has others than Adam and AdamW."""
-    own, now = run.read_config()["optimizer"]["kind"], step.settings.optimizer.kind
-    if own != now and "muon" in (own, now):
+def _require_own_moments(saved: Iterable[str], kind: str) -> None:
+    """Raise RunError where moments were saved, by these names, that are no use to an optimizer of that kind."""
+    ends = {name.rpartition("/")[2] for name in saved}
+    had_muon = not ends.isdisjoint(MOMENTS_OF_MUON)
+    if had_muon != (kind == "muon") and not ends.isdisjoint(MOMENTS_OF_ADAM + MOMENTS_OF_MUON):
+        own = "muon" if had_muon else "adam or adamw"
         raise RunError(
-            f"optimizer: {own}, the run's own, is needed to go on, since muon keeps other moments; got {now}"
+            f"optimizer: {own}, as the run had, is needed to go on, since muon keeps other moments; got {kind}"
         )
 
 

@@ -267,6 +267,7 @@ def test_an_extra_that_is_not_there_is_named_before_anything_is_written(nmt, tmp
 def test_a_run_whose_tracker_cannot_begin_goes_on_as_its_error_says(nmt, tmp_path, tiny_training):
     pytest.importorskip("tensorboard")
     (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "train.log").touch()  # of a run that stopped early
     (tmp_path / "run" / "tensorboard").touch()  # where its folder would be
     options = [*tiny_training(), "training.max_updates=1", "run=run", "resume=true"]
     message = nmt("train", *options, "tracking=tensorboard", code=2).stderr.decode().split("\n")[-2]

@@ -124,7 +124,7 @@ def test_a_finished_run_is_tested_under_what_it_says_and_takes_nothing_else(nmt,
 def test_moments_of_muon_are_no_use_to_another_optimizer(train_in):
     train_in("run", "training.max_updates=2")
     with pytest.raises(
-        RunError, match=r"^optimizer: adamw, the run's own, is needed to go on, since muon keeps other"
+        RunError, match=r"^optimizer: adam or adamw, as the run had, is needed to go on, since muon"
     ):
         train_in("run", "training.max_updates=4", "optimizer=muon")
 
