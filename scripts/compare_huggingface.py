@@ -11,7 +11,6 @@ scoring.
 
 import argparse
 import json
-import math
 import time
 from collections.abc import Iterator
 from itertools import count
@@ -24,9 +23,10 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from transformers import MarianConfig, MarianMTModel
 
-from nmt.config import RunScoring, TransformerSettings
+from nmt.config import CosineSettings, RunScoring, TransformerSettings
 from nmt.config.check import check
 from nmt.data.batching import Batch, collate, plan_epoch
+from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import load_dataset, select_pairs
 from nmt.data.tokenizer import Tokenizer
@@ -38,8 +38,9 @@ from nmt.evaluation.translating import translate_text
 from nmt.export.huggingface.format import generate
 from nmt.layouts.huggingface import KEYS
 from nmt.runs.directory import RunDirectory
-from nmt.runs.text import corpus_of_run
+from nmt.runs.text import corpus_of_run, data_of_run
 from nmt.training.checkpoint import saved_progress
+from nmt.training.schedule import learning_rate
 
 LABEL_SMOOTHING = 0.1
 WARMUP_SHARE = 0.08  # of the time, as that of experiment=multi30k_transformer is of its updates
@@ -71,22 +72,15 @@ def build(settings: TransformerSettings, tokenizer: Tokenizer, max_positions: in
 
 
 def batches(
-    run: RunDirectory, tokenizer: Tokenizer, max_length: int, update_tokens: int
+    text: ParallelText, tokenizer: Tokenizer, max_length: int, update_tokens: int
 ) -> Iterator[list[Batch]]:
     """Yield the updates of one epoch after the other, each of one batch or several."""
-    dataset = load_dataset(corpus_of_run(run).train, tokenizer)
+    dataset = load_dataset(text, tokenizer)
     rows, _ = select_pairs(dataset, max_length)
     lengths = dataset.source.lengths_of(rows) + 1, dataset.target.lengths_of(rows) + 1  # EOS counts
     for epoch in count():
         plan = plan_epoch(1, epoch, *lengths, update_tokens, PADDED_TOKENS * update_tokens)
         yield from ([collate(dataset, rows[part], tokenizer) for part in update] for update in plan)
-
-
-def learning_rate(share: float, highest: float) -> float:
-    """Return the learning rate after a share of the time: a warm-up, then a cosine."""
-    if share < WARMUP_SHARE:
-        return highest * share / WARMUP_SHARE
-    return highest * (1 + math.cos(math.pi * (share - WARMUP_SHARE) / (1 - WARMUP_SHARE))) / 2
 
 
 def loss_of(model: Any, batch: Batch, pad_id: int) -> Tensor:
@@ -107,6 +101,11 @@ def train(
 ) -> dict[str, Any]:
     """Train for so many seconds; return how many updates and target tokens that came to."""
     is_narrow = choose_precision("auto", torch.device("cpu")) == torch.bfloat16
+    # Of thousandths of a second, in the place of updates, whose number nobody knows.
+    end = max(1, round(1000 * seconds))
+    schedule = CosineSettings(
+        kind="cosine", warmup_updates=max(1, round(WARMUP_SHARE * end)), final_share=0.0
+    )
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=highest, betas=(0.9, 0.98), weight_decay=0.01, fused=True
     )
@@ -119,7 +118,7 @@ def train(
         parts = next(updates)
         num_now = sum(part.num_tokens for part in parts)
         for group in optimizer.param_groups:
-            group["lr"] = learning_rate(passed / seconds, highest)
+            group["lr"] = learning_rate(schedule, 1 + int(1000 * passed), highest, end)
         total = 0.0
         for part in parts:
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
@@ -152,11 +151,12 @@ def main() -> None:
     assert tokenizer.joint
     config = run.read_config()
     max_length, update_tokens = config["data"]["max_length"], config["training"]["update_tokens"]
-    texts = {split: text for split, text in corpus_of_run(run).texts.items() if split in SPLITS}
+    corpus = prepare_corpus(corpus_of_run(run), data_of_run(run).filter).corpus
     torch.manual_seed(1)
     model = build(settings, tokenizer, max(max_length, limit_of(max_length, search, None)) + 2)
-    updates = batches(run, tokenizer, max_length, update_tokens)
-    seconds = arguments.seconds or saved_progress(run).seconds
+    updates = batches(corpus.train, tokenizer, max_length, update_tokens)
+    own_seconds = saved_progress(run).seconds
+    seconds = arguments.seconds or own_seconds
     figures = train(model, updates, tokenizer.target.pad_id, seconds, arguments.learning_rate)
     model.eval()
 
@@ -166,12 +166,10 @@ def main() -> None:
         return [tokenizer.target.decode(ids) for ids in generate(model, source, limits, search)]
 
     evaluation = check(RunScoring, config).evaluation
-    found: dict[str, Any] = {
-        "run": arguments.run,
-        "seconds of the run": saved_progress(run).seconds,
-        "other": figures,
-    }
-    for split, text in texts.items():
+    found: dict[str, Any] = {"run": arguments.run, "seconds of the run": own_seconds, "other": figures}
+    for split in SPLITS:
+        if (text := corpus.texts.get(split)) is None:
+            continue
         for name, lines in (
             ("nmt", translate_text(translator, text.source)),
             ("Hugging Face", by_other(text)),

@@ -2,8 +2,7 @@
 
 import copy
 import functools
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +24,7 @@ from nmt.cli.commands import COMMANDS
 from nmt.cli.keys import CONFIG_MODULE
 from nmt.cli.overrides import LAUNCH, SWEEP, as_string, first_line, is_of, parse, typed_value
 from nmt.config import RecipeSettings, Settings, TrainSettings
-from nmt.config.check import check, flatten
+from nmt.config.check import changes, check, flatten
 from nmt.errors import RunError, SettingsError, UserError, naming, nearest
 
 if TYPE_CHECKING:
@@ -47,7 +46,6 @@ INHERITED = ("data", "tokenizer", "model")
 OF_TEACHER = ("data", "tokenizer")  # what a student inherits
 # Keys that name other runs. Which is the last one has changed when a run goes on.
 OTHER_RUNS = ("training.from_run", "training.teacher", "teacher", "distillation.reverse")
-FIXED_KEYS = re.compile(rf"({'|'.join(map(re.escape, FIXED))})($|\.)")
 
 
 @dataclass(frozen=True)
@@ -276,13 +274,13 @@ def _require_trained(own: Mapping[str, Any]) -> None:
 
 
 def _refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any], free: tuple[str, ...]) -> None:
-    flat_own, flat = dict(flatten(own)), dict(flatten(values))
-    for key in sorted(flat_own.keys() | flat.keys()):
-        is_free = any(key == one or key.startswith(f"{one}.") for one in free)
-        if FIXED_KEYS.match(key) and not is_free and flat_own.get(key) != flat.get(key):
-            raise RunError(
-                f"{key}: {flat_own.get(key)}, the run's own value, is needed to go on; got {flat.get(key)}"
-            )
+    for key, before, now in changes(own, values):
+        if _lies_in(key, FIXED) and not _lies_in(key, free):
+            raise RunError(f"{key}: {before}, the run's own value, is needed to go on; got {now}")
+
+
+def _lies_in(key: str, groups: Iterable[str]) -> bool:
+    return any(key == group or key.startswith(f"{group}.") for group in groups)
 
 
 def _explain(command: str, typed: list[Override], path: list[str], error: Exception) -> UserError:

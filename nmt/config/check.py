@@ -125,3 +125,11 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield from flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the dotted keys whose values are others, each with both; None stands for a value that is not there."""
+    flat_before, flat_now = dict(flatten(before)), dict(flatten(now))
+    for key in sorted(flat_before.keys() | flat_now.keys()):
+        if flat_before.get(key) != flat_now.get(key):
+            yield key, flat_before.get(key), flat_now.get(key)

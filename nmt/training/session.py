@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nmt.config import TrainSettings
-from nmt.config.check import check, flatten
+from nmt.config.check import changes, check
 from nmt.data.corpus import Corpus
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translation import Candidate
@@ -199,18 +199,12 @@ def _settle(trainer: Trainer, settings: TrainSettings, needs_test: bool, recorde
         run.write_config(kept)
         recorder.note_settings()
     trainer.settings = settings.model_copy(update={key: getattr(kept, key) for key in OF_TEST})
-    before, after = dict(flatten(noted)), dict(flatten(now))
-    changed = [key for key in sorted(before.keys() | after.keys()) if before.get(key) != after.get(key)]
-    if changed := [key for key in changed if key.partition(".")[0] not in OF_PLACE]:
+    changed = [key for key, *_ in changes(noted, now) if key.partition(".")[0] not in OF_PLACE]
+    if changed:
         logger.warning("not changed  %s: the run is finished", ", ".join(changed))
 
 
 def _log_changes(own: Mapping[str, Any], settings: TrainSettings) -> None:
     """Say which settings of a run are others from now on."""
-    before, now = (
-        dict(flatten(own)),
-        dict(flatten(settings.model_dump(mode="json", exclude={"run", "resume"}))),
-    )
-    for key in sorted(before.keys() | now.keys()):
-        if before.get(key) != now.get(key):
-            logger.info("changed      %s: %s before, %s now", key, before.get(key), now.get(key))
+    for change in changes(own, settings.model_dump(mode="json", exclude={"run", "resume"})):
+        logger.info("changed      %s: %s before, %s now", *change)
