@@ -6,7 +6,7 @@ RUN is a Transformer with one vocabulary for both sides. The other one, a Marian
 dropout, pairs and size of updates, of sentences of about one length; AdamW and a cosine that ends with the time, of
 which the run's validations are a part. Precision is bfloat16, by autocast, where the run's machine would choose it.
 Both translate the validation text, and the test text where there is one, with the run's own search and the same
-scoring.
+scoring. With --seconds, RUN may still be in training: it is read again before the translating.
 """
 
 import argparse
@@ -48,7 +48,7 @@ PADDED_TOKENS = 4  # times those of an update are at most in memory at once
 SPLITS = ("validation", "test")
 
 
-def build(settings: TransformerSettings, tokenizer: Tokenizer, max_positions: int) -> Any:
+def build(settings: TransformerSettings, tokenizer: Tokenizer) -> Any:
     """Return Hugging Face's model of the same sizes, with random weights."""
     side = tokenizer.target
     sizes = {theirs: getattr(settings, ours) for theirs, ours in KEYS.items()}
@@ -56,8 +56,9 @@ def build(settings: TransformerSettings, tokenizer: Tokenizer, max_positions: in
         MarianConfig(
             **sizes
             | {
-                "activation_dropout": settings.activation_dropout or 0.0,
-                "max_position_embeddings": max_positions,
+                "activation_dropout": settings.dropout
+                if settings.activation_dropout is None
+                else settings.activation_dropout
             },
             vocab_size=side.size,
             activation_function="relu",
@@ -145,28 +146,33 @@ def main() -> None:
     parser.add_argument("--json", type=file_to_write, help="figures, and what both translated")
     arguments = parser.parse_args()
     run = RunDirectory.existing(arguments.run)
-    translator = load_translator(arguments.run, "best", "cpu", "auto", [])
-    settings, tokenizer, search = run.read_model_settings().model, translator.tokenizer, translator.settings
+    recorded = run.read_model_settings()
+    settings, tokenizer = recorded.model, run.read_tokenizer(recorded.tokenizer.joint)
     assert isinstance(settings, TransformerSettings)
     assert tokenizer.joint
     config = run.read_config()
     max_length, update_tokens = config["data"]["max_length"], config["training"]["update_tokens"]
     corpus = prepare_corpus(corpus_of_run(run), data_of_run(run).filter).corpus
     torch.manual_seed(1)
-    model = build(settings, tokenizer, max(max_length, limit_of(max_length, search, None)) + 2)
+    model = build(settings, tokenizer)
     updates = batches(corpus.train, tokenizer, max_length, update_tokens)
-    own_seconds = saved_progress(run).seconds
-    seconds = arguments.seconds or own_seconds
+    seconds = arguments.seconds or saved_progress(run).seconds
     figures = train(model, updates, tokenizer.target.pad_id, seconds, arguments.learning_rate)
     model.eval()
+    translator = load_translator(arguments.run, "best", "cpu", "auto", [])
+    search = translator.settings
 
     def by_other(text: ParallelText) -> list[str]:
         source = [ids[: max_length - 1] for ids in tokenizer.source.encode(text.source)]
-        limits = [limit_of(len(ids), search, None) for ids in source]
+        limits = [limit_of(len(ids), search, settings.max_positions) for ids in source]
         return [tokenizer.target.decode(ids) for ids in generate(model, source, limits, search)]
 
     evaluation = check(RunScoring, config).evaluation
-    found: dict[str, Any] = {"run": arguments.run, "seconds of the run": own_seconds, "other": figures}
+    found: dict[str, Any] = {
+        "run": arguments.run,
+        "seconds of the run": saved_progress(run).seconds,
+        "other": figures,
+    }
     for split in SPLITS:
         if (text := corpus.texts.get(split)) is None:
             continue
