@@ -1,22 +1,10 @@
 """A run that is loaded to translate and to score: what Python programs call, and what the commands are written on."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from importlib import resources
 from itertools import islice
 from typing import Any, get_args, overload
 
-import yaml
-
-from nmt.config import (
-    BeamSettings,
-    DecodingSettings,
-    GreedySettings,
-    MBRSettings,
-    SamplingSettings,
-    SearchSettings,
-)
-from nmt.config.check import check
+from nmt.config import DecodingSettings
 from nmt.config.kinds import Device, Precision
 from nmt.data.context import in_order
 from nmt.data.lines import in_chunks
@@ -24,18 +12,12 @@ from nmt.data.mixture import TAG_END, TAG_START, tag_of
 from nmt.decoding.confidence import calibration_of
 from nmt.decoding.engine import Engine
 from nmt.decoding.pairs import PairReader
+from nmt.decoding.search_settings import change_search, choose_search, most_hypotheses
 from nmt.decoding.translation import Candidate, Translation
 from nmt.decoding.translator import Translator
 from nmt.decoding.word_alignment import Link
 from nmt.errors import DataError, SettingsError, nearest
 from nmt.runs.directory import RunDirectory
-
-SEARCHES: dict[str, type[SearchSettings]] = {
-    "greedy": GreedySettings,
-    "beam": BeamSettings,
-    "sampling": SamplingSettings,
-    "mbr": MBRSettings,
-}
 
 
 def load(
@@ -148,7 +130,7 @@ class Model:
             raise TypeError("lines: a list of lines is needed; got one string")
         own = self.decoding
         settings = (
-            _changed(own.model_dump(), search)
+            change_search(own, **search)
             if decoding in (None, own.kind)
             else choose_search(str(decoding), **search)
         )
@@ -221,44 +203,6 @@ class Model:
     def pair_reader(self, target_language: str | None = None) -> PairReader:
         """Return what scores and aligns pairs. Raises DataError for a language that the model does not know."""
         return self._translator.reading(choose_tag(target_language, self._translator.tags)).pairs
-
-
-def most_hypotheses(settings: DecodingSettings) -> int | None:
-    """Return how many translations of a line a search has at most; None for as many as are wanted."""
-    most = {
-        "greedy": 1,
-        "beam": getattr(settings, "beam_size", 1),
-        "mbr": getattr(settings, "num_samples", 1),
-    }
-    return most.get(settings.kind)
-
-
-def choose_search(decoding: str, **search: Any) -> DecodingSettings:
-    """Return the settings of a search, those of conf/decoding/ with the values given here.
-
-    Raises SettingsError for a search, a key or a value that is none.
-    """
-    if decoding not in SEARCHES:
-        raise SettingsError(
-            f"decoding: one of {', '.join(SEARCHES)} is needed; got {decoding}{nearest(decoding, list(SEARCHES))}"
-        )
-    return _changed(_defaults(decoding), search)
-
-
-@cache
-def _defaults(decoding: str) -> dict[str, Any]:
-    text = resources.files("nmt.conf").joinpath("decoding", f"{decoding}.yaml").read_text(encoding="utf-8")
-    values: dict[str, Any] = yaml.safe_load(text)
-    return values
-
-
-def _changed(values: dict[str, Any], search: dict[str, Any]) -> DecodingSettings:
-    kind = values["kind"]
-    for key in search:
-        if key not in values or key == "kind":
-            raise SettingsError(f"{key}: no such key of decoding={kind}{nearest(key, list(values))}")
-    found: Any = check(SEARCHES[kind], values | search)
-    return found
 
 
 def choose_tag(language: str | None, tags: Sequence[str]) -> str | None:

@@ -10,7 +10,8 @@ from nmt.config import BeamSettings, DecodingSettings, DistilSettings
 from nmt.data.cache import content_key
 from nmt.data.mixture import known_tags
 from nmt.decoding.chunks import Chunk
-from nmt.decoding.loading import choose_search, load_translator, most_hypotheses
+from nmt.decoding.loading import load_translator
+from nmt.decoding.search_settings import choose_search, most_hypotheses
 from nmt.decoding.translator import Translator
 from nmt.errors import SettingsError, naming
 from nmt.files.writing import file_facts

@@ -9,7 +9,7 @@ from functools import partial
 
 from nmt.config import MixtureData, ServeSettings
 from nmt.data.context import Context
-from nmt.decoding.loading import most_hypotheses
+from nmt.decoding.search_settings import most_hypotheses
 from nmt.decoding.translation import Candidate, Translation
 from nmt.errors import SettingsError
 from nmt.runs.directory import RunDirectory

@@ -22,7 +22,7 @@ from nmt.data.batching import Batch
 from nmt.data.context import Context
 from nmt.data.sources import load_corpus
 from nmt.decoding.chunks import number_chunks
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translation import Candidate
 from nmt.decoding.translator import Shown, Translator

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from nmt.data import lines as lines_module
 from nmt.decoding import stream
 from nmt.decoding.chunks import number_chunks, text_chunks
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.decoding.stream import write_stream
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator

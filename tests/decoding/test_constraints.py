@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nmt.data.batching import Batch
 from nmt.decoding.batch_search import BatchSearch, Sentence
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.models.ensemble import Ensemble
 
 PAD, UNK, BOS, EOS = range(4)

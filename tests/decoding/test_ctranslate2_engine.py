@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 import nmt as library
 from nmt.decoding.engine import Sentence
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.errors import UserError
 from nmt.files.writing import write_manifest
 from nmt.runs.migration import FORMAT

@@ -15,7 +15,7 @@ from nmt.data.tokenizer import obtain_tokenizer
 from nmt.decoding.demands import Demands
 from nmt.decoding.engine import Hypothesis
 from nmt.decoding.literal_text import text_of
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.errors import SettingsError

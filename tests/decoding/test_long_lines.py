@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import nmt as nmt_package
 from nmt.data.learned_lengths import LearnedLengths
-from nmt.decoding.loading import choose_search
 from nmt.decoding.long_lines import LineCutter, join_parts
+from nmt.decoding.search_settings import choose_search
 from nmt.decoding.translation import Candidate
 from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model

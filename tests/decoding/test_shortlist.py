@@ -12,7 +12,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Tokenizer, Vocabulary, obtain_tokenizer
 from nmt.decoding.batch_search import BatchSearch, Sentence
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.decoding.shortlist import ShortDecoder, Shortlist, shortlist_of
 from nmt.errors import RunError
 from nmt.models.ensemble import Ensemble

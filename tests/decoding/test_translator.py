@@ -15,7 +15,7 @@ from nmt.data.batching import Batch
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.decoding.batch_search import GROUPS, Sentence, plan_batches
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.errors import RunError

@@ -15,7 +15,7 @@ from nmt.cli.compose import compose
 from nmt.config import EvaluationSettings, ExportSettings, RunData
 from nmt.config.check import check
 from nmt.data.corpus import ParallelText
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.errors import RunError, SettingsError
 from nmt.export.argos.format import Argos
 from nmt.export.comparison import Comparison, compare

@@ -10,7 +10,7 @@ from command_line import run_command
 from nmt.config import EvaluationSettings, ExportSettings
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Ids
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.decoding.shortlist import Shortlist
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator

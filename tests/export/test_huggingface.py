@@ -13,7 +13,7 @@ from nmt.config import TokenizerSettings
 from nmt.data.context import context_symbols
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import Tokenizer, obtain_tokenizer
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.errors import ExportError, RunError, UserError

@@ -10,7 +10,7 @@ from pairwise import pairwise
 from nmt.config import EvaluationSettings, ExportSettings
 from nmt.data.corpus import ParallelText
 from nmt.decoding.engine import Sentence, limit_of
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.errors import DeviceError, RunError, UserError

@@ -12,7 +12,7 @@ import yaml
 from foreign import LONGEST, both_models, given_lines, make_marian, pieces_of, translate_by_ctranslate2
 
 from nmt.decoding.engine import Sentence
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.files.reading import MAX_JSON_BYTES

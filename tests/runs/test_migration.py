@@ -6,7 +6,7 @@ import pytest
 import safetensors.torch
 
 from nmt.cli.compose import compose
-from nmt.decoding.loading import choose_search
+from nmt.decoding.search_settings import choose_search
 from nmt.files.writing import MANIFEST, file_facts
 from nmt.runs.directory import MODEL_WEIGHTS, TRAINING_TENSORS, RunDirectory
 from nmt.runs.migration import FORMAT, current_name, migrate

@@ -1,0 +1,68 @@
+"""The settings of a search that a caller asks for by its name and keys, as conf/decoding/ has them."""
+
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from nmt.config import (
+    BeamSettings,
+    DecodingSettings,
+    GreedySettings,
+    MBRSettings,
+    SamplingSettings,
+    SearchSettings,
+)
+from nmt.config.check import check
+from nmt.errors import SettingsError, nearest
+
+SEARCHES: dict[str, type[SearchSettings]] = {
+    "greedy": GreedySettings,
+    "beam": BeamSettings,
+    "sampling": SamplingSettings,
+    "mbr": MBRSettings,
+}
+
+
+def most_hypotheses(settings: DecodingSettings) -> int | None:
+    """Return how many translations of a line a search has at most; None for as many as are wanted."""
+    most = {
+        "greedy": 1,
+        "beam": getattr(settings, "beam_size", 1),
+        "mbr": getattr(settings, "num_samples", 1),
+    }
+    return most.get(settings.kind)
+
+
+def choose_search(decoding: str, **search: Any) -> DecodingSettings:
+    """Return the settings of a search, those of conf/decoding/ with the values given here.
+
+    Raises SettingsError for a search, a key or a value that is none.
+    """
+    if decoding not in SEARCHES:
+        raise SettingsError(
+            f"decoding: one of {', '.join(SEARCHES)} is needed; got {decoding}{nearest(decoding, list(SEARCHES))}"
+        )
+    return _changed(_defaults(decoding), search)
+
+
+def change_search(settings: DecodingSettings, **search: Any) -> DecodingSettings:
+    """Return these settings with the values given here. Raises SettingsError for a key or a value that is none."""
+    return _changed(settings.model_dump(), search)
+
+
+@cache
+def _defaults(decoding: str) -> dict[str, Any]:
+    text = resources.files("nmt.conf").joinpath("decoding", f"{decoding}.yaml").read_text(encoding="utf-8")
+    values: dict[str, Any] = yaml.safe_load(text)
+    return values
+
+
+def _changed(values: dict[str, Any], search: dict[str, Any]) -> DecodingSettings:
+    kind = values["kind"]
+    for key in search:
+        if key not in values or key == "kind":
+            raise SettingsError(f"{key}: no such key of decoding={kind}{nearest(key, list(values))}")
+    found: Any = check(SEARCHES[kind], values | search)
+    return found
