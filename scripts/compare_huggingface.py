@@ -45,6 +45,7 @@ from nmt.training.schedule import learning_rate
 LABEL_SMOOTHING = 0.1
 WARMUP_SHARE = 0.08  # of the time, as that of experiment=multi30k_transformer is of its updates
 PADDED_TOKENS = 4  # times those of an update are at most in memory at once
+LOG_EVERY = 100  # updates
 SPLITS = ("validation", "test")
 
 
@@ -111,7 +112,7 @@ def train(
         model.parameters(), lr=highest, betas=(0.9, 0.98), weight_decay=0.01, fused=True
     )
     model.train()
-    began, num_tokens = time.monotonic(), 0
+    began, num_tokens, total = time.monotonic(), 0, 0.0
     for number in count(1):
         passed = time.monotonic() - began
         if passed >= seconds:
@@ -120,18 +121,19 @@ def train(
         num_now = sum(part.num_tokens for part in parts)
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(schedule, 1 + int(1000 * passed), highest, end)
-        total = 0.0
         for part in parts:
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
                 loss = loss_of(model, part, pad_id) / num_now
             loss.backward()  # type: ignore[no-untyped-call]
-            total += float(loss)
+            total += loss.item()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         num_tokens += num_now
-        if number % 100 == 0:
-            print(f"update {number} loss {total:.3f} tokens/s {num_tokens / passed:.0f}", flush=True)
+        if number % LOG_EVERY == 0:
+            mean = total / LOG_EVERY
+            print(f"update {number} loss {mean:.3f} tokens/s {num_tokens / passed:.0f}", flush=True)
+            total = 0.0
     raise AssertionError
 
 
