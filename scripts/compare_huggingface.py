@@ -174,6 +174,7 @@ def main() -> None:
         "run": arguments.run,
         "seconds of the run": saved_progress(run).seconds,
         "other": figures,
+        "settings of the other": model.config.to_dict(),
     }
     for split in SPLITS:
         if (text := corpus.texts.get(split)) is None:

@@ -15,6 +15,9 @@ def test_both_translate_both_texts_and_are_scored_alike(nmt, tiny_training, tmp_
     found = json.loads((tmp_path / "out.json").read_text())
     assert found["other"]["updates"] >= 1
     assert found["other"]["target tokens"] > 0
+    own_settings = json.loads((tmp_path / "run" / "config.json").read_text())["model"]
+    assert own_settings["activation_dropout"] is None
+    assert found["settings of the other"]["activation_dropout"] == own_settings["dropout"] > 0
     for split in ("validation", "test"):
         nmt("evaluate", "run=run", f"split={split}", "json=own.json", "overwrite=true")
         own = json.loads((tmp_path / "own.json").read_text())
