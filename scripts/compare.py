@@ -124,6 +124,8 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
             "dropout 0.1": ["model.dropout=0.1"],
             "dropout 0.3": ["model.dropout=0.3"],
             "half as wide": ["model.d_model=128", "model.d_ff=512"],
+            "normalised after sub-layers": ["model.norm=post"],
+            "likewise, a third of the rate": ["model.norm=post", "optimizer.learning_rate=0.0005"],
             "BPE-dropout": ["training.subword_sampling=0.1"],
             "SimCut": ["consistency=simcut"],
             "R-Drop": ["consistency=r_drop"],
