@@ -123,6 +123,8 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
             "16,000 pieces": ["tokenizer.vocabulary_size=16000"],
             "dropout 0.1": ["model.dropout=0.1"],
             "dropout 0.3": ["model.dropout=0.3"],
+            "initial gain 0.7": ["model.initial_gain=0.7"],
+            "initial gain 1": ["model.initial_gain=1"],
             "half as wide": ["model.d_model=128", "model.d_ff=512"],
             "normalised after sub-layers": ["model.norm=post"],
             "likewise, a third of the rate": ["model.norm=post", "optimizer.learning_rate=0.0005"],

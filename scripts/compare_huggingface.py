@@ -35,8 +35,10 @@ from nmt.decoding.loading import load_translator
 from nmt.device import choose_precision
 from nmt.evaluation.scoring import score_against
 from nmt.evaluation.translating import translate_text
-from nmt.export.huggingface.format import generate
+from nmt.export.huggingface.format import generate, settings_of
 from nmt.layouts.huggingface import KEYS
+from nmt.models.build import build_model
+from nmt.models.transformer import Transformer
 from nmt.runs.directory import RunDirectory
 from nmt.runs.text import corpus_of_run, data_of_run
 from nmt.training.checkpoint import saved_progress
@@ -52,15 +54,11 @@ SPLITS = ("validation", "test")
 def build(settings: TransformerSettings, tokenizer: Tokenizer) -> Any:
     """Return Hugging Face's model of the same sizes, with random weights."""
     side = tokenizer.target
-    sizes = {theirs: getattr(settings, ours) for theirs, ours in KEYS.items()}
+    own = build_model(settings, tokenizer)
+    assert isinstance(own, Transformer)
     return MarianMTModel(
         MarianConfig(
-            **sizes
-            | {
-                "activation_dropout": settings.dropout
-                if settings.activation_dropout is None
-                else settings.activation_dropout
-            },
+            **{theirs: settings_of(own)[ours] for theirs, ours in KEYS.items()},
             vocab_size=side.size,
             activation_function="relu",
             scale_embedding=True,

@@ -102,6 +102,7 @@ class TransformerSettings(Settings):
     activation: Literal["relu", "gelu", "silu", "swiglu"]
     attention_bias: bool
     zero_start: bool
+    initial_gain: Weight
     dropout: Share
     attention_dropout: Share
     activation_dropout: Share | None

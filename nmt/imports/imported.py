@@ -29,6 +29,7 @@ UNSAID: dict[str, Any] = {
     "layer_dropout": 0.0,
     "attention_bias": True,
     "zero_start": False,
+    "initial_gain": 1.0,
     "decoder": "attention",
     "tied_embeddings": "none",
 }

@@ -10,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 from nmt.config import ModelSettings, TransformerSettings
 from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
-from nmt.models.layers import vocabulary_layers
+from nmt.models.layers import scale_weights, vocabulary_layers
 from nmt.models.rnn import RNNSeq2Seq
 from nmt.models.rnn_attention import AttentionSeq2Seq
 from nmt.models.transformer import Transformer
@@ -31,8 +31,11 @@ def build_model(settings: ModelSettings, tokenizer: Tokenizer) -> Seq2Seq:
     layers = vocabulary_layers(tokenizer.source.size, tokenizer.target.size, width, tied)
     if isinstance(settings, TransformerSettings) and settings.zero_start:
         layers[1].zero_id = tokenizer.target.bos_id
-    options = settings.model_dump(exclude={"kind", "tied_embeddings", "zero_start"})
-    return MODELS[settings.kind](layers, **options)
+    options = settings.model_dump(exclude={"kind", "tied_embeddings", "zero_start", "initial_gain"})
+    model = MODELS[settings.kind](layers, **options)
+    if isinstance(settings, TransformerSettings):
+        scale_weights(model, settings.initial_gain)
+    return model
 
 
 def parameter_shapes(settings: ModelSettings, tokenizer: Tokenizer) -> dict[str, torch.Size]:

@@ -42,6 +42,11 @@ class LayerOptions:
         """Heads of keys and values."""
         return self.num_key_value_heads or self.num_heads
 
+    @property
+    def inner_dropout(self) -> float:
+        """Share of the inner activations of feed-forward zeroed in training."""
+        return self.dropout if self.activation_dropout is None else self.activation_dropout
+
 
 class Embedding(nn.Embedding):
     """Word vectors that are stored small, so that the output layer can share them, and read large.
@@ -98,6 +103,14 @@ def xavier_linear(d_in: int, d_out: int, num_blocks: int = 1, bias: bool = True)
     if bias:
         nn.init.zeros_(linear.bias)
     return linear
+
+
+def scale_weights(model: nn.Module, factor: float) -> None:
+    """Multiply all weights of a model that was just made by a factor; what scales or shifts, vectors, stays as it is."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(factor)
 
 
 def to_autocast_dtype(x: Tensor) -> Tensor:

@@ -107,10 +107,9 @@ class FeedForward(nn.Module):
 
     def __init__(self, options: LayerOptions) -> None:
         super().__init__()
-        dropout = options.dropout if options.activation_dropout is None else options.activation_dropout
         num_blocks = 2 if options.activation == "swiglu" else 1
         self.inner = xavier_linear(options.d_model, num_blocks * options.d_ff, num_blocks)
-        self.activation = ActivationDropout(options.activation, dropout)
+        self.activation = ActivationDropout(options.activation, options.inner_dropout)
         self.outer = xavier_linear(options.d_ff, options.d_model)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -7,8 +7,8 @@ from typing import Any
 
 from nmt.errors import RunError
 
-FORMAT = 12
-# Keys that came with formats 2 to 12, at the values that do what formats before did.
+FORMAT = 13
+# Keys that came with formats 2 to 13, at the values that do what formats before did.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -19,6 +19,7 @@ ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
         "layer_dropout": 0.0,
         "attention_bias": False,
         "zero_start": False,
+        "initial_gain": 1.0,
         "decoder": "attention",
     }
 }

@@ -23,6 +23,7 @@ MODELS = [
     ("transformer",),
     ("transformer", "positions=learned", "normalization=rms", "activation=swiglu", "num_key_value_heads=2", "tied_embeddings=none"),
     ("transformer", "positions=relative", "norm=post", "tied_embeddings=three_way", "attention_bias=true"),
+    ("transformer", "initial_gain=3"),
     ("rnn", "cell=lstm"),
     ("rnn", "cell=gru", "context_join=add", "tied_embeddings=none"),
     ("attention", "cell=lstm", "attention.join=input", "attention.num_heads=4"),
@@ -39,11 +40,19 @@ NUM_PROJECTIONS = {
 }  # fmt: skip
 
 
+def settings_of(kind, *options):
+    overrides = [f"model={kind}", *(f"model.{option}" for option in (*SIZES[kind], *options))]
+    return check(TrainSettings, compose("train", overrides, None).values).model
+
+
 def build(kind, *options):
     torch.manual_seed(3)
-    overrides = [f"model={kind}", *(f"model.{option}" for option in (*SIZES[kind], *options))]
-    settings = check(TrainSettings, compose("train", overrides, None).values)
-    return build_model(settings.model, TOKENIZER)
+    return build_model(settings_of(kind, *options), TOKENIZER)
+
+
+def initial_gain(model):
+    """Return the factor of all weights of a model."""
+    return getattr(settings_of(*model), "initial_gain", 1.0)
 
 
 def assert_is_uniform(values, bound):
@@ -73,7 +82,7 @@ def assert_is_orthogonal(weight, num_blocks):
 
 
 def assert_starts_right(owner, name, leaf, parameter, is_swiglu):
-    """Hold a parameter, `leaf` of the module `owner` that is called `name`, against what it should be."""
+    """Hold a parameter, `leaf` of the module `owner` that is called `name`, against what the rules say of it."""
     kind = type(owner).__name__
     if kind in NUM_GATES:
         if leaf.startswith("weight_ih"):
@@ -109,7 +118,9 @@ def test_every_parameter_starts_where_it_should(model):
     for name, module in built.named_modules():
         for leaf, parameter in module.named_parameters(recurse=False):
             num_seen += 1
-            assert_starts_right(module, name, leaf, parameter.detach(), "activation=swiglu" in model)
+            gain = initial_gain(model) if parameter.dim() > 1 else 1.0
+            by_rule = parameter.detach() / gain
+            assert_starts_right(module, name, leaf, by_rule, "activation=swiglu" in model)
     assert num_seen >= len(list(built.parameters()))
 
 

@@ -14,7 +14,7 @@ from nmt.runs.migration import FORMAT, current_name, migrate
 # What format 1 did not know.
 NEW_OF_MODEL = (
     "num_key_value_heads", "normalization", "max_relative_distance", "attention_dropout", "activation_dropout",
-    "layer_dropout",
+    "layer_dropout", "initial_gain",
 )  # fmt: skip
 NEW_OF_ATTENTION = (
     "location_positions", "num_heads", "span", "window", "choice", "temperature", "coverage",

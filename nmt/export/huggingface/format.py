@@ -221,14 +221,11 @@ def _files(exported: Exported, model: Transformer, orders: tuple[list[int], list
 
 def settings_of(model: Transformer) -> dict[str, Any]:
     """Return the settings of a model, as conf/model/transformer.yaml calls them."""
-    options = model.options
-    return vars(options) | {
+    return vars(model.options) | {
         "num_encoder_layers": len(model.encoder.layers),
         "num_decoder_layers": len(model.decoder.layers),
         "max_positions": model.max_positions,
-        "activation_dropout": options.dropout
-        if options.activation_dropout is None
-        else options.activation_dropout,
+        "activation_dropout": model.options.inner_dropout,
     }
 
 
