@@ -106,7 +106,7 @@ def xavier_linear(d_in: int, d_out: int, num_blocks: int = 1, bias: bool = True)
 
 
 def scale_weights(model: nn.Module, factor: float) -> None:
-    """Multiply all weights of a model that was just made by a factor; vectors, which scale or shift, stay as they are."""
+    """Multiply all weights of a new model by a factor; vectors, which scale or shift, stay as they are."""
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:
