@@ -39,8 +39,8 @@ TRAINING = (
     "data=files", "tokenizer=word", "data.context=1", "data.filter.min_words=2", "model=transformer_tiny",
     "model.d_model=32", "model.d_ff=64", "model.num_heads=2", "model.num_encoder_layers=1",
     "model.num_decoder_layers=1", "model.dropout=0", "schedule=constant", "optimizer.learning_rate=0.007",
-    "training.max_updates=150", "training.update_tokens=500", "training.validate_every=150",
-    "training.checkpoint_every=150", "device=cpu", "precision=float32", "decoding=greedy",
+    "training.max_updates=200", "training.update_tokens=500", "training.validate_every=200",
+    "training.checkpoint_every=200", "device=cpu", "precision=float32", "decoding=greedy",
 )  # fmt: skip
 
 
