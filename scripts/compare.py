@@ -123,6 +123,8 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
             "16,000 pieces": ["tokenizer.vocabulary_size=16000"],
             "dropout 0.1": ["model.dropout=0.1"],
             "dropout 0.3": ["model.dropout=0.3"],
+            "sinusoidal positions": ["model.positions=sinusoidal"],
+            "relative positions": ["model.positions=relative"],
             "initial gain 0.7": ["model.initial_gain=0.7"],
             "initial gain 1": ["model.initial_gain=1"],
             "half as wide": ["model.d_model=128", "model.d_ff=512"],
