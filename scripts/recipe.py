@@ -51,6 +51,7 @@ LONG = ["optimizer.learning_rate=0.0015", "schedule.warmup_updates=600"]
 LONG += ["training.validate_every=1000", "training.checkpoint_every=300"]
 SHORT = ["optimizer.learning_rate=0.001", "schedule.warmup_updates=300"]
 SHORT += ["training.validate_every=500", "training.checkpoint_every=250"]
+TRANSFORMER = ["model=transformer", "model.positions=rotary"]  # as the first models
 ATTENTION = ["model=attention", "model.d_hidden=256", "model.attention.d_attention=256"]
 
 
@@ -64,14 +65,10 @@ class Student:
 
 
 STUDENTS = {
-    "transformer": Student(
-        FORWARD, ["model=transformer", *LONG, "training.max_updates=18000"], start="forward"
-    ),
+    "transformer": Student(FORWARD, [*TRANSFORMER, *LONG, "training.max_updates=18000"], start="forward"),
     "attention": Student(FORWARD, [*ATTENTION, *LONG, "training.max_updates=20000"]),
     "final-transformer": Student(
-        ("transformer", "attention"),
-        ["model=transformer", *SHORT, "training.max_updates=8000"],
-        start="transformer",
+        ("transformer", "attention"), [*TRANSFORMER, *SHORT, "training.max_updates=8000"], start="transformer"
     ),
     "final-attention": Student(
         ("transformer", "attention"), [*ATTENTION, *SHORT, "training.max_updates=4000"], start="attention"

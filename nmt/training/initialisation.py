@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from nmt.config import ModelSettings
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.errors import RunError, SettingsError
 from nmt.models.layers import Embedding
@@ -23,6 +24,10 @@ SHARED_WITH = {
     "target_embedding.weight": "source_embedding.weight",
     "output.weight": "target_embedding.weight",
 }
+
+
+# Settings by which models compute otherwise with weights of the same names and shapes.
+MEANINGS = ("norm", "positions", "activation", "num_heads", "cell")
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,14 @@ def copy_matching(
             f"got {origin}, which has none; without model=... and model.KEY=... its own model is taken"
         )
     return Copied(whole, in_part, num_rows, left)
+
+
+def other_meanings(model: ModelSettings, other: ModelSettings) -> str:
+    """Say by which settings a model computes otherwise than another one with its weights; nothing where none differ."""
+    values = ((name, getattr(other, name, None), getattr(model, name, None)) for name in MEANINGS)
+    return "; ".join(
+        f"model.{name}={there} there, {here} here" for name, there, here in values if there != here
+    )
 
 
 def _find(other: Mapping[str, Tensor], name: str) -> Tensor | None:

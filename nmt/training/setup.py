@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from nmt.config import BeamSettings, RecipeSettings, TrainingSettings, TrainSettings
+from nmt.config import BeamSettings, RecipeSettings, TrainSettings
 from nmt.config.check import flatten
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
@@ -32,7 +32,7 @@ from nmt.runs.model import load_model
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
 from nmt.tracking.opening import require_tracker
 from nmt.training.checkpoint import Progress, reason_to_stop, refuse_other_origins, saved_progress
-from nmt.training.initialisation import copy_matching, freeze, set_word_vectors
+from nmt.training.initialisation import copy_matching, freeze, other_meanings, set_word_vectors
 from nmt.training.pairs import learned_lengths, training_pairs
 from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
@@ -145,7 +145,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     model = build_model(settings.model, tokenizer)
     model.is_guided = dataset.links is not None
     # Also where a run goes on that stopped before its first checkpoint.
-    start = [] if run.steps() else start_from(settings.training, parent, model, tokenizer)
+    start = [] if run.steps() else start_from(settings, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
     model.learned_lengths = learned_lengths(dataset, selected, context)
     if teachers and is_plan:
@@ -221,7 +221,7 @@ def origins(
 
 
 def start_from(
-    settings: TrainingSettings, parent: RunDirectory | None, model: Seq2Seq, tokenizer: Tokenizer
+    settings: TrainSettings, parent: RunDirectory | None, model: Seq2Seq, tokenizer: Tokenizer
 ) -> list[str]:
     """Replace first weights by those of another run and by word vectors, where there are any; say what was replaced."""
     lines = []
@@ -232,8 +232,10 @@ def start_from(
             model, tokenizer, dict(other_model.named_parameters()), other_tokenizer, parent.path
         )
         lines.append(f"start        from {parent.path}: {copied}")
+        if others := other_meanings(settings.model, parent.read_model_settings().model):
+            lines.append(f"note         {parent.path} computes otherwise with these weights: {others}")
     for side in ("source", "target"):
-        path = getattr(settings, f"{side}_vectors")
+        path = getattr(settings.training, f"{side}_vectors")
         if path is not None:
             embedding = getattr(model, f"{side}_embedding")
             vocabulary = getattr(tokenizer, side)

@@ -1,6 +1,7 @@
 """A run that starts from another one: what it takes over, what was typed instead, and that it needs it no more."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -84,6 +85,23 @@ def test_what_was_typed_lies_on_top(nmt, family):
     assert all(before[name].allclose(after[name], rtol=0, atol=1e-20) for name in before.keys() - of_pieces)
     assert (
         f"{len(before) - len(of_pieces)} parameters whole, {len(of_pieces)} in part" in done.stderr.decode()
+    )
+
+
+@pytest.mark.parametrize("options", [(), ("--plan",)])
+def test_a_child_that_computes_otherwise_with_the_same_weights_is_told_so(nmt, family, options):
+    typed = ("training.from_run=parent", *NEW_TEXT, "run=child", *SHORT)
+    others = (
+        "model.positions=rotary",
+        "model.norm=post",
+        "model.attention_dropout=0.1",
+        "model.initial_gain=2",
+    )
+    done = nmt("train", *options, *typed, *others)
+    (note,) = re.findall(r"note +(parent.*)", (done.stdout + done.stderr).decode())
+    assert note == (
+        "parent computes otherwise with these weights: model.norm=pre there, post here; "
+        "model.positions=sinusoidal there, rotary here"
     )
 
 
