@@ -54,7 +54,8 @@ SPLITS = ("validation", "test")
 def build(settings: TransformerSettings, tokenizer: Tokenizer) -> Any:
     """Return Hugging Face's model of the same sizes, with random weights."""
     side = tokenizer.target
-    own = build_model(settings, tokenizer)
+    with torch.device("meta"):  # sizes alone, without random numbers that the other model would then not get
+        own = build_model(settings, tokenizer)
     assert isinstance(own, Transformer)
     return MarianMTModel(
         MarianConfig(

@@ -29,12 +29,12 @@ def build_model(settings: ModelSettings, tokenizer: Tokenizer) -> Seq2Seq:
     if tied == "auto":
         tied = "three_way" if tokenizer.joint else "two_way"
     layers = vocabulary_layers(tokenizer.source.size, tokenizer.target.size, width, tied)
-    if isinstance(settings, TransformerSettings) and settings.zero_start:
-        layers[1].zero_id = tokenizer.target.bos_id
     options = settings.model_dump(exclude={"kind", "tied_embeddings", "zero_start", "initial_gain"})
     model = MODELS[settings.kind](layers, **options)
     if isinstance(settings, TransformerSettings):
         scale_weights(model, settings.initial_gain)
+        if settings.zero_start:
+            layers[1].zero_id = tokenizer.target.bos_id
     return model
 
 

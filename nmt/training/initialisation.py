@@ -24,8 +24,6 @@ SHARED_WITH = {
     "target_embedding.weight": "source_embedding.weight",
     "output.weight": "target_embedding.weight",
 }
-
-
 # Settings by which models compute otherwise with weights of the same names and shapes.
 MEANINGS = ("norm", "positions", "activation", "num_heads", "cell")
 

@@ -50,11 +50,6 @@ def build(kind, *options):
     return build_model(settings_of(kind, *options), TOKENIZER)
 
 
-def initial_gain(model):
-    """Return the factor of all weights of a model."""
-    return getattr(settings_of(*model), "initial_gain", 1.0)
-
-
 def assert_is_uniform(values, bound):
     """As many numbers as there are have a largest, a mean and a mean square that is hardly ever further off."""
     n, values = values.numel(), values.double()
@@ -113,13 +108,12 @@ def assert_starts_right(owner, name, leaf, parameter, is_swiglu):
 
 @pytest.mark.parametrize("model", MODELS, ids=" ".join)
 def test_every_parameter_starts_where_it_should(model):
-    built = build(*model)
+    built, gain = build(*model), getattr(settings_of(*model), "initial_gain", 1.0)
     num_seen = 0
     for name, module in built.named_modules():
         for leaf, parameter in module.named_parameters(recurse=False):
             num_seen += 1
-            gain = initial_gain(model) if parameter.dim() > 1 else 1.0
-            by_rule = parameter.detach() / gain
+            by_rule = parameter.detach() / (gain if parameter.dim() > 1 else 1.0)
             assert_starts_right(module, name, leaf, by_rule, "activation=swiglu" in model)
     assert num_seen >= len(list(built.parameters()))
 
