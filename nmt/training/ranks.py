@@ -17,6 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+# Its functions have the group that there is when it is imported as a default. The compiler imports it later, and they
+# would then keep a destroyed group, with its threads, to the end of the process, where such a thread can abort it.
+import torch.distributed.nn.functional
 from torch import Tensor, distributed
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
@@ -167,11 +171,9 @@ class Ranks:
             return [0]
         return lost
 
-    def say(self) -> None:
-        """Let the other ranks know that this one ends, and says why."""
-        if self.size > 1:
-            with suppress(RuntimeError):
-                self.store.set(SAID, "")
+    def _say(self) -> None:
+        with suppress(RuntimeError):
+            self.store.set(SAID, "")
 
     def _is_said(self) -> bool:
         with suppress(RuntimeError):
@@ -180,7 +182,10 @@ class Ranks:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Within the block, answer a roll call, in a thread: a rank that waits for another one cannot do it itself."""
+        """Within the block, answer a roll call, in a thread: a rank that waits for another one cannot do it itself.
+
+        Let the others know of a UserError that ends the block: this rank is the one that says why.
+        """
         is_over = threading.Event()
 
         def answer() -> None:
@@ -194,6 +199,9 @@ class Ranks:
         thread.start()
         try:
             yield
+        except UserError:
+            self._say()
+            raise
         finally:
             is_over.set()
             thread.join()
@@ -227,13 +235,14 @@ def joined(place: Place) -> Iterator[Ranks]:
             handler.setFormatter(logging.Formatter(f"rank {place.rank}: %(message)s"))
             handler.setLevel(logging.WARNING)
     ranks = Ranks(place.rank, place.size, store)
-    with ranks.answering():
-        try:
+    ended_well = False
+    try:
+        with ranks.answering():
             yield ranks
-        except UserError:
-            ranks.say()
-            raise
-    distributed.destroy_process_group()
+        ended_well = True
+    finally:
+        if ended_well or backend == "gloo":  # NCCL would wait for what a lost rank has left open
+            distributed.destroy_process_group()
 
 
 def _name_the_meeting_place(environment: Any = os.environ) -> None:
