@@ -4,12 +4,12 @@ usage: python scripts/recipe.py PAIR FOLDER --data MULTI30K [--seeds N] [OVERRID
 
 PAIR is de-en, cased, or en-de or en-fr, lower-cased and tokenised. FOLDER gets for each seed `forward`, `forward-2` and
 `forward-3`, which differ by their seeds, and `reverse`, a model of the other direction; `transformer` and `attention`,
-which learn from the pairs and from what these made of them (data diversification, Nguyen et al. 2020); and
-`final-transformer` and `final-attention`, which go on from these and whose teachers are both. Teachers are as one, of
-translations and of each word. Two models are trained at once, each on half of the cores; `forward.log` and others say
-how it goes. Length penalty and checkpoint are those with the best BLEU on the validation text; the test text is
-translated once. What is there already is not done again, and what was stopped goes on. Overrides hold for all
-trainings, such as training.max_updates=20.
+which learn from the pairs and from what these made of them (data diversification, Nguyen et al. 2020); and `final`,
+which goes on from `transformer` and whose teachers are both. Teachers are as one, of translations and of each word. Two
+models are trained at once, each on half of the cores, and `final` on all; `forward.log` and others say how it goes.
+Length penalty and checkpoint are those with the best BLEU on the validation text; the test text is translated once.
+What is there already is not done again, and what was stopped goes on. Overrides hold for all trainings, such as
+training.max_updates=20.
 """
 
 import argparse
@@ -67,11 +67,8 @@ class Student:
 STUDENTS = {
     "transformer": Student(FORWARD, [*TRANSFORMER, *LONG, "training.max_updates=18000"], start="forward"),
     "attention": Student(FORWARD, [*ATTENTION, *LONG, "training.max_updates=20000"]),
-    "final-transformer": Student(
+    "final": Student(
         ("transformer", "attention"), [*TRANSFORMER, *SHORT, "training.max_updates=8000"], start="transformer"
-    ),
-    "final-attention": Student(
-        ("transformer", "attention"), [*ATTENTION, *SHORT, "training.max_updates=4000"], start="attention"
     ),
 }
 
@@ -107,12 +104,12 @@ PAIRS = {
 }
 
 
-def run_both(commands: Sequence[list[str]], logs: Sequence[Path]) -> None:
-    """Run two commands of nmt at once, each on half of the cores; raises SystemExit if one fails."""
-    threads = max(1, torch.get_num_threads() // 2)
+def run_at_once(commands: Sequence[list[str]], logs: Sequence[Path]) -> None:
+    """Run commands of nmt at once, each on its share of the cores; raises SystemExit if one fails."""
+    threads = max(1, torch.get_num_threads() // len(commands))
 
     def run(command: list[str], log: Path) -> int:
-        sys.stderr.write(f"nmt {command[0]}: see {log}\n")  # at once, as the other does, too
+        sys.stderr.write(f"nmt {command[0]}: see {log}\n")  # in one piece, as the other one does, too
         with log.open("a", encoding="utf-8") as file:
             line = [sys.executable, "-m", "nmt", *command]
             env = os.environ | {"OMP_NUM_THREADS": str(threads)}
@@ -155,9 +152,9 @@ def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[s
         (("forward", "reverse"), first),
         (FORWARD[1:], first),
         (("transformer", "attention"), distil),
-        (("final-transformer", "final-attention"), distil),
+        (("final",), distil),
     ):
-        run_both([command(name) for name in names], [folder / f"{name}.log" for name in names])
+        run_at_once([command(name) for name in names], [folder / f"{name}.log" for name in names])
 
 
 def score(run: Path, split: str, checkpoint: str, length_penalty: float) -> tuple[float, float]:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 # A corner of the corpus and a minute each: enough to tell a model that learns from one that does not. The lowest
-# BLEU is half of what was measured: 26, 52 and 5.
+# BLEU is half of what was measured: 67, 52 and 5.
 SHORT = (
     "data.num_train=6000", "data.num_validation=100", "data.num_test=100", "tokenizer.vocabulary_size=2500",
     "training.max_updates=450", "training.validate_every=450", "training.checkpoint_every=450",
@@ -16,7 +16,7 @@ SHORT = (
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    ("experiment", "lowest_bleu"), [("demo", 12), ("grammar_attention", 25), ("grammar_rnn", 2.5)]
+    ("experiment", "lowest_bleu"), [("demo", 33), ("grammar_attention", 25), ("grammar_rnn", 2.5)]
 )
 def test_each_model_learns(nmt, tmp_path, experiment, lowest_bleu):
     nmt("train", f"experiment={experiment}", "run=run", *SHORT, timeout=800)
@@ -30,14 +30,16 @@ def test_each_model_learns(nmt, tmp_path, experiment, lowest_bleu):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_what_is_exported_scores_as_the_run_does(nmt, tmp_path):
-    nmt("train", "experiment=demo", "run=run", *SHORT, timeout=800)
+    # Of a model that still hesitates between words, rounded weights decide for others; one that has learned more is surer.
+    longer = ("training.max_updates=900", "data.num_validation=400", "data.num_test=400")
+    nmt("train", "experiment=demo", "run=run", *SHORT, *longer, timeout=800)
 
     def bleu(run, *options):
         nmt("evaluate", f"run={run}", "device=cpu", "num_resamples=null", f"json={run}.json", *options)
         return json.loads((tmp_path / f"{run}.json").read_text())["bleu"]
 
     exact = bleu("run", "precision=float32")
-    assert exact > 12
+    assert exact > 44  # half of what was measured
     for quantization in ("float32", "int8"):
         nmt("export", "run=run", f"output={quantization}", f"quantization={quantization}", "tolerance=1")
         assert abs(bleu(quantization) - exact) < 1

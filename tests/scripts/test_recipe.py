@@ -54,20 +54,20 @@ def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
         for _ in range(2)
     )
     assert first.returncode == 0, first.stderr
-    final = tmp_path / "runs" / "seed-1" / "final-attention"
+    final = tmp_path / "runs" / "seed-1" / "final"
     pairs = [(final / "distilled" / f"train.{side}").read_text().split("\n") for side in ("source", "target")]
     assert len(pairs[0]) == len(pairs[1]) > 5 * 48, "the pairs themselves, and what was made of them"
     lines = first.stdout.split("\n")[:-1]
     assert [line.split(":")[0] for line in lines] == [
         name
-        for student in ("transformer", "attention", "final-transformer", "final-attention")
+        for student in ("transformer", "attention", "final")
         for name in (f"runs/seed-1/{student}", student, student)
     ]
     assert lines[0].split(": ")[1].startswith("checkpoint=")
     logs = {log.stem: log.read_text() for log in final.parent.glob("*.log")}
     num_trained = {name: log.count("update 6 epoch") for name, log in logs.items()}
     forward = ("forward", "forward-2", "forward-3")
-    names = (*forward, "reverse", "transformer", "attention", "final-transformer", "final-attention")
+    names = (*forward, "reverse", "transformer", "attention", "final")
     assert num_trained == dict.fromkeys(names, 1)
     seeds = {json.loads((final.parent / name / "config.json").read_text())["seed"] for name in forward}
     assert len(seeds) == 3, (

@@ -1,0 +1,68 @@
+"""What `nmt distil` refuses, before anything is translated."""
+
+import pytest
+from students import TINY_STUDENT
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (
+            "distillation.num_hypotheses=3",
+            "distillation.num_hypotheses: at most 2 is needed with this search (beam)",
+        ),
+        ("distillation.search={decoding:beem}", "distillation.search: decoding: one of greedy, beam"),
+        (
+            "distillation.search={beam_sise:3}",
+            "distillation.search: beam_sise: no such key of decoding=beam; did you",
+        ),
+        ("teacher=nowhere", "teacher: the folder of a run is needed; got nowhere: no such folder"),
+        (
+            "training.subword_sampling=0.1",
+            "training.subword_sampling: null is needed with align=true; got 0.1",
+        ),
+        (
+            "distillation.reverse=nowhere",
+            "distillation.reverse: the folder of a run is needed; got nowhere: no such",
+        ),
+        (
+            "distillation.reverse=http://a.example",
+            "distillation.reverse: the folder of a run is needed; got http",
+        ),
+        (
+            "distillation.monolingual_target=more.en",
+            "distillation.monolingual_target: distillation.reverse=RUN is",
+        ),
+        (
+            "distillation.words=true tokenizer.vocabulary_size=77",
+            "distillation.words: the tokenizer of the first",
+        ),
+        ("distillation.words=true consistency=simcut", "consistency: none is needed with distillation.words"),
+        (
+            "distillation.words=true training.teacher=a",
+            "training.teacher: null is needed with distillation.words",
+        ),
+        (
+            "distillation.words=true data.max_length=2000 model.max_positions=3000",
+            "teacher: a run of more than data.max_length=2000 positions is needed",
+        ),
+        ("model.decoder=ssru", "export: null is needed, since other programs"),
+        ("data.context=2", "data.context: 0 is needed"),
+        ("data/augment=usual", "data/augment: none is needed with align=true"),
+        (
+            "data/augment=usual align=false distillation.words=true",
+            "data/augment: none is needed with distillation.w",
+        ),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_line_and_leaves_no_folder(
+    main, trained_run, tmp_path, monkeypatch, overrides, message
+):
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = main(
+        "distil", f"teacher={trained_run}", "student=student", *TINY_STUDENT, *overrides.split(" ")
+    )
+    assert code == 2
+    assert errors.startswith(f"nmt: {message}")
+    assert errors.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

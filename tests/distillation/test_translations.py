@@ -1,0 +1,182 @@
+"""What teachers of a student translate: once, whatever stops them and whoever asks for the same."""
+
+import json
+import logging
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from students import lines_of, student_that_reads
+
+from nmt.cli.compose import compose
+from nmt.decoding.chunks import Chunk
+from nmt.distillation import text
+from nmt.distillation.folder import StudentFolder
+from nmt.distillation.teachers import RunTeacher
+
+
+class Recorded:
+    """A teacher that says everything twice, and stops when it is told to."""
+
+    def __init__(self, most, origin=None):
+        self.most, self.asked, self.lines_at_once, self.origin = most, [], None, origin
+
+    def translate(self, chunk: Chunk):
+        if len(self.asked) + len(chunk.lines) > self.most:
+            raise KeyboardInterrupt
+        self.asked += chunk.lines
+        return [[f"{line} {line}"] for line in chunk.lines]
+
+    def tell(self):
+        pass
+
+
+def test_what_was_translated_before_a_stop_is_not_asked_for_again(tmp_path):
+    folder = StudentFolder(str(tmp_path))
+    folder.distilled.mkdir()
+    lines = [f"line {number}" for number in range(20_000)]
+    folder.text(text.READ).write_text("".join(f"{line}\n" for line in lines))
+    first = Recorded(10_000)
+    with pytest.raises(KeyboardInterrupt):
+        text.translate(folder, first, text.READ, text.TRANSLATIONS)
+    second = Recorded(20_000)
+    text.translate(folder, second, text.READ, text.TRANSLATIONS)
+    assert 0 < len(first.asked) < 20_000
+    assert first.asked + second.asked == lines
+    assert [json.loads(line) for line in lines_of(folder.text(text.TRANSLATIONS))] == [
+        [f"{line} {line}"] for line in lines
+    ]
+
+
+def test_another_student_of_the_same_teachers_has_their_translations_from_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    lines = ["one", "two", "three"]
+
+    def asked(name, origin, lines=lines):
+        teacher = Recorded(100, origin)
+        folder = student_that_reads(tmp_path / name, lines)
+        assert text.translate(folder, teacher, text.READ, text.TRANSLATIONS) == len(lines)
+        found = lines_of(folder.text(text.TRANSLATIONS))
+        assert [json.loads(line) for line in found] == [[f"{line} {line}"] for line in lines]
+        return teacher.asked
+
+    assert asked("first", "a") == lines
+    assert asked("second", "a") == []
+    assert asked("other teacher", "b") == lines
+    assert asked("other text", "a", ["one", "two"]) == ["one", "two"]
+    assert asked("server", None) == asked("server again", None) == lines
+
+
+class Waiting(Recorded):
+    """A teacher that translates when it is let, or stops."""
+
+    def __init__(self, origin, most=100):
+        super().__init__(most, origin)
+        self.began, self.may_go_on = threading.Event(), threading.Event()
+
+    def translate(self, chunk: Chunk):
+        self.began.set()
+        assert self.may_go_on.wait(60)
+        return super().translate(chunk)
+
+
+def test_of_two_students_at_once_one_waits_for_the_translations_of_the_other(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    caplog.set_level(logging.INFO)
+    lines = ["one", "two", "three"]
+    folders = [student_that_reads(tmp_path / name, lines) for name in ("first", "second")]
+    first, second = Waiting("a"), Recorded(100, "a")
+
+    def translate(folder, teacher):
+        return text.translate(folder, teacher, text.READ, text.TRANSLATIONS)
+
+    with ThreadPoolExecutor() as pool:
+        of_first = pool.submit(translate, folders[0], first)
+        try:
+            assert first.began.wait(60)
+            of_second = pool.submit(translate, folders[1], second)
+            while "is making the same; waiting for it" not in caplog.text and not of_second.done():
+                time.sleep(0.01)
+        finally:
+            first.may_go_on.set()
+        assert of_first.result() == of_second.result() == 3
+    assert (first.asked, second.asked) == (lines, [])
+    found = [folder.text(text.TRANSLATIONS).read_bytes() for folder in folders]
+    assert found[0] == found[1] != b""
+
+
+def test_who_comes_when_the_first_was_stopped_waits_for_the_second(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    caplog.set_level(logging.INFO)
+    teachers = [Waiting("a", most=0), Waiting("a"), Recorded(100, "a")]
+    folders = [student_that_reads(tmp_path / str(number), ["one", "two"]) for number in range(3)]
+
+    def is_waited_for(times):
+        return caplog.text.count("is making the same; waiting for it") == times
+
+    with ThreadPoolExecutor() as pool:
+
+        def begin(number):
+            return pool.submit(
+                text.translate, folders[number], teachers[number], text.READ, text.TRANSLATIONS
+            )
+
+        try:
+            first = begin(0)
+            assert teachers[0].began.wait(60)
+            second = begin(1)
+            while not is_waited_for(1):
+                time.sleep(0.01)
+            teachers[0].may_go_on.set()
+            with pytest.raises(KeyboardInterrupt):
+                first.result()
+            assert teachers[1].began.wait(60)
+            third = begin(2)
+            while not is_waited_for(2) and not third.done():
+                time.sleep(0.01)
+        finally:
+            for teacher in teachers[:2]:
+                teacher.may_go_on.set()
+        assert second.result() == third.result() == 2
+    assert [teacher.asked for teacher in teachers] == [[], ["one", "two"], []]
+
+
+def test_runs_that_got_better_after_a_stop_begin_with_what_the_cache_has_of_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    lines = [f"line {number}" for number in range(20_000)]
+    folder = student_that_reads(tmp_path / "first", lines)
+    with pytest.raises(KeyboardInterrupt):
+        text.translate(folder, Recorded(10_000, "as before"), text.READ, text.TRANSLATIONS)
+    other = student_that_reads(tmp_path / "second", lines)
+    text.translate(other, Recorded(20_000, "better"), text.READ, text.TRANSLATIONS)
+    teacher = Recorded(20_000, "better")
+    text.translate(folder, teacher, text.READ, text.TRANSLATIONS)
+    assert teacher.asked == []
+    assert folder.text(text.TRANSLATIONS).read_bytes() == other.text(text.TRANSLATIONS).read_bytes()
+
+
+@pytest.mark.parametrize(("after_stop", "num_asked"), [("as before", 0), ("better", 20_000)])
+def test_translations_are_kept_for_others_only_if_all_are_by_one_state_of_the_teachers(
+    after_stop, num_asked, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    lines = [f"line {number}" for number in range(20_000)]
+    folder = student_that_reads(tmp_path / "first", lines)
+    with pytest.raises(KeyboardInterrupt):
+        text.translate(folder, Recorded(10_000, "as before"), text.READ, text.TRANSLATIONS)
+    text.translate(folder, Recorded(20_000, after_stop), text.READ, text.TRANSLATIONS)
+    second = Recorded(20_000, after_stop)
+    text.translate(student_that_reads(tmp_path / "second", lines), second, text.READ, text.TRANSLATIONS)
+    assert len(second.asked) == num_asked
+
+
+def test_a_glossary_that_changed_makes_another_teacher(trained_run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    typed = [f"teacher={trained_run}", "student=a", "device=cpu", "distillation.search={glossary: terms.tsv}"]
+    settings = compose("distil", typed, None).settings()
+    origins = []
+    for term in ("dog", "cat", "dog"):
+        (tmp_path / "terms.tsv").write_text(f"Hund\t{term}\n")
+        origins.append(RunTeacher(settings).origin)
+    assert origins[0] == origins[2] != origins[1]
