@@ -109,7 +109,7 @@ def run_at_once(commands: Sequence[list[str]], logs: Sequence[Path]) -> None:
     threads = max(1, torch.get_num_threads() // len(commands))
 
     def run(command: list[str], log: Path) -> int:
-        sys.stderr.write(f"nmt {command[0]}: see {log}\n")  # in one piece, as the other one does, too
+        sys.stderr.write(f"nmt {command[0]}: see {log}\n")  # in one piece, since two threads write
         with log.open("a", encoding="utf-8") as file:
             line = [sys.executable, "-m", "nmt", *command]
             env = os.environ | {"OMP_NUM_THREADS": str(threads)}

@@ -18,8 +18,9 @@ from typing import Any
 
 import torch
 
-# Its functions have the group that there is when it is imported as a default. The compiler imports it later, and they
-# would then keep a destroyed group, with its threads, to the end of the process, where such a thread can abort it.
+# This module is imported before there is a group of ranks, since its functions keep the group of that time as a
+# default. Where the compiler is the first to import it, later, they keep even a destroyed group, and its threads, to
+# the end of the process, where such a thread can abort it.
 import torch.distributed.nn.functional
 from torch import Tensor, distributed
 from torch.distributed.distributed_c10d import PrefixStore
@@ -227,8 +228,9 @@ def joined(place: Place) -> Iterator[Ranks]:
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         distributed.init_process_group(backend, store=store, rank=place.rank, world_size=place.size)
     except (RuntimeError, ValueError) as error:
+        reason = str(error).split("\n")[0]
         raise RunError(
-            f"training: {place.size} ranks that can reach each other are needed; got {str(error).splitlines()[0]}"
+            f"training: {place.size} ranks that can reach each other are needed; got {reason}"
         ) from None
     if place.rank:  # what all would say, the first one says
         for handler in logging.getLogger("nmt").handlers:
