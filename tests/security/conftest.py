@@ -10,6 +10,7 @@ import shutil
 import signal
 import struct
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -152,3 +153,56 @@ def _standard_streams(given, out):
 def command():
     """Return the function that runs a command in this process, for there are hundreds of them."""
     return run_command
+
+
+def tree(folder: Path) -> dict[str, object]:
+    """Return everything in a folder: of files the content, of the rest the kind."""
+    return {
+        str(path): path.read_bytes() if path.is_file() and not path.is_symlink() else path.lstat().st_mode
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def is_refused(outcome: tuple[object, bytes, str]) -> bool:
+    code, out, err = outcome
+    return (
+        code == 2
+        and out == b""
+        and err.startswith("nmt: ")
+        and err.count("\n") == 1
+        and err[:-1].isprintable()
+    )
+
+
+@pytest.fixture
+def judge(good_run, victim, command, tmp_path, monkeypatch):
+    """Return a function that spoils copies of the run, and returns what became of those that were not just refused.
+
+    The outcome `as before` is that of a run that translates as if nothing were; nothing may be written by any.
+    """
+
+    def translate(run: Path) -> tuple[object, bytes, str]:
+        return command("translate", f"run={run}", "device=cpu", "precision=float32")
+
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    code, expected, _ = translate(good_run)
+    assert code == 0
+    assert expected.count(b"\n") == 3
+
+    def judge(mutations: dict[str, Callable]) -> dict[str, object]:
+        found = {}
+        for name, spoil in mutations.items():
+            spoiled = victim()
+            spoil(spoiled)
+            before = tree(tmp_path)
+            outcome = translate(spoiled.path)
+            assert tree(tmp_path) == before, f"{name} wrote something"
+            if outcome == (0, expected, ""):
+                found[name] = "as before"
+            elif not is_refused(outcome):
+                found[name] = outcome
+        return found
+
+    return judge
