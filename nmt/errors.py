@@ -73,6 +73,11 @@ def one_line(message: object) -> str:
     return shown if len(str(message)) <= MAX_SHOWN else f"{shown} …"
 
 
+def first_line(error: BaseException) -> str:
+    """Return what an error of a library says first, or its kind where it says nothing; the rest is for its authors."""
+    return (str(error).strip() or type(error).__name__).split("\n")[0]
+
+
 def nearest(word: Any, choices: Sequence[str]) -> str:
     """Return `; did you mean …?` for the choice that is closest to `word`, or nothing."""
     close = difflib.get_close_matches(str(word), choices, n=1)

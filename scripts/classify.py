@@ -30,7 +30,7 @@ from nmt.data.corpus import ParallelText
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Vocabulary, obtain_tokenizer
 from nmt.device import prepare_device
-from nmt.errors import DataError, UserError
+from nmt.errors import DataError, UserError, first_line
 from nmt.models.layers import Embedding, LayerOptions
 from nmt.models.recurrent import RecurrentEncoder
 from nmt.models.transformer import TransformerEncoder
@@ -81,8 +81,7 @@ def load_splits(arguments: argparse.Namespace) -> list[tuple[list[str], list[Any
     except Exception as error:  # the library raises whatever its loaders, its cache and the network do
         is_about_files = isinstance(error, datasets.exceptions.DatasetGenerationError)
         cause = error.__cause__ if is_about_files and error.__cause__ else error
-        reason = (str(cause).strip() or type(cause).__name__).split("\n")[0]
-        raise DataError(f"PATH: a data set is needed; got {arguments.path}: {reason}") from None
+        raise DataError(f"PATH: a data set is needed; got {arguments.path}: {first_line(cause)}") from None
     return [select(splits, split, arguments) for split in (arguments.train_split, arguments.test_split)]
 
 

@@ -22,10 +22,10 @@ from omegaconf.errors import OmegaConfBaseException
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS
 from nmt.cli.keys import CONFIG_MODULE
-from nmt.cli.overrides import LAUNCH, SWEEP, as_string, first_line, is_of, parse, typed_value
+from nmt.cli.overrides import LAUNCH, SWEEP, as_string, is_of, parse, typed_value
 from nmt.config import RecipeSettings, Settings, TrainSettings
 from nmt.config.check import changes, check, flatten
-from nmt.errors import RunError, SettingsError, UserError, naming, nearest
+from nmt.errors import RunError, SettingsError, UserError, first_line, naming, nearest
 
 if TYPE_CHECKING:
     from nmt.runs.directory import RunDirectory

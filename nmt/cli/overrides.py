@@ -9,7 +9,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 from nmt.cli import keys
-from nmt.errors import SettingsError
+from nmt.errors import SettingsError, first_line
 
 SWEEP = "sweep"  # how several runs are made: no part of a run
 # Keys whose values are names of folders and files, of which a list may have several.
@@ -34,11 +34,6 @@ def parse(overrides: list[str], is_sweep: bool = False) -> list[Override]:
         if problem := _problem(override, is_sweep):
             raise SettingsError(problem)
     return typed
-
-
-def first_line(error: Exception) -> str:
-    """Return what Hydra says first; the rest is where in its own files."""
-    return str(error).strip().split("\n")[0]
 
 
 def is_of(override: Override, *keys: str) -> bool:

@@ -16,7 +16,7 @@ from nmt.config import HubData
 from nmt.data.cache import cached_folder, entry_name, states_of
 from nmt.data.stored_text import open_text, store_text
 from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of, unzip
-from nmt.errors import DataError, UserError, nearest
+from nmt.errors import DataError, UserError, first_line, nearest
 from nmt.versions import importing, require
 
 # A test set and its pair of languages, such as wmt14:de-en.
@@ -95,14 +95,10 @@ def _pairs(
     except UserError:
         raise
     except Exception as error:  # the library raises whatever its loaders, its cache and the network do
-        reason = ": ".join(_first_line(one) for one in (error, error.__cause__) if one is not None)
+        reason = ": ".join(first_line(one) for one in (error, error.__cause__) if one is not None)
         raise DataError(f"data.path: a data set is needed; got {settings.path}: {reason}") from None
     if not number:
         raise DataError(f"data.{role}_split: text is needed; got none in {split}")
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).split("\n")[0]
 
 
 def _open(settings: HubData) -> Any:
@@ -156,7 +152,7 @@ def test_set_files(text: str, key: str) -> tuple[Path, Path]:
             source, reference = data_set.get_source_file(pair), data_set.get_reference_files(pair)[0]
     except (OSError, SystemExit, EOFError, ValueError) as error:
         failed = isinstance(error, SystemExit)
-        reason = "a download that is not what sacreBLEU expects" if failed else _first_line(error)
+        reason = "a download that is not what sacreBLEU expects" if failed else first_line(error)
         raise DataError(
             f"{key}: the network or an earlier download is needed for {text}; got {reason}; "
             f"sacreBLEU keeps what it downloads in {SACREBLEU_DIR}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from nmt.config import Files
 from nmt.data.lines import COMPRESSED, MAX_LINE_BYTES, PARQUET, read_text, require_reader
-from nmt.errors import DataError
+from nmt.errors import DataError, first_line
 
 TRANSLATION = "translation"  # a column that holds both sides, by their languages
 ROWS_AT_ONCE = 10_000
@@ -201,5 +201,4 @@ def _read_parquet(path: str, key: str, columns: Columns) -> Pairs:
     except UnicodeDecodeError as error:
         raise DataError(f"{key}: UTF-8 text is needed; got {path}, behind row {number}: {error}") from None
     except (pyarrow.ArrowException, OSError) as error:
-        reason = str(error).split("\n")[0]
-        raise DataError(f"{key}: a Parquet file is needed; got {path}: {reason}") from None
+        raise DataError(f"{key}: a Parquet file is needed; got {path}: {first_line(error)}") from None

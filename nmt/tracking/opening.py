@@ -15,7 +15,7 @@ from nmt.config import (
     WandbTracking,
 )
 from nmt.config.check import flatten
-from nmt.errors import UserError
+from nmt.errors import UserError, first_line
 from nmt.tracking.live_page import Page
 from nmt.tracking.mlflow import MLflow
 from nmt.tracking.tensorboard import TensorBoard
@@ -63,9 +63,8 @@ def open_tracker(
     except UserError:
         raise
     except Exception as error:  # the libraries raise whatever their servers and the network do
-        reason = (str(error).strip() or type(error).__name__).split("\n")[0]
         raise UserError(
-            f"tracking: {settings.kind} that can begin is needed; got {reason}; "
+            f"tracking: {settings.kind} that can begin is needed; got {first_line(error)}; "
             f"run={folder} resume=true tracking=none trains without"
         ) from None
     return Lenient(tracker)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import pydantic
 
-from nmt.errors import RunError
+from nmt.errors import RunError, first_line
 from nmt.files.reading import read_json
 
 logger = logging.getLogger(__name__)
@@ -57,8 +57,7 @@ class Lenient:
             self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
-        reason = (str(error).strip() or type(error).__name__).split("\n")[0]
-        logger.warning("tracking: %s; nothing more is shown, and training goes on", reason)
+        logger.warning("tracking: %s; nothing more is shown, and training goes on", first_line(error))
         self.tracker = NoTracker()
 
 

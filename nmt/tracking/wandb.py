@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt.errors import UserError
+from nmt.errors import UserError, first_line
 from nmt.versions import importing
 
 
@@ -19,7 +19,7 @@ def require_login() -> None:
         if wandb.login(prompt=False):
             return
     except wandb.errors.Error as error:  # it asks its server, where it finds a key
-        reason = str(error).strip().split("\n")[0]
+        reason = first_line(error)
     raise UserError(
         f"tracking: a key of Weights & Biases that its server takes is needed, by `wandb login` or WANDB_API_KEY; got "
         f"{reason}; WANDB_MODE=offline keeps the figures here"

@@ -26,7 +26,7 @@ from torch import Tensor, distributed
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
-from nmt.errors import RunError, UserError
+from nmt.errors import RunError, UserError, first_line
 
 # Keys in the store that all ranks share, for a roll call that finds out who has ended.
 ROLL_CALL, ANSWER = "roll call", "here"
@@ -228,9 +228,8 @@ def joined(place: Place) -> Iterator[Ranks]:
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         distributed.init_process_group(backend, store=store, rank=place.rank, world_size=place.size)
     except (RuntimeError, ValueError) as error:
-        reason = str(error).split("\n")[0]
         raise RunError(
-            f"training: {place.size} ranks that can reach each other are needed; got {reason}"
+            f"training: {place.size} ranks that can reach each other are needed; got {first_line(error)}"
         ) from None
     if place.rank:  # what all would say, the first one says
         for handler in logging.getLogger("nmt").handlers:
