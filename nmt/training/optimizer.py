@@ -33,20 +33,28 @@ class SkippingAdamW(torch.optim.AdamW):
 class MuonWithAdamW(torch.optim.Optimizer):
     """Muon for matrices of layers (Jordan et al. 2024) and AdamW for what else there is, as one optimizer.
 
-    An update of a matrix is as large as one of AdamW (Liu et al. 2025), so that both have one learning rate.
+    An update of a matrix is as large as one of AdamW (Liu et al. 2025), so that both have one learning rate. Matrices
+    that are frozen are among the `matrices`: what Muon has kept of them stays its own.
     """
 
     found_inf: Tensor | None = None  # in one number, on the device
 
-    def __init__(self, settings: MuonSettings, matrices: list[nn.Parameter], adamw: SkippingAdamW) -> None:
-        muon = torch.optim.Muon(
-            matrices,
-            lr=settings.learning_rate,
-            momentum=settings.momentum,
-            weight_decay=settings.weight_decay,
-            adjust_lr_fn="match_rms_adamw",
-        )
-        self.parts, self.matrices = (muon, adamw), {id(matrix) for matrix in matrices}
+    def __init__(
+        self, settings: MuonSettings, matrices: list[nn.Parameter], others: list[nn.Parameter]
+    ) -> None:
+        self.matrices = {id(matrix) for matrix in matrices}
+        self.parts: list[torch.optim.Optimizer] = []
+        if learning := [matrix for matrix in matrices if matrix.requires_grad]:
+            muon = torch.optim.Muon(
+                learning,
+                lr=settings.learning_rate,
+                momentum=settings.momentum,
+                weight_decay=settings.weight_decay,
+                adjust_lr_fn="match_rms_adamw",
+            )
+            self.parts.append(muon)
+        if others:
+            self.parts.append(_adamw(settings, [{"params": others, "weight_decay": 0.0}]))
         super().__init__([group for part in self.parts for group in part.param_groups], {})
         for part in self.parts:
             part.state = self.state
@@ -74,15 +82,15 @@ def build_optimizer(settings: OptimizerSettings, model: Seq2Seq) -> torch.optim.
         if isinstance(module, nn.Embedding)
         for parameter in module.parameters()
     }
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    decaying = [p for p in parameters if p.dim() >= 2 and id(p) not in embeddings]
-    others = [p for p in parameters if p.dim() < 2 or id(p) in embeddings]
+    of_layers = [p for p in model.parameters() if p.dim() >= 2 and id(p) not in embeddings]
+    learning = [p for p in model.parameters() if p.requires_grad]
     if isinstance(settings, MuonSettings):
-        matrices = [p for p in decaying if p.dim() == 2 and p is not model.output.weight]
+        matrices = [p for p in of_layers if p.dim() == 2 and p is not model.output.weight]
         ids = {id(p) for p in matrices}
-        rest = [p for p in parameters if id(p) not in ids]
-        adamw = _adamw(settings, [{"params": rest, "weight_decay": 0.0}])
-        return MuonWithAdamW(settings, matrices, adamw) if matrices else adamw
+        return MuonWithAdamW(settings, matrices, [p for p in learning if id(p) not in ids])
+    ids = {id(p) for p in of_layers}
+    decaying = [p for p in learning if id(p) in ids]
+    others = [p for p in learning if id(p) not in ids]
     decay = settings.weight_decay if isinstance(settings, AdamWSettings) else 0.0
     groups = [{"params": decaying, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
     return _adamw(settings, groups)

@@ -2,16 +2,13 @@
 
 import gzip
 import json
-import os
 import re
+import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 import torch
 from command_line import COMMAND
-
-from nmt.runs.directory import RunDirectory
 
 GERMAN = ["Das ist ein Haus.", "Der Hund schläft.", "Wir lesen ein Buch.", "Sie kauft Brot."]
 ABSENT = "mps" if torch.cuda.is_available() else "cuda"
@@ -233,15 +230,11 @@ def test_a_run_keeps_its_own_search_unless_another_is_typed(nmt, run, tmp_path):
 
 @pytest.mark.parametrize("checkpoint", ["last", "average", "step-2"])
 def test_every_checkpoint_translates_from_a_copied_folder(nmt, run, tmp_path, checkpoint):
-    import shutil
-
     shutil.copytree(run, tmp_path / "copy")
     assert nmt("translate", "run=copy", f"checkpoint={checkpoint}", stdin=b"Haus\n").stdout.count(b"\n") == 1
 
 
 def test_damaged_runs_are_refused(nmt, run, tmp_path):
-    import shutil
-
     (tmp_path / "empty").mkdir()
     assert "a folder without config.json" in one_line(nmt("translate", "run=empty", code=2))
     assert "no such folder" in one_line(nmt("translate", "run=nowhere", code=2))
@@ -289,8 +282,6 @@ def test_evaluate_a_run_and_files(nmt, run, tmp_path):
 
 
 def test_runs_of_other_versions_stay_of_use(nmt, run, tmp_path):
-    import shutil
-
     shutil.copytree(run, tmp_path / "older")
     config = json.loads((tmp_path / "older" / "config.json").read_text())
     del config["training"]["compile"]
@@ -318,46 +309,6 @@ def test_a_sweep_runs_the_models_one_after_the_other(nmt, tmp_path, tiny_trainin
     assert all((sweep / str(job) / "test.json").exists() for job in range(3))
     message = nmt("train", "-m", "model=rnn,atention", code=2).stderr.decode()
     assert "did you mean attention?" in message
-
-
-def test_run_without_a_name_goes_under_its_experiment(nmt, tmp_path, tiny_training):
-    nmt("train", "experiment=demo", *tiny_training()[1:])
-    (run,) = (tmp_path / "outputs" / "demo").iterdir()
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d", run.name)
-    assert nmt("translate", "run=last", stdin=b"Haus\n").stdout.count(b"\n") == 1
-    assert Path(tmp_path / "outputs").exists()
-
-
-def test_paths_may_have_any_letters(nmt, tmp_path, tiny_training):
-    nmt("train", "run=Übung eins/ö=1", *tiny_training(), "training.max_updates=2")
-    assert (tmp_path / "Übung eins" / "ö=1" / "test.json").exists()
-    assert nmt("translate", "run=Übung eins/ö=1", stdin=b"Haus").stdout.count(b"\n") == 1
-
-
-def test_last_is_the_newest_run_for_every_command(nmt, tmp_path, tiny_training):
-    nmt("train", *tiny_training(), "training.max_updates=2")
-    nmt("train", "run=last", "resume=true", "training.max_updates=3")
-    (run,) = (tmp_path / "outputs" / "default").iterdir()
-    assert json.loads((run / "last.json").read_text()) == {"step": 3}
-    assert "training.update_tokens: 400, the run's own value" in one_line(
-        nmt("train", "run=last", "resume=true", "training.update_tokens=800", code=2)
-    )
-
-
-def test_last_is_a_run_and_no_folder_of_another_program(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    contents = {"old": '{"format": 4}', "new": '{"format": 1}', "exported": '{"unk_token": "<unk>"}'}
-    for time, (name, content) in enumerate(contents.items()):
-        config = tmp_path / "outputs" / name / "config.json"
-        config.parent.mkdir(parents=True)
-        config.write_text(content)
-        os.utime(config, (time, time))
-    assert RunDirectory.existing("last").path == Path("outputs/new")
-    damaged = tmp_path / "outputs" / "old" / "config.json"
-    damaged.write_text('{"format"')
-    assert RunDirectory.existing("last").path == Path("outputs/old"), (
-        "the newest is named, also where it is damaged"
-    )
 
 
 def test_what_cannot_be_written_is_one_line(nmt, run):

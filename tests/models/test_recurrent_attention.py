@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from nmt.config import AttentionScoreSettings
 from nmt.config.check import check
 from nmt.errors import SettingsError
-from nmt.models.recurrent_attention import SCORES, choose
+from nmt.models.recurrent_attention import SCORES
 
 D_QUERY, D_MEMORY, D_ATTENTION = 4, 3, 6
 PLAIN = {key: value for key, value in TINY_ATTENTION.items() if key not in ("score", "join", "d_attention")}
@@ -157,56 +157,6 @@ def test_gradient_reaches_the_predicted_place_by_the_gaussian():
     ask(attention, query, memory, mask)[0].sum().backward()
     assert attention.span.place.weight.grad.abs().max() > 1e-6
     assert attention.span.hidden.weight.grad.abs().max() > 1e-6
-
-
-def one_logit_row(longest=5, hidden=1):
-    """Return logits (S) of which the last are those of positions that are not to be seen."""
-    logits = torch.randn(longest, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
-    logits[longest - hidden :] = -torch.inf
-    return logits
-
-
-def test_straight_through_is_one_hot_with_the_gradient_of_a_softmax():
-    logits = one_logit_row().repeat(2, 3, 7, 1)  # (B, H, Q, S)
-    through = logits.clone().requires_grad_()
-    reward = torch.randn(logits.shape, dtype=torch.float64)
-    torch.manual_seed(5)
-    weights = choose(through, temperature=0.7)
-    assert set(weights.unique().tolist()) == {0.0, 1.0}
-    assert (weights.sum(-1) == 1).all()
-    (weights * reward).sum().backward()
-    torch.manual_seed(5)
-    noise = -torch.empty_like(logits).exponential_().log()
-    plain = logits.clone().requires_grad_()
-    soft = ((plain + noise) / 0.7).softmax(-1)
-    (soft * reward).sum().backward()
-    assert_close(through.grad, plain.grad)
-    assert torch.equal(weights.argmax(-1), soft.argmax(-1))
-    assert plain.grad.abs().max() > 0.01
-
-
-def test_choices_are_samples_in_training_and_the_best_in_evaluation():
-    logits, num_draws = one_logit_row(), 40_000
-    rows = logits.expand(1, 1, num_draws, -1)
-    torch.manual_seed(6)
-    sampled = choose(rows, temperature=0.3)
-    assert (sampled.sum(-1) == 1).all()
-    frequencies, expected = sampled.mean((0, 1, 2)), logits.softmax(-1)
-    errors = (expected * (1 - expected) / num_draws).sqrt()
-    assert ((frequencies - expected).abs() <= 4 * errors).all()
-    assert frequencies[-1] == 0
-    best = choose(rows, temperature=None)
-    assert (best.argmax(-1) == logits.argmax()).all()
-    assert (best.sum(-1) == 1).all()
-
-
-def test_the_rarest_noise_is_finite(monkeypatch):
-    monkeypatch.setattr(torch.Tensor, "exponential_", lambda self: self.zero_())
-    logits = one_logit_row().float().requires_grad_()
-    weights = choose(logits, 1.0)
-    weights[0].backward()
-    assert weights.isfinite().all()
-    assert logits.grad.isfinite().all()
 
 
 def test_hard_choice_under_a_gaussian_follows_the_renormalised_product():

@@ -2,13 +2,23 @@
 
 import copy
 import math
+import re
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch.testing import assert_close
 
 from nmt.models.layers import Embedding
+
+# Of a decoder with one layer: all but its matrices.
+BIASES = ("self_attention.output", "cross_attention.output", "feed_forward.inner", "feed_forward.outer")
+VECTORS = [
+    "decoder.norm",
+    "decoder.layers.0.residuals",
+    *(f"decoder.layers.0.{name}.bias" for name in BIASES),
+]
 
 
 @pytest.mark.parametrize("kind", ["transformer", "attention"])
@@ -61,3 +71,26 @@ def test_muon_leaves_out_an_update_that_is_not_finite(make_trainer):
     trainer.step.optimizer.step()
     for name, value in {**trainer.step.weights(), **trainer.step.state()}.items():
         assert value.equal({**weights, **moments}[name])
+
+
+@pytest.mark.parametrize(
+    "frozen",
+    [
+        "encoder",
+        "encoder,decoder",  # no matrix is left to learn
+        f"source_embedding,target_embedding,output,encoder,{','.join(VECTORS)}",  # matrices alone are
+    ],
+)
+def test_a_run_of_muon_goes_on_with_other_parts_that_learn(frozen, train_in):
+    muon = ("optimizer=muon", "model.tied_embeddings=none")
+    saved = []
+    for number, parts in enumerate(("", frozen, ""), 1):
+        run = train_in("run", *muon, f"training.max_updates={2 * number}", f"training.freeze=[{parts}]")
+        folder = run / "checkpoints" / f"step-{2 * number:06d}"
+        saved.append([load_file(folder / name) for name in ("model.safetensors", "training.safetensors")])
+    is_frozen = re.compile(f"({frozen.replace(',', '|')})($|[./])").match
+    for first, second, third in zip(*saved, strict=True):
+        assert first.keys() == second.keys() == third.keys()
+        for name, value in first.items():
+            assert torch.equal(value, second[name]) is bool(is_frozen(name)), name
+            assert not torch.equal(second[name], third[name]), name
