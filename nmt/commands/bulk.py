@@ -115,7 +115,8 @@ def opened_engine(
 
 def progress_bar(target: str | int) -> "tqdm[NoReturn]":
     """Return a bar of lines that are done, where these go to a file; what a pipe leads to may be the same terminal."""
-    is_hidden = None if is_file(target) else True  # None: shown by a terminal alone
+    goes_to_file = is_file(target) or os.path.isfile(target)  # standard output may be one
+    is_hidden = None if goes_to_file else True  # None: shown by a terminal alone
     return tqdm(desc="done", unit=" lines", unit_scale=True, disable=is_hidden, leave=False)
 
 

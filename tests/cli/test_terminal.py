@@ -8,13 +8,13 @@ import termios
 import pytest
 
 
-def show(folder, *arguments):
-    """Return what a terminal shows of a command."""
+def show(folder, *arguments, stdout=None):
+    """Return what a terminal shows of a command, whose standard output may go elsewhere."""
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
     with open(ours, "rb", buffering=0) as screen:
         process = subprocess.Popen(
-            [sys.executable, "-m", "nmt", *arguments], stdout=theirs, stderr=theirs, cwd=folder
+            [sys.executable, "-m", "nmt", *arguments], stdout=stdout or theirs, stderr=theirs, cwd=folder
         )
         os.close(theirs)
         shown = b""
@@ -32,11 +32,15 @@ def read(screen):
         return b""
 
 
-@pytest.mark.parametrize("output", ["out", None])
+@pytest.mark.parametrize("output", ["a file", "standard output, which is a file", "the terminal"])
 def test_progress_of_lines_is_shown_where_they_go_to_a_file(trained_run, tmp_path, output):
     (tmp_path / "lines").write_bytes(b"Das ist ein Haus.\n" * 3)
-    shown = show(tmp_path, "translate", f"run={trained_run}", "input=lines", f"output={output or 'null'}")
-    assert ("done: " in shown) == (output is not None)
+    command = ["translate", f"run={trained_run}", "input=lines"]
+    if output == "a file":
+        command.append("output=out")
+    with (tmp_path / "redirected").open("wb") as file:
+        shown = show(tmp_path, *command, stdout=file if output.startswith("standard") else None)
+    assert ("done: " in shown) == (output != "the terminal")
 
 
 def test_no_message_shares_a_line_with_a_bar(tmp_path, tiny_training):
