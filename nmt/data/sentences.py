@@ -11,7 +11,10 @@ RULES = "rules"
 # Quotation marks and brackets behind the end of a sentence, and before the beginning of one.
 CLOSING = "\"'”’»«›‹“)]}」』）】"
 OPENING = "\"'“‘„‚«»‹›([{¿¡「『（【—–-"
-END = re.compile(rf"[.!?…।॥؟۔։]+[{re.escape(CLOSING)}]*(?=\s)|[。！？｡]+[{re.escape(CLOSING)}]*")
+MARKS = ".!?…।॥؟۔։"
+END = re.compile(
+    rf"(?<![{MARKS}])[{MARKS}]++[{re.escape(CLOSING)}]*+(?=\s)|[。！？｡]+[{re.escape(CLOSING)}]*"
+)
 # Characters around an end that are looked at: more than an abbreviation has, or what stands before a first letter.
 LOOKED_AT = 24
 # Words before a full stop that does not end a sentence as a rule.

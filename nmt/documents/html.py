@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from nmt.documents.document import Block, TextDocument
 from nmt.documents.marked import Content, render
-from nmt.documents.tags import Token, content_of, find_halves
+from nmt.documents.tags import Token, content_of, find_halves, unescape
 
 # Tags that are part of a line; all others end one.
 INLINE = {
@@ -32,7 +32,8 @@ KEPT_BLOCKS = {
 RAW = {"iframe", "noembed", "noframes", "script", "style", "textarea", "xmp"}
 NAME = re.compile(r"<(/?)([A-Za-z][^\s/>]*)")
 TAG = re.compile(r"""(?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+')|["'=])*+>""")
-ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""")
+# A name is tried once, from its beginning: what has no value would take time that grows with the square of its length.
+ATTRIBUTE = re.compile(r"""(?<![^\s"'<>/=])([^\s"'<>/=]++)\s*+=\s*+("[^"]*"|'[^']*'|[^\s"'>]+)""")
 BLANK = " \t\r\n\f"
 SPACE = re.compile(f"[{BLANK}]+")
 
@@ -112,7 +113,7 @@ def _parts(tokens: Iterator[Token]) -> Iterator[str | Block]:
             size = _size_of(pending, i)
             within = pending[i : i + size]
             source = "".join(one.source for one in within)
-            shown = html.unescape("".join(one.source for one in within if one.kind == "text"))
+            shown = unescape("".join(one.source for one in within if one.kind == "text"))
             is_inline = token.name in INLINE | KEPT_INLINE and all(
                 one.name in INLINE | KEPT_INLINE or one.kind in ("text", "comment") for one in within
             )
@@ -157,7 +158,7 @@ def _lines(tokens: list[Token]) -> Iterator[str | Block]:
 def _line(tokens: list[Token]) -> Iterator[str | Block]:
     """Yield the pieces of a line: space and tags at its ends stay, where the tags are not two halves of one."""
     source = "".join(token.source for token in tokens)
-    has_text = [token.kind == "text" and not html.unescape(token.source).isspace() for token in tokens]
+    has_text = [token.kind == "text" and not unescape(token.source).isspace() for token in tokens]
     if True not in has_text:  # names and code alone are not translated
         yield source
         return
@@ -187,4 +188,4 @@ def _line(tokens: list[Token]) -> Iterator[str | Block]:
 
 
 def _plain(source: str) -> str:
-    return SPACE.sub(" ", html.unescape(source))
+    return SPACE.sub(" ", unescape(source))

@@ -3,7 +3,6 @@
 Blocks are those of markdown-it-py. Code, HTML, the definition of a link and a front matter stay as they are.
 """
 
-import html
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from nmt.documents.document import Block, TextDocument
 from nmt.documents.html import VOID
 from nmt.documents.marked import Content
-from nmt.documents.tags import Token, content_of
+from nmt.documents.tags import Token, content_of, unescape
 from nmt.documents.wrapping import render_wrapped
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ FRONT_MATTER = re.compile(r"---[ \t]*\r?\n.*?\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$
 ROW = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 LINE_ENDS = "\r\n"
 # A line end that stays: two spaces or a backslash before it.
-HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
+HARD_BREAK = re.compile(r"(?:(?<! ) {2,}+|\\)$")
 PUNCTUATION = r"!-/:-@\[-`{-~"
 NOTE = re.compile(r"\[\^[^\[\]\s]+\]:")
 INLINE = re.compile(
@@ -164,4 +163,4 @@ def _token(text: str, found: re.Match[str]) -> Token | None:
 
 
 def _plain(text: str) -> str:
-    return ESCAPED.sub(lambda found: found[1] or html.unescape(found[0]), text)
+    return ESCAPED.sub(lambda found: found[1] or unescape(found[0]), text)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from nmt.documents.document import Block, TextDocument, around
 from nmt.documents.marked import Content
-from nmt.documents.tags import Token, content_of
+from nmt.documents.tags import Token, content_of, unescape
 from nmt.documents.wrapping import LINE_BREAK, render_wrapped
 from nmt.errors import DataError
 
@@ -17,7 +17,7 @@ LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+[ \t]*-->[ \t]*(?:\d+:)?\d+:\d+[,.]\d+")
 SPEAKER = re.compile(r"\s*(?:\{\\[^{}\r\n]*\}\s*)*[-–—]\s*(?=\S)")
 # Tags of a name, times within a cue, and settings of a place in braces.
-TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z]+)[^<>\r\n]*>|<[\d:.]+>|\{\\[^{}\r\n]*\}")
+TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z]++)[^<>\r\n]*>|<[\d:.]+>|\{\\[^{}\r\n]*\}")
 
 
 def read_srt(text: str) -> TextDocument:
@@ -74,7 +74,7 @@ def _blocks(lines: list[str], has_entities: bool) -> Iterator[str | Block]:
 
 def _block(source: str, tokens: list[Token], has_entities: bool) -> Block:
     def plain(text: str) -> str:
-        return LINE_BREAK.sub(" ", html.unescape(text)) if has_entities else text
+        return LINE_BREAK.sub(" ", unescape(text)) if has_entities else text
 
     def escape(text: str) -> str:
         return html.escape(text, quote=False) if has_entities else text

@@ -1,5 +1,7 @@
 """Pieces of a text with markup, and the elements that its tags make."""
 
+import html
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -7,6 +9,8 @@ from nmt.documents.marked import Element
 
 # Elements in each other; a tag that lies deeper has no other half.
 MAX_DEPTH = 50
+# A character by a number that no character has, and that is too long for Python to read.
+NO_CHARACTER = re.compile(r"(&#[0-9]{100,})")
 
 
 class Token(NamedTuple):
@@ -19,6 +23,13 @@ class Token(NamedTuple):
     kind: str
     name: str = ""
     is_kept: bool = False
+
+
+def unescape(text: str) -> str:
+    """Return text with the characters that its references, such as `&auml;`, stand for."""
+    parts = NO_CHARACTER.split(text)
+    parts[::2] = map(html.unescape, parts[::2])
+    return "".join(parts)
 
 
 def find_halves(tokens: Sequence[Token]) -> dict[int, int]:

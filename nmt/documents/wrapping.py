@@ -6,7 +6,8 @@ from itertools import accumulate
 
 from nmt.documents.marked import Content, render
 
-LINE_BREAK = re.compile(r"[ \t]*(?:\r\n|\r|\n)[ \t]*")
+# Space is tried once, from its beginning: much of it within a line would take time that grows with its square.
+LINE_BREAK = re.compile(r"(?:(?<![ \t])[ \t]++)?+(?:\r\n|\r|\n)[ \t]*")
 
 
 def render_wrapped(content: Content, escape: Callable[[str], str], ends: Sequence[str]) -> str:
@@ -51,10 +52,12 @@ def wrap(text: str, num_lines: int) -> list[str]:
 
 def _lines(words: Sequence[str], width: int) -> list[str]:
     """Return words in lines of a width, each line as full as it can be."""
-    lines = [words[0]]
+    lines, length = [[words[0]]], len(words[0])
     for word in words[1:]:
-        if len(lines[-1]) + 1 + len(word) <= width:
-            lines[-1] += f" {word}"
+        length += 1 + len(word)
+        if length <= width:
+            lines[-1].append(word)
         else:
-            lines.append(word)
-    return lines
+            lines.append([word])
+            length = len(word)
+    return [" ".join(line) for line in lines]

@@ -37,6 +37,11 @@ def test_what_is_cut_is_the_whole_when_joined(line):
     assert "".join(split_by_rules(line)) == line
 
 
+def test_marks_without_an_end_are_read_in_time():
+    """An expression that begins again at each mark would take an hour."""
+    assert split_by_rules(f"Na{'.' * 400_000}x gut. So!") == [f"Na{'.' * 400_000}x gut.", " So!"]
+
+
 @given(TEXT.filter(lambda line: len(line) > 1))
 def test_a_cut_leaves_something_on_both_sides(sentence):
     assert 0 < middle_cut(sentence) < len(sentence)

@@ -317,6 +317,31 @@ def test_long_lines_of_signs_take_no_time():
         assert text in cue.write(cue.blocks)
 
 
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".html", f"<p {'a' * 400_000}>x</p>"),
+        (".html", f"<p {'a ' * 200_000}>x</p>"),
+        (".html", f"&#{'1' * 400_000}; x"),
+        (".md", f"a{' ' * 400_000}b"),
+        (".srt", f"1\n00:00:01,000 --> 00:00:02,000\na{' ' * 400_000}b\n"),
+        (".srt", f"1\n00:00:01,000 --> 00:00:02,000\n<{'a' * 400_000}\n"),
+    ],
+    ids=["name", "names", "number", "spaces", "spaces of a cue", "tag without an end"],
+)
+def test_what_goes_on_without_an_end_is_read_in_time(suffix, text):
+    """Each takes a fraction of a second, and an expression that begins again at each character would take an hour."""
+    document = read_document(suffix, text.encode())
+    assert document.write(document.blocks) == text
+
+
+def test_a_long_cue_is_wrapped_in_time():
+    words = ["wort"] * 400_000
+    assert wrap(" ".join(words), 1) == [" ".join(words)]
+    first, second = wrap(" ".join(words), 2)
+    assert len(first) == len(second)
+
+
 def test_files_are_utf_8_or_say_what_they_are():
     assert decode("\ufeffHund".encode()) == "\ufeffHund"
     assert decode("Hund".encode("utf-16")) == "Hund"
