@@ -25,6 +25,11 @@ def tag_of(language: str) -> str:
     return f"{TAG_START}{language}{TAG_END}"
 
 
+def language_of(tag: str) -> str:
+    """Return the language that a tag names."""
+    return tag[len(TAG_START) : -len(TAG_END)]
+
+
 def tagged(line: str, tag: str) -> str:
     """Return a line with its tag; a blank line stays as it is."""
     return f"{tag} {line}" if line.strip() else line

@@ -8,7 +8,7 @@ from nmt.config import DecodingSettings
 from nmt.config.kinds import Device, Precision
 from nmt.data.context import in_order
 from nmt.data.lines import in_chunks
-from nmt.data.mixture import TAG_END, TAG_START, tag_of
+from nmt.data.mixture import language_of, tag_of
 from nmt.decoding.confidence import calibration_of
 from nmt.decoding.engine import Engine
 from nmt.decoding.pairs import PairReader
@@ -210,7 +210,7 @@ def choose_tag(language: str | None, tags: Sequence[str]) -> str | None:
 
     Raises DataError for a language that the model does not know, and for none where it needs one.
     """
-    known = [tag[len(TAG_START) : -len(TAG_END)] for tag in tags]
+    known = list(map(language_of, tags))
     if language is None and not known:
         return None
     if language not in known:

@@ -9,11 +9,12 @@ from functools import partial
 
 from nmt.config import MixtureData, ServeSettings
 from nmt.data.context import Context
+from nmt.data.mixture import known_tags, language_of
 from nmt.decoding.search_settings import most_hypotheses
 from nmt.decoding.translation import Candidate, Translation
 from nmt.errors import SettingsError
 from nmt.runs.directory import RunDirectory
-from nmt.runs.languages import Language, language, languages_of
+from nmt.runs.languages import Language, code_of, language, languages_of
 from nmt.runs.text import data_of_run
 from nmt.serving.batching import Batcher, Wanted, all_of
 from nmt.serving.metrics import Metrics
@@ -90,7 +91,9 @@ def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> lis
     folder_of: dict[tuple[str, str], str] = {}
     for folder in settings.folders:
         run = RunDirectory.existing(folder)
-        some, files = _languages(run, settings), run.read_model_settings()
+        files = run.read_model_settings()
+        vocabulary = run.read_tokenizer(files.tokenizer.joint).source
+        some = _languages(run, known_tags(vocabulary.pieces), settings)
         for source, target in sorted((one.code, other.code) for (one, other), _ in some):
             if first := folder_of.get((source, target)):
                 raise SettingsError(
@@ -98,7 +101,7 @@ def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> lis
                     f"to {target}"
                 )
         most = most_hypotheses(files.decoding)
-        has_context = Context.of(run.read_tokenizer(files.tokenizer.joint).source).num_lines > 0
+        has_context = Context.of(vocabulary).num_lines > 0
         for languages, tag in some:
             batcher = Batcher(
                 partial(_translate, models, folder, tag),
@@ -120,19 +123,28 @@ def _translate(
 
 
 def _languages(
-    run: RunDirectory, settings: ServeSettings
+    run: RunDirectory, tags: Sequence[str], settings: ServeSettings
 ) -> list[tuple[tuple[Language, Language], str | None]]:
-    """Return the pairs of languages of a run, each with the name that its model knows the target language by."""
+    """Return the pairs of languages of a run, each with the name that its model knows the target language by.
+
+    It has such names where its vocabulary has `tags` of them.
+    """
     typed = settings.source_language, settings.target_language
     if "data" in run.read_config() and not any(typed):
         data = data_of_run(run)
         if isinstance(data, MixtureData) and data.has_tags:
             return [((language(pair.source), language(pair.target)), pair.target) for pair in data.pairs]
     try:
-        return [(languages_of(run, *typed), None)]
+        languages = languages_of(run, *typed)
     except SettingsError:
         if len(settings.folders) == 1:
             raise
         raise SettingsError(
             f"runs: runs whose text is known to be of two languages are needed where there are several; got {run.path}"
         ) from None
+    names = {code_of(name): name for name in map(language_of, tags)}
+    if names and languages[1].code not in names:
+        raise SettingsError(
+            f"target_language: one of {', '.join(names.values())} is needed for {run.path}; got {languages[1].code}"
+        )
+    return [(languages, names.get(languages[1].code))]

@@ -90,3 +90,34 @@ def test_an_exported_folder_is_served_as_it_translates(nmt, trained_run, tmp_pat
     found = service(f"run={tmp_path / 'exported'}")
     answer = asyncio.run(found.translate({"q": lines, "source": "de", "target": "en"}))
     assert answer == {"translatedText": expected}
+
+
+def test_a_run_that_knows_tags_is_served_with_that_of_the_language(nmt, main, tiny_training, tmp_path):
+    lines = ["der hund", "die katze", "ein haus", "das buch"]
+    for language in ("en", "fr"):
+        (tmp_path / language).write_text("".join(f"{line} {language}\n" for line in lines))
+        (tmp_path / f"tagged.{language}").write_text("".join(f"<2{language}> {line}\n" for line in lines))
+    (tmp_path / "de").write_text("".join(f"{line}\n" for line in lines))
+    files = "train: [{0}/de,{0}/{1}], validation: [{0}/de,{0}/{1}]"
+    pairs = ", ".join(
+        f"{{source: de, target: {language}, {files.format(tmp_path, language)}}}" for language in ("en", "fr")
+    )
+    small = [option for option in tiny_training() if not option.startswith(("data.", "tokenizer."))]
+    small += ["training.max_updates=2", "tokenizer.vocabulary_size=40"]
+    nmt("train", "run=many", *small, "data=mixture", f"data.pairs=[{pairs}]")
+    tuned = [
+        f"data.{split}.{side}={tmp_path / name}"
+        for split in ("train", "validation")
+        for side, name in (("source", "tagged.fr"), ("target", "fr"))
+    ]
+    nmt("train", "run=tuned", *small, "training.from_run=many", "data=files", *tuned)
+    given = (tmp_path / "de").read_bytes()
+    for run in ("many", "tuned"):
+        translated = nmt("translate", f"run={run}", "target_language=fr", stdin=given).stdout.decode()
+        found = service(f"run={tmp_path / run}", "source_language=de", "target_language=fr")
+        answer = asyncio.run(found.translate({"q": given.decode(), "source": "de", "target": "fr"}))
+        assert answer == {"translatedText": translated}
+    code, _, error = main("serve", f"run={tmp_path / 'tuned'}", "source_language=de", "target_language=es")
+    assert (code, error) == (
+        2, f"nmt: target_language: one of en, fr is needed for {tmp_path / 'tuned'}; got es\n"
+    )  # fmt: skip
