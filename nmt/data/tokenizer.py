@@ -133,12 +133,15 @@ class Vocabulary:
 
     def is_kept(self, line: str) -> bool:
         """Whether a line is the same after normalisation, but for its white space."""
-        normalized: str = self._processor.normalize(line)
-        return normalized.replace(WORD_START, " ").split() == line.replace(WORD_START, " ").split()
+        return self._words(line) == line.replace(WORD_START, " ").split()
 
     def num_words(self, line: str) -> int:
         """How many words white space separates, after normalisation."""
-        return len(self._processor.normalize(line).replace(WORD_START, " ").split())
+        return len(self._words(line))
+
+    def _words(self, line: str) -> list[str]:
+        normalized: str = self._processor.normalize(line)
+        return normalized.replace(WORD_START, " ").split()
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Turn lines into ids, without BOS or EOS."""
@@ -151,6 +154,26 @@ class Vocabulary:
         """Turn lines into what each id of `encode` stands for in them, also where it stands for something unknown."""
         pieces: list[list[str]] = self._processor.encode(list(lines), out_type=str)
         return pieces
+
+    def word_numbers(self, lines: Sequence[str]) -> list[Int64Array]:
+        """Return which word of each line, as white space separates them, the pieces of it belong to; -1 for none.
+
+        Where normalisation makes several words of one, they count as that one; where it joins words, all pieces of
+        the line are of none.
+        """
+        found = map(word_numbers, self.segment(lines))
+        return [
+            numbers if self._words(line) == line.split() else self._as_written(line, numbers)
+            for line, numbers in zip(lines, found, strict=True)
+        ]
+
+    def _as_written(self, line: str, numbers: Int64Array) -> Int64Array:
+        """Return numbers of words as they were before normalisation."""
+        num_words = [self.num_words(word) for word in line.split()]
+        if sum(num_words) != self.num_words(line):
+            return np.full_like(numbers, -1)
+        own = np.append(np.repeat(np.arange(len(num_words)), num_words), -1)
+        return own[numbers]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Turn ids into one line of text; special tokens and line ends within it do not come out."""

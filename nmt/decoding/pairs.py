@@ -69,7 +69,7 @@ class PairReader:
         """
         found = [Candidate(text) for text in targets]
         source, target = self._encode(sources, targets, num_before, before)
-        written = [word_numbers(pieces) for pieces in self.tokenizer.target.segment(targets)]
+        written = self.tokenizer.target.word_numbers(targets)
         self._add_alignment(found, source, target, self._words_read(sources), written)
         if any(one.alignment is None for one in found):
             raise RunError(
@@ -129,9 +129,7 @@ class PairReader:
     def _words_read(self, lines: Sequence[str]) -> list[Int64Array]:
         """Return the words of source lines that their pieces belong to; the tag of a language is none of them."""
         num_tags = 0 if self.tag is None else 1
-        return [
-            word_numbers(pieces) - num_tags for pieces in self.tokenizer.source.segment(self.with_tag(lines))
-        ]
+        return [numbers - num_tags for numbers in self.tokenizer.source.word_numbers(self.with_tag(lines))]
 
     def _add_log_probs(self, candidates: Sequence[Candidate], source: Sentences, target: Sentences) -> None:
         """Say of candidates, those of pairs of ids, what their tokens are and how probable the model finds each."""

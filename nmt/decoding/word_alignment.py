@@ -1,6 +1,6 @@
 """Which source word each word of a translation goes back to, by a model's attention.
 
-Words are what white space separates, after the normalisation of the tokenizer.
+Words are what white space separates in a text; of what normalisation makes several words, these count as one.
 """
 
 from collections.abc import Sequence

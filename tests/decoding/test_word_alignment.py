@@ -54,6 +54,36 @@ def test_what_a_model_writes_may_hold_white_space_twice():
     assert word_numbers(pieces).tolist() == [0, 0, 0, 1, 1, 1, -1], "the last is of no word of the text"
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "wie geht´s dir",
+            ["wie", "geht\u0301s", "dir"],
+        ),  # an accent alone becomes a space and one to be put above
+        ("a\u200bb ¨ c", ["ab", "\u0308", "c"]),
+        ("der ▁Hund a▁b", ["der", "Hund", "ab"]),
+        ("<2en> ´s ist", ["<2en>", "\u0301s", "ist"]),
+    ],
+)
+def test_words_that_normalisation_divides_are_still_the_words_of_the_text(line, expected):
+    own = vocabulary("char")
+    (numbers,), (pieces,) = own.word_numbers([line]), own.segment([line])
+    words = [""] * len(line.split())
+    for number, piece in zip(numbers, pieces, strict=True):
+        words[number] += piece.replace("▁", " ").strip()
+    assert words == expected
+    (plain,) = own.word_numbers(["der Hund"])
+    assert plain.tolist() == word_numbers(*own.segment(["der Hund"])).tolist()
+
+
+def test_words_that_normalisation_joins_have_no_pieces():
+    own = vocabulary("char")
+    own.num_words = lambda line: 1
+    (numbers,) = own.word_numbers(["wie geht´s"])
+    assert set(numbers.tolist()) == {-1}
+
+
 def test_a_word_goes_back_to_the_word_with_most_of_its_weight():
     generator = random.Random(3)
     for _ in range(30):
