@@ -6,6 +6,7 @@ HTML comes out no more broken: a tag that lacks its other half ends a line.
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -28,6 +29,24 @@ KEPT_BLOCKS = {
     "address", "applet", "iframe", "noembed", "noframes", "noscript", "object", "pre", "script", "style", "template",
     "textarea", "xmp",
 }  # fmt: skip
+BLOCKS = {
+    "address", "article", "aside", "blockquote", "details", "div", "dl", "fieldset", "figcaption", "figure", "footer",
+    "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "menu", "nav", "ol", "p", "pre", "section",
+    "table", "ul",
+}  # fmt: skip
+PARTS_OF_TABLE = {"tbody", "tfoot", "thead"}
+# Elements whose end tag may be left out (13.1.2.4 of the HTML standard): at which tags they end, unless these are
+# inside of which others.
+ENDED_BY: dict[str, tuple[set[str], set[str]]] = {
+    "p": (BLOCKS, set()),
+    "li": ({"li"}, {"menu", "ol", "ul"}),
+    **dict.fromkeys(("dd", "dt"), ({"dd", "dt"}, {"dl"})),
+    **dict.fromkeys(("td", "th"), ({"td", "th", "tr"} | PARTS_OF_TABLE, {"table"})),
+    "tr": ({"tr"} | PARTS_OF_TABLE, {"table"}),
+    **dict.fromkeys(PARTS_OF_TABLE, (PARTS_OF_TABLE, {"table"})),
+    **dict.fromkeys(("optgroup", "option"), ({"optgroup", "option"}, set())),
+    **dict.fromkeys(("rp", "rt"), ({"rp", "rt"}, {"ruby"})),
+}
 # Within these a tag is none.
 RAW = {"iframe", "noembed", "noframes", "script", "style", "textarea", "xmp"}
 NAME = re.compile(r"<(/?)([A-Za-z][^\s/>]*)")
@@ -130,12 +149,27 @@ def _parts(tokens: Iterator[Token]) -> Iterator[str | Block]:
 
 def _size_of(tokens: list[Token], first: int) -> int:
     """Return how many pieces an element has: up to its end, or to that of all where it has none."""
-    depth, name = 0, tokens[first].name
-    for size, token in enumerate(tokens[first:], 1):
-        if token.name == name:
-            depth += {"+": 1, "-": -1}.get(token.kind, 0)
-            if depth == 0:
-                return size
+    name = tokens[first].name
+    can_lack_end = name in ENDED_BY
+    ends, holders = ENDED_BY.get(name, (set(), set()))
+    opened, num_opened = list[str](), Counter[str]()  # within
+    for i in range(first + 1, len(tokens)):
+        token = tokens[i]
+        if token.kind == "+":
+            if token.name in ends and not any(num_opened[holder] for holder in holders):
+                return i - first
+            if can_lack_end or token.name == name:
+                opened.append(token.name)
+                num_opened[token.name] += 1
+        elif token.kind == "-" and num_opened[token.name]:
+            closed = ""
+            while closed != token.name:
+                closed = opened.pop()
+                num_opened[closed] -= 1
+        elif token.kind == "-" and token.name == name:
+            return i - first + 1
+        elif token.kind == "-" and can_lack_end and token.name not in INLINE:  # of what the element is in
+            return i - first
     return len(tokens) - first
 
 

@@ -15,6 +15,7 @@ Node = Any  # an element of lxml, which says nothing of its types
 
 MAX_UNPACKED = 1 << 28  # bytes; what a small file could unpack to is without bound
 MAX_MEMBERS = 10_000
+MAX_TAGS = 1_000_000  # of all text: a thousand pages; each takes some 400 bytes when it is read, however short it is
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,12 @@ class OfficeDocument:
         """Read an archive. Raises DataError for what is none of that format."""
         self.how = how
         self.members = _unpack(content, how.name)
-        self.roots = {name: _parse(data) for name, (_, data) in self.members.items() if how.has_text(name)}
-        self.paragraphs = [
-            (name, how.read(node)) for name, root in self.roots.items() for node in root.iter(*how.tags)
-        ]
+        texts = {name: data for name, (_, data) in self.members.items() if how.has_text(name)}
+        if sum(data.count(b"<") for data in texts.values()) > MAX_TAGS:
+            raise DataError(f"file: at most {MAX_TAGS} tags are needed in its text; got more")
+        self.roots = {name: _parse(data) for name, data in texts.items()}
+        found = ((name, how.read(node)) for name, root in self.roots.items() for node in root.iter(*how.tags))
+        self.paragraphs = [(name, paragraph) for name, paragraph in found if paragraph.lines]
 
     @property
     def blocks(self) -> list[Content]:
@@ -164,6 +167,8 @@ def _unpack(content: bytes, needed: str) -> dict[str, tuple[zipfile.ZipInfo, byt
                 raise DataError(
                     f"file: at most {MAX_UNPACKED} bytes in {MAX_MEMBERS} files, unpacked, are needed; got more"
                 )
+            if not {one.compress_type for one in members} <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise DataError("file: an archive whose files are stored or deflated is needed; got another")
             # zipfile reads no more of a file than it says that it has.
             found = {one.filename: (one, archive.read(one)) for one in members}
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError):

@@ -274,6 +274,16 @@ def test_what_would_unpack_to_too_much_is_refused(monkeypatch):
     with pytest.raises(DataError, match="at most 1000 bytes in 10000 files, unpacked, are needed; got more"):
         read_docx(docx("", **{"word/large": b"0" * 1000}))
     monkeypatch.setattr("nmt.documents.office.MAX_UNPACKED", 10**6)
+    with monkeypatch.context() as patch:
+        patch.setattr("nmt.documents.office.MAX_TAGS", 1000)
+        assert read_docx(docx("<w:p/>" * 900)).paragraphs == [], "what has no line is not kept"
+        with pytest.raises(DataError, match="at most 1000 tags are needed in its text; got more"):
+            read_docx(docx("<w:p/>" * 1000))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as made:
+        made.writestr("word/document.xml", "x")
+    with pytest.raises(DataError, match="stored or deflated"):
+        read_docx(packed.getvalue())
     lying = bytearray(docx("", **{"word/large": b"0" * 100_000}))
     for place in [found.start() for found in re.finditer(re.escape((100_000).to_bytes(4, "little")), lying)]:
         lying[place : place + 4] = (10).to_bytes(4, "little")  # it says that it is small
