@@ -15,7 +15,9 @@ Node = Any  # an element of lxml, which says nothing of its types
 
 MAX_UNPACKED = 1 << 28  # bytes; what a small file could unpack to is without bound
 MAX_MEMBERS = 10_000
-MAX_TAGS = 1_000_000  # of all text: a thousand pages; each takes some 400 bytes when it is read, however short it is
+MAX_TAGS = (
+    1_000_000  # of all text: a thousand pages; each takes some 400 bytes when it is read, however short it is
+)
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ class Format(NamedTuple):
     """How paragraphs are read and written: which files have any, by their names, which tags they have."""
 
     name: str  # of a file that must be there
+    root: str  # the tag of all of it
     has_text: Callable[[str], Any]
     tags: Iterable[str]
     read: Callable[[Node], Paragraph]
@@ -121,6 +124,9 @@ class OfficeDocument:
         if sum(data.count(b"<") for data in texts.values()) > MAX_TAGS:
             raise DataError(f"file: at most {MAX_TAGS} tags are needed in its text; got more")
         self.roots = {name: _parse(data) for name, data in texts.items()}
+        tag = self.roots[how.name].tag
+        if tag != how.root:  # such as Word's Strict Open XML, of which all names are others
+            raise DataError(f"file: {how.root} in {how.name} is needed; got {tag}")
         found = ((name, how.read(node)) for name, root in self.roots.items() for node in root.iter(*how.tags))
         self.paragraphs = [(name, paragraph) for name, paragraph in found if paragraph.lines]
 

@@ -8,6 +8,7 @@ from nmt.documents.marked import Content
 from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts, add_text
 
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 PARTS = {"content.xml", "styles.xml"}  # of which the second has what is above and below pages
 SPACES = re.compile(r"[ \t\r\n]+")
 
@@ -15,8 +16,8 @@ BREAKS = {f"{TEXT}tab", f"{TEXT}line-break"}
 META = f"{TEXT}meta"  # has a name that is its own
 CONTAINERS = {f"{TEXT}span", f"{TEXT}a", META}
 MARKS = ("bookmark", "reference-mark", "toc-mark", "alphabetical-index-mark")
-STARTS = {f"{TEXT}{name}{end}" for name in MARKS for end in ("", "-start")}
-ENDS = {f"{TEXT}{name}-end" for name in MARKS}
+STARTS = {f"{TEXT}{name}{end}" for name in MARKS for end in ("", "-start")} | {f"{TEXT}change-start"}
+ENDS = {f"{TEXT}{name}-end" for name in (*MARKS, "change")}
 SPACE, PAGE_BREAK = f"{TEXT}s", f"{TEXT}soft-page-break"
 
 
@@ -82,7 +83,9 @@ def _copy_in(parent: Node, node: Node) -> Node:
     return made
 
 
-ODT = Format("content.xml", PARTS.__contains__, (f"{TEXT}p", f"{TEXT}h"), _read, _write)
+ODT = Format(
+    "content.xml", f"{OFFICE}document-content", PARTS.__contains__, (f"{TEXT}p", f"{TEXT}h"), _read, _write
+)
 
 
 def read_odt(content: bytes) -> OfficeDocument:

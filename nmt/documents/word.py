@@ -20,7 +20,11 @@ PARTS = re.compile(r"word/(document|header\d*|footer\d*|footnotes|endnotes)\.xml
 PARAGRAPH, RUN, LOOK, TEXT = f"{WORD}p", f"{WORD}r", f"{WORD}rPr", f"{WORD}t"
 BREAKS = {f"{WORD}{name}" for name in ("br", "cr", "tab", "ptab")}
 CONTROL, CONTROL_CONTENT = f"{WORD}sdt", f"{WORD}sdtContent"
-CONTAINERS = {f"{WORD}{name}" for name in ("hyperlink", "ins", "smartTag")} | {CONTROL}
+CONTAINERS = {
+    f"{WORD}{name}" for name in ("bdo", "customXml", "dir", "hyperlink", "ins", "moveTo", "smartTag")
+} | {CONTROL}
+# Of containers: they stay the first of their children.
+PROPERTIES = {f"{WORD}{name}" for name in ("customXmlPr", "smartTagPr")}
 FIELD, FIELD_KIND = f"{WORD}fldChar", f"{WORD}fldCharType"
 MARKS = ("bookmark", "commentRange", "perm", "moveFromRange", "moveToRange")
 STARTS, ENDS = ({f"{WORD}{name}{end}" for name in MARKS} for end in ("Start", "End"))
@@ -60,7 +64,8 @@ class _Reader:
             holder = node.find(CONTROL_CONTENT) if node.tag == CONTROL else node
             with self.parts.within(node):
                 for child in holder if holder is not None else ():
-                    self._read(child)
+                    if child.tag not in PROPERTIES:
+                        self._read(child)
         elif node.tag in STARTS:
             self.starts.append(Kept(nodes=(node,)))
         elif node.tag in ENDS:
@@ -167,6 +172,7 @@ def _copy_in(parent: Node, node: Node) -> Node:
     made = parent.makeelement(node.tag, dict(node.attrib), nsmap=node.nsmap)
     parent.append(made)
     if node.tag != CONTROL:
+        made.extend(deepcopy(child) for child in node if child.tag in PROPERTIES)
         return made
     made.extend(deepcopy(child) for child in node if child.tag != CONTROL_CONTENT)
     inner = made.makeelement(CONTROL_CONTENT)
@@ -174,7 +180,7 @@ def _copy_in(parent: Node, node: Node) -> Node:
     return inner
 
 
-DOCX = Format("word/document.xml", PARTS.fullmatch, (PARAGRAPH,), _read, _write)
+DOCX = Format("word/document.xml", f"{WORD}document", PARTS.fullmatch, (PARAGRAPH,), _read, _write)
 
 
 def read_docx(content: bytes) -> OfficeDocument:

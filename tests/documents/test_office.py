@@ -188,6 +188,40 @@ def test_a_control_stays_one_and_its_words_apart(translate):
     assert given.replace("eins", "EINS").replace("zwei", "ZWEI") in body(translate(document), "content.xml")
 
 
+def test_words_that_were_moved_or_have_a_direction_are_words_of_the_line(translate):
+    smart = '<w:{0} w:element="e"><w:{0}Pr><w:attr w:name="n"/></w:{0}Pr>{1}</w:{0}>'
+    names = [f"<w:{name}>{{}}</w:{name}>" for name in ("moveTo", "bdo", "dir")]
+    names += [smart.format(name, "{}") for name in ("customXml", "smartTag")]
+    for container in names:
+        given = f"<w:p>{run('eins ')}{container.format(run('zwei'))}{run(' drei')}</w:p>"
+        document = read_docx(docx(given))
+        assert lines_of(document) == ["eins zwei drei"]
+        expected = f"<w:p>{run('EINS ')}{container.format(run('ZWEI'))}{run(' DREI')}</w:p>"
+        assert expected in body(translate(document))
+
+
+def test_what_is_recorded_as_a_change_stays_between_its_marks(translate, turned):
+    start, end = ('<t:change-start t:change-id="1"/>', '<t:change-end t:change-id="1"/>')
+    document = read_odt(odt(f"<t:p>eins {start}zwei drei{end} vier</t:p>"))
+    assert lines_of(document) == ["eins zwei drei vier"]
+    found = body(translate(document, turned), "content.xml")
+    assert f"<t:p>{start}VIER DREI ZWEI EINS{end}</t:p>" in found
+
+
+def test_another_kind_of_the_same_format_is_refused():
+    usual = docx(f"<w:p>{run('eins')}</w:p>")
+    text = (
+        member(usual, "word/document.xml")
+        .decode()
+        .replace(W, "http://purl.oclc.org/ooxml/wordprocessingml/main")
+    )
+    with pytest.raises(
+        DataError,
+        match=r"^file: \{http://schemas\..*\}document in word/document.xml is needed; got \{http://purl",
+    ):
+        read_docx(archive(**{"word/document.xml": text}))
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_whatever_is_in_a_paragraph_comes_once(translate, seed):
     """Random paragraphs, turned around by random links: nothing but text changes, and nothing is lost."""
