@@ -16,6 +16,8 @@ from nmt.errors import DataError
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+[ \t]*-->[ \t]*(?:\d+:)?\d+:\d+[,.]\d+")
 SPEAKER = re.compile(r"\s*(?:\{\\[^{}\r\n]*\}\s*)*[-–—]\s*(?=\S)")
+# What somebody else says: it begins so, or behind tags, or with the tag of a voice.
+OTHER_SPEAKER = re.compile(rf"{SPEAKER.pattern}|\s*(?:<[^<>\r\n]*>\s*)+[-–—]\s*(?=\S)|\s*<v[.\s]")
 # Tags of a name, times within a cue, and settings of a place in braces.
 TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z]++)[^<>\r\n]*>|<[\d:.]+>|\{\\[^{}\r\n]*\}")
 
@@ -55,7 +57,7 @@ def _blocks(lines: list[str], has_entities: bool) -> Iterator[str | Block]:
     """Yield the parts of a cue."""
     spoken: list[str] = []
     for line in lines:
-        if SPEAKER.match(line) or not spoken:
+        if OTHER_SPEAKER.match(line) or not spoken:
             spoken.append(line)
         else:
             spoken[-1] += line

@@ -44,6 +44,16 @@ def test_subtitles_keep_times_and_places_and_the_number_of_rows(translate, turne
     assert found.count("\r\n") == found.count("\n") == SRT.count("\n")
 
 
+def test_what_each_speaker_says_is_a_line_of_its_own(translate, turned):
+    cue = "1\n00:00:01,000 --> 00:00:02,000\n{}\n{}\n"
+    document = read_srt(cue.format("<i>- Wer ist da?</i>", "<b><i>- Nur ich.</i></b>"))
+    assert lines_of(document) == ["- Wer ist da?", "- Nur ich."]
+    assert translate(document, turned) == cue.format("<i>DA? IST WER -</i>", "<b><i>ICH. NUR -</i></b>")
+    document = read_vtt("WEBVTT\n\n" + cue.format("<v Bob>Wer ist da?", "<v.laut Mary>Nur ich."))
+    assert lines_of(document) == ["Wer ist da?", "Nur ich."]
+    assert lines_of(read_srt(cue.format("<i>Wer ist", "da? - Nur ich</i>"))) == ["Wer ist da? - Nur ich"]
+
+
 def test_cues_without_blank_lines_between_are_cues():
     text = "1\n00:00:01,000 --> 00:00:02,000\neins\n2\n00:00:03,000 --> 00:00:04,000\nzwei\n"
     assert lines_of(read_srt(text)) == ["eins", "zwei"]
