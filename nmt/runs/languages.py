@@ -9,6 +9,8 @@ from nmt.runs.text import data_of_run
 
 # What other programs call a language that has a code of its own here.
 CODES = {"pt-br": "pb", "zh-tw": "zt", "zh-hk": "zt", "zh-hant": "zt", "zh-hans": "zh"}
+# What it is called by other programs again.
+SHOWN = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
 LANGUAGES = """\
 af Afrikaans, am Amharic, ar Arabic, az Azerbaijani, be Belarusian, bg Bulgarian, bn Bengali, br Breton, bs Bosnian,
 ca Catalan, cs Czech, cy Welsh, da Danish, de German, el Greek, en English, eo Esperanto, es Spanish, et Estonian,
@@ -67,6 +69,11 @@ def code_of(name: str) -> str:
     """Return the code of a language, whose region counts in few."""
     name = name.lower().replace("_", "-")
     return CODES.get(name, name.split("-")[0])
+
+
+def shown(code: str) -> str:
+    """Return the code of a language as clients of LibreTranslate, and browsers, know it."""
+    return SHOWN.get(code, code)
 
 
 def names_of_text(run: RunDirectory) -> tuple[str, str]:

@@ -5,23 +5,16 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from nmt.runs.languages import CODES, Language
+from nmt.runs.languages import CODES, Language, shown
 from nmt.serving.detection import Detector, Guess
 from nmt.serving.pairs import Pair, is_wordless
 from nmt.serving.pivot import Pivot
 from nmt.serving.refusal import Refused
 from nmt.serving.text import Finds
 
-# As clients of LibreTranslate are told languages that have a code of their own inside.
-SHOWN = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
 AUTO = "auto"
 # What text without a word is said to be of, at no confidence.
 NO_LANGUAGE = "en"
-
-
-def shown(code: str) -> str:
-    """Return the code of a language as it stands in answers."""
-    return SHOWN.get(code, code)
 
 
 class Languages:

@@ -7,9 +7,9 @@ import socket
 
 from nmt.config import ServeSettings
 from nmt.errors import SettingsError
+from nmt.runs.languages import shown
 from nmt.serving.app import make_app
 from nmt.serving.connections import allow_files, protocol
-from nmt.serving.languages import shown
 from nmt.serving.service import Service
 
 logger = logging.getLogger(__name__)

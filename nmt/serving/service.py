@@ -14,11 +14,11 @@ from nmt.documents.document import lines_of
 from nmt.documents.formats import SUFFIXES
 from nmt.documents.html import read_html
 from nmt.errors import DataError, SettingsError
-from nmt.runs.languages import Language
+from nmt.runs.languages import Language, shown
 from nmt.serving.batching import all_of, refuse_more
 from nmt.serving.detection import MAX_CHARACTERS, Guess
 from nmt.serving.files import Held, read_upload
-from nmt.serving.languages import AUTO, Languages, shown
+from nmt.serving.languages import AUTO, Languages
 from nmt.serving.limits import Rate, num_characters
 from nmt.serving.markup import translate_document, translate_html
 from nmt.serving.metrics import Metrics

@@ -5,6 +5,7 @@ import http.server
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import threading
@@ -17,6 +18,7 @@ from vocabularies import KINDS, LETTERS, SYMBOLS, make_text, make_vocabulary, st
 from nmt.errors import UserError
 from nmt.export.web.runtime import PROGRAM, SCRIPT, VERSION, copy_runtime
 from nmt.export.web.vocabulary import vocabulary_json
+from nmt.runs.languages import code_of, shown
 
 SEGMENT = """
 import { Vocabulary } from './segmentation.js';
@@ -24,6 +26,17 @@ import fs from 'fs';
 const { vocabulary, lines, targets } = JSON.parse(fs.readFileSync(0, 'utf8'));
 const read = new Vocabulary(vocabulary);
 console.log(JSON.stringify([lines.map((line) => read.encode(line)), targets.map((ids) => read.decode(ids))]));
+"""
+ECHO = """
+import { readFileSync } from 'node:fs';
+import { Model } from './search.mjs';
+const { language, tag, line } = JSON.parse(readFileSync(0, 'utf8'));
+const model = new Model();
+model.facts = { long_line: 5, max_source_tokens: 100, source_language: language };
+model.source = { encode: (text) => text.split(/(?<=\\S) (?=\\S)/) };
+model.target = { decode: (ids) => ids.join(' ') };
+model.search = async (ids) => ids;
+console.log(JSON.stringify(await model.translate(line, undefined, tag)));
 """
 LOADED = """new Promise((done) => {
   const look = () => document.getElementById('translate').disabled ? setTimeout(look, 10) : done();
@@ -70,6 +83,41 @@ def test_segmentation_is_that_of_sentencepiece(kind, byte_fallback, options, sym
     found_ids, found_texts = json.loads(done.stdout)
     assert found_ids == ids
     assert found_texts == [vocabulary.decode(row) for row in targets]
+
+
+@pytest.mark.parametrize(
+    ("language", "tag", "line", "expected"),
+    [
+        ("de", "<2fr>", "Der Hund schläft im Garten. Alle sind müde.", "<2fr> Der Hund schläft im Garten. <2fr> Alle sind müde."),
+        ("de", "<2fr>", "Der Hund.", "<2fr> Der Hund."),
+        ("de", "<2fr>", " ", " "),
+        ("pt-BR", "", "Um dois três quatro cinco. Seis sete.", "Um dois três quatro cinco. Seis sete."),
+        ("zh-Hans", "", "今 天 天 气 很 好。 我 们 走。", "今 天 天 气 很 好。我 们 走。"),
+        (None, "", "One two three four five. Six.", "One two three four five. Six."),
+    ],
+)  # fmt: skip
+def test_each_sentence_of_a_long_line_has_its_tag(language, tag, line, expected, tmp_path):
+    """The search of the page itself, around a model that says what it read."""
+    if shutil.which("node") is None:
+        pytest.skip("no node here")
+    search = (Path(vocabulary_json.__code__.co_filename).parent / "page" / "search.js").read_text(
+        encoding="utf-8"
+    )
+    (tmp_path / "search.mjs").write_text(
+        re.sub("^import .*$", "", search, flags=re.MULTILINE), encoding="utf-8"
+    )
+    (tmp_path / "run.mjs").write_text(ECHO, encoding="utf-8")
+    given = {"language": language, "tag": tag, "line": line}
+    done = subprocess.run(
+        ["node", tmp_path / "run.mjs"], input=json.dumps(given).encode(), stdout=subprocess.PIPE, check=True
+    )
+    assert json.loads(done.stdout) == {"text": expected, "isCut": False}
+
+
+def test_languages_are_told_as_browsers_know_them():
+    assert [shown(code_of(name)) for name in ("pt_BR", "zh_CN", "zh-TW", "en_text", "de")] == [
+        "pt-BR", "zh-Hans", "zh-Hant", "en", "de"
+    ]  # fmt: skip
 
 
 def test_where_the_runtime_comes_from(tmp_path, monkeypatch, caplog):

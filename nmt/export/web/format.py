@@ -18,7 +18,7 @@ from nmt.export.web.runtime import PROGRAM, copy_runtime
 from nmt.export.web.vocabulary import vocabulary_json
 from nmt.files.writing import to_json, write_atomically
 from nmt.models.transformer import Transformer
-from nmt.runs.languages import names_of_text
+from nmt.runs.languages import code_of, names_of_text, shown
 
 GRAPHS, RUNTIME = "model", "runtime"  # folders beside the page
 PAGE = ("index.html", "style.css", "icon.svg", "page.js", "search.js", "segmentation.js")
@@ -108,7 +108,8 @@ def _facts(exported: Exported, model: Transformer) -> dict[str, Any]:
     """Return what the page has to know of the model and its run."""
     limits, learned = limits_of(exported), model.learned_lengths
     long_line = exported.settings.decoding.long_line or (learned and learned.usual)
-    source_language, target_language = (name or None for name in names_of_text(exported.run))
+    names = names_of_text(exported.run)
+    source_language, target_language = (shown(code_of(name)) if name else None for name in names)
     return {
         "name": exported.run.path.resolve().name,
         "quantization": exported.settings.quantization,

@@ -11,7 +11,7 @@ const [source, target, state] = [find('source'), find('target'), find('state')];
 let model = null;
 let current = 0; // the number of the newest request; older ones end early
 let timer = 0;
-const known = new Map(); // translations of lines as they were read
+const known = new Map(); // translations of lines, by their tag and text
 
 function nameOf(language) {
   if (!language) return null;
@@ -41,31 +41,26 @@ function introduce(facts) {
   find('model').textContent = `Model ${facts.name}, ${facts.quantization}, ${megabytes.toFixed(0)} MB with its runtime`;
 }
 
-/** Return what the model is to read of a line: several languages are told apart by a tag. */
-function tagged(line) {
-  const tag = find('language').value;
-  return tag && line.trim() ? `${tag} ${line}` : line;
-}
-
 async function translate() {
   clearTimeout(timer);
   const number = ++current;
   if (!model) return;
-  const lines = source.value.split(/\r?\n/).map(tagged);
+  const lines = source.value.split(/\r?\n/), tag = find('language').value;
   const found = [];
   let numCut = 0;
   target.classList.add('waiting');
   if (source.value.trim()) state.textContent = 'Translating …';
   try {
     for (const line of lines) {
-      if (!known.has(line)) {
-        const result = await model.translate(line, () => number !== current);
+      const key = `${tag} ${line}`;
+      if (!known.has(key)) {
+        const result = await model.translate(line, () => number !== current, tag);
         if (result === null || number !== current) return;
         if (known.size >= MOST_KEPT) known.delete(known.keys().next().value);
-        known.set(line, result);
+        known.set(key, result);
       }
-      numCut += known.get(line).isCut;
-      found.push(known.get(line).text);
+      numCut += known.get(key).isCut;
+      found.push(known.get(key).text);
       target.textContent = found.join('\n');
     }
     state.textContent = numCut ? `Cut, since too long for the model: ${numCut} ${numCut === 1 ? 'line' : 'lines'}` : '';

@@ -6,6 +6,8 @@ import { Vocabulary } from './segmentation.js';
 
 const RUNTIME = 'runtime/ort-wasm-simd-threaded.wasm';
 const PAUSE_AFTER = 24; // milliseconds of work after which the page may draw itself
+// The end of text in a script that puts no space between sentences: Thai to Burmese, Khmer, Chinese and Japanese.
+const UNSPACED = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uff00-\uffef]$/;
 
 const integers = (numbers, shape) => new ort.Tensor('int64', BigInt64Array.from(numbers, BigInt), shape);
 
@@ -54,11 +56,14 @@ export class Model {
     return model;
   }
 
-  /** Translate a line; `isOutdated` is asked now and then whether it is still wanted, and ends the work with null. */
-  async translate(line, isOutdated = () => false) {
+  /**
+   * Translate a line; `isOutdated` is asked now and then whether it is still wanted, and ends the work with null.
+   * A model of many languages needs the `tag` of one.
+   */
+  async translate(line, isOutdated = () => false, tag = '') {
     const found = [];
     let isCut = false;
-    for (const part of this.parts(line)) {
+    for (const part of this.parts(line, tag)) {
       const ids = this.source.encode(part);
       if (!ids.length) continue;
       isCut ||= ids.length > this.facts.max_source_tokens;
@@ -66,14 +71,16 @@ export class Model {
       if (tokens === null) return null;
       found.push(this.target.decode(tokens));
     }
-    return { text: found.join(' '), isCut };
+    const joined = (before, next) => before + (before && next && !UNSPACED.test(before) ? ' ' : '') + next;
+    return { text: found.reduce(joined, ''), isCut };
   }
 
-  /** Return the sentences of a line that is longer than those that the model learned from; else the line. */
-  parts(line) {
-    if (this.source.encode(line).length <= this.facts.long_line || !Intl.Segmenter) return [line];
+  /** Return the sentences of a line that is longer than those that the model learned from, else the line; with tags. */
+  parts(line, tag) {
+    const tagged = (text) => (tag && text.trim() ? `${tag} ${text}` : text);
+    if (this.source.encode(tagged(line)).length <= this.facts.long_line || !Intl.Segmenter) return [tagged(line)];
     const segmenter = new Intl.Segmenter(this.facts.source_language ?? undefined, { granularity: 'sentence' });
-    return [...segmenter.segment(line)].map((part) => part.segment.trim());
+    return [...segmenter.segment(line)].map((part) => tagged(part.segment.trim()));
   }
 
   /** Return the target ids of source ids without EOS. */
