@@ -4,15 +4,16 @@ Blocks are those of markdown-it-py. Code, HTML, the definition of a link and a f
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nmt.documents.document import Block, TextDocument
 from nmt.documents.html import VOID
-from nmt.documents.marked import Content
-from nmt.documents.tags import Token, content_of, unescape
+from nmt.documents.marked import Content, Element
+from nmt.documents.tags import Token, content_of, find_halves, unescape
 from nmt.documents.wrapping import render_wrapped
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ LINE_ENDS = "\r\n"
 # A line end that stays: two spaces or a backslash before it.
 HARD_BREAK = re.compile(r"(?:(?<! ) {2,}+|\\)$")
 PUNCTUATION = r"!-/:-@\[-`{-~"
+# The address of a link, with brackets in it that are closed, and its title.
+BARE = r"(?:\\.|[^\s()\\])"
+ADDRESS = rf"(?:<[^<>]*>|(?:{BARE}|\((?:{BARE}|\({BARE}*+\))*+\))*+)"
+TITLE = r"""(?:"(?:\\.|[^"\\])*+"|'(?:\\.|[^'\\])*+'|\((?:\\.|[^()\\])*+\))"""
 NOTE = re.compile(r"\[\^[^\[\]\s]+\]:")
 INLINE = re.compile(
     rf"""
@@ -33,11 +38,12 @@ INLINE = re.compile(
     | (?P<escape>\\[{PUNCTUATION}])
     | (?P<tag></?(?P<name>[A-Za-z][A-Za-z0-9-]*)(?:\s[^<>]*|/)?>)          # HTML
     | (?P<opens>!?\[)
-    | (?P<closes>\](?:\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:"[^"]*"|'[^']*'))?\)|\[[^\[\]]*\])?)
+    | (?P<closes>\](?:\(\s*+{ADDRESS}(?:\s++{TITLE})?\s*+\)|\[[^\[\]]*\])?)
     | (?P<emphasis>\*+|_+|~~)
     """,
     re.VERBOSE,
 )
+EMPHASIS = re.compile(r"\*+|_+|~~")
 ESCAPED = re.compile(rf"\\([{PUNCTUATION}])|&#?\w+;")
 # What would be syntax if it stood there bare.
 SYNTAX = re.compile(rf"\\(?=[{PUNCTUATION}])|[`*<\[\]]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|~(?=~)")
@@ -63,9 +69,11 @@ def read_markdown(text: str) -> TextDocument:
     """Read any text; nothing in it is an error."""
     parts: list[str | Block] = []
     here = 0
-    for rows, is_cell in _lines(text):
+    known: dict[str, Any] = {}
+    for rows, is_cell in _lines(text, known):
         start, end = rows[0][0], rows[-1][1]
         tokens = list(_tokens(" ".join(text[first:last] for first, last in rows)))
+        tokens = _with_labels(tokens, known.get("references", {}))
         if any(token.kind == "text" and _plain(token.source).strip() for token in tokens):
             ends = [text[one[1] : other[0]] for one, other in pairwise(rows)]
             parts += [text[here:start], _block(text[start:end], tokens, ends, is_cell)]
@@ -73,14 +81,17 @@ def read_markdown(text: str) -> TextDocument:
     return TextDocument([*parts, text[here:]])
 
 
-def _lines(text: str) -> Iterator[tuple[list[tuple[int, int]], bool]]:
-    """Yield where each line of text stands: from where to where in each of its rows; and whether it is a cell."""
+def _lines(text: str, known: dict[str, Any]) -> Iterator[tuple[list[tuple[int, int]], bool]]:
+    """Yield where each line of text stands: from where to where in each of its rows; and whether it is a cell.
+
+    Before the first of them, what the parser finds out about the whole is `known`, such as its `references`.
+    """
     matter = FRONT_MATTER.match(text)
     begin = matter.end() if matter else 0
     rows = ROW.findall(text, begin)
     starts = [begin, *accumulate(map(len, rows), initial=begin)][1:]
     here, is_cell = begin, False
-    for token in _parser().parse("".join(f"{row.rstrip(LINE_ENDS)}\n" for row in rows)):
+    for token in _parser().parse("".join(f"{row.rstrip(LINE_ENDS)}\n" for row in rows), known):
         is_cell = token.type in ("td_open", "th_open") or (is_cell and token.type == "inline")
         if token.type != "inline" or token.map is None:
             continue
@@ -113,11 +124,36 @@ def _block(source: str, tokens: Sequence[Token], ends: Sequence[str], is_cell: b
         return (SYNTAX_OF_CELL if is_cell else SYNTAX).sub(r"\\\g<0>", text)
 
     def write(content: Content) -> str:
-        rows = render_wrapped(content, escape, ["\n"] * len(ends)).split("\n")
+        rows = render_wrapped(_shown(content), escape, ["\n"] * len(ends)).split("\n")
         safe = [LINE_START.sub(r"\1\\", row) for row in rows]
         return safe[0] + "".join(f"{end}{row}" for end, row in zip(ends, safe[1:], strict=False))
 
     return Block(source, content_of(tokens, _plain), write)
+
+
+def _shown(content: Content) -> Content:
+    """Return content without emphasis on nothing, whose signs would be text."""
+    found: list[str | Element] = []
+    for part in content:
+        if isinstance(part, Element):
+            part = replace(part, content=list(_shown(part.content)))
+            if EMPHASIS.fullmatch(part.before) and part.behind and not any(part.content):
+                continue
+        found.append(part)
+    return found
+
+
+def _with_labels(tokens: list[Token], references: Container[str]) -> list[Token]:
+    """Return tokens in which links by their own text, `[so]` or `[so][]`, name it beside, as it was defined."""
+    from markdown_it.common.utils import normalizeReference
+
+    found = list(tokens)
+    for opens, closes in find_halves(tokens).items():
+        if tokens[closes].source in ("]", "][]"):
+            label = "".join(token.source for token in tokens[opens + 1 : closes])
+            if normalizeReference(label) in references:
+                found[closes] = tokens[closes]._replace(source=f"][{label}]")
+    return found
 
 
 def _tokens(text: str) -> Iterator[Token]:

@@ -177,12 +177,24 @@ def test_markdown_is_read_as_one_sees_it(translate, turned):
         ("[^2]: Der *Hund*\n schläft.\n[^b]: Zwei", ["Der Hund schläft.", "Zwei"],
          "[^2]: DER *HUND*\n SCHLÄFT.\n[^b]: ZWEI"),
         ("[^b]: Zwei\n\n[b]: https://b.example\n", ["Zwei"], "[^b]: ZWEI\n\n[b]: https://b.example\n"),
+        # A link by its own text is found by that: it is written beside what the text became.
+        ("Siehe [die *Seite*] und [sie][] hier, [Rest] nicht.\n\n[Die *seite*]: a\n[sie]: b\n",
+         ["Siehe die Seite und sie hier, Rest nicht."],
+         "SIEHE [DIE *SEITE*][die *Seite*] UND [SIE][sie] HIER, [REST] NICHT.\n\n[Die *seite*]: a\n[sie]: b\n"),
+        ("[a](<b c.md>) [b](a.md (Titel)) [c](x(y(z)).md) [d](a 's\\'o') [e]( f )", ["a b c d e"],
+         "[A](<b c.md>) [B](a.md (Titel)) [C](x(y(z)).md) [D](a 's\\'o') [E]( f )"),
     ],
 )  # fmt: skip
 def test_marks_of_markdown_are_not_read_and_stay(translate, text, lines, expected):
     document = read_markdown(text)
     assert lines_of(document) == lines
     assert translate(document) == expected
+
+
+def test_emphasis_on_nothing_is_not_written(translate):
+    """Two words in one: both signs of emphasis belong to it, and one of them alone can have it."""
+    assert translate(read_markdown("Wählen Sie **Ja**/**Nein** bitte.")) == "WÄHLEN SIE **JA/NEIN** BITTE."
+    assert "![](a.png)" in translate(read_markdown("Ein **![](a.png)** Bild"))
 
 
 def test_no_letter_of_wrapped_text_is_lost_beside_what_is_kept(translate):
