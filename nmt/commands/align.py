@@ -16,7 +16,7 @@ def main(settings: AlignSettings) -> None:
 
 def load_aligner(settings: AlignSettings) -> Callable[[Chunk], Done]:
     """Return what aligns a chunk with the model that settings name. Raises UserError if it cannot be had."""
-    reader = load_model(settings).pair_reader(settings.target_language)
+    reader = load_model(settings).pair_reader(settings.target_language, settings.decoding)
 
     def align(chunk: Chunk) -> Done:
         reader.begin()

@@ -43,7 +43,9 @@ class Totals:
     """What was counted of all chunks."""
 
     def __init__(self) -> None:
-        self.num_lines = self.num_tokens = 0
+        self.num_lines = self.num_done = self.num_tokens = (
+            0  # after a resume, some are done that were written before
+        )
         self.log_prob, self.seconds = 0.0, 0.0
 
 
@@ -80,6 +82,7 @@ def do_in_bulk(
 
         def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
             for done in map_in_order(chunks):
+                totals.num_done += len(done.lines)
                 totals.num_tokens += done.num_tokens
                 totals.log_prob += done.log_prob
                 remarks.join(done.remarks)

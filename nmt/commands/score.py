@@ -18,8 +18,9 @@ def main(settings: ScoreSettings) -> None:
     if totals.num_tokens:
         mean = totals.log_prob / totals.num_tokens
         logger.info(
-            "%d pairs, %d tokens, %.4f nats a token, perplexity %.3f",
-            totals.num_lines,
+            "%s%d pairs, %d tokens, %.4f nats a token, perplexity %.3f",
+            "the last " if settings.resume else "",
+            totals.num_done,
             totals.num_tokens,
             mean,
             math.exp(-mean),
@@ -28,7 +29,7 @@ def main(settings: ScoreSettings) -> None:
 
 def load_scorer(settings: ScoreSettings) -> Callable[[Chunk], Done]:
     """Return what scores a chunk with the model that settings name. Raises UserError if it cannot be had."""
-    reader = load_model(settings).pair_reader(settings.target_language)
+    reader = load_model(settings).pair_reader(settings.target_language, settings.decoding)
 
     def score(chunk: Chunk) -> Done:
         reader.begin()

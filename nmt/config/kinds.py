@@ -74,7 +74,7 @@ Shards = Annotated[int, Number, Field(gt=0, le=MAX_SHARDS)]
 Seconds = Annotated[float, Number, Field(gt=0, le=1e12)]
 ShardName = Annotated[str, AfterValidator(_require_shard)]
 Encoding = Annotated[str, AfterValidator(_require_text)]
-Files = str | list[str]
+Files = str | Annotated[list[str], Field(min_length=1)]
 Runs = Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1, max_length=32)]
 CheckpointName = Literal["best", "last", "average"] | str  # or step-N
 Device = Literal["auto", "cpu", "cuda", "mps"]

@@ -82,6 +82,11 @@ def as_line(value: Any, key: str, where: str) -> str:
         return ""
     if isinstance(value, (dict, list)):
         raise DataError(f"{key}: text is needed in a column; got {str(value)[:40]} in {where}")
+    if isinstance(value, bytes):  # a column of Parquet that does not say that it is text
+        try:
+            value = value.decode()
+        except UnicodeDecodeError as error:
+            raise DataError(f"{key}: UTF-8 text is needed in a column; got {where}: {error}") from None
     text = str(value)
     try:
         text.encode()
@@ -135,10 +140,12 @@ def _read_csv(path: str, key: str, columns: Columns) -> Pairs:
     reader = csv.reader((f"{line}\n" for line in read_text(path, key, columns.encoding)), strict=True)
 
     def rows() -> Iterator[tuple[int, list[str]]]:
+        num_columns = 0
         try:
             for row in reader:
-                if row:  # a blank line is no record
-                    yield reader.line_num, row
+                num_columns = num_columns or len(row)
+                if row or num_columns == 1:  # a blank line is no record, but an empty cell of a single column
+                    yield reader.line_num, row or [""]
         except csv.Error as error:
             raise DataError(
                 f"{key}: comma-separated values are needed; got {path}, line {reader.line_num}: {error}"

@@ -56,7 +56,9 @@ class Sampled:
     ) -> None:
         """Take the `numbers` (B, on the host) of the sentences for a search on `device`."""
         self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
-        keys = _mix(_mix(torch.tensor(seed) + numbers).unsqueeze(1) + torch.arange(num_hypotheses))
+        # Mixed one after the other: other seeds draw others for all lines. What is mixed is not 0, which stays 0.
+        of_sentences = _mix(_mix(torch.tensor(seed) + 1) + numbers)
+        keys = _mix(of_sentences.unsqueeze(1) + torch.arange(num_hypotheses))
         self.keys = send(keys, device)  # (B, K)
 
     def __call__(self, logits: Tensor, position: int) -> Tensor:
@@ -81,9 +83,9 @@ class Sampled:
         self.keys = self.keys[sentences]
 
     def _uniform(self, position: int) -> Tensor:
-        """Return a number from 0 to below 1 of each row, (N, 1)."""
+        """Return a number between 0 and 1 of each row, (N, 1), the middle of one of the steps between."""
         bits = _mix(self.keys.flatten() + position) >> (64 - BITS_OF_UNIFORM) & ((1 << BITS_OF_UNIFORM) - 1)
-        return (bits.float() / (1 << BITS_OF_UNIFORM)).unsqueeze(1)
+        return ((bits.float() + 0.5) / (1 << BITS_OF_UNIFORM)).unsqueeze(1)
 
 
 def _mix(counters: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ from nmt.versions import importing, require
 # Padded source tokens times hypotheses that a thread computes at once. Each batch has a thread of its own, which takes
 # less of the processors than threads that wait for each other; a sentence that is alone is sooner done by all of them.
 TOKENS_AT_ONCE = 2048
+ANY_SEED = (1 << 32) - 1  # by which CTranslate2 means that it chooses a seed; it takes none above
 # What CTranslate2 does not do, as keys of settings, with the one value that it can have.
 FIXED = {
     "length_penalty_kind": "power",
@@ -92,7 +93,7 @@ class CTranslate2Engine:
         if not isinstance(settings, RandomSettings):
             return partial(self._search, self.model, settings, num_hypotheses)
         # Threads draw from the seed that is there when they begin, so that new ones are needed, and no more than one.
-        load_ctranslate2().set_random_seed(settings.seed)
+        load_ctranslate2().set_random_seed(settings.seed % ANY_SEED)
         return partial(self._search, self.load(inter_threads=1, intra_threads=1), settings, num_hypotheses)
 
     def _search(
@@ -110,7 +111,7 @@ class CTranslate2Engine:
             if isinstance(settings, MBRSettings):
                 options["num_hypotheses"] = settings.num_samples
             options |= {
-                "sampling_topk": settings.top_k or 0,
+                "sampling_topk": min(settings.top_k or 0, len(self.target_ids)),
                 "sampling_topp": 1.0 if settings.top_p is None else settings.top_p,
                 "sampling_temperature": settings.temperature,
             }

@@ -200,9 +200,14 @@ class Model:
         tag = choose_tag(target_language, self._translator.tags)
         return self._translator.searching(settings, num_hypotheses, details, tag)
 
-    def pair_reader(self, target_language: str | None = None) -> PairReader:
-        """Return what scores and aligns pairs. Raises DataError for a language that the model does not know."""
-        return self._translator.reading(choose_tag(target_language, self._translator.tags)).pairs
+    def pair_reader(
+        self, target_language: str | None = None, settings: DecodingSettings | None = None
+    ) -> PairReader:
+        """Return what scores and aligns pairs, in batches as `settings` or else the run's own say.
+
+        Raises DataError for a language that the model does not know.
+        """
+        return self._translator.reading(choose_tag(target_language, self._translator.tags), settings).pairs
 
 
 def choose_tag(language: str | None, tags: Sequence[str]) -> str | None:

@@ -44,7 +44,13 @@ class LineCutter:
         if self.how == "none" or (self.how == "long" and num_tokens <= self.long_line):
             return [line]
         parts = [part for sentence in self.split_into_sentences(line) for part in self._shorten(sentence)]
-        return [part for part in self._move_cuts(line, parts) if part.strip()]
+        found: list[str] = []
+        for part in self._move_cuts(line, parts):
+            if found and not (part.strip() and found[-1].strip()):  # white space alone is no part
+                found[-1] += part
+            else:
+                found.append(part)
+        return found
 
     def _move_cuts(self, line: str, parts: Sequence[str]) -> list[str]:
         """Have no cut between the parts of a line inside of what stays whole: it moves to its beginning or end."""

@@ -25,7 +25,7 @@ from nmt.errors import DataError
 class Part(NamedTuple):
     """A part of a line, or all of it: the number of the line in its chunk, its text, and what the model is given.
 
-    `demands` are what its translation must have.
+    `demands` are what its translation must have, and `prefix` is what it begins with.
     """
 
     line: int
@@ -33,6 +33,7 @@ class Part(NamedTuple):
     sentence: Sentence
     is_cut: bool
     demands: Sequence[Demand]
+    prefix: str
 
 
 class Shown(NamedTuple):
@@ -156,9 +157,7 @@ class Translator:
         found = [Translation(line, [Candidate("")]) for line in lines]
         parts = self._parts(lines, num_before, prefixes, before)
         results = self._find([part.sentence for part in parts])
-        ranked = [
-            self._rank(hypotheses, part.demands) for part, (hypotheses, _) in zip(parts, results, strict=True)
-        ]
+        ranked = [self._rank(hypotheses, part) for part, (hypotheses, _) in zip(parts, results, strict=True)]
         self.num_tokens += sum(len(best[0].tokens) for best in ranked)
         if self.details and parts:
             shown = [(part, *one) for part, some in zip(parts, ranked, strict=True) for one in some]
@@ -223,7 +222,7 @@ class Translator:
                 phrases = self.demands.phrases(demands, given_text, room) if demands else ()
                 sentence = Sentence(source[: self.max_source_tokens], given, num_before + i, phrases)
                 if source:
-                    parts.append(Part(i, text, sentence, is_cut, demands))
+                    parts.append(Part(i, text, sentence, is_cut, demands, given_text))
         return parts
 
     def _demands(self, text: str, is_cut: bool) -> list[Demand]:
@@ -249,14 +248,14 @@ class Translator:
             found = [Found(some, seconds) for some, (_, seconds) in zip(ranked, found, strict=True)]
         return found
 
-    def _rank(self, hypotheses: Sequence[Hypothesis], demands: Sequence[Demand]) -> list[Shown]:
-        """Return what is to be shown of what was found for a sentence: best first, where there is a best.
+    def _rank(self, hypotheses: Sequence[Hypothesis], part: Part) -> list[Shown]:
+        """Return what is to be shown of what was found for a part: best first, where there is a best.
 
         What is ranked is distinct as text; what was drawn stays as it was drawn.
         """
         texts, pieces = [], []
         for hypothesis in hypotheses:
-            text, its_pieces = self._write(hypothesis, demands)
+            text, its_pieces = self._write(hypothesis, part)
             texts.append(text)
             pieces.append(its_pieces)
         scores = [hypothesis.score for hypothesis in hypotheses]
@@ -272,12 +271,17 @@ class Translator:
             for i in order[: self.num_hypotheses]
         ]
 
-    def _write(self, hypothesis: Hypothesis, demands: Sequence[Demand]) -> tuple[str, list[str]]:
+    def _write(self, hypothesis: Hypothesis, part: Part) -> tuple[str, list[str]]:
         """Return the text of a hypothesis, and the piece of it that each token became."""
-        vocabulary, tokens = self.tokenizer.target, hypothesis.tokens
+        vocabulary, tokens, given = self.tokenizer.target, hypothesis.tokens, part.sentence.prefix
         if hypothesis.phrases:
-            return text_of(vocabulary, hypothesis, self.demands.literals(demands))
-        return vocabulary.decode(tokens), [vocabulary.pieces[token] for token in tokens]
+            text, pieces = text_of(vocabulary, hypothesis, self.demands.literals(part.demands))
+        else:
+            text, pieces = vocabulary.decode(tokens), [vocabulary.pieces[token] for token in tokens]
+        if vocabulary.unk_id in given:  # the prefix has characters that the vocabulary lacks
+            text = part.prefix.strip() + text.removeprefix(vocabulary.decode(given))
+            (pieces[: len(given)],) = vocabulary.segment([part.prefix])
+        return text, pieces
 
     def _encode_prefixes(
         self, prefixes: Sequence[str] | None, rows: Sequence[int], num_before: int

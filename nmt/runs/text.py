@@ -1,8 +1,11 @@
 """The text that a run was made with."""
 
+from collections import deque
+
 from nmt.config import DataSettings, MixtureData, RunData
 from nmt.config.check import check
 from nmt.data.corpus import Corpus, ParallelText
+from nmt.data.mixture import known_tags, require_tags
 from nmt.data.sources import load_corpus, require_files
 from nmt.errors import RunError
 from nmt.runs.directory import RunDirectory
@@ -34,22 +37,31 @@ def text_of_run(split: str, run: RunDirectory) -> ParallelText:
 def tagged_for(run: RunDirectory, text: ParallelText, split: str) -> ParallelText:
     """Return a text with the tags that a run needs before its source lines, where it needs any.
 
-    Raises RunError for a pair that is not in the split of the run itself, whose tag nobody knows.
+    Where a pair is there several times, with several tags, they come in their order. Raises RunError for a pair that
+    is not in the split of the run itself, whose tag nobody knows, DataError where the run has no tags of its own.
     """
+    tags = known_tags(run.read_tokenizer(run.read_model_settings().tokenizer.joint).source.pieces)
+    if not tags:
+        return text
     data = data_of_run(run)
     if not (isinstance(data, MixtureData) and data.has_tags):
+        require_tags(text.source, tags, f"run: {run.path}")
         return text
     corpus = load_corpus(data)
     own, tagged = (select_split(one, split) for one in (corpus, corpus.tagged()))
-    lines = dict(zip(zip(own.source, own.target, strict=True), tagged.source, strict=True))
-    pairs = list(zip(text.source, text.target, strict=True))
-    for number, pair in enumerate(pairs, 1):
+    lines: dict[tuple[str, str], deque[str]] = {}
+    for one, other, line in zip(own.source, own.target, tagged.source, strict=True):
+        lines.setdefault((one, other), deque()).append(line)
+    source = []
+    for number, pair in enumerate(zip(text.source, text.target, strict=True), 1):
         if pair not in lines:
             raise RunError(
                 f"run: {split} text of {run.path} is needed, since its lines have tags; "
                 f"got line {number}, which is not in it; give source, with tags, and reference"
             )
-    return ParallelText([lines[pair] for pair in pairs], text.target)
+        source.append(lines[pair][0])
+        lines[pair].rotate(-1)
+    return ParallelText(source, text.target)
 
 
 def select_split(corpus: Corpus, split: str) -> ParallelText:

@@ -34,6 +34,16 @@ def test_score_says_what_translate_says(nmt, trained_run, source, tmp_path):
     assert [float(line) for line in done.stdout.split()] == pytest.approx(log_probs, abs=1e-5)
     mean = math.fsum(log_probs) / sum(len(one["tokens"]) for one in scored)
     assert float(done.stderr.split()[-1]) == pytest.approx(math.exp(-mean), rel=1e-4)
+    cut = records(
+        nmt("score", *run, "source=in.de", "target=whole.en", "format=jsonl", "decoding.max_source_tokens=2")
+    )
+    assert cut[0]["log_prob"] != scored[0]["log_prob"], "what is typed counts"
+    (tmp_path / "scores").write_text(f"{log_probs[0]:.6f}\n")
+    again = nmt(
+        "score", *run, "source=in.de", "target=whole.en", "output=scores", "resume=true"
+    ).stderr.decode()
+    assert again.splitlines()[-1].startswith("the last 4 pairs, "), "a chunk that was not whole is done again"
+    assert again.splitlines()[-1].split(", ", 1)[1] == done.stderr.decode().splitlines()[-1].split(", ", 1)[1]
 
 
 def test_a_translation_is_not_overwritten_by_what_is_said_of_it(nmt, trained_run, source, tmp_path):

@@ -13,12 +13,13 @@ from nmt.commands.report import training_text
 from nmt.config import TrainSettings
 from nmt.config.check import check
 from nmt.data.cleaning import prepare_corpus
+from nmt.data.corpus import ParallelText
 from nmt.data.mixture import Groups
 from nmt.data.sources import load_corpus
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.errors import DataError, SettingsError
 from nmt.runs.directory import RunDirectory
-from nmt.runs.text import corpus_of_run
+from nmt.runs.text import corpus_of_run, tagged_for
 
 SIZES = {"de-en": 60, "de-fr": 20, "fr-en": 10}
 
@@ -239,3 +240,31 @@ def test_a_report_counts_the_words_that_were_learned_from(tmp_path, parts):
     assert source[:2] == lines[1:3]
     assert not any("much" in line or "<2" in line for line in source)
     assert len(source) == sum(SIZES.values()) - 1
+
+
+def test_a_pair_of_two_corpora_has_the_tags_of_both_in_their_order(tmp_path, parts, monkeypatch):
+    for name in SIZES:
+        for side in name.split("-"):
+            with (tmp_path / f"{name}.valid.{side}").open("a") as file:
+                file.write("Berlin\n")
+    run = RunDirectory(tmp_path)
+    run.write_config(check(TrainSettings, compose("train", ["data=mixture", f"data.{parts}"], None).values))
+    corpus = corpus_of_run(run)
+    vocabulary = obtain_tokenizer(
+        check(TrainSettings, compose("train", ["tokenizer=word"], None).values).tokenizer,
+        corpus.train,
+        ["<2en>", "<2fr>"],
+    )
+    monkeypatch.setattr(RunDirectory, "read_tokenizer", lambda *_: vocabulary)
+    own = corpus.validation
+    assert [line for line in own.source if line == "Berlin"] == ["Berlin"] * 3
+    assert tagged_for(run, own, "validation") == corpus.tagged().validation
+    few = ParallelText(["Berlin"] * 4, ["Berlin"] * 4)
+    assert tagged_for(run, few, "validation").source == [
+        f"<2{name}> Berlin" for name in ("en", "fr", "en", "en")
+    ]
+    run.write_config(check(TrainSettings, compose("train", ["data=grammar"], None).values))
+    with pytest.raises(
+        DataError, match=r"^run: .*: a tag at the start of each line, one of <2en>, <2fr>, is needed"
+    ):
+        tagged_for(run, few, "validation")

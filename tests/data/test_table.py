@@ -88,6 +88,10 @@ def test_a_cell_becomes_one_line_and_nothing_an_empty_one(tmp_path, load):
     quoted = tmp_path / "quoted.csv"
     quoted.write_bytes(b'de,en\r\n"eins\r\nzwei","x ""y"""\r\n')
     assert load(quoted).train == ParallelText(["eins zwei"], ['x "y"'])
+    single = tmp_path / "single.csv"
+    single.write_bytes(b"de\r\nA\r\n\r\nB\r\n")
+    one = load(single, "source_column=de", "target_column=de")
+    assert one.train.source == ["A", "", "B"]
 
 
 @pytest.mark.parametrize(
@@ -132,6 +136,19 @@ def test_parquet_that_is_not_utf8_is_said_in_one_line(tmp_path, load):
         DataError, match=r"^data.train: UTF-8 text is needed; got .*a.parquet, behind row 0: "
     ):
         load(tmp_path / "a.parquet")
+
+
+def test_bytes_of_parquet_are_text(tmp_path, load):
+    def write_bytes(content):
+        table = pa.table({"de": pa.array([content], pa.binary()), "en": pa.array(["x"])})
+        pa.parquet.write_table(table, tmp_path / "a.parquet")
+        return load(tmp_path / "a.parquet").train.source
+
+    assert write_bytes("Häuser".encode()) == ["Häuser"]
+    with pytest.raises(
+        DataError, match=r"^data.train: UTF-8 text is needed in a column; got .*a.parquet, row 1: "
+    ):
+        write_bytes(b"\xff")
 
 
 @pytest.mark.parametrize("split", ["train", "validation", "test"])

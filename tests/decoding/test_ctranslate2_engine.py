@@ -153,6 +153,8 @@ def test_what_is_drawn_depends_on_the_seed_and_follows_the_model(models):
         one.text for one in models[1].translate(LINES, decoding="sampling", top_k=1, min_length=4)
     ] == greedy
     assert draw(1, temperature=0.01)[0] == greedy[0]
+    assert draw((1 << 32) - 1) == draw((1 << 32) - 1)
+    assert draw((1 << 63) - 1, top_k=1 << 16) == draw((1 << 63) - 1)
 
 
 def test_samples_are_ranked_by_their_utility(models):

@@ -98,6 +98,12 @@ def test_translations_begin_with_what_is_given(model):
     prefixes = ["the dog", "", "a teacher", ""] * 3
     for one, prefix in zip(model.translate(LINES, prefixes=prefixes), prefixes, strict=True):
         assert one.text.startswith(prefix if one.source else "")
+    prefixes = ["Ω 漢 dog", "the 漢", "漢"] * 4  # which the vocabulary lacks
+    for one, prefix in zip(model.translate(LINES, prefixes=prefixes, details=True), prefixes, strict=True):
+        best = one.hypotheses[0]
+        assert best.text.startswith(prefix if one.source else "")
+        assert "⁇" not in best.text
+        assert len(best.word_log_probs) == len(best.text.split())
     with pytest.raises(UserError, match="prefixes: one for each line is needed; got 2 for more lines"):
         model.translate(LINES, prefixes=["a", "b"])
 

@@ -59,7 +59,23 @@ def test_a_line_is_cut_where_it_is_longer_than_the_lines_learned_from(how, num_w
 def test_no_part_is_too_long_and_nothing_is_lost(line, limit):
     parts = cutter(LearnedLengths(1, 20), limit)(line, 1 << 30)
     assert all(count_words(part) <= limit for part in parts)
-    assert "".join("".join(parts).split()) == "".join(line.split())
+    assert "".join(parts) == line
+    assert all(part.strip() for part in parts) or not line.strip()
+
+
+def test_space_before_what_stays_whole_is_no_part():
+    settings, url = choose_search("greedy"), "x" * 40
+    line = f"a b c {url} d e f"
+    whole = LineCutter(settings, LearnedLengths(3, 3), len, 100, lambda _: [(6, 46)])
+    parts = whole(line, 100)
+    assert "".join(parts) == line
+    assert any(url in part for part in parts)
+    found = [
+        [Candidate(part.strip().upper(), alignment=[(i, i) for i in range(len(part.split()))])]
+        for part in parts
+    ]
+    (joined,) = join_parts(parts, found)
+    assert joined.alignment == [(i, i) for i in range(7)]
 
 
 def test_a_huge_line_is_not_tokenised_as_a_whole():
