@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from nmt.commands import export, shortlist
-from nmt.config import DistilSettings, ExportSettings, ShortlistSettings, TrainSettings
+from nmt.config import DistilSettings, ExportSettings, ShortlistSettings, TrainSettings, TransformerSettings
 from nmt.config.check import SettingsT, check
 from nmt.distillation import text
 from nmt.distillation.folder import StudentFolder
@@ -37,7 +37,8 @@ def main(settings: DistilSettings) -> None:
     """Translate, choose, link, train, make a shortlist, export, measure; what is finished already is not done again."""
     folder = StudentFolder(settings.student)
     if settings.export is not None:
-        format_of(settings.export).require()
+        assert isinstance(settings.model, TransformerSettings)  # as settings are checked
+        format_of(settings.export).require(settings.model)
     open_teacher = partial(_open_teacher, settings)  # anew for each step, so that it takes memory there alone
     if not settings.resume:
         open_teacher()  # raises what is wrong with it before a folder is made

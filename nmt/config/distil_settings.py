@@ -110,6 +110,11 @@ class DistilSettings(RecipeSettings):
                 "data/augment: none is needed with align=true, whose links are those of lines as they are; "
                 "got changes of pairs"
             )
+        if self.align and self.training.guided_alignment is not None:
+            raise ValueError(
+                "training.guided_alignment: null is needed with align=true, which links words by the teacher; "
+                f"got {self.training.guided_alignment}"
+            )
         if self.align:
             check_guided(self.model, self.training, "align=true")
         if self.export is not None and not (

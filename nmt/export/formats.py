@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from nmt.config import DecodingSettings, ExportSettings
+from nmt.config import DecodingSettings, ExportSettings, TransformerSettings
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.shortlist import Shortlist
 from nmt.evaluation.translating import validation_search
@@ -64,8 +64,11 @@ class Format(Protocol):
 
     mark: str
 
-    def require(self) -> None:
-        """Raise UserError where a library is missing, with the extra that has it."""
+    def require(self, new: TransformerSettings | None = None) -> None:
+        """Raise UserError where a library is missing, with the extra that has it.
+
+        Raise RunError, too, where a `new` model of these settings would have no place in the format.
+        """
 
     def write(self, folder: Path, exported: Exported) -> None:
         """Write all but the page. Raises RunError for what the format cannot hold, with the reason."""

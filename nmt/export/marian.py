@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import yaml
 
-from nmt.config import BeamSettings, DecodingSettings
+from nmt.config import BeamSettings, DecodingSettings, TransformerSettings
 from nmt.data.tokenizer import Vocabulary
 from nmt.decoding.ctranslate2_engine import load_ctranslate2
 from nmt.errors import RunError
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found, Work, plain_search
 from nmt.export.tokenizer_json import token_names
-from nmt.export.weights import require_plain, weights_in_layout
+from nmt.export.weights import require_plain, require_plain_layers, weights_in_layout
 from nmt.files.writing import write_atomically
 from nmt.layouts.marian import (
     ACTIVATIONS,
@@ -67,8 +67,14 @@ class Marian:
 
     mark = DECODER
 
-    def require(self) -> None:
+    def require(self, new: TransformerSettings | None = None) -> None:
         load_ctranslate2()
+        if new is not None:
+            require_plain_layers(new, ACTIVATIONS, "Marian")
+            if not new.zero_start:
+                raise RunError(
+                    "run: model.zero_start=true is needed, since Marian's decoder begins with zeros; got false"
+                )
 
     def write(self, folder: Path, exported: Exported) -> None:
         tokenizer = exported.tokenizer

@@ -4,11 +4,13 @@ from collections.abc import Collection, Sequence
 
 from torch import Tensor
 
+from nmt.config import TransformerSettings
 from nmt.data.context import Context
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.errors import RunError
 from nmt.layouts.names import Layout, is_of_layers, with_biases
 from nmt.models.interface import Seq2Seq
+from nmt.models.layers import LayerOptions
 from nmt.models.transformer import Transformer
 
 # The bias of what is never to come: its probability is exactly zero in float32, and float16 can still hold it.
@@ -25,12 +27,23 @@ def require_plain(
             f"run: model=transformer is needed, since {program} has no recurrent layers; got {kind}"
         )
     require_attention(model, program)
-    options = model.options
+    require_plain_layers(model.options, activations, program)
+    if num_lines := Context.of(tokenizer.source).num_lines:
+        raise RunError(
+            f"run: data.context=0 is needed, since {program} reads lines alone; got a run with {num_lines} lines before"
+        )
+    return model
+
+
+def require_plain_layers(
+    options: LayerOptions | TransformerSettings, activations: Collection[str], program: str
+) -> None:
+    """Raise RunError, with the reason, for layers that are not those of the paper."""
     needed = {
         "normalization": (options.normalization, ["layer"]),
         "positions": (options.positions, ["sinusoidal"]),
         "activation": (options.activation, activations),
-        "num_key_value_heads": (options.num_shared_heads, [options.num_heads]),
+        "num_key_value_heads": (options.num_key_value_heads or options.num_heads, [options.num_heads]),
     }
     for key, (value, possible) in needed.items():
         if value not in possible:
@@ -38,11 +51,6 @@ def require_plain(
                 f"run: model.{key}={' or '.join(map(str, possible))} is needed, since {program} has nothing else; "
                 f"got {value}"
             )
-    if num_lines := Context.of(tokenizer.source).num_lines:
-        raise RunError(
-            f"run: data.context=0 is needed, since {program} reads lines alone; got a run with {num_lines} lines before"
-        )
-    return model
 
 
 def require_attention(model: Transformer, program: str) -> None:

@@ -5,7 +5,7 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,7 +22,7 @@ from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
 from nmt.runs.directory import MODEL_WEIGHTS, STATE, TRAINING_TENSORS, RunDirectory
 from nmt.runs.weights import find_not_finite, read_tensors, require_shapes, shapes_of
-from nmt.training.optimizer import MOMENTS_OF_ADAM, MOMENTS_OF_MUON
+from nmt.training.optimizer import MOMENTS_OF_ADAM, MOMENTS_OF_MUON, moments_of
 from nmt.training.progress import WindowState
 from nmt.training.step import TrainingStep
 
@@ -145,7 +145,7 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
     require_shapes(shapes_of(dict(step.model.named_parameters())), shapes_of(weights), folder)
     state.pop("objective/baseline", None)  # of an estimator that older versions had
     found = shapes_of(state)
-    _require_own_moments(state, step.settings.optimizer.kind)
+    _require_own_moments(state, step)
     require_shapes(step.shapes_of_state(found), found, folder / TRAINING_TENSORS)
     step.load(weights, state)
     if newest is not None and newest > number and run.step_path(newest) not in damaged:
@@ -160,15 +160,16 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
     return progress
 
 
-def _require_own_moments(saved: Iterable[str], kind: str) -> None:
-    """Raise RunError where moments were saved, by these names, that are no use to an optimizer of that kind."""
-    ends = {name.rpartition("/")[2] for name in saved}
-    had_muon = not ends.isdisjoint(MOMENTS_OF_MUON)
-    if had_muon != (kind == "muon") and not ends.isdisjoint(MOMENTS_OF_ADAM + MOMENTS_OF_MUON):
-        own = "muon" if had_muon else "adam or adamw"
-        raise RunError(
-            f"optimizer: {own}, as the run had, is needed to go on, since muon keeps other moments; got {kind}"
-        )
+def _require_own_moments(saved: Container[str], step: TrainingStep) -> None:
+    """Raise RunError where moments of a parameter were saved that are no use to the optimizer that now has it."""
+    for name, parameter in step.model.named_parameters():
+        is_of_muon = moments_of(step.optimizer, parameter) == MOMENTS_OF_MUON
+        others, had = (MOMENTS_OF_ADAM, "adam or adamw") if is_of_muon else (MOMENTS_OF_MUON, "muon")
+        if any(f"{name}/{key}" in saved for key in others):
+            raise RunError(
+                f"optimizer: {had}, as the run had, is needed to go on, since muon keeps other moments; "
+                f"got {step.settings.optimizer.kind}"
+            )
 
 
 def reason_to_stop(limits: TrainingSettings, progress: Progress) -> str | None:

@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import NamedTuple
 
 import torch
@@ -27,7 +28,7 @@ class UpdateFigures:
 
 
 class AppliedUpdate(NamedTuple):
-    """The figures of an update, read from the device."""
+    """The figures of an update, read from the device; of several, sums and the norm of the last."""
 
     total: float
     negative_log_likelihood: float
@@ -35,12 +36,28 @@ class AppliedUpdate(NamedTuple):
     num_tokens: int
     alignment: float | None = None
 
+    def followed_by(self, other: "AppliedUpdate") -> "AppliedUpdate":
+        """Return the figures of both."""
+        has_alignment = self.alignment is not None or other.alignment is not None
+        return AppliedUpdate(
+            self.total + other.total,
+            self.negative_log_likelihood + other.negative_log_likelihood,
+            other.gradient_norm,
+            self.num_tokens + other.num_tokens,
+            (self.alignment or 0.0) + (other.alignment or 0.0) if has_alignment else None,
+        )
+
+
+NONE_APPLIED = AppliedUpdate(math.nan, math.nan, math.nan, 1, math.nan)
+
 
 @dataclass(frozen=True)
 class WindowState:
     """State of a window as a checkpoint holds it, so that a resumed run goes on with it."""
 
-    applied: list[AppliedUpdate] = field(default_factory=list)
+    applied: list[AppliedUpdate] = field(
+        default_factory=list
+    )  # one of all; each, where older versions wrote it
     num_skipped: int = 0  # since the last line
     num_skipped_in_row: int = 0  # up to now, however long ago that began
 
@@ -53,7 +70,7 @@ class Window:
     """
 
     def __init__(self, state: WindowState = WindowState()) -> None:
-        self.applied = list(state.applied)
+        self.applied = reduce(AppliedUpdate.followed_by, state.applied) if state.applied else None
         self.num_skipped, self.num_skipped_in_row = state.num_skipped, state.num_skipped_in_row
         self._begin()
 
@@ -91,7 +108,7 @@ class Window:
             alignment = None if update.alignment is None else float(update.alignment)
             applied = AppliedUpdate(total, nll, norm, update.num_tokens, alignment)
             if math.isfinite(applied.gradient_norm):
-                self.applied.append(applied)
+                self.applied = applied if self.applied is None else self.applied.followed_by(applied)
                 self.num_skipped_in_row = 0
             else:
                 self.num_skipped += 1
@@ -101,7 +118,8 @@ class Window:
     def state(self) -> WindowState:
         """Return what a window that goes on with this one is made of."""
         self.read()
-        return WindowState(list(self.applied), self.num_skipped, self.num_skipped_in_row)
+        applied = [] if self.applied is None else [self.applied]
+        return WindowState(applied, self.num_skipped, self.num_skipped_in_row)
 
     def close(self) -> dict[str, float]:
         """Return loss per target token, target tokens per second, and figures of the last update; begin anew.
@@ -109,23 +127,18 @@ class Window:
         The loss is that of the updates that were applied; if there were none, it is not a number.
         """
         self.read()
-        applied, self.applied = self.applied, []
+        applied, self.applied = self.applied or NONE_APPLIED, None
         num_skipped, self.num_skipped = self.num_skipped, 0
-        num_tokens = sum(update.num_tokens for update in applied)
-
-        def mean(name: str) -> float:
-            return (
-                sum(getattr(update, name) or 0.0 for update in applied) / num_tokens if applied else math.nan
-            )
-
+        num_tokens = applied.num_tokens
+        alignment = (applied.alignment or 0.0) / num_tokens
         figures = {
-            "loss": mean("total"),
-            "negative_log_likelihood": mean("negative_log_likelihood"),
-            **({} if self.last.alignment is None else {"alignment_loss": mean("alignment")}),
+            "loss": applied.total / num_tokens,
+            "negative_log_likelihood": applied.negative_log_likelihood / num_tokens,
+            **({} if self.last.alignment is None else {"alignment_loss": alignment}),
             "tokens_per_second": self.num_tokens / (time.monotonic() - self.started),
             "seconds_waiting_for_data": self.seconds_collating,
             "learning_rate": self.last.learning_rate,
-            "gradient_norm": applied[-1].gradient_norm if applied else math.nan,
+            "gradient_norm": applied.gradient_norm,
             "updates_skipped": num_skipped,
         }
         self._begin()

@@ -46,6 +46,13 @@ from students import TINY_STUDENT
             "distillation.words=true data.max_length=2000 model.max_positions=3000",
             "teacher: a run of more than data.max_length=2000 positions is needed",
         ),
+        ("export=marian", "run: model.zero_start=true is needed, since Marian's"),
+        (
+            "export=marian model.zero_start=true model.positions=rotary",
+            "run: model.positions=sinusoidal is needed",
+        ),
+        ("export=huggingface model.normalization=rms", "run: model.normalization=layer is needed"),
+        ("training.guided_alignment=my.links", "training.guided_alignment: null is needed with align=true"),
         ("model.decoder=ssru", "export: null is needed, since other programs"),
         ("data.context=2", "data.context: 0 is needed"),
         ("data/augment=usual", "data/augment: none is needed with align=true"),

@@ -73,6 +73,13 @@ def test_muon_leaves_out_an_update_that_is_not_finite(make_trainer):
         assert value.equal({**weights, **moments}[name])
 
 
+def test_a_run_of_muon_that_had_no_matrix_to_learn_goes_on_with_all_of_them(train_in):
+    train_in("run", "optimizer=muon", "training.max_updates=2", "training.freeze=[encoder,decoder]")
+    run = train_in("run", "optimizer=muon", "training.max_updates=4", "training.freeze=[]")
+    state = load_file(run / "checkpoints" / "step-000004" / "training.safetensors")
+    assert "decoder.layers.0.feed_forward.inner.weight/momentum_buffer" in state
+
+
 @pytest.mark.parametrize(
     "frozen",
     [

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from nmt.training import progress as figures_module
-from nmt.training.progress import UpdateFigures, Window
+from nmt.training.progress import AppliedUpdate, UpdateFigures, Window, WindowState
 
 
 @pytest.fixture
@@ -55,3 +55,29 @@ def test_a_line_is_of_the_updates_since_the_last_one_that_were_applied(clock):
     assert (line["gradient_norm"], line["updates_skipped"], line["learning_rate"]) == (2.0, 1, 0.01)
     assert line["seconds_waiting_for_data"] == pytest.approx(0.5)
     assert window.num_skipped_in_row == 0
+
+
+def test_what_is_saved_of_many_updates_is_small_and_ends_in_the_same_line(clock):
+    whole, parts, older = Window(), Window(), []
+    for number in range(50):
+        one = update(total=1 / (number + 1), nll=0.1 * number, norm=float(number), num_tokens=number + 1)
+        whole.add(one)
+        parts.add(one)
+        older.append(
+            AppliedUpdate(
+                *(float(value) for value in (one.total, one.negative_log_likelihood)), number, number + 1
+            )
+        )
+        parts = Window(parts.state())
+        assert len(parts.state().applied) == 1
+    parts.last = whole.last
+    clock.now += 1
+    ended = whole.close()
+    figures = ("loss", "negative_log_likelihood", "gradient_norm")
+    went_on = parts.close()
+    assert [went_on[name] for name in figures] == [ended[name] for name in figures], "to the last bit"
+    every_one = Window(WindowState(older))  # as older versions saved it
+    every_one.last = whole.last
+    clock.now += 1
+    found = every_one.close()
+    assert [found[name] for name in figures] == [ended[name] for name in figures]

@@ -12,7 +12,7 @@ from textwrap import indent
 import sentencepiece
 import torch
 
-from nmt.config import BeamSettings, DecodingSettings, GreedySettings
+from nmt.config import BeamSettings, DecodingSettings, GreedySettings, TransformerSettings
 from nmt.data.context import Context
 from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
@@ -83,7 +83,7 @@ class Argos:
 
     mark = "*.argosmodel"
 
-    def require(self) -> None:
+    def require(self, new: TransformerSettings | None = None) -> None:
         load_ctranslate2()
 
     def write(self, folder: Path, exported: Exported) -> None:

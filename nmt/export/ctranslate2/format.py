@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nmt.config import DecodingSettings, Quantization
+from nmt.config import DecodingSettings, Quantization, TransformerSettings
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.confidence import calibration_of
 from nmt.decoding.ctranslate2_engine import FIXED, CTranslate2Engine, TokenNames, load_ctranslate2
@@ -27,7 +27,7 @@ class CTranslate2:
 
     mark = "model.bin"
 
-    def require(self) -> None:
+    def require(self, new: TransformerSettings | None = None) -> None:
         load_ctranslate2()
 
     def write(self, folder: Path, exported: Exported) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import safetensors.torch
 import torch
 
-from nmt.config import BeamSettings, DecodingSettings
+from nmt.config import BeamSettings, DecodingSettings, TransformerSettings
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.decoding.engine import most_read
 from nmt.errors import ExportError, RunError
@@ -16,7 +16,7 @@ from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found, TokenLists, Work, plain_search
 from nmt.export.huggingface.readme import readme
-from nmt.export.weights import require_plain, weights_in_layout
+from nmt.export.weights import require_plain, require_plain_layers, weights_in_layout
 from nmt.files.writing import to_json, write_atomically
 from nmt.layouts.huggingface import (
     ACTIVATIONS,
@@ -39,6 +39,7 @@ from nmt.versions import importing
 
 CLASSES = {"marian": "MarianMTModel", "pegasus": "PegasusForConditionalGeneration"}
 SENTENCES_AT_ONCE = 20
+LAYOUT_NAME = "this layout"
 
 
 class HuggingFace:
@@ -46,22 +47,21 @@ class HuggingFace:
 
     mark = GENERATION
 
-    def require(self) -> None:
+    def require(self, new: TransformerSettings | None = None) -> None:
         load_transformers()
+        if new is not None:
+            require_plain_layers(new, ACTIVATIONS, LAYOUT_NAME)
+            if new.norm == "pre":
+                _require_one_embedding(new.tied_embeddings == "three_way")
 
     def write(self, folder: Path, exported: Exported) -> None:
         tokenizer, quantization = exported.tokenizer, exported.settings.quantization
         if quantization == "int8":
             raise RunError("quantization: float32 or float16 is needed for format=huggingface; got int8")
-        model = require_plain(exported.model, tokenizer, ACTIVATIONS, "this layout")
+        model = require_plain(exported.model, tokenizer, ACTIVATIONS, LAYOUT_NAME)
         is_shared = model.source_embedding is model.target_embedding
-        if model.options.norm == "pre" and not (
-            is_shared and "output.weight" not in dict(model.named_parameters())
-        ):
-            raise RunError(
-                "run: model.tied_embeddings=three_way is needed with model.norm=pre, since Pegasus, the layout of such "
-                "models, has one embedding for both sides and the output layer; got separate ones"
-            )
+        if model.options.norm == "pre":
+            _require_one_embedding(is_shared and "output.weight" not in dict(model.named_parameters()))
         orders = numbering(tokenizer)
         weights = weights_in_layout(LAYOUT, model, tokenizer.target, orders)
         if model.options.norm == "pre":  # or transformers says that it makes them up
@@ -244,6 +244,14 @@ def _numbers(vocabulary: Vocabulary, order: Sequence[int], is_alone: bool = Fals
     """Return the row of each piece; a vocabulary of the source alone has tags as the tokenizer cuts them off."""
     names = tokenizer_json.token_names(vocabulary)
     return {named_as_theirs(names[i]) if is_alone else names[i]: row for row, i in enumerate(order)}
+
+
+def _require_one_embedding(is_one: bool) -> None:
+    if not is_one:
+        raise RunError(
+            "run: model.tied_embeddings=three_way is needed with model.norm=pre, since Pegasus, the layout of such "
+            "models, has one embedding for both sides and the output layer; got separate ones"
+        )
 
 
 def _require_same_pieces(

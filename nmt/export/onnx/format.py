@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nmt.config import DecodingSettings, Quantization
+from nmt.config import DecodingSettings, Quantization, TransformerSettings
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.engine import most_read
 from nmt.errors import DeviceError, RunError
@@ -27,7 +27,7 @@ class ONNX:
 
     mark = f"{GRAPHS}/translation.json"
 
-    def require(self) -> None:
+    def require(self, new: TransformerSettings | None = None) -> None:
         load_onnxruntime()
 
     def write(self, folder: Path, exported: Exported) -> None:

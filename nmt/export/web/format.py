@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nmt.config import BeamSettings, DecodingSettings
+from nmt.config import BeamSettings, DecodingSettings, TransformerSettings
 from nmt.data.mixture import known_tags
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found, Work, plain_search
@@ -29,7 +29,7 @@ class Web:
 
     mark = "translation.json"
 
-    def require(self) -> None:
+    def require(self, new: TransformerSettings | None = None) -> None:
         load_onnxruntime()
 
     def write(self, folder: Path, exported: Exported) -> None:
