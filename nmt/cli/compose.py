@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 HYDRA_VERSION = "1.3"
 EXPERIMENT = "experiment"
 TRAIN, DISTIL = "train", "distil"
-# Keys that decide the model, its first weights and the plan of its batches: a run that goes on cannot change them.
+# Keys that decide the model, its first weights, the plan of its batches and the scale that its checkpoints are compared
+# on: a run that goes on cannot change them.
 FIXED = (
     "seed", "data", "tokenizer", "model", "training.update_tokens", "training.subword_sampling", "training.from_run",
-    "training.source_vectors", "training.target_vectors", "teacher", "distillation", "align",
+    "training.source_vectors", "training.target_vectors", "evaluation.lowercase", "evaluation.tokenize", "teacher",
+    "distillation", "align",
 )  # fmt: skip
 # Of these, those that nothing of a student depends on before its pairs are chosen, and before its training begins.
 OF_PAIRS = tuple(f"distillation.{key}" for key in ("original", "choose", "min_agreement", "max_ratio"))
@@ -119,6 +121,10 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
         _require_global(config, experiment)
         values = _to_values(config)
     values.pop(SWEEP, None)
+    start = values["training"]["from_run"] if command == TRAIN and own is None else None
+    if start is not None and not any(is_of(one, "training.from_run") for one in typed):
+        # What a recipe starts from is what it takes over from, as if it was typed.
+        return compose(command, [*overrides, f"training.from_run={as_string(str(start))}"], config_directory)
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
     laid = _lay(base, values, typed, command) if base else values
     if typed_value(typed, "against") is not None and not any(is_of(one, "decoding") for one in typed):

@@ -167,3 +167,28 @@ def test_a_recipe_without_text_leaves_that_of_the_parent(nmt, family):
         )
     with_text = yaml.safe_load(nmt(*typed[:2], "experiment=demo", *typed[3:]).stdout)
     assert with_text["data"]["kind"] == "grammar"
+
+
+def test_a_recipe_that_names_a_run_takes_over_from_it(nmt, family):
+    (family / "mine" / "experiment").mkdir(parents=True)
+    recipe = family / "mine" / "experiment" / "tune.yaml"
+    recipe.write_text("# @package _global_\ntraining:\n  from_run: parent\n  max_updates: 2\n")
+    typed = ("train", "--config-dir", "mine", "experiment=tune", "run=child", "--cfg", "job")
+    child, parent = yaml.safe_load(nmt(*typed).stdout), config_of(family / "parent")
+    assert {key: child[key] for key in ("data", "tokenizer", "model")} == {
+        key: parent[key] for key in ("data", "tokenizer", "model")
+    }
+    assert (child["training"]["from_run"], child["training"]["max_updates"]) == ("parent", 2)
+    without = yaml.safe_load(nmt(*typed[:-2], "training.from_run=null", *typed[-2:]).stdout)
+    assert without["data"]["kind"] == "grammar"
+    recipe.write_text("# @package _global_\ntraining:\n  from_run: nowhere\n")
+    assert b"training.from_run" in nmt(*typed[:5], "--plan", code=2).stderr
+
+
+def test_the_figure_that_checkpoints_are_compared_by_stays(nmt, family):
+    done = nmt(
+        "train", "run=parent", "resume=true", "training.max_updates=3", "evaluation.tokenize=char", code=2
+    )
+    assert done.stderr == (
+        b"nmt: evaluation.tokenize: 13a, the run's own value, is needed to go on; got char\n"
+    )
