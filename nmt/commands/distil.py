@@ -12,7 +12,14 @@ from typing import Any
 import yaml
 
 from nmt.commands import export, shortlist
-from nmt.config import DistilSettings, ExportSettings, ShortlistSettings, TrainSettings, TransformerSettings
+from nmt.config import (
+    DistilSettings,
+    ExportSettings,
+    MixtureData,
+    ShortlistSettings,
+    TrainSettings,
+    TransformerSettings,
+)
 from nmt.config.check import SettingsT, check
 from nmt.distillation import text
 from nmt.distillation.folder import StudentFolder
@@ -50,6 +57,7 @@ def main(settings: DistilSettings) -> None:
         if settings.training.from_run is not None:
             RunDirectory.existing(settings.training.from_run, "training.from_run")
     folder.begin(settings)
+    _warn_of_mixture(settings)
     _do(folder, "text", lambda: text.write_text(folder, settings))
     _do(folder, "translations", lambda: text.translate(folder, open_teacher(), text.READ, text.TRANSLATIONS))
     if settings.reverse_teachers:
@@ -96,6 +104,21 @@ def _require_words(settings: DistilSettings) -> None:
         raise SettingsError(
             "distillation.words: the tokenizer of the first teacher, with one vocabulary for both sides, is needed; "
             f"got other settings of tokenizer than those of {settings.teachers[0]}, or two vocabularies"
+        )
+
+
+def _warn_of_mixture(settings: DistilSettings) -> None:
+    """Say what of a mixture a student does not have: it learns from one text, whose lines may begin with tags."""
+    if not isinstance(settings.data, MixtureData):
+        return
+    if settings.data.temperature != 1 or len({pair.weight for pair in settings.data.pairs}) > 1:
+        logger.warning(
+            "mixture      data.temperature and weights are not the student's, which learns from each pair once"
+        )
+    if settings.data.has_tags and _tokenizer_of_teacher(settings) is None:
+        logger.warning(
+            "mixture      tags are no pieces of the student's own vocabulary: its source lines need them as text, and "
+            "target_language does not add them; that of the teacher, with tokenizer.joint=true, has them"
         )
 
 

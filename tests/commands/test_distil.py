@@ -249,15 +249,18 @@ def test_lines_of_a_mixture_have_one_tag_and_further_lines_need_theirs(nmt, pair
         "shortlist=false",
         "distillation.original=true",
     )
-    nmt(*student, "student=student")
+    assert b"mixture  " not in nmt(*student, "student=student").stderr
     for name in ("read.source", "validation.source"):
         for line in lines_of(tmp_path / "student" / "distilled" / name):
             assert line.count("<2") == 1, line
     needed = (
         "a tag at the start of each line, one of <2de>, <2en>, is needed for this run; got none in lines 1"
     )
-    failed = nmt(*student, "student=other", "distillation.monolingual=s.de", code=2).stderr.decode()
+    other = (*student, "student=other", "data.temperature=3", "tokenizer.vocabulary_size=30")
+    failed = nmt(*other, "distillation.monolingual=s.de", code=2).stderr.decode()
     assert f"nmt: distillation.monolingual: {needed}" in failed
+    assert "mixture      data.temperature and weights are not the student's" in failed
+    assert "mixture      tags are no pieces of the student's own vocabulary" in failed
     failed = nmt("train", "training.from_run=teacher", *pairs, "run=child", code=2).stderr.decode()
     assert f"nmt: data: {needed}" in failed
 
