@@ -36,22 +36,22 @@ class Models:
     def translate(self, folder: str, task: Task) -> list[Translation]:
         """Return what the model of a folder makes of lines. Raises ModelFailed, UserError where it is not there."""
         worker = self._workers[folder]
-        with worker.lock:
-            with self._changed:
-                self._workers.move_to_end(folder)
-            try:
+        try:
+            with worker.lock:
+                with self._changed:
+                    self._workers.move_to_end(folder)
                 if not worker.is_running:
                     self._start(worker)
                 return worker.translate(task)
-            except ModelFailed:
-                self._metrics.count("died", not worker.is_running)
-                raise
-            except UserError as error:
-                logger.error("%s", error)
-                raise
-            finally:
-                with self._changed:
-                    self._changed.notify_all()
+        except ModelFailed:
+            self._metrics.count("died", not worker.is_running)
+            raise
+        except UserError as error:
+            logger.error("%s", error)
+            raise
+        finally:
+            with self._changed:  # behind the lock of the worker, which those who wait for room may need
+                self._changed.notify_all()
 
     def stop(self) -> None:
         """Put all models away, whatever they do."""
