@@ -43,9 +43,8 @@ class Totals:
     """What was counted of all chunks."""
 
     def __init__(self) -> None:
-        self.num_lines = self.num_done = self.num_tokens = (
-            0  # after a resume, some are done that were written before
-        )
+        self.num_lines = self.num_tokens = 0
+        self.num_done = 0  # lines, of which some were there already where an output is gone on with
         self.log_prob, self.seconds = 0.0, 0.0
 
 
