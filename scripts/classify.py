@@ -34,6 +34,7 @@ from nmt.errors import DataError, UserError, first_line
 from nmt.models.layers import Embedding, LayerOptions
 from nmt.models.recurrent import RecurrentEncoder
 from nmt.models.transformer import TransformerEncoder
+from nmt.versions import importing
 
 LEARNING_RATE = 1e-3  # the highest, reached after 30 % of training
 
@@ -71,7 +72,8 @@ def masked_mean(states: Tensor, lengths: Tensor) -> Tensor:
 
 def load_splits(arguments: argparse.Namespace) -> list[tuple[list[str], list[Any]]]:
     """Load the texts and labels of the training split and of the test split. Raises DataError if it cannot be done."""
-    import datasets  # takes seconds, which --help need not
+    with importing("hub", "data"):
+        import datasets  # takes seconds, which --help need not
 
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()

@@ -104,10 +104,16 @@ def score_rows(runs: Sequence[RunFacts]) -> tuple[list[str], list[list[str]]]:
 def differing(runs: Sequence[RunFacts]) -> list[list[str]]:
     """Return the keys whose values are not the same in all runs, each followed by its values."""
     keys = sorted(set().union(*(one.settings for one in runs)))
-    rows = [
-        [key, *(cut(as_typed(one.settings.get(key, "–")), MAX_CHARACTERS) for one in runs)] for key in keys
-    ]
-    return [row for row in rows if len(set(row[1:])) > 1]
+    rows = [(key, [as_typed(one.settings.get(key, "–")) for one in runs]) for key in keys]
+    return [[key, *_shown(values)] for key, values in rows if len(set(values)) > 1]
+
+
+def _shown(values: Sequence[str]) -> list[str]:
+    """Return values that are not the same as a table has room for them: their ends, where they begin alike."""
+    beginnings = [cut(value, MAX_CHARACTERS) for value in values]
+    if len(set(beginnings)) == len(set(values)):
+        return beginnings
+    return [cut(value[::-1], MAX_CHARACTERS)[::-1] for value in values]
 
 
 def letters(runs: Sequence[RunFacts]) -> list[str]:

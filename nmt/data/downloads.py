@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,7 @@ def test_set_files(text: str, key: str) -> tuple[Path, Path]:
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             source, reference = data_set.get_source_file(pair), data_set.get_reference_files(pair)[0]
-    except (OSError, SystemExit, EOFError, ValueError) as error:
+    except (OSError, HTTPException, SystemExit, EOFError, ValueError) as error:
         failed = isinstance(error, SystemExit)
         reason = "a download that is not what sacreBLEU expects" if failed else first_line(error)
         raise DataError(

@@ -3,6 +3,7 @@
 The interface answers in JSON, and names a .zip with the two sides in plain text, line by line ("moses").
 """
 
+import errno
 import json
 import os
 import shutil
@@ -30,6 +31,17 @@ MAX_ANSWER_BYTES = 1 << 24
 BLOCK_SIZE = 1 << 18
 SECONDS_TO_WAIT = 30
 ATTEMPTS = 5
+# What keeps a file from being written; all other errors of the system are the network's.
+OF_DISK = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENOENT,
+    errno.EIO,
+}
 FACTS = "facts.json"
 
 
@@ -139,7 +151,9 @@ def _download(offer: Offer, path: Path) -> None:
             if error.code == 416:  # there is no more than came already
                 return
             reason = error
-        except (urllib.error.URLError, HTTPException, ConnectionError, TimeoutError) as error:
+        except (OSError, HTTPException) as error:
+            if isinstance(error, OSError) and error.errno in OF_DISK:
+                raise
             reason = error
     raise DataError(
         f"data.corpora: the network is needed for {offer.url}; got {reason}; what has come is kept, and the same "
@@ -154,7 +168,8 @@ def _fetch(offer: Offer, path: Path) -> bool:
     with urllib.request.urlopen(request, timeout=SECONDS_TO_WAIT) as answer:
         if answer.status != 206:  # it is sent from the beginning
             there = 0
-        total = there + int(answer.headers["Content-Length"] or 0)
+        length = answer.headers["Content-Length"]  # a mirror that sends in pieces does not say
+        total = there + int(length or 0)
         bar = tqdm(
             total=total, initial=there, desc=offer.name, unit="B", unit_scale=True, disable=None, leave=False
         )
@@ -162,7 +177,7 @@ def _fetch(offer: Offer, path: Path) -> bool:
             for block in iter(partial(answer.read, BLOCK_SIZE), b""):
                 file.write(block)
                 bar.update(len(block))
-    return path.stat().st_size == total
+    return length is None or path.stat().st_size == total
 
 
 def _unpack(offer: Offer, archive: Path, languages: Sequence[str], folder: Path) -> None:

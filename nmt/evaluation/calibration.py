@@ -72,12 +72,15 @@ def _of_lines(words: Curve, found: Sequence[Judged]) -> tuple[list[float], list[
 def _judged(translations: Sequence[Candidate], references: Sequence[str]) -> Iterator[Judged]:
     for one, reference in zip(translations, references, strict=True):
         if one.word_log_probs:
-            right = right_words(one.text.split(), reference.split())
+            right, _ = common_words(one.text.split(), reference.split())
             yield np.array(one.word_log_probs), right.astype(np.float64)
 
 
-def right_words(hypothesis: Sequence[str], reference: Sequence[str]) -> BoolArray:
-    """Tell of each word of a hypothesis whether a longest common subsequence with the reference keeps it."""
+def common_words(hypothesis: Sequence[str], reference: Sequence[str]) -> tuple[BoolArray, BoolArray]:
+    """Tell of each word of both whether it is in their longest common subsequence, one of them.
+
+    Takes time that grows with the product of their lengths.
+    """
     numbers = {word: number for number, word in enumerate(dict.fromkeys(reference))}
     words = np.array([numbers[word] for word in reference], np.int64)
     rows = [np.zeros(len(reference) + 1, np.int32)]  # lengths of the longest one with so many words of each
@@ -86,14 +89,15 @@ def right_words(hypothesis: Sequence[str], reference: Sequence[str]) -> BoolArra
         row = before.copy()
         row[1:] = np.maximum(before[1:], before[:-1] + (words == numbers.get(word, -1)))
         rows.append(np.maximum.accumulate(row))
-    right, column = np.zeros(len(hypothesis), np.bool_), len(reference)
+    right, kept = np.zeros(len(hypothesis), np.bool_), np.zeros(len(reference), np.bool_)
+    column = len(reference)
     for i in range(len(hypothesis), 0, -1):
         while column and rows[i][column] == rows[i][column - 1]:
             column -= 1
         if rows[i][column] > rows[i - 1][column]:
-            right[i - 1] = True
+            right[i - 1] = kept[column - 1] = True
             column -= 1
-    return right
+    return right, kept
 
 
 def fit_curve(at: Values, right: Values) -> Curve:

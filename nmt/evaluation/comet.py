@@ -50,7 +50,7 @@ class Comet:
                 env=os.environ | {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"},
                 check=False,
             )
-        values = re.findall(rb"^\S+\tscore: (-?[0-9.]+)\s*$", done.stdout, re.MULTILINE)
+        values = re.findall(rb"^[^\t\n]+\tscore: (-?[0-9.]+)\s*$", done.stdout, re.MULTILINE)
         if done.returncode or len(values) != 1 or not math.isfinite(float(values[0])):
             said = (done.stderr or done.stdout).decode("utf-8", "replace").strip().split("\n")[-1]
             raise UserError(f"comet: one score of {self.program} is needed; got {said or 'nothing'}")

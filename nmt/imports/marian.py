@@ -61,6 +61,7 @@ class Options(RecordedSettings):
     decoder: Literal["self-attention"] = Field("self-attention", alias="transformer-decoder-autoreg")
     has_no_projection: Literal[False] = Field(False, alias="transformer-no-projection")
     learns_positions: Literal[False] = Field(False, alias="transformer-train-position-embeddings")
+    writes_from_the_end: Literal[False] = Field(False, alias="right-left")
     dropout: Share = Field(0.0, alias="transformer-dropout")
     attention_dropout: Share = Field(0.0, alias="transformer-dropout-attention")
     activation_dropout: Share = Field(0.0, alias="transformer-dropout-ffn")

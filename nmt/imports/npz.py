@@ -52,7 +52,10 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, npt.NDArray[np.ge
     with _open(path) as archive:
         for name in names:
             with archive.open(name + ENDING) as file:
-                arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
+                array = np.lib.format.read_array(file, allow_pickle=False)
+            arrays[name] = array.astype(
+                array.dtype.newbyteorder("="), copy=False
+            )  # as this machine reads numbers
     return arrays
 
 

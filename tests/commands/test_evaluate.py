@@ -177,7 +177,9 @@ def test_comet_by_its_own_program(nmt, folder):
     (folder / "comet-score").chmod(0o755)
     path = f"{folder}{os.pathsep}{os.environ['PATH']}"
     arguments = ("evaluate", "hypothesis=good.en", "reference=a.en", "source=in.de", "comet=there.ckpt")
-    done = nmt(*arguments, "against=bad.en", "num_resamples=50", "num_trials=50", "json=x.json", PATH=path)
+    (folder / "a folder").mkdir()
+    several = ("against=bad.en", "num_resamples=50", "num_trials=50", "json=x.json")
+    done = nmt(*arguments, *several, PATH=path, TMPDIR=str(folder / "a folder"))
     assert "COMET      0.7512  good.en, there.ckpt\nCOMET      -0.1234  bad.en" in done.stdout.decode()
     assert json.loads((folder / "x.json").read_text())["comet"] == [0.7512, -0.1234]
     (folder / "comet-score").write_text("#!/bin/sh\necho 'no such model' >&2\nexit 1\n")

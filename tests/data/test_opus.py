@@ -1,7 +1,9 @@
 """Corpora of OPUS, from a server on this machine that answers as OPUS does."""
 
+import errno
 import io
 import json
+import ssl
 import threading
 import urllib.parse
 import zipfile
@@ -12,7 +14,7 @@ import pytest
 from nmt.data import opus
 from nmt.data.opus import list_corpora
 from nmt.data.sources import load_corpus
-from nmt.errors import DataError
+from nmt.errors import DataError, UserError
 
 
 def archive(num_lines, source="de", target="en", seed=""):
@@ -40,7 +42,7 @@ class Server:
             "Large/v1": archive(90),
         }
         self.queries, self.ranges, self.breaks = [], [], []
-        self.ignores_ranges = False
+        self.ignores_ranges = self.tells_no_length = False
 
     def rows(self, query):
         latest = {"Small/v1", "Large/v2"}
@@ -86,7 +88,10 @@ def server(monkeypatch, tmp_path):
 
         def answer(self, status, content):
             self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
+            if own.tells_no_length and self.path.startswith("/files/"):
+                self.close_connection = True
+            else:
+                self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             if status != 416 and self.path.startswith("/files/") and own.breaks:
                 content = content[: own.breaks.pop(0)]
@@ -170,6 +175,34 @@ def test_a_download_goes_on_where_it_broke(ignores_ranges, server, data_settings
     places = ["bytes=1000-", "bytes=4000-", "bytes=4000-"]
     assert server.ranges == [None, *(["bytes=1000-", "bytes=3000-", None] if ignores_ranges else places)]
     assert size > 4000
+
+
+def test_a_server_need_not_tell_how_much_there_is(server, data_settings):
+    server.tells_no_length = True
+    assert len(load_corpus(settings_of(data_settings, "[Large]")).train.source) == 4000 - 12
+    assert server.ranges == [None]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_of_network"),
+    [(ssl.SSLEOFError(8, "EOF"), True), (OSError(errno.EHOSTUNREACH, "no route"), True), (OSError(errno.ENOSPC, "full"), False)],
+)  # fmt: skip
+def test_a_connection_that_fails_is_tried_again_and_a_full_disk_is_not(
+    error, is_of_network, server, data_settings, monkeypatch
+):
+    fetch, errors = opus._fetch, [error]
+
+    def fail_once(*arguments):
+        if errors:
+            raise errors.pop()
+        return fetch(*arguments)
+
+    monkeypatch.setattr(opus, "_fetch", fail_once)
+    if is_of_network:
+        assert len(load_corpus(settings_of(data_settings, "[Large]")).train.source) == 4000 - 12
+    else:
+        with pytest.raises(UserError, match=r"^NMT_CACHE: .*full"):
+            load_corpus(settings_of(data_settings, "[Large]"))
 
 
 def test_what_came_is_kept_for_the_next_command(server, data_settings, tmp_path):

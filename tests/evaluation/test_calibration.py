@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nmt.decoding.confidence import MAX_KNOTS, Curve
 from nmt.decoding.translation import Candidate
-from nmt.evaluation.calibration import calibrate, fit_curve, isotonic, measure, right_words
+from nmt.evaluation.calibration import calibrate, common_words, fit_curve, isotonic, measure
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=9)
 FACTS = ("step-000001", "a" * 64, "beam 5")
@@ -30,7 +30,10 @@ def longest_common(one, other):
 
 @given(WORDS, WORDS)
 def test_right_words_are_a_longest_common_subsequence(hypothesis, reference):
-    right = right_words(hypothesis, reference)
+    right, kept = common_words(hypothesis, reference)
+    both = (hypothesis, right), (reference, kept)
+    words, others = ([word for word, is_common in zip(*side, strict=True) if is_common] for side in both)
+    assert words == others
     kept = [word for word, is_right in zip(hypothesis, right, strict=True) if is_right]
     rest = iter(reference)
     assert all(word in rest for word in kept)  # in the order of the reference
@@ -38,14 +41,14 @@ def test_right_words_are_a_longest_common_subsequence(hypothesis, reference):
 
 
 def test_a_word_is_right_to_the_letter_and_in_its_place():
-    assert right_words(["the", "dog", "sleeps", "."], ["The", "dog", "is", "sleeping", "."]).tolist() == [
+    assert common_words(["the", "dog", "sleeps", "."], ["The", "dog", "is", "sleeping", "."])[0].tolist() == [
         0,
         1,
         0,
         1,
     ]
-    assert right_words(["b", "a"], ["a", "b"]).sum() == 1
-    assert right_words(["a", "a", "a"], ["a"]).sum() == 1
+    assert common_words(["b", "a"], ["a", "b"])[0].sum() == 1
+    assert common_words(["a", "a", "a"], ["a"])[0].sum() == 1
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 5)), min_size=1, max_size=12))

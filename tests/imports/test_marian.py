@@ -173,6 +173,7 @@ SPOILED = {
     "other gelu": (options(transformer_ffn_activation="gelu"), "one of relu, swish is needed; got gelu"),
     "order": (options(transformer_postprocess="nda"), "normalisation behind sub-layers"),
     "positions": (options(transformer_train_position_embeddings=True), "false is needed; got true"),
+    "from the end": (options(right_left=True), "right-left: false is needed; got true"),
     "wide": (options(dim_emb=1 << 30), "dim-emb: "),
     "depth": (options(enc_depth=3), "which lacks encoder_l3_"),
     "no options": (arrays(lambda found: found.pop("special:model.yml")), "with special:model.yml is needed"),

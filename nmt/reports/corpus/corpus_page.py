@@ -87,7 +87,7 @@ def _charts(own: SplitMeasures) -> list[Figure]:
 
 
 def _lengths(source: Lengths, target: Lengths, label: str) -> Drawing:
-    """Draw two histograms of lengths on the finer of their edges."""
+    """Draw two histograms of lengths on the coarser of their edges, of whose width the finer is a part."""
     one, other = source.histogram, target.histogram
     if (
         one.edges[1] != other.edges[1]

@@ -138,11 +138,14 @@ def is_control(character: str) -> bool:
 
 
 def lengths_of(values: Int64Array) -> Lengths:
-    """Describe lengths, with a histogram up to the 99th percentile and the rest in its last bin."""
+    """Describe lengths, with a histogram up to the 99th percentile and the rest in its last bin.
+
+    The width of its bins is a power of two, so that two histograms can be drawn with one width.
+    """
     if not len(values):
         return Lengths(0.0, 0.0, 0.0, 0, Histogram([0.0, 1.0], [0]))
     high = float(np.percentile(values, 99))
-    width = max(int(np.ceil((high + 1) / MAX_BARS)), 1)
+    width = 1 << (int(np.ceil((high + 1) / MAX_BARS)) - 1).bit_length()
     edges = np.arange(0, high + 2 * width, width)
     places = np.minimum(values // width, len(edges) - 2)
     counts = np.bincount(places, minlength=len(edges) - 1)

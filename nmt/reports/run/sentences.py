@@ -1,9 +1,11 @@
 """Single sentences: those that teach most, and all of them to search, with what is missing and what is new."""
 
-import difflib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
+from nmt.data.arrays import BoolArray
+from nmt.evaluation.calibration import common_words
 from nmt.reports.drawing.shapes import cut
 from nmt.reports.run.measures import Context, Measures
 
@@ -106,13 +108,16 @@ def choose(
 def word_diff(reference: str, hypothesis: str) -> tuple[Words, Words]:
     """Return the words of both: those that the hypothesis lacks as missing, those that only it has as new."""
     wanted, there = reference.split(), hypothesis.split()
-    sides: tuple[Words, Words] = ([], [])
-    matcher = difflib.SequenceMatcher(None, wanted, there, autojunk=False)
-    for what, i, end_i, j, end_j in matcher.get_opcodes():
-        for side, words, kind in ((sides[0], wanted[i:end_i], "missing"), (sides[1], there[j:end_j], "new")):
-            if words:
-                side.append(("" if what == "equal" else kind, " ".join(words)))
-    return sides
+    is_right, is_found = common_words(there, wanted)
+
+    def runs_of(words: Sequence[str], is_common: BoolArray, kind: str) -> Words:
+        kinds = zip(words, is_common.tolist(), strict=True)
+        return [
+            ("" if common else kind, " ".join(word for word, _ in some))
+            for common, some in groupby(kinds, key=lambda one: one[1])
+        ]
+
+    return runs_of(wanted, is_found, "missing"), runs_of(there, is_right, "new")
 
 
 def _sentence(runs: Sequence[Measures], context: Context, i: int) -> ShownSentence:

@@ -6,13 +6,19 @@ import re
 import statistics
 import unicodedata
 from collections import Counter
+from itertools import pairwise
 
+import numpy as np
 import pytest
 import sentencepiece
 from browser import find_chromium, look_at, schemes
+from hypothesis import given
+from hypothesis import strategies as st
 from markup import Page
 
 from nmt import grammar
+from nmt.reports.corpus.corpus_page import _widen
+from nmt.reports.corpus.sides import lengths_of
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +111,16 @@ def test_numbers_are_those_of_a_plain_count(report, corpus, files):
             lines = [pair[number] for pair in pairs]
             check_side(own[side], lines, [row[number] for row in encoded], pieces.unk_id())
     assert found["splits"]["train"]["num_too_long"] > 1
+
+
+@given(st.lists(st.integers(0, 300), min_size=1), st.lists(st.integers(0, 3000), min_size=1))
+def test_two_sides_are_drawn_as_they_are_whatever_their_widths(source, target):
+    sides = [lengths_of(np.array(side, np.int64)) for side in (source, target)]
+    width = max(side.histogram.edges[1] for side in sides)
+    for values, side in zip((source, target), sides, strict=True):
+        counts = _widen(side.histogram.edges, side.histogram.counts, width)
+        edges = [*(place * width for place in range(len(counts))), math.inf]
+        assert counts == [sum(low <= value < high for value in values) for low, high in pairwise(edges)]
 
 
 def check_side(own, lines, encoded, unk_id):
