@@ -42,7 +42,7 @@ FIXED = (
 )  # fmt: skip
 # Of these, those that nothing of a student depends on before its pairs are chosen, and before its training begins.
 OF_PAIRS = tuple(f"distillation.{key}" for key in ("original", "choose", "min_agreement", "max_ratio"))
-OF_TRAINING = ("tokenizer", "model", "training")
+OF_TRAINING = ("tokenizer", "model", "training", "evaluation")
 # Keys that a run inherits from the one whose weights it starts from, unless others are typed.
 INHERITED = ("data", "tokenizer", "model")
 OF_TEACHER = ("data", "tokenizer")  # what a student inherits

@@ -135,7 +135,10 @@ def _read_tsv(path: str, key: str, columns: Columns) -> Pairs:
 
 
 def _read_csv(path: str, key: str, columns: Columns) -> Pairs:
-    """Yield pairs of comma-separated values as RFC 4180 has them; a quoted one may hold line ends."""
+    """Yield pairs of comma-separated values as RFC 4180 has them; a quoted one may hold line ends.
+
+    A blank line is no record, but of a single column an empty cell, behind the first one.
+    """
     csv.field_size_limit(MAX_LINE_BYTES)
     reader = csv.reader((f"{line}\n" for line in read_text(path, key, columns.encoding)), strict=True)
 
@@ -144,7 +147,7 @@ def _read_csv(path: str, key: str, columns: Columns) -> Pairs:
         try:
             for row in reader:
                 num_columns = num_columns or len(row)
-                if row or num_columns == 1:  # a blank line is no record, but an empty cell of a single column
+                if row or num_columns == 1:
                     yield reader.line_num, row or [""]
         except csv.Error as error:
             raise DataError(

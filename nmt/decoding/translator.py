@@ -10,6 +10,7 @@ from nmt.config import BeamSettings, DecodingSettings, MBRSettings, SamplingSett
 from nmt.data.context import Context, in_order
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import known_tags, tagged
+from nmt.data.tokenizer import WORD_START
 from nmt.decoding.confidence import Calibration
 from nmt.decoding.demands import Demand, Demands
 from nmt.decoding.engine import Engine, Found, Hypothesis, Search, Sentence, most_read
@@ -279,8 +280,9 @@ class Translator:
         else:
             text, pieces = vocabulary.decode(tokens), [vocabulary.pieces[token] for token in tokens]
         if vocabulary.unk_id in given:  # the prefix has characters that the vocabulary lacks
-            text = part.prefix.strip() + text.removeprefix(vocabulary.decode(given))
             (pieces[: len(given)],) = vocabulary.segment([part.prefix])
+            begin = "".join(pieces[: len(given)]).replace(WORD_START, " ")
+            text = " ".join(begin.split()) + text.removeprefix(vocabulary.decode(given))
         return text, pieces
 
     def _encode_prefixes(

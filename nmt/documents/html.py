@@ -30,15 +30,19 @@ KEPT_BLOCKS = {
     "textarea", "xmp",
 }  # fmt: skip
 BLOCKS = {
-    "address", "article", "aside", "blockquote", "details", "div", "dl", "fieldset", "figcaption", "figure", "footer",
-    "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "menu", "nav", "ol", "p", "pre", "section",
-    "table", "ul",
+    "address", "article", "aside", "blockquote", "details", "dialog", "div", "dl", "fieldset", "figcaption", "figure",
+    "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "main", "menu", "nav", "ol", "p",
+    "pre", "search", "section", "table", "ul",
 }  # fmt: skip
 PARTS_OF_TABLE = {"tbody", "tfoot", "thead"}
+# Where one begins that the paragraph is in, or one of its kind, the paragraph ends.
+ITEMS = {"dd", "dt", "li", "optgroup", "option", "td", "th", "tr"} | PARTS_OF_TABLE
+# Within these a paragraph does not end with one that begins.
+SCOPES = {"button", "dl", "menu", "object", "ol", "select", "table", "template", "ul"}
 # Elements whose end tag may be left out (13.1.2.4 of the HTML standard): at which tags they end, unless these are
 # inside of which others.
 ENDED_BY: dict[str, tuple[set[str], set[str]]] = {
-    "p": (BLOCKS, set()),
+    "p": (BLOCKS | ITEMS, SCOPES),
     "li": ({"li"}, {"menu", "ol", "ul"}),
     **dict.fromkeys(("dd", "dt"), ({"dd", "dt"}, {"dl"})),
     **dict.fromkeys(("td", "th"), ({"td", "th", "tr"} | PARTS_OF_TABLE, {"table"})),
@@ -125,11 +129,12 @@ def _parts(tokens: Iterator[Token]) -> Iterator[str | Block]:
     """Yield what stays and the lines between it."""
     line: list[Token] = []
     pending = list(tokens)
+    begun = Counter[str]()
     i = 0
     while i < len(pending):
         token, size = pending[i], 1
         if token.kind == "+" and (token.is_kept or token.name in KEPT_INLINE | KEPT_BLOCKS):
-            size = _size_of(pending, i)
+            size = _size_of(pending, i, begun)
             within = pending[i : i + size]
             source = "".join(one.source for one in within)
             shown = unescape("".join(one.source for one in within if one.kind == "text"))
@@ -137,6 +142,7 @@ def _parts(tokens: Iterator[Token]) -> Iterator[str | Block]:
                 one.name in INLINE | KEPT_INLINE or one.kind in ("text", "comment") for one in within
             )
             token = Token(source, "kept" if is_inline else "other", shown if is_inline else "")
+        begun[token.name] += {"+": 1, "-": -1}.get(token.kind, 0)
         if token.kind in ("text", "kept", "comment") or token.name in INLINE:
             line.append(token)
         else:
@@ -147,8 +153,11 @@ def _parts(tokens: Iterator[Token]) -> Iterator[str | Block]:
     yield from _lines(line)
 
 
-def _size_of(tokens: list[Token], first: int) -> int:
-    """Return how many pieces an element has: up to its end, or to that of all where it has none."""
+def _size_of(tokens: list[Token], first: int, around: Counter[str]) -> int:
+    """Return how many pieces an element has: up to its end, or to that of all where it has none.
+
+    What it is in, `around` it, are the names of elements that have begun, and how many of each.
+    """
     name = tokens[first].name
     can_lack_end = name in ENDED_BY
     ends, holders = ENDED_BY.get(name, (set(), set()))
@@ -168,7 +177,7 @@ def _size_of(tokens: list[Token], first: int) -> int:
                 num_opened[closed] -= 1
         elif token.kind == "-" and token.name == name:
             return i - first + 1
-        elif token.kind == "-" and can_lack_end and token.name not in INLINE:  # of what the element is in
+        elif token.kind == "-" and can_lack_end and around[token.name] > 0 and token.name not in INLINE:
             return i - first
     return len(tokens) - first
 

@@ -73,7 +73,7 @@ def read_markdown(text: str) -> TextDocument:
     for rows, is_cell in _lines(text, known):
         start, end = rows[0][0], rows[-1][1]
         tokens = list(_tokens(" ".join(text[first:last] for first, last in rows)))
-        tokens = _with_labels(tokens, known.get("references", {}))
+        tokens = _with_labels(tokens, known.get("references", {}), is_cell)
         if any(token.kind == "text" and _plain(token.source).strip() for token in tokens):
             ends = [text[one[1] : other[0]] for one, other in pairwise(rows)]
             parts += [text[here:start], _block(text[start:end], tokens, ends, is_cell)]
@@ -143,7 +143,7 @@ def _shown(content: Content) -> Content:
     return found
 
 
-def _with_labels(tokens: list[Token], references: Container[str]) -> list[Token]:
+def _with_labels(tokens: list[Token], references: Container[str], is_cell: bool) -> list[Token]:
     """Return tokens in which links by their own text, `[so]` or `[so][]`, name it beside, as it was defined."""
     from markdown_it.common.utils import normalizeReference
 
@@ -151,7 +151,7 @@ def _with_labels(tokens: list[Token], references: Container[str]) -> list[Token]
     for opens, closes in find_halves(tokens).items():
         if tokens[closes].source in ("]", "][]"):
             label = "".join(token.source for token in tokens[opens + 1 : closes])
-            if normalizeReference(label) in references:
+            if normalizeReference(label.replace("\\|", "|") if is_cell else label) in references:
                 found[closes] = tokens[closes]._replace(source=f"][{label}]")
     return found
 

@@ -16,8 +16,9 @@ BREAKS = {f"{TEXT}tab", f"{TEXT}line-break"}
 META = f"{TEXT}meta"  # has a name that is its own
 CONTAINERS = {f"{TEXT}span", f"{TEXT}a", META}
 MARKS = ("bookmark", "reference-mark", "toc-mark", "alphabetical-index-mark")
-STARTS = {f"{TEXT}{name}{end}" for name in MARKS for end in ("", "-start")} | {f"{TEXT}change-start"}
-ENDS = {f"{TEXT}{name}-end" for name in (*MARKS, "change")}
+STARTS = {f"{TEXT}{name}{end}" for name in MARKS for end in ("", "-start")}
+ENDS = {f"{TEXT}{name}-end" for name in MARKS}
+CHANGE, CHANGE_START, CHANGE_END = (f"{TEXT}change-{name}" for name in ("id", "start", "end"))
 SPACE, PAGE_BREAK = f"{TEXT}s", f"{TEXT}soft-page-break"
 
 
@@ -52,12 +53,20 @@ def _read(node: Node) -> Paragraph:
 def _write(paragraph: Paragraph, lines: Sequence[Content]) -> None:
     node = paragraph.node
     parts = paragraph.with_lines(lines)
-    tail = node.tail
+    tail, turned = node.tail, list[tuple[Node, Node]]()
     for child in list(node):
         node.remove(child)
     node.text, node.tail = None, tail
     for part in parts:
         _add_to(node, [part] if isinstance(part, Kept) else part)
+    ended: dict[str | None, Node] = {}
+    for mark in node.iter(CHANGE_START, CHANGE_END):  # whose words may have been turned around
+        if mark.tag == CHANGE_END:
+            ended[mark.get(CHANGE)] = mark
+        elif mark.get(CHANGE) in ended:
+            turned.append((ended[mark.get(CHANGE)], mark))
+    for end, start in turned:
+        end.tag, start.tag = start.tag, end.tag
 
 
 def _add_to(parent: Node, content: Content) -> None:

@@ -42,10 +42,11 @@ class Models:
                     self._workers.move_to_end(folder)
                 if not worker.is_running:
                     self._start(worker)
-                return worker.translate(task)
-        except ModelFailed:
-            self._metrics.count("died", not worker.is_running)
-            raise
+                try:
+                    return worker.translate(task)
+                except ModelFailed:
+                    self._metrics.count("died", not worker.is_running)
+                    raise
         except UserError as error:
             logger.error("%s", error)
             raise

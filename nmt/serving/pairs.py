@@ -142,9 +142,22 @@ def _languages(
         raise SettingsError(
             f"runs: runs whose text is known to be of two languages are needed where there are several; got {run.path}"
         ) from None
-    names = {code_of(name): name for name in map(language_of, tags)}
-    if names and languages[1].code not in names:
+    return [(languages, _name_of(languages[1].code, settings.target_language, tags, run))]
+
+
+def _name_of(code: str, typed: str | None, tags: Sequence[str], run: RunDirectory) -> str | None:
+    """Return the name that a model with tags knows a language by: as it was typed, or else the one of its code.
+
+    Raises SettingsError where there is none, or several.
+    """
+    names = list(map(language_of, tags))
+    if not names:
+        return None
+    exact = (typed or "").partition(":")[0].replace("_", "-").lower()
+    found = [name for name in names if name.replace("_", "-").lower() == exact]
+    found = found or [name for name in names if code_of(name) == code]
+    if len(found) != 1:
         raise SettingsError(
-            f"target_language: one of {', '.join(names.values())} is needed for {run.path}; got {languages[1].code}"
+            f"target_language: one of {', '.join(names)} is needed for {run.path}; got {typed or code}"
         )
-    return [(languages, names.get(languages[1].code))]
+    return found[0]

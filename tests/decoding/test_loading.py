@@ -104,6 +104,12 @@ def test_translations_begin_with_what_is_given(model):
         assert best.text.startswith(prefix if one.source else "")
         assert "⁇" not in best.text
         assert len(best.word_log_probs) == len(best.text.split())
+    awkward = model.translate(LINES, prefixes=["é 漢\u200bx\n ´y"] * 12, details=True)
+    for one in awkward:
+        best = one.hypotheses[0]
+        assert best.text.startswith("é 漢 x" if one.source else "")
+        assert "\n" not in best.text
+        assert max((target for _, target in best.alignment or []), default=-1) < len(best.text.split())
     with pytest.raises(UserError, match="prefixes: one for each line is needed; got 2 for more lines"):
         model.translate(LINES, prefixes=["a", "b"])
 

@@ -181,6 +181,7 @@ def test_markdown_is_read_as_one_sees_it(translate, turned):
         ("Siehe [die *Seite*] und [sie][] hier, [Rest] nicht.\n\n[Die *seite*]: a\n[sie]: b\n",
          ["Siehe die Seite und sie hier, Rest nicht."],
          "SIEHE [DIE *SEITE*][die *Seite*] UND [SIE][sie] HIER, [REST] NICHT.\n\n[Die *seite*]: a\n[sie]: b\n"),
+        ("| a |\n|--|\n| so [x\\|y] |\n\n[x|y]: u\n", ["a", "so x|y"], "| A |\n|--|\n| SO [X\\|Y][x\\|y] |\n\n[x|y]: u\n"),
         ("[a](<b c.md>) [b](a.md (Titel)) [c](x(y(z)).md) [d](a 's\\'o') [e]( f )", ["a b c d e"],
          "[A](<b c.md>) [B](a.md (Titel)) [C](x(y(z)).md) [D](a 's\\'o') [E]( f )"),
     ],

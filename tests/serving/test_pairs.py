@@ -6,10 +6,12 @@ import threading
 import pytest
 
 from nmt.decoding.translation import Candidate, Translation
-from nmt.runs.languages import language
+from nmt.errors import SettingsError
+from nmt.runs.directory import RunDirectory
+from nmt.runs.languages import code_of, language
 from nmt.serving.batching import Batcher
 from nmt.serving.metrics import Metrics
-from nmt.serving.pairs import Asked, Pair, asked
+from nmt.serving.pairs import Asked, Pair, _name_of, asked
 from nmt.serving.text import translate_text
 
 
@@ -25,6 +27,29 @@ class Model:
             Translation(line, [Candidate(line.upper()), *([] if line == "short" else [Candidate(line * 2)])])
             for line in lines
         ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "tags", "expected"),
+    [
+        ("fr", ["<2fr>", "<2fr-CA>"], "fr"),
+        ("fr_ca", ["<2fr>", "<2fr-CA>"], "fr-CA"),
+        ("sr-Latn:Srpski", ["<2sr-Cyrl>", "<2sr-Latn>"], "sr-Latn"),
+        ("sr", ["<2sr-Cyrl>", "<2sr-Latn>"], None),
+        ("en", ["<2en_GB>", "<2de>"], "en_GB"),
+        ("es", ["<2en>"], None),
+        (None, ["<2en>"], "en"),
+    ],
+)
+def test_the_tag_is_the_one_that_was_typed_or_the_only_one_of_its_language(typed, tags, expected, tmp_path):
+    def name():
+        return _name_of(code_of((typed or "en").partition(":")[0]), typed, tags, RunDirectory(tmp_path))
+
+    if expected is None:
+        with pytest.raises(SettingsError, match=r"^target_language: one of "):
+            name()
+    else:
+        assert name() == expected
 
 
 def pair_of(model, max_lines=2, has_context=False):

@@ -51,7 +51,7 @@ class HuggingFace:
         load_transformers()
         if new is not None:
             require_plain_layers(new, ACTIVATIONS, LAYOUT_NAME)
-            if new.norm == "pre":
+            if new.norm == "pre" and new.tied_embeddings != "auto":  # which makes one of one vocabulary
                 _require_one_embedding(new.tied_embeddings == "three_way")
 
     def write(self, folder: Path, exported: Exported) -> None:
