@@ -29,18 +29,19 @@ KEPT_BLOCKS = {
     "address", "applet", "iframe", "noembed", "noframes", "noscript", "object", "pre", "script", "style", "template",
     "textarea", "xmp",
 }  # fmt: skip
+# Tags that end a paragraph where they begin.
 BLOCKS = {
     "address", "article", "aside", "blockquote", "details", "dialog", "div", "dl", "fieldset", "figcaption", "figure",
     "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "main", "menu", "nav", "ol", "p",
     "pre", "search", "section", "table", "ul",
 }  # fmt: skip
 PARTS_OF_TABLE = {"tbody", "tfoot", "thead"}
-# Where one begins that the paragraph is in, or one of its kind, the paragraph ends.
+# A paragraph may be in one of these, which ends with all that is in it where the next one begins.
 ITEMS = {"dd", "dt", "li", "optgroup", "option", "td", "th", "tr"} | PARTS_OF_TABLE
-# Within these a paragraph does not end with one that begins.
+# What begins within one of these does not end a paragraph around it.
 SCOPES = {"button", "dl", "menu", "object", "ol", "select", "table", "template", "ul"}
-# Elements whose end tag may be left out (13.1.2.4 of the HTML standard): at which tags they end, unless these are
-# inside of which others.
+# Elements whose end tag may be left out (13.1.2.4 of the HTML standard). Each ends where one of the first set begins,
+# unless that is within one of the second set, which has begun in the element.
 ENDED_BY: dict[str, tuple[set[str], set[str]]] = {
     "p": (BLOCKS | ITEMS, SCOPES),
     "li": ({"li"}, {"menu", "ol", "ul"}),
@@ -201,7 +202,8 @@ def _lines(tokens: list[Token]) -> Iterator[str | Block]:
 def _line(tokens: list[Token]) -> Iterator[str | Block]:
     """Yield the pieces of a line: space and tags at its ends stay, where the tags are not two halves of one."""
     source = "".join(token.source for token in tokens)
-    has_text = [token.kind == "text" and not unescape(token.source).isspace() for token in tokens]
+    # A reference to what is no character, such as `&#1;`, is nothing.
+    has_text = [token.kind == "text" and unescape(token.source).strip() != "" for token in tokens]
     if True not in has_text:  # names and code alone are not translated
         yield source
         return

@@ -15,9 +15,8 @@ Node = Any  # an element of lxml, which says nothing of its types
 
 MAX_UNPACKED = 1 << 28  # bytes; what a small file could unpack to is without bound
 MAX_MEMBERS = 10_000
-MAX_TAGS = (
-    1_000_000  # of all text: a thousand pages; each takes some 400 bytes when it is read, however short it is
-)
+# Of all text, as a thousand pages have. Each takes some 400 bytes when it is read, however short it is.
+MAX_TAGS = 1_000_000
 
 
 @dataclass(frozen=True)

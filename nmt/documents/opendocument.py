@@ -53,20 +53,24 @@ def _read(node: Node) -> Paragraph:
 def _write(paragraph: Paragraph, lines: Sequence[Content]) -> None:
     node = paragraph.node
     parts = paragraph.with_lines(lines)
-    tail, turned = node.tail, list[tuple[Node, Node]]()
+    tail = node.tail
     for child in list(node):
         node.remove(child)
     node.text, node.tail = None, tail
     for part in parts:
         _add_to(node, [part] if isinstance(part, Kept) else part)
+    _order_changes(node)
+
+
+def _order_changes(node: Node) -> None:
+    """Have each recorded change begin before it ends: the marks went with words, which may have been turned around."""
     ended: dict[str | None, Node] = {}
-    for mark in node.iter(CHANGE_START, CHANGE_END):  # whose words may have been turned around
+    for mark in list(node.iter(CHANGE_START, CHANGE_END)):
+        key = mark.get(CHANGE)
         if mark.tag == CHANGE_END:
-            ended[mark.get(CHANGE)] = mark
-        elif mark.get(CHANGE) in ended:
-            turned.append((ended[mark.get(CHANGE)], mark))
-    for end, start in turned:
-        end.tag, start.tag = start.tag, end.tag
+            ended[key] = mark
+        elif key in ended:
+            ended[key].tag, mark.tag = CHANGE_START, CHANGE_END
 
 
 def _add_to(parent: Node, content: Content) -> None:

@@ -53,9 +53,8 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, npt.NDArray[np.ge
         for name in names:
             with archive.open(name + ENDING) as file:
                 array = np.lib.format.read_array(file, allow_pickle=False)
-            arrays[name] = array.astype(
-                array.dtype.newbyteorder("="), copy=False
-            )  # as this machine reads numbers
+            # Tensors have the order of bytes of this machine alone.
+            arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
     return arrays
 
 

@@ -40,16 +40,16 @@ class Models:
             with worker.lock:
                 with self._changed:
                     self._workers.move_to_end(folder)
-                if not worker.is_running:
-                    self._start(worker)
                 try:
+                    if not worker.is_running:
+                        self._start(worker)
                     return worker.translate(task)
                 except ModelFailed:
                     self._metrics.count("died", not worker.is_running)
                     raise
-        except UserError as error:
-            logger.error("%s", error)
-            raise
+                except UserError as error:
+                    logger.error("%s", error)
+                    raise
         finally:
             with self._changed:  # behind the lock of the worker, which those who wait for room may need
                 self._changed.notify_all()

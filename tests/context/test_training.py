@@ -38,7 +38,7 @@ def test_training_and_translating_read_the_same_ids(tiny, tmp_path, monkeypatch,
         return [([], 0.0)] * len(found)
 
     monkeypatch.setattr(translator, "_find", search)
-    monkeypatch.setattr(translator, "_rank", lambda _, demands: [Shown(Candidate(""), [], [])])
+    monkeypatch.setattr(translator, "_rank", lambda _, part: [Shown(Candidate(""), [], [])])
     read = load_corpus(settings.data).train
     assert read.is_stored is (large == 1)
     translator.find(read.source[:])

@@ -162,6 +162,8 @@ def test_what_is_translated_by_itself_is_the_same_byte_for_byte(text):
 
 @settings(max_examples=300)
 @given(st.text("<>/!-?&;abip=\"' \n\u00a0#x1", max_size=60) | st.text(max_size=40))
+@example("a <b>&#1</b> b")
+@example("&#1")
 def test_any_text_is_read_and_lines_have_no_tags_and_no_line_ends(text):
     document = read_html(text)
     for line in lines_of(document):
