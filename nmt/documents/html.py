@@ -97,7 +97,7 @@ def _tokens(text: str) -> Iterator[Token]:
 def _tag_at(text: str, start: int) -> Token | None:
     """Return the piece that begins with the `<` at a place; what has no end goes to that of all."""
     if text.startswith("<!--", start):
-        return Token(text[start : _behind(text, "-->", start + 4)], "comment")
+        return Token(text[start : _behind(text, "-->", start + 2)], "comment")
     if text.startswith(("<!", "<?"), start):
         return Token(text[start : _behind(text, ">", start)], "other")
     name = NAME.match(text, start)

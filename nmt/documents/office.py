@@ -1,5 +1,6 @@
 """Documents that are archives of XML: each paragraph is a line, or several; all else in them stays as it is."""
 
+import codecs
 import io
 import zipfile
 import zlib
@@ -186,7 +187,11 @@ def _unpack(content: bytes, needed: str) -> dict[str, tuple[zipfile.ZipInfo, byt
 def _parse(content: bytes) -> Node:
     from lxml import etree
 
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    # What it says of itself is not asked: in UTF-7, say, tags do not look like tags, which were counted before.
+    encoding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, encoding=encoding
+    )
     try:
         root = etree.fromstring(content, parser)
     except (etree.XMLSyntaxError, ValueError):

@@ -66,6 +66,8 @@ def make_app(service: Service) -> "ASGIApp":
                 response = await answer(request)
             except Refused as refused:
                 response = JSONResponse({"error": refused.text}, refused.status, refused.headers)
+            except asyncio.CancelledError:  # by uvicorn, when the time for what was begun is over
+                response = JSONResponse({"error": "The server stops"}, 503)
             except Exception as error:  # its message may have the text of a client, which is nobody's
                 where = "".join(traceback.format_tb(error.__traceback__))
                 logger.error("%s failed: %s\n%s", path, type(error).__name__, where)

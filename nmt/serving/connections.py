@@ -28,7 +28,9 @@ def protocol(max_connections: int, seconds: float) -> "type[H11Protocol]":
             super().connection_made(transport)
             self._await_head()
             if len(self.connections) > max_connections:
-                next(iter(idle)).transport.abort()
+                longest = next(iter(idle))
+                del idle[longest]  # its connection is lost later, and more may come before
+                longest.transport.abort()
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)

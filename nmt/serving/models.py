@@ -23,6 +23,7 @@ class Models:
     def __init__(self, folders: Sequence[str], settings: ServeSettings, metrics: Metrics) -> None:
         self._limit = math.inf if settings.memory is None else settings.memory * MEGABYTE
         self._metrics = metrics
+        self._has_stopped = False
         # What was asked last comes last.
         self._workers = OrderedDict((folder, Worker(folder, settings)) for folder in folders)
         self._changed = threading.Condition()  # in its lock the order may change
@@ -35,6 +36,8 @@ class Models:
 
     def translate(self, folder: str, task: Task) -> list[Translation]:
         """Return what the model of a folder makes of lines. Raises ModelFailed, UserError where it is not there."""
+        if self._has_stopped:  # a batch that fails then is tried line by line: no model is loaded for that
+            raise ModelFailed(folder)
         worker = self._workers[folder]
         try:
             with worker.lock:
@@ -55,7 +58,8 @@ class Models:
                 self._changed.notify_all()
 
     def stop(self) -> None:
-        """Put all models away, whatever they do."""
+        """Put all models away for good, whatever they do."""
+        self._has_stopped = True
         for worker in self._workers.values():
             worker.stop()
 

@@ -92,6 +92,7 @@ class Service:
         if format_name == "html":
             found = await all_of(translate_html(way, text, details) for text in texts)
         else:
+            refuse_more(sum(text.count("\n") + 1 for text in texts), self.settings.max_waiting)
             found = await all_of(translate_text(way, text, num_alternatives, details) for text in texts)
         answer: dict[str, Any] = {"translatedText": [one.text for one in found]}
         if num_alternatives:
@@ -220,7 +221,7 @@ def read_keys(path: str | None) -> frozenset[str]:
     if path is None:
         return NO_KEYS
     try:
-        content = Path(path).read_text(encoding="utf-8")
+        content = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"api_keys: a text file with a key in each line is needed; got {path}: {error}"

@@ -89,6 +89,7 @@ def to(target, *links):
         ("<dl><dt translate=no>nie<dd>ja<dd translate=no>nie</dl>ja", in_capitals,
          "<dl><dt translate=no>nie<dd>JA<dd translate=no>nie</dl>JA"),
         ("<p><b> ja </b> <img src=x> nein</p>", in_capitals, "<p><b>JA</b> <img src=x> NEIN</p>"),
+        ("<!--><p>ja</p><!---><p>ja", in_capitals, "<!--><p>JA</p><!---><p>JA"),
         ("<!-- a --><!DOCTYPE html><p title='a>b'>ja", in_capitals, "<!-- a --><!DOCTYPE html><p title='a>b'>JA"),
         ("a\n  <i>b</i>\n c", in_capitals, "A <i>B</i> C"),
         ("<b>ja <i>nein</b> doch</i>", in_capitals, "<b>JA <i>NEIN</b> DOCH</i>"),

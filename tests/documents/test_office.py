@@ -326,3 +326,19 @@ def test_what_would_unpack_to_too_much_is_refused(monkeypatch):
         lying[place : place + 4] = (10).to_bytes(4, "little")  # it says that it is small
     with pytest.raises(DataError, match="an undamaged archive"):
         read_docx(bytes(lying))
+
+
+@pytest.mark.parametrize(("encoding", "tag"), [("UTF-16", "<w:p/>"), ("UTF-7", "+ADw-w:p/+AD4-")])
+def test_tags_are_counted_whatever_the_encoding(monkeypatch, encoding, tag):
+    monkeypatch.setattr("nmt.documents.office.MAX_TAGS", 1000)
+
+    def packed(number):
+        text = member(docx(number * tag), "word/document.xml").decode().replace("UTF-8", encoding)
+        return archive(**{"word/document.xml": text.encode("ascii" if encoding == "UTF-7" else encoding)})
+
+    assert read_docx(packed(900)).paragraphs == []
+    if encoding == "UTF-7":  # to which it is not the name of a tag
+        assert etree.tostring(read_docx(packed(1100)).roots["word/document.xml"][0][0]).startswith(b"<w:sectPr")
+    else:
+        with pytest.raises(DataError, match="at most 1000 tags are needed"):
+            read_docx(packed(1100))

@@ -151,6 +151,10 @@ def test_swapping_languages_takes_the_translation_along(person, server):
     person.wait("document.getElementById('source-language').value === 'de'")
     person.js("location.hash = '#xx/en'")
     assert person.js("document.getElementById('source-language').value") == "de"
+    person.translate("Der Hund schläft.")
+    person.write("Das Buch ist neu.")
+    person.press("s", 2 + 8)
+    assert person.js("source.value") == "Das Buch ist neu.", "its translation has not come"
 
 
 def test_all_of_it_can_be_done_with_keys(person, server):
@@ -236,6 +240,20 @@ def test_limits_copying_suggestions_and_text_from_the_right(person, server):
     (line,) = (server.folder / "better.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["source"] == TEXT
     assert json.loads(line)["target"] == "The old man."
+    person.click("document.getElementById('improve')")
+    person.js("suggestion.value = 'The old man sees the dog.'")
+    other = person.translate("Der Hund schläft.")
+    assert person.js("[better.hidden, suggestion.value]") == [False, "The old man sees the dog."]
+    person.js("location.hash = '#en/de'")
+    person.wait("document.getElementById('source-language').value === 'en'")
+    person.js("better.requestSubmit()")
+    person.wait("state.textContent.startsWith('Thank you')")
+    *_, line = (server.folder / "better.jsonl").read_text(encoding="utf-8").splitlines()
+    assert list(json.loads(line).values()) == [TEXT, "The old man sees the dog.", "de", "en"], "as it was"
+    person.js("location.hash = '#de/en'")
+    assert person.translate("Der Hund schläft.") == other
+    person.click("document.getElementById('improve')")
+    assert person.js("suggestion.value") == other
     person.write("🙂" * 200)
     person.wait("document.getElementById('count').textContent === '200 of 200'")
     asked = person.js("asked.length")
@@ -290,8 +308,8 @@ def test_keys_files_detection_and_errors(person, server, tmp_path):
     document = person.browser.send("DOM.getDocument")["root"]["nodeId"]
     node = person.browser.send("DOM.querySelector", nodeId=document, selector="#file")["nodeId"]
     person.browser.send("DOM.setFileInputFiles", nodeId=node, files=[str(tmp_path / "a.txt")])
-    person.wait("state.querySelector('a')")
-    assert person.js("state.querySelector('a').href") == f"{server.url}/download_file/1.b.txt"
+    person.wait("saved.querySelector('a')")
+    assert person.js("saved.querySelector('a').href") == f"{server.url}/download_file/1.b.txt"
     form = "[...asked.at(-1).body].map(([name, value]) => [name, value.name ?? value])"
     assert person.js(form) == [["source", "en"], ["target", "de"], ["api_key", "secret"], ["file", "a.txt"]]
     person.js("localStorage.clear()")
@@ -304,12 +322,13 @@ def test_a_file_is_translated(person, server, tmp_path):
     document = person.browser.send("DOM.getDocument")["root"]["nodeId"]
     node = person.browser.send("DOM.querySelector", nodeId=document, selector="#file")["nodeId"]
     person.browser.send("DOM.setFileInputFiles", nodeId=node, files=[str(tmp_path / "a.md")])
-    person.wait("state.querySelector('a')")
-    path = person.js("state.querySelector('a').href").removeprefix(server.url)
+    person.wait("saved.querySelector('a')")
+    path = person.js("saved.querySelector('a').href").removeprefix(server.url)
     (words,) = server.ask(path)[2].split("\n\n`bleibt`\n")[:1]
     translated = server.json("/translate", {"q": "Der Hund schläft.", "source": "de", "target": "en"})[1]
     assert words.replace("*", "").replace("# ", "") == translated["translatedText"]
-    assert person.js("state.querySelector('a').textContent") == "Save the translation of a.md"
+    person.write("Der Hund.")
+    assert person.js("saved.querySelector('a').textContent") == "Save the translation of a.md"
 
 
 def test_below_a_path_the_routes_are_shown_and_a_server_that_is_gone_is_said(

@@ -4,8 +4,8 @@ import { ask } from './server.js';
 
 const find = (id) => document.getElementById(id);
 
-/** Show the button. `fields` are those of every request; `state` says what is done, and where the file is. */
-export function offerFiles(formats, fields, state, fail) {
+/** Show the button. `fields` are those of every request; `say` and `fail` are told how it goes. */
+export function offerFiles(formats, fields, say, fail) {
   const input = find('file');
   input.accept = formats.join(',');
   find('file-button').hidden = false;
@@ -16,7 +16,7 @@ export function offerFiles(formats, fields, state, fail) {
     const form = new FormData();
     for (const [name, value] of Object.entries(fields())) form.append(name, value);
     form.append('file', file);
-    state.textContent = `Translating ${file.name} …`;
+    say(`Translating ${file.name} …`);
     find('mistake').hidden = true;
     try {
       const { translatedFileUrl } = await ask('translate_file', form);
@@ -25,7 +25,8 @@ export function offerFiles(formats, fields, state, fail) {
       link.href = `download_file/${new URL(translatedFileUrl, location).pathname.split('/').pop()}`;
       link.download = '';
       link.textContent = `Save the translation of ${file.name}`;
-      state.replaceChildren(link);
+      say('');
+      find('saved').append(link);
     } catch (error) {
       fail(error);
     }

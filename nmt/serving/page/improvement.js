@@ -8,6 +8,7 @@ export class Improvement {
   /** `fields` are those of every request; `say` and `fail` are told what came of it. */
   constructor(fields, say, fail) {
     this.isOffered = false;
+    this.shown = ''; // of the field for a better translation, before a person wrote in it
     find('improve').addEventListener('click', () => this.open());
     find('cancel').addEventListener('click', () => this.close());
     find('better').addEventListener('submit', async (event) => {
@@ -16,7 +17,7 @@ export class Improvement {
       if (!suggestion) return;
       find('mistake').hidden = true;
       try {
-        await ask('suggest', { q: this.text, s: suggestion, ...fields() });
+        await ask('suggest', { ...fields(), ...this.improved, s: suggestion });
         this.close();
         say('Thank you: it was kept.');
       } catch (error) {
@@ -28,20 +29,22 @@ export class Improvement {
     });
   }
 
-  /** There is another text, or none, to be improved on. */
-  show(text, translation) {
-    Object.assign(this, { text, translation });
-    find('better').hidden = true;
-    find('improve').hidden = !(this.isOffered && text);
+  /** There is another translation to be improved on, and what it was asked by, `q` among it, or nothing. */
+  show(asked, translation) {
+    Object.assign(this, { asked, translation });
+    if (find('suggestion').value === this.shown) find('better').hidden = true; // else a person has written in it
+    find('improve').hidden = !(this.isOffered && asked.q);
   }
 
   open() {
-    find('suggestion').value = this.translation;
+    this.improved = this.asked; // while a person writes, another text may be translated
+    this.shown = find('suggestion').value = this.translation;
     find('better').hidden = false;
     find('suggestion').focus();
   }
 
   close() {
+    this.shown = find('suggestion').value;
     find('better').hidden = true;
     find('improve').focus();
   }

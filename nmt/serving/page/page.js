@@ -16,7 +16,8 @@ let isBeginning = false;
 let languages = null;
 let request = null; // the newest; older ones are given up
 let timer = 0;
-let choices = []; // translations of the text, the one that is shown first
+let asked = {}; // text and languages of what is shown
+let choices = []; // translations of this text, the best one first
 let details = null; // what is known of the words of the best one
 
 const words = new Words(source, mirror, target, (text) => { find('word').textContent = text; });
@@ -67,6 +68,7 @@ async function send(text) {
 }
 
 function show(text, answer) {
+  asked = { q: text, source: languages.source, target: languages.target };
   languages.found(answer.detectedLanguage ?? null);
   source.lang = mirror.lang = languages.spoken ?? '';
   target.lang = languages.target;
@@ -74,22 +76,22 @@ function show(text, answer) {
   details = answer.details;
   state.textContent = '';
   target.classList.remove('waiting');
-  choose(text, 0);
+  choose(0);
 }
 
 /** Show one of the translations, and the others below it. The words of the best alone are known. */
-function choose(text, number) {
+function choose(number) {
   const isBest = number === 0;
   const plain = { source: [], target: [], alignment: [], confidences: [] };
-  const isSure = words.show(text, choices[number], isBest && details ? details : plain);
+  const isSure = words.show(asked.q, choices[number], isBest && details ? details : plain);
   find('legend').hidden = !isSure;
   find('other-list').replaceChildren(...choices.flatMap((other, i) => {
     if (i === number) return [];
     const [item, button] = ['li', 'button'].map((name) => document.createElement(name));
     Object.assign(button, { type: 'button', textContent: other, dir: 'auto', lang: target.lang, title: 'Take this one' });
     button.addEventListener('click', () => {
-      if (source.value !== text) return; // there will be others in a moment
-      choose(text, i);
+      if (source.value !== asked.q) return; // there will be others in a moment
+      choose(i);
       target.focus();
     });
     item.append(button);
@@ -97,10 +99,11 @@ function choose(text, number) {
   }));
   find('others').hidden = choices.length < 2;
   find('copy').disabled = false;
-  improvement.show(text, choices[number]);
+  improvement.show(asked, choices[number]);
 }
 
 function forget() {
+  asked = {};
   choices = [];
   words.clear();
   target.classList.remove('waiting');
@@ -108,7 +111,7 @@ function forget() {
   languages?.found(null);
   for (const id of ['others', 'legend']) find(id).hidden = true;
   find('copy').disabled = true;
-  improvement.show('', '');
+  improvement.show(asked, '');
   state.textContent = '';
 }
 
@@ -140,7 +143,7 @@ function changed() {
 }
 
 function swap() {
-  const text = choices.length ? target.textContent : source.value;
+  const text = source.value === asked.q ? target.textContent : source.value; // else it is the translation of another
   languages.swap();
   source.value = text;
   changed();
@@ -200,7 +203,7 @@ function introduce() {
   if (settings.keyRequired) readKey();
   improvement.isOffered = settings.suggestions;
   if (settings.filesTranslation) {
-    offerFiles(settings.supportedFilesFormat, fields, state, (error) => fail(error, false));
+    offerFiles(settings.supportedFilesFormat, fields, (text) => { state.textContent = text; }, (error) => fail(error, false));
   }
 }
 

@@ -1,0 +1,68 @@
+"""What a few clients can ask of a server at most, and what they are told when there is no more."""
+
+import json
+import select
+import signal
+import socket
+import threading
+import time
+import urllib.parse
+
+import pytest
+
+PAIR = {"source": "de", "target": "en"}
+HUND = "Der Hund schläft."
+
+
+def test_blank_lines_are_lines(start, trained_run, tmp_path):
+    with start(tmp_path, f"run={trained_run}", "max_waiting=50") as server:
+        for fields in (PAIR, {"source": "en", "target": "en"}):
+            assert server.json("/translate", {"q": "\n" * 40, **fields}) == (200, {"translatedText": "\n" * 40})
+            for text in ("\n" * 60, ["\n" * 30, f"{HUND}\n" * 30]):
+                status, answer = server.json("/translate", {"q": text, **fields})
+                assert (status, answer["error"]) == (413, "Invalid request: at most 50 lines are needed")
+        # The lines of its source are no lines of a page.
+        page = {"q": "\n" * 60 + f"<p>{HUND}</p>", "format": "html", **PAIR}
+        assert server.json("/translate", page)[0] == 200
+        assert server.metric("nmt_sentences_total") == 1
+
+
+def test_of_many_connections_at_once_the_longest_without_a_request_are_closed(start, trained_run, tmp_path):
+    with start(tmp_path, f"run={trained_run}", "max_connections=5") as server:
+        address = "127.0.0.1", urllib.parse.urlsplit(server.url).port
+        server.process.send_signal(signal.SIGSTOP)
+        clients = [socket.create_connection(address, 60) for _ in range(20)]
+        server.process.send_signal(signal.SIGCONT)
+        deadline = time.monotonic() + 30
+        while len(closed := select.select(clients, [], [], 0)[0]) < 15:
+            assert time.monotonic() < deadline, len(closed)
+            time.sleep(0.02)
+        assert set(closed) == set(clients[:15])
+        for client in clients:
+            client.close()
+
+
+@pytest.mark.parametrize("key", ["first", "second"])
+def test_a_file_of_keys_may_begin_with_a_byte_order_mark(start, trained_run, tmp_path, key):
+    (tmp_path / "keys.txt").write_bytes(b"\xef\xbb\xbffirst\r\nsecond\r\n")
+    with start(tmp_path, f"run={trained_run}", "api_keys=keys.txt") as server:
+        assert server.json("/translate", {"q": HUND, "api_key": key, **PAIR})[0] == 200
+
+
+def test_what_is_not_finished_in_time_is_refused_when_it_stops(start, trained_run, tmp_path):
+    answers = []
+    with start(tmp_path, f"run={trained_run}", "shutdown_seconds=1", "batch_lines=4") as server:
+
+        def ask():
+            answers.append(server.json("/translate", {"q": f"{HUND}\n" * 2000, **PAIR}))
+
+        clients = [threading.Thread(target=ask) for _ in range(3)]
+        for client in clients:
+            client.start()
+        while not server.metric("nmt_sentences_total"):
+            time.sleep(0.02)
+        server.process.send_signal(signal.SIGTERM)
+        for client in clients:
+            client.join()
+    assert answers == [(503, {"error": "The server stops"})] * 3
+    assert "Traceback" not in "".join(server.log), json.dumps(server.log)
