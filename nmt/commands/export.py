@@ -4,8 +4,9 @@ from pathlib import Path
 
 from nmt.config import ExportSettings
 from nmt.decoding.shortlist import shortlist_of
+from nmt.errors import RunError
 from nmt.export.comparison import compare
-from nmt.export.formats import Exported, format_of, marks
+from nmt.export.formats import Exported, format_of
 from nmt.export.output import check_output, new_folder
 from nmt.files.writing import write_atomically
 from nmt.runs.directory import RunDirectory
@@ -20,9 +21,13 @@ def main(settings: ExportSettings) -> None:
     """
     run, output, to = RunDirectory.existing(settings.run), Path(settings.output), format_of(settings.format)
     to.require()
-    check_output(output, settings.overwrite, marks())
+    check_output(output, settings.overwrite, run.path)
     model, tokenizer = load_model(run, settings.checkpoint)
     has_shortlist = model.shortlist is not None and model.shortlist.exists()
+    if settings.decoding.shortlist and not has_shortlist:
+        raise RunError(
+            f"decoding.shortlist: false is needed for a run without a shortlist; got true for {run.path}"
+        )
     shortlist = shortlist_of(model, tokenizer) if has_shortlist else None
     exported = Exported(run, model, tokenizer, shortlist, settings)
     with new_folder(output) as folder:

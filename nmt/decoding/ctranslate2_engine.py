@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from nmt.data.arrays import FloatArray
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.decoding.engine import Found, Hypothesis, Search, Sentence, limit_of
 from nmt.errors import DeviceError, RunError, SettingsError
-from nmt.runs.directory import RunDirectory
+from nmt.files.reading import read_plain
+from nmt.runs.directory import MAX_TOKENIZER_BYTES, RunDirectory
 from nmt.versions import importing, require
 
 # Padded source tokens times hypotheses that a thread computes at once. Each batch has a thread of its own, which takes
@@ -54,6 +56,7 @@ class CTranslate2Engine:
         self.learned_lengths, _ = run.read_facts()
         self.has_map = run.shortlist_path.is_file()
         where = choose_device(library, device)
+        self._require_names(run.path)
         self.load = partial(
             library.Translator,
             str(run.path),
@@ -65,6 +68,20 @@ class CTranslate2Engine:
             self.model = self.load(inter_threads=self.num_threads, intra_threads=1)
         except (RuntimeError, ValueError) as error:
             raise RunError(f"run: an undamaged export is needed; got {run.path}: {error}") from None
+
+    def _require_names(self, folder: Path) -> None:
+        """Raise RunError unless the model calls its tokens as the tokenizer does."""
+        shared = folder / "shared_vocabulary.json"
+        for side, names in (("source", self.names.source), ("target", self.names.target)):
+            path = shared if shared.exists() else folder / f"{side}_vocabulary.json"
+            try:
+                found = json.loads(read_plain(path, MAX_TOKENIZER_BYTES))
+            except (ValueError, RecursionError):
+                found = None
+            if found != names:
+                raise RunError(
+                    f"run: an undamaged export is needed; got {path} with other tokens than its tokenizer"
+                )
 
     @cached_property
     def together(self) -> Any:

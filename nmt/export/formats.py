@@ -57,12 +57,7 @@ def plain_search(exported: Exported) -> DecodingSettings:
 
 
 class Format(Protocol):
-    """A format of another program.
-
-    `mark` is a file that every folder of the format has, or a pattern of its name.
-    """
-
-    mark: str
+    """A format of another program."""
 
     def require(self, new: TransformerSettings | None = None) -> None:
         """Raise UserError where a library is missing, with the extra that has it.
@@ -99,8 +94,3 @@ def format_of(name: str) -> Format:
     module, _, class_name = FORMATS[name].partition(":")
     found: Format = getattr(import_module(module), class_name)()
     return found
-
-
-def marks() -> list[str]:
-    """Return the files that tell an earlier export, in any format, or patterns of their names."""
-    return [format_of(name).mark for name in FORMATS]

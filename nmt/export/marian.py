@@ -16,6 +16,7 @@ from nmt.decoding.ctranslate2_engine import load_ctranslate2
 from nmt.errors import RunError
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found, Work, plain_search
+from nmt.export.onnx.readme import differences
 from nmt.export.tokenizer_json import token_names
 from nmt.export.weights import require_plain, require_plain_layers, weights_in_layout
 from nmt.files.writing import write_atomically
@@ -45,7 +46,8 @@ Marian models, and compared with the run before it was written:
 Marian reads lines as pieces, and writes such:
 
 ```sh
-spm_encode --model {source_model} < in.txt | marian-decoder -c {decoder} | spm_decode --model {target_model} > out.txt
+spm_encode --model {source_model} < in.txt{untagged} \\
+    | marian-decoder -c {decoder} | spm_decode --model {target_model} > out.txt
 ```
 
 CTranslate2 converts it (`nmt export format=ctranslate2` makes the same in one step):
@@ -59,13 +61,15 @@ ct2-marian-converter --model_path {model} --vocab_paths {vocabularies} --output_
 - Marian computes positions with rates that are a little different from those of the paper, which nmt, CTranslate2 and
   transformers use: {rate} in place of {own_rate}. Marian itself was not there to be compared.
 - Marian begins with a vector of zeros, as this model does (`model.zero_start`).
+- Marian ends a translation after {max_length_factor} times as many pieces as its source has (`max-length-factor`);
+  this run after {max_length_ratio} times as many and {max_length_extra} more.
 """
+# In a vocabulary of Marian, a tag has no space before it.
+UNTAGGED = " | sed 's/^▁>>/>>/'"
 
 
 class Marian:
     """See `nmt.export.formats.Format`. It is compared in plain greedy search by CTranslate2, which converts it."""
-
-    mark = DECODER
 
     def require(self, new: TransformerSettings | None = None) -> None:
         load_ctranslate2()
@@ -127,6 +131,8 @@ class Marian:
         return Found([ids[:limit] for ids, limit in zip(found, limits, strict=True)], "float32")
 
     def page(self, exported: Exported, comparisons: Sequence[Comparison]) -> str:
+        tokenizer = exported.tokenizer
+        has_tags = any(named_as_theirs(piece) != piece for piece in tokenizer.source.pieces)
         num_rates = exported.model.output.in_features // 2
         return PAGE.format(
             run=exported.run.path.resolve().name,
@@ -139,7 +145,11 @@ class Marian:
             vocabularies=" ".join(_of_both(vocabulary_files(exported))),
             rate=f"10000^(-i/{num_rates - 1})",
             own_rate=f"10000^(-i/{num_rates})",
-        )
+            max_length_factor=_longest(exported.settings.decoding),
+            max_length_ratio=exported.settings.decoding.max_length_ratio,
+            max_length_extra=exported.settings.decoding.max_length_extra,
+            untagged=UNTAGGED if has_tags else "",
+        ) + differences(exported.settings.decoding, tokenizer, has_beam=True, has_kinds=False)
 
 
 def order(vocabulary: Vocabulary) -> list[int]:
@@ -226,6 +236,11 @@ def _options(model: Transformer, sizes: tuple[int, int]) -> dict[str, Any]:
     }
 
 
+def _longest(decoding: DecodingSettings) -> float:
+    """Return by how many times a translation may be longer than its source, of which Marian adds no pieces."""
+    return max(1.0, decoding.max_length_ratio)
+
+
 def _decoder(decoding: DecodingSettings, model: Transformer, vocabularies: Sequence[str]) -> dict[str, Any]:
     beam = (decoding.beam_size, decoding.length_penalty) if isinstance(decoding, BeamSettings) else (1, 1.0)
     return {
@@ -236,7 +251,7 @@ def _decoder(decoding: DecodingSettings, model: Transformer, vocabularies: Seque
         "normalize": beam[1],
         "word-penalty": 0,
         "max-length": model.max_positions,
-        "max-length-factor": max(1.0, decoding.max_length_ratio),
+        "max-length-factor": _longest(decoding),
         "mini-batch": 32,
         "maxi-batch": 100,
         "maxi-batch-sort": "src",

@@ -3,28 +3,39 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from nmt.errors import DataError
 
+# How the page of every export begins, by which one is told from other folders.
+MARK = b"Exported by nmt from checkpoint "
 
-def check_output(path: Path, overwrite: bool, marks: Sequence[str]) -> None:
-    """Raise DataError unless `path` can be written: it is new, or may be replaced and has one of the `marks`."""
+
+def check_output(path: Path, overwrite: bool, run: Path) -> None:
+    """Raise DataError unless `path` can be written: it is new, or an earlier export that may be replaced.
+
+    A folder that the `run` itself is in is not replaced.
+    """
     if not path.absolute().parent.is_dir():
         raise DataError(f"output: a folder in an existing one is needed; got {path}")
     if not path.exists():
         return
     if not overwrite:
         raise DataError(f"output: a new folder is needed, or overwrite=true; got {path}, which exists")
-    if not any(file.is_file() for mark in marks for file in path.glob(mark)):
-        raise DataError(f"output: a new folder or an earlier export is needed; got {path}, which is neither")
+    page = path / "README.md"
+    if not page.is_file() or MARK not in page.read_bytes():
+        raise DataError(
+            f"output: a new folder or an earlier export is needed; got {path}, whose README.md is not that of an export"
+        )
+    if run.resolve().is_relative_to(path.resolve()):
+        raise DataError(f"output: a folder without the run in it is needed; got {path}, which has {run}")
 
 
 @contextlib.contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """Give a folder to fill that gets its name at the end, and is gone if anything goes wrong."""
-    path = path.absolute()
+    path = path.resolve()  # of a link, the folder itself is replaced
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     earlier = path.with_name(f"{temporary.name}.earlier")
     try:

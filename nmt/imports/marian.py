@@ -36,9 +36,10 @@ from nmt.runs.directory import MAX_TOKENIZER_BYTES
 
 # Sines and cosines go on as long as they are asked for.
 MAX_POSITIONS = 1024
-# The output layer that newer versions have, not transposed.
 NUMBER = re.compile("[0-9]{1,9}")
+# The output layer that newer versions have, not transposed.
 UNTURNED = "decoder_ff_logit_out_Wt"
+MAX_DEPTH = 10  # of YAML, one in another
 # libyaml reads large vocabularies in a tenth of the time; neither makes anything but text, lists and mappings of them.
 Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
@@ -130,9 +131,19 @@ def _inside(folder: Path, name: str) -> Path:
 
 
 def _mapping(path: Path, loader: Any, content: bytes) -> dict[Any, Any]:
-    """Return what YAML says. Raises RunError unless that is a mapping."""
+    """Return what YAML says. Raises RunError unless that is a mapping, without aliases and of little depth.
+
+    libyaml makes deep ones by functions that call each other, until the process has no stack left.
+    """
     try:
-        found = loader(content.decode()).get_single_data()
+        depth, text = 0, content.decode()
+        for event in yaml.parse(text, Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent):
+                raise RunError(
+                    f"run: readable YAML is needed, without aliases and of little depth; got other in {path}"
+                )
+        found = loader(text).get_single_data()
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise RunError(f"run: readable YAML is needed; got {path}: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict):

@@ -1,5 +1,6 @@
 """Arrays in a `.npz` that a stranger may have written: what each says of itself is checked before it is read."""
 
+import lzma
 import math
 import zipfile
 import zlib
@@ -18,7 +19,10 @@ ENDING = ".npy"
 FLOATING, BYTES = ("float32", "float16"), ("int8", "uint8", "|S1")
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 # What a damaged or hostile archive makes the libraries raise.
-DAMAGE = (OSError, ValueError, EOFError, RuntimeError, MemoryError, KeyError, zipfile.BadZipFile, zlib.error)
+DAMAGE = (
+    *(OSError, ValueError, EOFError, RuntimeError, MemoryError, KeyError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
 
 
 class Array(NamedTuple):

@@ -68,7 +68,12 @@ def read_sides(
         + b"".join(_piece(piece, NORMAL, least) for piece in source if len(piece) == 1),
         models[1] + b"".join(_piece(piece, UNUSED) for piece in target),
     )
-    tokenizer = Tokenizer.of_models(extended[0], None if extended[0] == extended[1] else extended[1])
+    try:
+        tokenizer = Tokenizer.of_models(extended[0], None if extended[0] == extended[1] else extended[1])
+    except DataError as error:
+        raise RunError(
+            f"run: pieces that SentencePiece can hold are needed in a vocabulary: {error}"
+        ) from None
     return (
         tokenizer,
         _side(tokenizer.source, {**numbers[0], **tags}, specials[0]),

@@ -153,6 +153,7 @@ def test_what_is_drawn_depends_on_the_seed_and_follows_the_model(models):
         one.text for one in models[1].translate(LINES, decoding="sampling", top_k=1, min_length=4)
     ] == greedy
     assert draw(1, temperature=0.01)[0] == greedy[0]
+    assert [draw(seed, top_p=1e-6) for seed in range(5)] == [greedy] * 5
     assert draw((1 << 32) - 1) == draw((1 << 32) - 1)
     assert draw((1 << 63) - 1, top_k=1 << 16) == draw((1 << 63) - 1)
 
@@ -205,7 +206,16 @@ def test_what_else_the_folder_does_not_have_is_refused(main, folders):
 
 
 def test_a_damaged_folder_is_one_line(main, folders, tmp_path):
+    (vocabulary,) = folders[1].glob("*_vocabulary.json")
+    names = json.loads(vocabulary.read_text())
     for name, content, message in (
+        (vocabulary.name, json.dumps(names[:50]).encode(), "other tokens than its tokenizer"),
+        (
+            vocabulary.name,
+            json.dumps([*names[:50], "x", *names[51:]]).encode(),
+            "other tokens than its tokenizer",
+        ),
+        (vocabulary.name, b"[" * 100_000, "other tokens than its tokenizer"),
         ("model.bin", b"\x06\0\0\0nonsense", "an undamaged export is needed"),
         ("nmt.json", b'{"format": %d}' % FORMAT, "a value is needed"),
         ("nmt.json", b"{", "nmt.json"),

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -281,16 +282,29 @@ def test_existing_folders_are_replaced_only_where_asked(run, main, tmp_path, mon
     assert "output: a value is needed" in refused()
     assert "did you mean ctranslate2?" in refused("output=new", "format=ctranslate")
     assert "one of float32, float16, int8 is needed; got int4" in refused("output=new", "quantization=int4")
-    (tmp_path / "earlier").mkdir()
+    for name, page in (("model.bin", "old"), ("decoder.yml", "old"), ("README.md", "# Mine")):
+        (tmp_path / "mine" / name).write_text(page)  # a model of another program
+    assert "an earlier export is needed" in refused("output=mine", "overwrite=true")
+    assert "without a shortlist" in refused("output=new", "decoding.shortlist=true")
+    assert main("export", f"run={run}", "output=earlier")[0] == 0
+    shutil.copytree(run, tmp_path / "earlier" / "run")
+    code, _, message = main("export", "run=earlier/run", "output=earlier", "overwrite=true")
+    assert (code, message) == (
+        2, "nmt: output: a folder without the run in it is needed; got earlier, which has earlier/run\n"
+    )  # fmt: skip
+    shutil.rmtree(tmp_path / "earlier" / "run")
     (tmp_path / "earlier" / "model.bin").write_text("old")
-    assert main("export", f"run={run}", "output=earlier", "overwrite=true")[0] == 0
+    (tmp_path / "link").symlink_to("earlier")
+    assert main("export", f"run={run}", "output=link", "overwrite=true")[0] == 0
     assert (tmp_path / "earlier" / "model.bin").stat().st_size > 1000
-    assert {path.name for path in tmp_path.iterdir()} == {"mine", "earlier"}
+    assert (tmp_path / "link").readlink() == Path("earlier")
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "earlier", "link"}
 
 
 def test_an_export_that_translates_otherwise_leaves_nothing(run, main, tmp_path, monkeypatch):
     monkeypatch.setattr(specification, "FORBIDDEN", 1e4)  # PAD and BOS at every step
     (tmp_path / "earlier").mkdir()
+    (tmp_path / "earlier" / "README.md").write_text("Exported by nmt from checkpoint `best`")
     (tmp_path / "earlier" / "model.bin").write_text("old")
     for output, options in (("new", ()), ("earlier", ("overwrite=true",))):
         code, out, message = main("export", f"run={run}", f"output={tmp_path / output}", *options)

@@ -120,6 +120,17 @@ def test_a_start_from_zeros_and_half_precision(norm, tiny_model, tmp_path):
     )
 
 
+@pytest.mark.parametrize(("early_stopping", "theirs"), [("true", True), ("false", "never")])
+def test_generate_searches_as_the_run_does(early_stopping, theirs, tiny_model, tmp_path):
+    tokenizer = make_tokenizer(True)
+    model = random_model(tiny_model, tokenizer, norm="post", tied="three_way")
+    beam = {"beam_size": 3, "length_penalty": 0.25, "early_stopping": early_stopping}
+    options = {f"decoding.{name}": value for name, value in beam.items()}
+    written(tmp_path / "model", model, tokenizer, decoding="beam", **options)
+    found = transformers.GenerationConfig.from_pretrained(tmp_path / "model")
+    assert (found.num_beams, found.length_penalty, found.early_stopping) == (3, 0.25, theirs)
+
+
 def by_hand(folder, lines, limit):
     """Return what transformers makes of lines by the lines of the page."""
     page = (folder / "README.md").read_text()

@@ -100,6 +100,15 @@ def test_its_arrays_are_laid_out_as_marian_reads_them(tiny_model, tmp_path):
     assert {"'", '"', "\\"} <= names.keys()
 
 
+def test_marian_is_told_the_beam_and_the_length_penalty_of_the_run(tiny_model, tmp_path):
+    tokenizer = make_tokenizer(True)
+    model = random_model(tiny_model, tokenizer, norm="post", tied="three_way")
+    beam = {"decoding": "beam", "decoding.beam_size": 3, "decoding.length_penalty": 0.25}
+    written(tmp_path / "model", model, tokenizer, **beam)
+    found = yaml.safe_load((tmp_path / "model" / "decoder.yml").read_text())
+    assert (found["beam-size"], found["normalize"]) == (3, 0.25)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -8,6 +8,7 @@ import safetensors.torch
 import torch
 from foreign import SEARCH, given_lines, make_huggingface, translate_by_transformers
 
+import nmt as library
 from nmt.data.tokenizer import Tokenizer
 from nmt.files.reading import MAX_JSON_BYTES
 from nmt.runs.directory import RunDirectory
@@ -103,6 +104,17 @@ def test_a_tag_says_which_language(main, tmp_path):
     expected = translate_by_transformers(tmp_path / "opus", lines)
     assert sum(one != other for one, other in zip(expected[::2], expected[1::2], strict=True)) > 10
     assert translate(main, tmp_path / "run", lines, tmp_path) == expected
+    # Each part of a line begins with the tag of the line.
+    model = library.load(str(tmp_path / "run"), device="cpu", precision="float32")
+
+    def found(some):
+        options = {"decoding": "greedy", "split": "sentences", "max_length_extra": 10}
+        return [one.text for one in model.translate(some, **options)]
+
+    first, second = "Der Hund schläft.", "Ein Mann liest das Buch."
+    for tag in tags:
+        apart = found([f"{tag} {first}", f"{tag} {second}"])
+        assert found([f"{tag} {first} {second}"]) == [" ".join(apart)]
 
 
 def test_it_is_tuned_evaluated_and_exported(nmt, opus, tmp_path):

@@ -150,6 +150,14 @@ def header_that_lies(folder):
         archive.writestr("Wemb2.npy", header.getvalue() + bytes(1000))
 
 
+def lzma_that_is_none(folder):
+    with zipfile.ZipFile(folder / "model.npz", "a", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("more.npy", bytes(range(256)) * 40)
+    content = (folder / "model.npz").read_bytes()
+    place = content.rindex(b"more.npy", 0, content.rindex(b"more.npy")) + len(b"more.npy") + 20
+    (folder / "model.npz").write_bytes(content[:place] + b"\xff" * 20 + content[place + 20 :])
+
+
 def objects(folder):
     found = arrays_of(folder)
     np.savez(folder / "model.npz", **found, more=np.array([{}], dtype=object))
@@ -167,6 +175,10 @@ SPOILED = {
     "a list": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": [7]\n")), "a number for each piece"),
     "a gap": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": 9999\n")), "each number from 0 to"),
     "deep": (text_of("vocab.yml", lambda text: "[" * 5000), "readable YAML"),
+    "deeper": (text_of("vocab.yml", lambda text: "[" * 100_000), "readable YAML"),
+    "deeper options": (text_of("decoder.yml", lambda text: "{a: " * 100_000), "readable YAML"),
+    "itself": (text_of("decoder.yml", lambda text: "&a\nmodels: *a\nvocabs: *a\n"), "without aliases"),
+    "blank piece": (text_of("vocab.yml", lambda text: re.sub(".*: 7\n", '"": 7\n', text)), "pieces that SentencePiece"),
     "no end": (text_of("vocab.yml", lambda text: text.replace('"</s>"', '"</t>"')), "a vocabulary with </s>"),
     "recurrent": (options(type="s2s"), "type: transformer is needed; got s2s"),
     "ssru": (options(transformer_decoder_autoreg="rnn"), "self-attention is needed; got rnn"),
@@ -188,6 +200,7 @@ SPOILED = {
     "pickled": (objects, "more holds object"),
     "lies": (header_that_lies, "Wemb2 is not what it says"),
     "torn": (lambda folder: (folder / "model.npz").write_bytes((folder / "model.npz").read_bytes()[:5000]), "undamaged"),
+    "lzma": (lzma_that_is_none, "undamaged weights"),
     "no zip": (lambda folder: (folder / "model.npz").write_bytes(b"model"), "undamaged weights"),
 }  # fmt: skip
 

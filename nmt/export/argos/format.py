@@ -81,8 +81,6 @@ with a model for `{source_code}` that it fetches when it first translates; `spli
 class Argos:
     """See `nmt.export.formats.Format`. It is compared in greedy search and in the beam that Argos Translate has."""
 
-    mark = "*.argosmodel"
-
     def require(self, new: TransformerSettings | None = None) -> None:
         load_ctranslate2()
 
@@ -122,7 +120,7 @@ class Argos:
 
     def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
         search, source, limits = work
-        (path,) = folder.glob(self.mark)
+        (path,) = folder.glob("*.argosmodel")
         with TemporaryDirectory() as temporary:
             with zipfile.ZipFile(path) as archive:
                 archive.extractall(temporary)

@@ -25,8 +25,6 @@ from nmt.runs.migration import FORMAT
 class CTranslate2:
     """See `nmt.export.formats.Format`. It is compared in greedy search, and once more with the shortlist."""
 
-    mark = "model.bin"
-
     def require(self, new: TransformerSettings | None = None) -> None:
         load_ctranslate2()
 

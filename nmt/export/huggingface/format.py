@@ -45,8 +45,6 @@ LAYOUT_NAME = "this layout"
 class HuggingFace:
     """See `nmt.export.formats.Format`. It is compared in plain greedy search."""
 
-    mark = GENERATION
-
     def require(self, new: TransformerSettings | None = None) -> None:
         load_transformers()
         if new is not None:

@@ -3,10 +3,10 @@
 from textwrap import indent
 
 from nmt.config import BeamSettings
-from nmt.data.mixture import known_tags
 from nmt.decoding.engine import most_read
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported
+from nmt.export.onnx.readme import differences
 from nmt.models.transformer import Transformer
 
 PAGE = """\
@@ -47,7 +47,6 @@ What differs from `nmt translate`:
 - For CTranslate2, export the run with `format=ctranslate2`: its converter of {kind} models lets each begin with zeros,
   or with PAD, in place of this model's BOS.
 """
-TAGS = "- Each line begins with the tag of the language to translate into and a space: {tags}.\n"
 CLASSES = {"post": ("Marian", "MarianMTModel"), "pre": ("Pegasus", "PegasusForConditionalGeneration")}
 
 
@@ -73,5 +72,4 @@ def readme(exported: Exported, comparison: Comparison) -> str:
         max_length_ratio=decoding.max_length_ratio,
         max_length_extra=decoding.max_length_extra,
     )
-    tags = known_tags(exported.tokenizer.source.pieces)
-    return page + (TAGS.format(tags=", ".join(f"`{tag}`" for tag in tags)) if tags else "")
+    return page + differences(decoding, exported.tokenizer, has_beam=True, has_kinds=False)

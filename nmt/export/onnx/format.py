@@ -25,8 +25,6 @@ SUFFIXES: dict[Quantization, str] = {"float32": "", "int8": "_quantized"}
 class ONNX:
     """See `nmt.export.formats.Format`. It is compared in greedy search."""
 
-    mark = f"{GRAPHS}/translation.json"
-
     def require(self, new: TransformerSettings | None = None) -> None:
         load_onnxruntime()
 
@@ -42,7 +40,7 @@ class ONNX:
         write_graphs(folder / GRAPHS, model, tokenizer, exported.settings.quantization)
         for name, content in files.items():
             write_atomically(folder / name, to_json(content))
-        write_atomically(folder / self.mark, to_json(limits_of(exported)))
+        write_atomically(folder / GRAPHS / "translation.json", to_json(limits_of(exported)))
 
     def searches(self, exported: Exported) -> Sequence[DecodingSettings]:
         return [plain_search(exported)]

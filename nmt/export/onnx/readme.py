@@ -44,6 +44,8 @@ target = tokenizers.Tokenizer.from_file(f"{{FOLDER}}/{target_file}")
 
 
 def translate(line):
+    if not line.strip():
+        return ""
     ids = source.encode(line).ids[:-1][:{max_source_tokens}]
     limit = max(1, min({max_target_tokens}, int({max_length_ratio} * len(ids)) + {max_length_extra}))
     ids = np.array([ids + [{source_eos_id}]])
@@ -111,8 +113,13 @@ def readme(
     return page + LIMITS + ("" if tokenizer.joint else SEPARATE) + differences(settings.decoding, tokenizer)
 
 
-def differences(decoding: DecodingSettings, tokenizer: Tokenizer, has_beam: bool = False) -> str:
-    """Return what of a run's own search is left out, as lines of a list: its rules, and the beam if there is none."""
+def differences(
+    decoding: DecodingSettings, tokenizer: Tokenizer, has_beam: bool = False, has_kinds: bool = True
+) -> str:
+    """Return what of a run's own search is left out, as lines of a list: its rules, and the beam if there is none.
+
+    A beam without other kinds of length penalty than a power of the length does not have `has_kinds`.
+    """
     lines = ""
     if isinstance(decoding, BeamSettings):
         lines += "" if has_beam else BEAM.format(beam_size=decoding.beam_size)
@@ -120,6 +127,7 @@ def differences(decoding: DecodingSettings, tokenizer: Tokenizer, has_beam: bool
         lines += OTHER.format(kind=decoding.kind)
     rules = {
         "num_groups": getattr(decoding, "num_groups", 1) > 1,
+        "length_penalty_kind": not has_kinds and getattr(decoding, "length_penalty_kind", "power") != "power",
         "min_length": decoding.min_length > 0,
         "repetition_penalty": decoding.repetition_penalty != 1,
         "no_repeat_ngram_size": decoding.no_repeat_ngram_size is not None,

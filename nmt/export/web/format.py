@@ -21,13 +21,12 @@ from nmt.models.transformer import Transformer
 from nmt.runs.languages import code_of, names_of_text, shown
 
 GRAPHS, RUNTIME = "model", "runtime"  # folders beside the page
+FACTS = "translation.json"  # what the page reads first
 PAGE = ("index.html", "style.css", "icon.svg", "page.js", "search.js", "segmentation.js")
 
 
 class Web:
     """See `nmt.export.formats.Format`. It is compared in the search that the page does."""
-
-    mark = "translation.json"
 
     def require(self, new: TransformerSettings | None = None) -> None:
         load_onnxruntime()
@@ -52,7 +51,7 @@ class Web:
             "target_vocabulary": vocabularies[1],
             "files": {name: (folder / name).stat().st_size for name in files},
         }
-        write_atomically(folder / self.mark, to_json(facts))
+        write_atomically(folder / FACTS, to_json(facts))
 
     def searches(self, exported: Exported) -> Sequence[DecodingSettings]:
         decoding = exported.settings.decoding
