@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from numbers import Integral
 from typing import Any, get_args, overload
 
 from nmt.config import DecodingSettings
@@ -12,7 +13,7 @@ from nmt.data.mixture import language_of, tag_of
 from nmt.decoding.confidence import calibration_of
 from nmt.decoding.engine import Engine
 from nmt.decoding.pairs import PairReader
-from nmt.decoding.search_settings import change_search, choose_search, most_hypotheses
+from nmt.decoding.search_settings import change_search, most_hypotheses
 from nmt.decoding.translation import Candidate, Translation
 from nmt.decoding.translator import Translator
 from nmt.decoding.word_alignment import Link
@@ -37,6 +38,9 @@ def load(
 
     Raises nmt.errors.UserError, whose message says what was expected and what is there.
     """
+    for key, value in (("checkpoint", checkpoint), ("device", device), ("precision", precision)):
+        if not isinstance(value, str):
+            raise TypeError(f"{key}: text is needed; got {value!r}")
     for key, value, known in (("device", device, Device), ("precision", precision, Precision)):
         names = list(get_args(known))
         if value not in names:
@@ -128,12 +132,13 @@ class Model:
         """
         if isinstance(lines, str):
             raise TypeError("lines: a list of lines is needed; got one string")
-        own = self.decoding
-        settings = (
-            change_search(own, **search)
-            if decoding in (None, own.kind)
-            else choose_search(str(decoding), **search)
-        )
+        if isinstance(prefixes, str):
+            raise TypeError("prefixes: a list of prefixes is needed; got one string")
+        if isinstance(lines, Sequence) and isinstance(prefixes, Sequence) and len(prefixes) > len(lines):
+            raise DataError(
+                f"prefixes: one for each line is needed; got {len(prefixes)} for {len(lines)} lines"
+            )
+        settings = change_search(self.decoding, decoding, **search)
         translator = self.translator(settings, num_hypotheses, details, target_language)
         begin = None if prefixes is None else _texts(prefixes, "prefixes")
         found = translate_in_order(translator, _texts(lines, "lines"), begin)
@@ -191,8 +196,8 @@ class Model:
         Raises SettingsError for more hypotheses than the search has, or none.
         """
         limit = most_hypotheses(settings)
-        if num_hypotheses < 1:
-            raise SettingsError(f"num_hypotheses: at least 1 is needed; got {num_hypotheses}")
+        if not isinstance(num_hypotheses, Integral) or num_hypotheses < 1:
+            raise SettingsError(f"num_hypotheses: an integer of at least 1 is needed; got {num_hypotheses!r}")
         if limit is not None and num_hypotheses > limit:
             raise SettingsError(
                 f"num_hypotheses: at most {limit} is needed with this search ({settings.kind}); got {num_hypotheses}"
@@ -259,6 +264,8 @@ def _require_text(line: object, key: str, number: int) -> None:
 
 def _checked(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     for number, pair in enumerate(pairs, 1):
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise DataError(f"pairs: a source and its translation are needed; got {pair!r} in line {number}")
         for line in pair:
             _require_text(line, "pairs", number)
         yield pair

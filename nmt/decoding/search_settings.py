@@ -47,8 +47,15 @@ def choose_search(decoding: str, **search: Any) -> DecodingSettings:
     return _changed(_defaults(decoding), search)
 
 
-def change_search(settings: DecodingSettings, **search: Any) -> DecodingSettings:
-    """Return these settings with the values given here. Raises SettingsError for a key or a value that is none."""
+def change_search(
+    settings: DecodingSettings, /, decoding: str | None = None, **search: Any
+) -> DecodingSettings:
+    """Return these settings, or those of conf/decoding/ for another search, with the values given here.
+
+    Raises SettingsError for a search, a key or a value that is none.
+    """
+    if decoding not in (None, settings.kind):
+        return choose_search(str(decoding), **search)
     return _changed(settings.model_dump(), search)
 
 
@@ -60,9 +67,9 @@ def _defaults(decoding: str) -> dict[str, Any]:
 
 
 def _changed(values: dict[str, Any], search: dict[str, Any]) -> DecodingSettings:
-    kind = values["kind"]
+    kind, known = values["kind"], [key for key in values if key != "kind"]
     for key in search:
-        if key not in values or key == "kind":
-            raise SettingsError(f"{key}: no such key of decoding={kind}{nearest(key, list(values))}")
+        if key not in known:
+            raise SettingsError(f"{key}: no such key of decoding={kind}{nearest(key, known)}")
     found: Any = check(SEARCHES[kind], values | search)
     return found

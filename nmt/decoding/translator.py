@@ -21,6 +21,10 @@ from nmt.decoding.pairs import PairReader
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.translation import Candidate, Translation
 from nmt.errors import DataError
+from nmt.layouts.pieces import named_as_theirs
+
+# A part of a line has a number of its own, so far from that of the line that no line has it.
+PARTS_APART = 1 << 40
 
 
 class Part(NamedTuple):
@@ -59,7 +63,10 @@ class Translator:
     ) -> None:
         self.engine, self.tokenizer, self.calibration = engine, engine.tokenizer, calibration
         # Looked for in the whole vocabulary, once.
-        self.tags = known_tags(self.tokenizer.source.pieces)
+        pieces = self.tokenizer.source.pieces
+        self.tags = known_tags(pieces)
+        # What a line may begin with that holds for all of it, in models of other programs, too.
+        self.line_tags = [*self.tags, *(own for piece in pieces if (own := named_as_theirs(piece)) != piece)]
         self.context = Context.of(self.tokenizer.source)
         self._search_by(settings, 1, False, None)
 
@@ -202,7 +209,7 @@ class Translator:
             place = len(before) + i
             ids, earlier = read[place], read[max(0, place - self.pairs.context.num_lines) : place]
             tag, *rest = lines[i].split(maxsplit=1)
-            if rest and tag in self.tags:  # of a corpus of many languages: each part begins with it
+            if rest and tag in self.line_tags:  # each part begins with it
                 texts = [tagged(text, tag) for text in self.cutter(rest[0], len(ids))]
             else:
                 texts = self.cutter(lines[i], len(ids))
@@ -221,7 +228,8 @@ class Translator:
                 demands = self._demands(text, is_cut)
                 room = None if self.max_tokens is None else self.max_tokens - len(given)
                 phrases = self.demands.phrases(demands, given_text, room) if demands else ()
-                sentence = Sentence(source[: self.max_source_tokens], given, num_before + i, phrases)
+                own_number = num_before + i + number * PARTS_APART
+                sentence = Sentence(source[: self.max_source_tokens], given, own_number, phrases)
                 if source:
                     parts.append(Part(i, text, sentence, is_cut, demands, given_text))
         return parts
@@ -229,7 +237,7 @@ class Translator:
     def _demands(self, text: str, is_cut: bool) -> list[Demand]:
         """Return what the translation of a part of a line must have, for what the model reads of it."""
         first = text.split(maxsplit=1)[0]
-        found = self.demands.of(text, text.index(first) + len(first) if first in self.tags else 0)
+        found = self.demands.of(text, text.index(first) + len(first) if first in self.line_tags else 0)
         if not is_cut:
             return found
         read = self.pairs.read([text[: one.end] for one in found])
@@ -237,7 +245,7 @@ class Translator:
 
     def _count_tokens(self, text: str) -> int:
         """Count the tokens of a part of a line, and of a tag where lines have one, whichever it is."""
-        tag = next(iter(self.tags), None)
+        tag = next(iter(self.line_tags), None)
         return len(self.tokenizer.source.encode([text if tag is None else tagged(text, tag)])[0])
 
     def _find(self, sentences: Sequence[Sentence]) -> list[Found]:

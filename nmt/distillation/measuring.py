@@ -18,7 +18,6 @@ from nmt.decoding.remarks import logger as remarks
 from nmt.errors import RunError, UserError, one_line
 from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
 
-MEGABYTE = 1e6
 EXPORTED_WEIGHTS = "model.bin"
 
 

@@ -11,7 +11,7 @@ from nmt.data.cache import content_key
 from nmt.data.mixture import known_tags
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.loading import load_translator
-from nmt.decoding.search_settings import choose_search, most_hypotheses
+from nmt.decoding.search_settings import change_search, most_hypotheses
 from nmt.decoding.translator import Translator
 from nmt.errors import SettingsError, naming
 from nmt.files.writing import file_facts
@@ -95,7 +95,7 @@ def teacher_search(settings: DistilSettings, own: DecodingSettings) -> DecodingS
     if wanted is not None:
         given = {str(key): value for key, value in wanted.items()}
         try:
-            search = choose_search(str(given.pop("decoding", own.kind)), **given)
+            search = change_search(own, **given)
         except SettingsError as error:
             raise SettingsError(*(f"{SEARCH}: {problem}" for problem in error.problems)) from None
     limit = most_hypotheses(search)

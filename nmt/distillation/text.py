@@ -156,11 +156,12 @@ class Kept:
 
         Each comes once, in its order, or only the one most like the reference.
         """
-        texts = [text for text in dict.fromkeys(translations) if text.strip()]
-        if not source.strip() or not texts:
-            self.left_out["blank"] += 1
+        written = [text for text in translations if text.strip() and source.strip()]
+        texts = list(dict.fromkeys(written))
+        self.left_out["blank"] += len(translations) - len(written)
+        self.left_out["equal"] += len(written) - len(texts)
+        if not texts:
             return []
-        self.left_out["equal"] += len(translations) - len(texts)
         if reference is not None and reference.strip():
             agreement = expected_utility(texts, [reference], "chrf").tolist()
             if self.settings.choose == "closest":

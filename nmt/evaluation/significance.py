@@ -42,8 +42,9 @@ def compare(
 ) -> list[Comparison]:
     """Compare a translation with another one of the same text, the baseline, by BLEU, chrF and TER.
 
-    The random numbers are sacreBLEU's, which SACREBLEU_SEED changes. Where there is no difference at all, p is 1;
-    sacreBLEU, which counts only larger differences, would give such translations the smallest p that there is.
+    The random numbers are sacreBLEU's, which SACREBLEU_SEED changes. It counts only larger differences, so that where
+    few lines differ, or no score does, it comes to the smallest p that there is. Of randomisation, as many trials
+    are therefore added as swap all lines that differ, or none, on average; where scores are the same, p is 1.
     Raises DataError unless all texts have the same number of lines, at least one.
     """
     require_same_length(hypotheses, references)
@@ -65,6 +66,8 @@ def compare(
         (other, this), (_, randomised) = results["bs"], results["ar"]
         (signature,) = signatures.values()
         signature.update("bs", num_resamples)
+        num_different = _num_different(metric, hypotheses, others, references)
+        num_same = round(num_trials * 2.0 ** (1 - num_different))
         is_tie = this.score == other.score
         found.append(
             Comparison(
@@ -74,8 +77,22 @@ def compare(
                 Interval(float(this.mean), float(this.ci)),
                 Interval(float(other.mean), float(other.ci)),
                 1.0 if is_tie else float(this.p_value),
-                1.0 if is_tie else float(randomised.p_value),
+                1.0 if is_tie else min(1.0, float(randomised.p_value) + num_same / (num_trials + 1)),
                 str(signature),
             )
         )
     return found
+
+
+def _num_different(
+    metric: Any, hypotheses: Sequence[str], others: Sequence[str], references: Sequence[Sequence[str]]
+) -> int:
+    """Return how many lines are not the same to a metric, which may not look at case, say."""
+    places = [i for i, (one, other) in enumerate(zip(hypotheses, others, strict=True)) if one != other]
+    if not places:
+        return 0
+    cited = [[lines[i] for i in places] for lines in references]
+    counts = [
+        metric._extract_corpus_statistics([lines[i] for i in places], cited) for lines in (hypotheses, others)
+    ]
+    return sum(one != other for one, other in zip(*counts, strict=True))

@@ -166,6 +166,15 @@ def test_every_phrase_is_there_apart_from_the_others_and_where_it_is_said_to_be(
                     assert places[0] >= len(sentence.prefix)
 
 
+def test_phrases_come_on_top_of_the_longest_translation_and_what_it_begins_with_does_not(tiny_model):
+    settings = choose_search("beam", max_length_ratio=1.5, max_length_extra=2)
+    search, source = BatchSearch(make(tiny_model, "rnn"), TOKENIZER, settings, CPU, 1), [4] * 5
+    phrases = [[5, 6], [4]]
+    given = [(), (4, 4)]
+    sentences = [Sentence(source, prefix, phrases=some) for prefix in given for some in ([], phrases)]
+    assert search._limits_of(sentences).tolist() == [9, 9 + 3] * 2
+
+
 def test_what_no_rule_allows_comes_all_the_same_in_a_phrase(tiny_model):
     model = make(tiny_model, "transformer")
     ((found,),) = search(model, [Sentence([4], phrases=[[4, UNK, 4]])], beam_size=2, no_repeat_ngram_size=1)

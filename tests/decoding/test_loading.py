@@ -1,5 +1,6 @@
 """A run in a Python program: lists and streams, threads, what is said of each token, and nothing on the screen."""
 
+import itertools
 import math
 import subprocess
 import sys
@@ -112,6 +113,11 @@ def test_translations_begin_with_what_is_given(model):
         assert max((target for _, target in best.alignment or []), default=-1) < len(best.text.split())
     with pytest.raises(UserError, match="prefixes: one for each line is needed; got 2 for more lines"):
         model.translate(LINES, prefixes=["a", "b"])
+    with pytest.raises(UserError, match="prefixes: one for each line is needed; got 13 for 12 lines"):
+        model.translate(LINES, prefixes=["a"] * 13)
+    assert [one.text for one in model.translate(LINES, prefixes=itertools.repeat(""))] == [
+        one.text for one in model.translate(LINES)
+    ]
 
 
 def test_threads_get_what_they_would_get_one_after_the_other(model):
@@ -147,8 +153,13 @@ def test_threads_get_what_they_would_get_one_after_the_other(model):
         ),
         (
             lambda model: model.translate(["a"], num_hypotheses=0),
-            "num_hypotheses: at least 1 is needed; got 0",
+            "num_hypotheses: an integer of at least 1 is needed; got 0",
         ),
+        (
+            lambda model: model.translate(["a"], num_hypotheses="2"),
+            "num_hypotheses: an integer of at least 1 is needed; got '2'",
+        ),
+        (lambda model: model.translate(["a"], kind="greedy"), "kind: no such key of decoding=beam$"),
         (lambda model: model.translate(["a", None, "b"]), "lines: text is needed; got None in line 2"),
         (lambda model: model.translate([b"a"]), "lines: text is needed; got b'a' in line 1"),
         (
@@ -158,6 +169,14 @@ def test_threads_get_what_they_would_get_one_after_the_other(model):
         (
             lambda model: model.translate(["a"], prefixes=[None]),
             "prefixes: text is needed; got None in line 1",
+        ),
+        (
+            lambda model: model.score(["ab"]),
+            "pairs: a source and its translation are needed; got 'ab' in line 1",
+        ),
+        (
+            lambda model: model.align([("a", "b"), ("a", "b", "c")]),
+            "pairs: a source and its translation are needed",
         ),
         (lambda model: model.score([("a", None)]), "pairs: text is needed; got None in line 1"),
     ],
@@ -171,6 +190,10 @@ def test_what_is_wrong_is_said_in_one_line(model, call, message):
 def test_one_string_is_not_taken_for_many_lines(model):
     with pytest.raises(TypeError, match="a list of lines"):
         model.translate("Der Hund schläft.")
+    with pytest.raises(TypeError, match="a list of prefixes"):
+        model.translate(["Der Hund schläft."], prefixes="The dog")
+    with pytest.raises(TypeError, match="checkpoint: text is needed; got None"):
+        nmt.load("nowhere", checkpoint=None)
 
 
 def test_a_program_imports_little_and_writes_nothing(trained_run):

@@ -55,6 +55,12 @@ def test_a_line_is_cut_where_it_is_longer_than_the_lines_learned_from(how, num_w
     assert " ".join(parts) == line
 
 
+def test_a_line_is_cut_that_is_longer_than_usual_though_not_than_the_longest():
+    line = " ".join(SENTENCES[1:])
+    assert LEARNED.usual < count_words(line) <= LEARNED.longest
+    assert cut(line) == SENTENCES[1:]
+
+
 @given(st.text(st.sampled_from("a.,; A!"), max_size=200), st.integers(1, 8))
 def test_no_part_is_too_long_and_nothing_is_lost(line, limit):
     parts = cutter(LearnedLengths(1, 20), limit)(line, 1 << 30)
@@ -153,15 +159,27 @@ def test_a_paragraph_is_translated_sentence_by_sentence(trained_run, search):
     assert [part.strip() for part in whole.parts] == SENTENCES * 4
     (last,) = model.translate([SENTENCES[-1]], **options)
     assert last.parts == []
-    # Their number is one of what random numbers are made of; all parts have that of their line.
-    assert whole.text == " ".join(
-        text for text in [one.text for s in SENTENCES for one in model.translate([s], **options)] * 4 if text
-    )
-    assert whole.hypotheses[0].tokens[-len(last.hypotheses[0].tokens) :] == last.hypotheses[0].tokens
+    alone = [one.text for sentence in SENTENCES for one in model.translate([sentence], **options)]
+    if search.get("decoding") in ("sampling", "mbr"):  # each part is drawn for itself, the first as a line is
+        assert whole.text.startswith(alone[0])
+    else:
+        assert whole.text == " ".join(text for text in alone * 4 if text)
+        assert whole.hypotheses[0].tokens[-len(last.hypotheses[0].tokens) :] == last.hypotheses[0].tokens
     words = PARAGRAPH.split()
     assert max(number for number, _ in whole.hypotheses[0].alignment) < len(words)
     num_target = [number for _, number in whole.hypotheses[0].alignment]
     assert num_target == list(range(len(whole.text.split())))
+
+
+def test_each_part_of_a_line_is_drawn_for_itself(trained_run):
+    model = nmt_package.load(str(trained_run), device="cpu", precision="float32")
+    drawn = {"decoding": "sampling", "split": "sentences", "temperature": 3.0, "seed": 3}
+    sentence = "Der Mann kauft ein Buch."
+    (one,) = model.translate([" ".join([sentence] * 3)], **drawn)
+    assert [part.strip() for part in one.parts] == [sentence] * 3
+    (alone,) = model.translate([sentence], **drawn)
+    assert one.text.startswith(alone.text), "the first part is drawn as a line"
+    assert one.text != " ".join([alone.text] * 3)
 
 
 def test_a_run_knows_the_lengths_that_it_learned_from(trained_run):

@@ -12,7 +12,9 @@ from nmt.data.batching import Batch
 from nmt.decoding.batch_search import BatchSearch, Sentence
 from nmt.decoding.beam_search import power_penalty, wu_penalty
 from nmt.decoding.choice import Sampled
+from nmt.decoding.engine import limit_of
 from nmt.decoding.search_settings import choose_search
+from nmt.decoding.torch_engine import search_in_batches
 from nmt.models.ensemble import Ensemble
 
 PAD, UNK, BOS, EOS = range(4)
@@ -147,6 +149,16 @@ def test_a_beam_for_all_translations_finds_the_best_of_them_in_order(make, kind,
         )
 
 
+@pytest.mark.parametrize(
+    ("size", "max_positions", "limit"), [(4, None, 8), (5, None, 9), (4, 16, 8), (99, 16, 15), (0, None, 2)]
+)
+def test_a_translation_is_as_long_as_its_source_and_the_positions_of_the_model_allow(
+    size, max_positions, limit
+):
+    settings = choose_search("greedy", max_length_ratio=1.5, max_length_extra=2)
+    assert limit_of(size, settings, max_positions) == limit
+
+
 @every_kind
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_greedy_search_obeys_the_same_rules(make, kind, size):
@@ -222,6 +234,20 @@ def test_the_first_line_of_the_first_seed_is_drawn_like_others():
     assert len(set(drawn[0].flatten().tolist())) == 12
 
 
+@pytest.mark.parametrize("beam_size", [1, 8])
+def test_the_tokens_of_all_hypotheses_of_a_batch_are_at_most_so_many(beam_size):
+    settings, sizes = choose_search("beam", beam_size=beam_size, max_tokens=800, **LENGTHS), []
+
+    def note_size(batch):
+        sizes.append(sum(map(len, batch)) * beam_size * 10)
+        return [[]] * sum(map(len, batch))
+
+    note_size.num_rows, note_size.settings = beam_size, settings
+    search_in_batches(note_size, [Sentence([4] * 9)] * 200)
+    assert sum(sizes) == 200 * beam_size * 10
+    assert max(sizes) == 800
+
+
 @pytest.mark.parametrize("kind", ["rnn", "attention", "transformer"])
 @pytest.mark.parametrize("decoding", ["greedy", "beam", "sampling", "mbr"])
 def test_an_ensemble_of_one_is_that_one(make, kind, decoding):
@@ -230,3 +256,14 @@ def test_an_ensemble_of_one_is_that_one(make, kind, decoding):
     expected = search(model, settings, count)
     for found, other in zip(search(Ensemble([model]), settings, count), expected, strict=True):
         assert [one.tokens for one in found] == [one.tokens for one in other]
+
+
+def test_an_ensemble_writes_no_more_than_the_smallest_of_its_models_can(tiny_model):
+    members = [
+        tiny_model("transformer", sizes=(11, 4 + len(WORDS)), positions="learned", max_positions=size)
+        for size in (64, 7)
+    ]
+    settings = choose_search("greedy", max_length_ratio=0, max_length_extra=30, min_length=30)
+    for some in (members, members[::-1]):
+        for (found,) in search(Ensemble(some), settings, 1):
+            assert len(found.tokens) == 7 - 1, "all but the position of EOS"

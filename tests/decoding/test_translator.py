@@ -63,6 +63,14 @@ def test_batches_chunks_and_order_change_nothing(make, search, monkeypatch):
     assert list(translator.translate(reversed(LINES))) == together[::-1]
 
 
+def test_each_line_of_a_text_is_drawn_by_its_own_number_whatever_is_translated_at_once(make, monkeypatch):
+    translator, lines = make(choose_search("sampling", seed=3, **LIMITS)), ["a b"] * 8
+    together = list(translator.translate(lines))
+    assert len(set(together)) > 4
+    monkeypatch.setattr(module, "LINES_AT_ONCE", 2)
+    assert list(translator.translate(lines)) == together
+
+
 @settings(max_examples=30)
 @given(st.lists(st.text(max_size=40), max_size=12))
 def test_as_many_lines_come_out_as_go_in(make, lines):

@@ -31,14 +31,14 @@ def test_translations_that_disagree_or_are_too_long_are_left_out_and_counted():
     assert agreement[0] > agreement[1] > 5 > agreement[2]
     found, left_out = kept("der Hund schläft", reference, translations, min_agreement=agreement[1] - 0.01)
     assert found == translations[:2]
-    assert left_out == {"equal": 2, "min_agreement": 1}
+    assert left_out == {"blank": 1, "equal": 1, "min_agreement": 1}
     assert (
         kept("der Hund schläft", reference, translations, min_agreement=agreement[1] + 0.01)[0]
         == translations[:1]
     )
     found, left_out = kept("der Hund schläft", reference, translations, choose="closest", min_agreement=0)
     assert found == translations[:1]
-    assert left_out == {"equal": 2, "not the closest": 2}
+    assert left_out == {"blank": 1, "equal": 1, "not the closest": 2}
     assert kept("ein Hund", None, ["a dog " * 4, "a dog"], max_ratio=2)[0] == ["a dog"], (
         "no reference: by length alone"
     )

@@ -5,15 +5,17 @@ import logging
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 from students import lines_of, student_that_reads
 
 from nmt.cli.compose import compose
 from nmt.decoding.chunks import Chunk
+from nmt.decoding.search_settings import choose_search
 from nmt.distillation import text
 from nmt.distillation.folder import StudentFolder
-from nmt.distillation.teachers import RunTeacher
+from nmt.distillation.teachers import RunTeacher, teacher_search
 
 
 class Recorded:
@@ -169,6 +171,25 @@ def test_translations_are_kept_for_others_only_if_all_are_by_one_state_of_the_te
     second = Recorded(20_000, after_stop)
     text.translate(student_that_reads(tmp_path / "second", lines), second, text.READ, text.TRANSLATIONS)
     assert len(second.asked) == num_asked
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ({"beam_size": 4}, {"beam_size": 4, "max_length_ratio": 0.5, "length_penalty": 0.7}),
+        (
+            {"decoding": "beam", "beam_size": 4},
+            {"beam_size": 4, "max_length_ratio": 0.5, "length_penalty": 0.7},
+        ),
+        ({"decoding": "greedy"}, {"kind": "greedy", "max_length_ratio": 2.0}),
+    ],
+    ids=str,
+)
+def test_what_is_typed_of_a_search_changes_that_of_the_teacher(typed, expected):
+    own = choose_search("beam", beam_size=2, max_length_ratio=0.5, length_penalty=0.7)
+    settings = SimpleNamespace(distillation=SimpleNamespace(search=typed, num_hypotheses=1))
+    found = teacher_search(settings, own).model_dump()
+    assert {key: found[key] for key in expected} == expected
 
 
 def test_a_glossary_that_changed_makes_another_teacher(trained_run, tmp_path, monkeypatch):

@@ -59,6 +59,27 @@ def test_a_translation_is_as_good_as_itself():
         assert (found.difference, found.p_bootstrap, found.p_randomisation) == (0, 1, 1)
 
 
+@pytest.mark.parametrize("num_different", [1, 2, 4])
+def test_of_few_lines_that_differ_chance_is_not_ruled_out(num_different):
+    worse = spoiled(0.3, 2)
+    better, places = list(worse), [i for i, line in enumerate(worse) if line != REFERENCES[i]]
+    for i in places[:num_different]:
+        better[i] = REFERENCES[i]
+    for found in compare(better, worse, [REFERENCES], CASED, num_resamples=50, num_trials=2000):
+        # All of them swapped, or none, comes to this difference; the better ones are better in each line.
+        assert found.p_randomisation == pytest.approx(2.0 ** (1 - num_different), abs=0.001)
+
+
+def test_lines_that_differ_in_what_a_metric_does_not_look_at_are_the_same_to_it():
+    worse = spoiled(0.3, 2)
+    place = next(i for i, line in enumerate(worse) if line != REFERENCES[i])
+    better = [line.upper() if i % 2 else line for i, line in enumerate(worse)]
+    better[place] = REFERENCES[place]
+    of_name = {one.name: one for one in compare(better, worse, [REFERENCES], CASED, 50, 500)}
+    assert of_name["TER"].difference
+    assert of_name["TER"].p_randomisation == 1
+
+
 def test_both_need_all_lines():
     with pytest.raises(DataError, match="against: as many lines as in the reference are needed, 60; got 59"):
         compare(REFERENCES, REFERENCES[1:], [REFERENCES], CASED, 50, 50)
