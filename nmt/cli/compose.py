@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -152,9 +153,22 @@ def compose_sweep(typed: list[Override], config_directory: str | None) -> tuple[
     of_sweep = [override for override in typed if is_of(override, SWEEP)]
     with _composed(TRAIN, of_sweep, config_directory, []) as config:
         # Read by a parser that has the choices among which glob(...) looks.
-        parser = OverridesParser.create(GlobalHydra.instance().config_loader())
+        choices = functools.partial(
+            GlobalHydra.instance().config_loader().get_group_options,
+            config_name=TRAIN,
+            overrides=_search_path(config_directory),
+        )
+        loader: Any = SimpleNamespace(get_group_options=choices)
+        parser = OverridesParser.create(loader)
         of_runs = [str(one.input_line) for one in typed if not is_of(one, SWEEP, *LAUNCH)]
         return _to_values(config)[SWEEP], parser.parse_overrides(of_runs)
+
+
+def _search_path(config_directory: str | None) -> list[str]:
+    """Return the override by which Hydra looks into a folder beside conf/, too."""
+    if config_directory is None:
+        return []
+    return [f"hydra.searchpath=[{as_string(f'file://{Path(config_directory).absolute()}')}]"]
 
 
 @contextmanager
@@ -162,15 +176,13 @@ def _composed(
     command: str, typed: list[Override], config_directory: str | None, more: list[str]
 ) -> Iterator[DictConfig]:
     """Have Hydra compose `more` and what was typed; what it says of that within is made one line."""
-    path = []
-    if config_directory is not None:
-        path = [f"hydra.searchpath=[{as_string(f'file://{Path(config_directory).absolute()}')}]"]
+    path = _search_path(config_directory)
     lines = [str(override.input_line) for override in typed]
     with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION, job_name="nmt"):
         try:
             yield hydra_compose(command, [*path, *more, *lines], return_hydra_config=True)
         except (HydraException, OmegaConfBaseException) as error:
-            raise _explain(command, typed, path, error) from None
+            raise _explain(command, typed, path, more, error) from None
         except yaml.YAMLError as error:
             raise SettingsError(f"--config-dir: YAML is needed; got {' '.join(str(error).split())}") from None
 
@@ -289,12 +301,14 @@ def _lies_in(key: str, groups: Iterable[str]) -> bool:
     return any(key == group or key.startswith(f"{group}.") for group in groups)
 
 
-def _explain(command: str, typed: list[Override], path: list[str], error: Exception) -> UserError:
+def _explain(
+    command: str, typed: list[Override], path: list[str], more: list[str], error: Exception
+) -> UserError:
     """Turn an error of Hydra's into one line that names the key and the nearest valid one."""
     loader = GlobalHydra.instance().config_loader()
     groups = [group for group in loader.list_groups("") if group != "hydra"]
     groups += [f"{group}/{part}" for group in groups for part in loader.list_groups(group)]
-    chosen = []
+    chosen = list(more)
     for override in typed:
         key = override.key_or_group
         if key in groups:

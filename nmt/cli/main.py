@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` has it
-            signal.signal(number, _terminate)
+            signal.signal(number, terminate)
     try:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
     except UserError as error:
@@ -57,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _terminate(signal_number: int, frame: FrameType | None) -> NoReturn:
+def terminate(signal_number: int, frame: FrameType | None) -> NoReturn:
+    """End as a program does that a signal ended, once what must be done before is done."""
     sys.exit(128 + signal_number)
 
 

@@ -13,8 +13,8 @@ MAX_SHARDS = 1_000_000
 def _require_text(name: str) -> str:
     """Return the name of an encoding. Raises PydanticCustomError for one that Python lacks or that gives no text."""
     try:
-        codecs.getincrementaldecoder(name)  # read in blocks
         "a".encode(name)  # "hex" and the like make bytes of bytes
+        codecs.getincrementaldecoder(name)("replace").decode(b"\xff", final=True)  # in blocks, damage and all
     except (LookupError, ValueError):
         raise PydanticCustomError(
             "encoding", "utf-8, utf-16, latin-1 or another encoding of Python's"

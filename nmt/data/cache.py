@@ -77,8 +77,10 @@ def cached_folder(name: str, make: Callable[[Path], object]) -> Path:
     is_there = os.path.lexists(final)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(final.with_name(f".{name}.lock")):
+        with _alone(final.with_name(f".{name}.lock")) as is_locked:
             if _damage(final) is not None:  # else another process has made it meanwhile
+                for torn in final.parent.glob(f".{name}-*") if is_locked else ():
+                    shutil.rmtree(torn, ignore_errors=True)  # of a process that was killed
                 _fill(final, make)
                 if is_there:
                     logger.warning("cache        %s was damaged (%s); it was made again", final, damage)
@@ -106,30 +108,35 @@ def _damage(entry: Path) -> str | None:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Wait until no other process is here; the kernel lets the next one in however the process before ends."""
-    descriptor = _locked(path)
+def _alone(path: Path) -> Iterator[bool]:
+    """Wait until no other process is here; the kernel lets the next one in however the process before ends.
+
+    What is given is whether the file system knows locks; else others may be here, too.
+    """
+    descriptor, is_locked = _locked(path)
     # The process before took the file along: who comes next would make, and lock, another one.
     while not _is_at(path, descriptor):
         os.close(descriptor)
-        descriptor = _locked(path)
+        descriptor, is_locked = _locked(path)
     try:
-        yield
+        yield is_locked
     finally:
         path.unlink(missing_ok=True)
         os.close(descriptor)
 
 
-def _locked(path: Path) -> int:
-    """Return the descriptor of a file that is locked, where the file system knows locks."""
+def _locked(path: Path) -> tuple[int, bool]:
+    """Return the descriptor of a file, and whether it is locked: not every file system knows locks."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)  # others of a group may read, and so lock it
-    with suppress(OSError):
+    try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             logger.info("cache        another process is making the same; waiting for it")
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-    return descriptor
+    except OSError:
+        return descriptor, False
+    return descriptor, True
 
 
 def _is_at(path: Path, descriptor: int) -> bool:

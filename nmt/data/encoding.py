@@ -15,7 +15,6 @@ LEAST_NULS, LEAST_SHARE_OF_NULS = 4, 1 / 8
 SHARE_OF_LINES, SHARE_OF_CHARACTERS = 1 / 20, 1 / 4
 NEVER_UTF_8 = b"\xff"
 REPLACEMENT = "\ufffd"
-ASCII = bytes(range(128))
 
 
 def is_utf_8(encoding: str) -> bool:

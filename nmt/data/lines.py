@@ -91,7 +91,7 @@ def follow_lines(
         if encoding is None or is_utf_8(encoding):
             blocks = _refuse_wide(blocks, key, name, encoding)
         else:
-            blocks = as_utf_8(blocks, encoding)
+            blocks = _decoded(blocks, key, name, encoding)
         for number, line in _cut_into_lines(blocks, has_mark=span is None or span[0] == 0):
             if line is not None and len(line) > MAX_LINE_BYTES:
                 raise DataError(
@@ -99,6 +99,17 @@ def follow_lines(
                     f"line {number}"
                 )
             yield line
+
+
+def _decoded(blocks: Iterable[bytes], key: str, name: str, encoding: str) -> Iterator[bytes]:
+    """Yield blocks of an encoding as UTF-8. Raises DataError where it has to begin with a mark and does not."""
+    try:
+        yield from as_utf_8(blocks, encoding)
+    except UnicodeError as error:
+        raise DataError(
+            f"{key}: text in {encoding} is needed, and {encoding}-le or {encoding}-be for text without a mark at its "
+            f"start; got {name}: {error}"
+        ) from None
 
 
 def read_blocks(path: str, key: str) -> Iterator[bytes]:

@@ -85,7 +85,7 @@ class Groups:
         """
         parts = np.split(selected, np.searchsorted(selected, np.cumsum(self.sizes["train"])[:-1]))
         counts = np.array([len(part) for part in parts], np.float64)
-        shares = np.array(self.weights) * np.where(counts > 0, counts, 0) ** (1 / self.temperature)
+        shares = np.array(self.weights) * counts ** (1 / self.temperature)
         wanted = shares * (counts[counts > 0] / shares[counts > 0]).max()
         if wanted.sum() > MAX_PAIRS + counts.sum():
             raise DataError(

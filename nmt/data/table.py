@@ -36,6 +36,10 @@ class Columns:
         for key, name in zip(self.keys, (self.source, self.target), strict=True):
             if name not in names:
                 raise DataError(f"{key}: one of {', '.join(names)} is needed; got {name}, not in {where}")
+            if names.count(name) > 1:
+                raise DataError(
+                    f"{key}: a column with a name of its own is needed; got two of {name} in {where}"
+                )
 
 
 def read_table(files: Files, key: str, columns: Columns) -> Pairs:

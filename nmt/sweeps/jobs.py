@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.cli.compose import TRAIN, compose
-from nmt.cli.main import log_to_stderr
+from nmt.cli.main import log_to_stderr, terminate
 from nmt.cli.overrides import as_string
 from nmt.config import GridSweep, OptunaSweep, TrainSettings
 from nmt.decoding.ray_map import RayMap
@@ -120,6 +120,7 @@ class JobRunner:
         # A terminal sends these to all processes; the first one sees to them.
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, terminate)
         threading.Thread(target=_end_with_parent, daemon=True).start()
         import torch
 

@@ -1,5 +1,6 @@
 """The values that a key of a sweep takes: a list, a range, or an interval that Optuna chooses from."""
 
+import random
 from typing import Any
 
 from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
@@ -12,10 +13,14 @@ def values_of(override: Override) -> list[str]:
     """Return the values of a list or range, as they would be typed. Raises SettingsError where there are none."""
     if not override.is_discrete_sweep():
         raise _needed(override, "a list of values", "with sweep=grid", "; sweep=optuna searches intervals")
+    before = random.getstate()
+    random.seed(str(override.input_line))  # shuffle(...) has one order, also when the sweep goes on
     try:
         found = list(override.sweep_string_iterator())
     except ValueError:  # a range whose step is 0
         found = []
+    finally:
+        random.setstate(before)
     if not found:
         raise SettingsError(f"{override.key_or_group}: a choice is needed; got none by {override.input_line}")
     return found

@@ -185,8 +185,9 @@ def _last_update(trainer: Trainer) -> int:
 def _time_lines(prepared: Prepared) -> list[str]:
     trainer, limits = prepared.trainer, prepared.trainer.settings.training
     per_epoch = _updates_of_epoch(trainer)
-    num_left = max(0, _last_update(trainer) - saved_progress(trainer.run).update)
-    num_validations = -(-num_left // limits.validate_every)
+    done, last = saved_progress(trainer.run).update, _last_update(trainer)
+    num_left = max(0, last - done)
+    num_validations = -(-last // limits.validate_every) - done // limits.validate_every if num_left else 0
     lines = [
         f"updates      {num_left} at most, {num_left / per_epoch:.1f} epochs, {num_validations} validations"
     ]

@@ -235,7 +235,12 @@ def test_the_plan_makes_no_folder_and_comes_true(nmt, tmp_path, tiny_training):
         if not line.startswith(("updates", "time")):
             assert line in log
     left = nmt("train", "--plan", "run=run", "resume=true", "training.max_updates=10").stdout.decode()
-    assert re.search(r"^updates +6 at most", left, re.MULTILINE)
+    assert re.search(r"^updates +6 at most, .*, 3 validations$", left, re.MULTILINE)
+    typed = ("training.max_updates=9", "training.validate_every=3")  # after 6 and 9
+    left = nmt("train", "--plan", "run=run", "resume=true", *typed).stdout.decode()
+    assert re.search(r"^updates +5 at most, .*, 2 validations$", left, re.MULTILINE)
+    refused = nmt("train", "run=run", "resume=true", "data.test_split=x", code=2).stderr
+    assert refused == b"nmt: data.test_split: no such key with these settings; data=hub has it\n"
     done = nmt("train", "--plan", "run=run", "resume=true").stdout.decode()
     assert re.search(r"^updates +0 at most", done, re.MULTILINE)
     assert "time " not in done

@@ -1,5 +1,6 @@
 """What is typed and cannot be meant: one line that says what is needed, exit code 2, and nothing written."""
 
+import json
 import os
 import re
 
@@ -9,6 +10,7 @@ import torch
 from nmt.cli.compose import compose
 from nmt.device import require_memory
 from nmt.errors import DeviceError, SettingsError
+from nmt.runs.migration import FORMAT
 
 FEW_PAIRS = (
     "data.num_train=100",
@@ -136,6 +138,27 @@ def test_names_in_lists_are_what_was_typed():
     values = compose("train", typed, None).values
     assert values["training"]["teacher"] == ["1.10", "2024_11", "a"]
     assert values["data"]["train"]["source"] == ["1.10", "x.de"]
+
+
+def test_a_key_of_another_kind_of_data_than_that_of_the_run_is_named(main, tmp_path):
+    for name in ("s", "t"):
+        (tmp_path / name).write_text("a\n")
+    typed = ["data=files"]
+    typed += [
+        f"data.{split}.{side}={tmp_path / side[0]}"
+        for split in ("train", "validation")
+        for side in ("source", "target")
+    ]
+    composed = compose("train", typed, None)
+    (tmp_path / "run").mkdir()
+    settings = composed.settings().model_dump(mode="json") | {"format": FORMAT}
+    (tmp_path / "run" / "config.json").write_text(json.dumps(settings))
+    for keys in (["run={}", "resume=true"], ["training.from_run={}"]):
+        keys = [key.format(tmp_path / "run") for key in keys]
+        code, _, error = main("train", *keys, "data.num_train=5")
+        assert (code, error) == (
+            2, "nmt: data.num_train: no such key with these settings; data=grammar or data=hub has it\n"
+        )  # fmt: skip
 
 
 def test_a_recipe_of_ones_own_is_used_or_refused(main, tmp_path):

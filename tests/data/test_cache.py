@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import signal
 import stat
 import subprocess
 import sys
@@ -147,6 +148,16 @@ def test_several_processes_make_it_once(tmp_path, folder, is_damaged):
     assert [process.communicate(timeout=60)[0] for process in processes] == [b"whole\n"] * 4
     assert (tmp_path / "log").read_text() == "made\n"
     assert [path.name for path in folder.iterdir()] == ["slow"]
+
+
+def test_what_a_killed_process_had_begun_is_removed(folder):
+    killed = "import os; from nmt.data.cache import cached_folder; cached_folder('thing', lambda entry: os.abort())"
+    assert subprocess.run([sys.executable, "-c", killed], capture_output=True).returncode == -signal.SIGABRT
+    assert len([path for path in folder.iterdir() if path.is_dir()]) == 1
+    cached_folder("another", whole)
+    assert len([path for path in folder.iterdir() if path.is_dir()]) == 2, "it may still be wanted"
+    cached_folder("thing", whole)
+    assert {path.name for path in folder.iterdir()} == {"thing", "another"}
 
 
 def test_without_locks_each_has_a_whole_one(folder, monkeypatch):

@@ -150,5 +150,16 @@ def test_files_of_another_encoding_are_scored_alike(nmt, tmp_path):
     one = nmt("evaluate", "hypothesis=hypothesis", "reference=reference", "encoding=utf-16")
     other = nmt("evaluate", "hypothesis=plain", "reference=plain")
     assert one.stdout == other.stdout
+    (tmp_path / "no_mark").write_bytes("\n".join(GERMAN).encode("utf-16-le"))
+    done = nmt("evaluate", "hypothesis=no_mark", "reference=reference", "encoding=utf-16", code=2)
+    assert (
+        b"hypothesis: text in utf-16 is needed, and utf-16-le or utf-16-be for text without a mark"
+        in done.stderr
+    )
+    assert done.stderr.count(b"\n") == 1
+    done = nmt("evaluate", "hypothesis=no_mark", "reference=reference", "encoding=idna", code=2)
+    assert (
+        b"encoding: utf-8, utf-16, latin-1 or another encoding of Python's is needed; got idna" in done.stderr
+    )
     done = nmt("evaluate", "hypothesis=hypothesis", "reference=plain", code=2)
     assert b"got UTF-16 in hypothesis; encoding=utf-16 reads" in done.stderr

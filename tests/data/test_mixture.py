@@ -54,6 +54,13 @@ def test_each_corpus_has_its_share_and_no_pair_is_lost(sizes, weights, temperatu
     assert np.array_equal(repeated, groups.repeat(np.arange(total), seed=1))
 
 
+def test_which_pairs_of_a_smaller_corpus_come_once_more_is_drawn_from_the_seed():
+    groups = groups_of([60, 40], [1, 1.2], 1.0)
+    drawn = [groups.repeat(np.arange(100), seed).tolist() for seed in (1, 2)]
+    assert drawn[0] != drawn[1]
+    assert len(drawn[0]) == len(drawn[1])
+
+
 def test_a_weight_that_would_fill_the_memory_is_refused():
     with pytest.raises(DataError, match=r"data\.pairs: weights .* are needed; got 1000000000010"):
         groups_of([10, 10], [1e11, 1.0], 1.0).repeat(np.arange(20), seed=0)

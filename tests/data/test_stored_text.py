@@ -140,6 +140,16 @@ def test_stored_text_is_what_held_text_is(form, filters, tmp_path, data_settings
             assert content_key(train.source, train.target) == content_key(expected.source, expected.target)
 
 
+def test_the_same_files_for_another_language_have_its_tags(tmp_path, data_settings, store):
+    write_files(tmp_path)
+    store(True)
+    (pairs,) = mixture_of(tmp_path)
+    for language in ("de", "fr"):
+        given = data_settings("mixture", pairs.replace("target: de", f"target: {language}"))
+        source = prepare_corpus(load_corpus(given), given.filter).corpus.train.source
+        assert source[-1].startswith(f"<2{language}> ")
+
+
 def test_files_are_read_once_unless_they_change(tmp_path, data_settings, store, monkeypatch):
     write_files(tmp_path)
     given = data_settings("files", *named_files(tmp_path), "filter.duplicates=pair")
@@ -157,6 +167,22 @@ def test_files_are_read_once_unless_they_change(tmp_path, data_settings, store, 
         german.write("neu\n")
         english.write("new\n")
     assert list(train().source) == [*first.source, "neu"]
+
+
+def test_lists_of_the_same_files_are_other_texts(tmp_path, data_settings, store):
+    for name in "abcd":
+        (tmp_path / name).write_text(f"{name} one\n{name} two\n")
+    a, b, c, d = (str(tmp_path / name) for name in "abcd")
+    store(True)
+
+    def train(source, target):
+        sides = [f"train.source=[{','.join(source)}]", f"train.target=[{','.join(target)}]"]
+        validation = [f"validation.source={a}", f"validation.target={b}"]
+        return load_corpus(data_settings("files", *sides, *validation)).train
+
+    assert list(train([a, b], [c, d]).target) == ["c one", "c two", "d one", "d two"]
+    with pytest.raises(DataError, match="as many lines of source as of target are needed"):
+        train([a, b, c], [d])
 
 
 def forbid(module):

@@ -98,6 +98,7 @@ def test_a_cell_becomes_one_line_and_nothing_an_empty_one(tmp_path, load):
     ("name", "content", "message"),
     [
         ("a.tsv", b"de\tfr\nx\ty\n", r"^data.target_column: one of de, fr is needed; got en, not in .*a.tsv"),
+        ("a.tsv", b"de\ten\ten\nx\ty\tz\n", r"^data.target_column: a column with a name of its own is needed; got two of en in .*a.tsv"),
         ("a.tsv", b"de\ten\nx\ty\nx\n", r"^data.train: 2 columns, as in the first line, are needed; got 1 in .*a.tsv, line 3"),
         ("a.csv", b'de,en\n"x,y\n', r"^data.train: comma-separated values are needed; got .*a.csv, line 2: unexpected end"),
         ("a.tsv", b"de\ten\nx\t\xff\n", r"^data.train: UTF-8 text is needed; got byte 0xff in .*a.tsv, line 2"),

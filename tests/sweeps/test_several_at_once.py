@@ -70,6 +70,9 @@ def test_several_at_once_end_with_what_was_done_saved(tmp_path, two_at_once, num
         rows = (tmp_path / "sweep" / str(job) / "metrics.jsonl").read_text().splitlines()
         saved = json.loads((tmp_path / "sweep" / str(job) / "last.json").read_text())["step"]
         assert saved >= max(json.loads(row)["update"] for row in rows), "nothing that was done is lost"
+        session = json.loads((tmp_path / "sweep" / str(job) / "run.json").read_text())["sessions"][-1]
+        assert session["last_update"] == saved, "the record of the run is ended, too"
+    assert b"leaked" not in log
 
 
 def test_a_process_that_is_killed_ends_no_other(two_at_once):

@@ -124,6 +124,25 @@ def test_mistakes_are_said_before_anything_is_written(nmt, tmp_path, tiny_traini
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_order_of_a_shuffled_sweep_is_that_of_before_when_it_goes_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    values = ["seed=shuffle(1,2,3,4,5,6,7,8)"]
+    settings = [job.setting for job in Sweep(values, None).jobs()]
+    assert sorted(settings) == [f"seed={number}" for number in range(1, 9)]
+    command = f"from nmt.sweeps.launching import Sweep; print([one.setting for one in Sweep({values}, None).jobs()])"
+    for _ in range(2):
+        assert subprocess.check_output([sys.executable, "-c", command], text=True) == f"{settings}\n"
+
+
+def test_patterns_match_recipes_of_ones_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine" / "experiment").mkdir(parents=True)
+    for name in ("lr_b", "lr_c"):
+        (tmp_path / "mine" / "experiment" / f"{name}.yaml").write_text("# @package _global_\nseed: 7\n")
+    jobs = Sweep(["experiment=glob(lr_*)"], "mine").jobs()
+    assert [job.setting for job in jobs] == ["experiment=lr_b", "experiment=lr_c"]
+
+
 def test_a_sweep_leaves_the_process_as_it_was(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Sweep(["seed=1,2"], None)
