@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -16,6 +17,8 @@ Node = Any  # an element of lxml, which says nothing of its types
 
 MAX_UNPACKED = 1 << 28  # bytes; what a small file could unpack to is without bound
 MAX_MEMBERS = 10_000
+# What XML says that it is encoded in.
+DECLARED = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][A-Za-z0-9._-]*)")
 # Of all text, as a thousand pages have. Each takes some 400 bytes when it is read, however short it is.
 MAX_TAGS = 1_000_000
 
@@ -121,9 +124,10 @@ class OfficeDocument:
         self.how = how
         self.members = _unpack(content, how.name)
         texts = {name: data for name, (_, data) in self.members.items() if how.has_text(name)}
-        if sum(data.count(b"<") for data in texts.values()) > MAX_TAGS:
+        contents = {name: _as_utf_8(data) for name, data in texts.items()}
+        if sum(content.count(b"<") for content in contents.values()) > MAX_TAGS:
             raise DataError(f"file: at most {MAX_TAGS} tags are needed in its text; got more")
-        self.roots = {name: _parse(data) for name, data in texts.items()}
+        self.roots = {name: _parse(content) for name, content in contents.items()}
         tag = self.roots[how.name].tag
         if tag != how.root:  # such as Word's Strict Open XML, of which all names are others
             raise DataError(f"file: {how.root} in {how.name} is needed; got {tag}")
@@ -184,13 +188,24 @@ def _unpack(content: bytes, needed: str) -> dict[str, tuple[zipfile.ZipInfo, byt
     return found
 
 
+def _as_utf_8(content: bytes) -> bytes:
+    """Return XML of any encoding in UTF-8, in which its tags look like tags. Raises DataError for what is not text."""
+    declared = DECLARED.match(content)
+    name = declared[1].decode() if declared else "utf-8-sig"
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        name = "utf-16"
+    try:
+        return content.decode(name).encode().removeprefix(codecs.BOM_UTF8)
+    except (LookupError, ValueError):
+        raise DataError("file: well-formed XML is needed in it; got other") from None
+
+
 def _parse(content: bytes) -> Node:
+    """Return the root of XML in UTF-8, whatever it says of itself. Raises DataError for what is no such XML."""
     from lxml import etree
 
-    # What it says of itself is not asked: in UTF-7, say, tags do not look like tags, which were counted before.
-    encoding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, encoding=encoding
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, encoding="utf-8"
     )
     try:
         root = etree.fromstring(content, parser)

@@ -15,6 +15,8 @@ from nmt.serving.refusal import Refused
 
 # A long text goes through the queue in parts, so many of which fill a batch: there is room beside one of them.
 PARTS_OF_BATCH = 4
+# How many lines a text may have for each that may wait: most of so many are blank.
+LINES_OF_TEXT = 4
 # What waits is done in seconds, so that asking again need not wait for long.
 RETRY_SECONDS = 2
 

@@ -16,7 +16,7 @@ from nmt.errors import SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.languages import Language, code_of, language, languages_of
 from nmt.runs.text import data_of_run
-from nmt.serving.batching import Batcher, Wanted, all_of, refuse_more
+from nmt.serving.batching import LINES_OF_TEXT, Batcher, Wanted, all_of, refuse_more
 from nmt.serving.metrics import Metrics
 from nmt.serving.models import Models
 from nmt.serving.worker import Task
@@ -56,7 +56,9 @@ class Pair:
 
     async def find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
         """Return the translations of the lines of a text; one without a word stays as it is."""
-        refuse_more(len(lines), self.batcher.max_waiting)  # blank lines take time and memory, too
+        refuse_more(
+            len(lines), LINES_OF_TEXT * self.batcher.max_waiting
+        )  # blank lines take time and memory, too
         found = [Translation(line, [Candidate(line)]) for line in lines]
         with_words = [i for i, line in enumerate(lines) if not is_wordless(line)]
         if not with_words:

@@ -15,7 +15,7 @@ from nmt.documents.formats import SUFFIXES
 from nmt.documents.html import read_html
 from nmt.errors import DataError, SettingsError
 from nmt.runs.languages import Language, shown
-from nmt.serving.batching import all_of, refuse_more
+from nmt.serving.batching import LINES_OF_TEXT, all_of, refuse_more
 from nmt.serving.detection import MAX_CHARACTERS, Guess
 from nmt.serving.files import Held, read_upload
 from nmt.serving.languages import AUTO, Languages
@@ -92,7 +92,8 @@ class Service:
         if format_name == "html":
             found = await all_of(translate_html(way, text, details) for text in texts)
         else:
-            refuse_more(sum(text.count("\n") + 1 for text in texts), self.settings.max_waiting)
+            num_lines = sum(text.count("\n") + 1 for text in texts)
+            refuse_more(num_lines, LINES_OF_TEXT * self.settings.max_waiting)
             found = await all_of(translate_text(way, text, num_alternatives, details) for text in texts)
         answer: dict[str, Any] = {"translatedText": [one.text for one in found]}
         if num_alternatives:

@@ -15,12 +15,13 @@ HUND = "Der Hund schläft."
 
 
 def test_blank_lines_are_lines(start, trained_run, tmp_path):
-    with start(tmp_path, f"run={trained_run}", "max_waiting=50") as server:
+    with start(tmp_path, f"run={trained_run}", "max_waiting=10") as server:
         for fields in (PAIR, {"source": "en", "target": "en"}):
-            assert server.json("/translate", {"q": "\n" * 40, **fields}) == (200, {"translatedText": "\n" * 40})
-            for text in ("\n" * 60, ["\n" * 30, f"{HUND}\n" * 30]):
+            blank = "\n" * 39
+            assert server.json("/translate", {"q": blank, **fields}) == (200, {"translatedText": blank})
+            for text in ("\n" * 40, ["\n" * 20, f"\n{HUND}\n" * 10]):
                 status, answer = server.json("/translate", {"q": text, **fields})
-                assert (status, answer["error"]) == (413, "Invalid request: at most 50 lines are needed")
+                assert (status, answer["error"]) == (413, "Invalid request: at most 40 lines are needed")
         # The lines of its source are no lines of a page.
         page = {"q": "\n" * 60 + f"<p>{HUND}</p>", "format": "html", **PAIR}
         assert server.json("/translate", page)[0] == 200

@@ -81,6 +81,19 @@ def test_languages_are_typed_where_the_text_does_not_say(nameless, main):
         asyncio.run(found.translate(fields))
 
 
+def test_a_suggestion_is_as_long_as_a_text_may_be(trained_run, tmp_path):
+    kept = tmp_path / "better.jsonl"
+    found = service(f"run={trained_run}", f"suggestions={kept}", "max_characters=20")
+    fields = {"q": "Der Hund.", "s": "x" * 20, "source": "de", "target": "en"}
+    assert asyncio.run(found.suggest(fields)) == {"success": True}
+    before = kept.read_bytes()
+    for longer in ({"s": "x" * 21}, {"q": "x" * 21}):
+        with pytest.raises(Refused) as caught:
+            asyncio.run(found.suggest(fields | longer))
+        assert "(21)" in str(caught.value)
+    assert kept.read_bytes() == before
+
+
 def test_an_exported_folder_is_served_as_it_translates(nmt, trained_run, tmp_path):
     pytest.importorskip("ctranslate2")
     nmt("export", f"run={trained_run}", "output=exported")
