@@ -8,10 +8,13 @@ from lines_before import TWO_LINES, names_of
 from students import lines_of
 
 import nmt as package
+from nmt.data import lines
 from nmt.data.batching import Batch
+from nmt.data.corpus import ParallelText
 from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
+from nmt.evaluation.translating import text_loss
 from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
 
@@ -58,6 +61,16 @@ def test_scores_of_shards_are_those_of_the_whole(nmt, tiny, tmp_path):
     many = (pairs * 30)[:1100]  # more than are read at once
     far = [one.log_prob for one in model.score(many)][1020:1040]
     assert far == pytest.approx([one.log_prob for one in model.score(many[1018:1040])][2:], abs=1e-4)
+
+
+def test_the_loss_of_a_text_does_not_depend_on_how_much_of_it_is_read_at_once(tiny, monkeypatch):
+    model, tokenizer = load_model(RunDirectory(tiny / "run"), "best")
+    engine = TorchEngine(model, tokenizer, torch.device("cpu"), torch.float32)
+    translator = Translator(engine, choose_search("greedy"))
+    text = ParallelText(*(lines_of(tiny / f"test.{side}") for side in ("source", "target")))
+    whole = text_loss(translator, text)
+    monkeypatch.setattr(lines, "LINES_AT_ONCE", 3)
+    assert text_loss(translator, text) == pytest.approx(whole, rel=1e-5)
 
 
 def test_links_are_of_the_words_of_the_line_itself(tiny, learned, monkeypatch):

@@ -84,6 +84,19 @@ def test_the_loss_is_that_of_one_head_and_only_what_it_reads_learns(tiny_model, 
     assert all(p.grad.abs().max() > 1e-9 for p in model.encoder.layers[0].self_attention.parameters())
 
 
+def test_a_link_that_has_next_to_no_weight_is_learned_too(tiny_model, tiny_batch):
+    model, batch = guided(tiny_model("transformer", dropout=0.0)), tiny_batch()
+    with torch.no_grad():
+        for layer in model.decoder.layers:
+            layer.cross_attention.query.weight.mul_(8)
+    weights = weights_of(model, batch)
+    is_rare = ((weights > 1e-12) & (weights < 1e-6)).double()
+    assert is_rare.any()
+    batch = replace(batch, alignment=is_rare)
+    loss = Objective(model, 0.0, alignment_weight=1.0).train()(batch)
+    assert loss.alignment.item() == pytest.approx(loss_by_hand(batch, weights), rel=1e-6)
+
+
 @pytest.mark.parametrize("join", ["input", "output", "output_only"])
 def test_recurrent_attention_learns_links(tiny_model, tiny_batch, join):
     model = guided(tiny_model("attention", join=join, dropout=0.0))

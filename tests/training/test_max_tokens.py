@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmt.data.batching import plan_epoch
+from nmt.data.batching import Plan, plan_epoch
 from nmt.training.device.max_tokens import find_max_tokens
 
 GENERATOR = np.random.Generator(np.random.PCG64(3))
@@ -27,6 +27,22 @@ def test_what_is_found_fits_and_twice_as_much_would_not(room, at_most):
     is_whole = all(len(update) == 1 for update in updates)
     does_not_fit = any(padded(rows) > room for update in updates for rows in update)
     assert does_not_fit or is_whole or 2 * found > (at_most or np.inf)
+
+
+NEEDS = {
+    "padded tokens": lambda lengths: len(lengths) * lengths.max(),
+    "attention": lambda lengths: len(lengths) * lengths.max() ** 2,
+    "sentences": len,
+}
+
+
+@pytest.mark.parametrize("need", NEEDS.values(), ids=NEEDS)
+def test_what_is_found_fits_whatever_takes_most_room(need):
+    longer = np.repeat([10, 80, 3], [20, 2, 60])  # each update needs most of something
+    plan = Plan(np.split(np.arange(len(longer)), [20, 22]), longer, 1)
+    room = max(need(longer[rows]) for rows in plan.updates) - 1
+    found = find_max_tokens(plan, lambda rows: need(longer[rows]) <= room, None)
+    assert all(need(longer[rows]) <= room for update in plan.within(found) for rows in update)
 
 
 def test_where_not_even_one_sentence_fits_the_smallest_is_tried_all_the_same():

@@ -59,6 +59,21 @@ def test_muon_moves_matrices_along_their_singular_vectors_and_adamw_the_rest(kin
     assert num_matrices > 1
 
 
+def test_muon_has_the_momentum_and_the_weight_decay_that_were_asked_for(make_trainer):
+    options = {"momentum": 0.5, "weight_decay": 0.25}
+    overrides = [f"optimizer.{name}={value}" for name, value in options.items()]
+    trainer = make_trainer("optimizer=muon", "optimizer.learning_rate=0.01", *overrides)
+    trainer.step.optimizer.zero_grad = lambda set_to_none: None  # its gradients are read below
+    matrix = trainer.model.encoder.layers[0].feed_forward.inner.weight
+    alone = matrix.detach().clone()
+    muon = torch.optim.Muon([alone], lr=0.01, adjust_lr_fn="match_rms_adamw", **options)
+    for number, rows in enumerate((np.arange(9), np.arange(9, 18)), 1):
+        trainer.step.run(number, [rows])
+        alone.grad = matrix.grad.clone()
+        muon.step()
+        assert_close(matrix.detach(), alone)
+
+
 def test_muon_leaves_out_an_update_that_is_not_finite(make_trainer):
     trainer = make_trainer("optimizer=muon")
     trainer.step.run(1, [np.arange(9)])

@@ -4,11 +4,13 @@ import json
 import os
 from pathlib import Path
 
-from nmt.training.checkpoint import load_checkpoint
+from nmt.runs.metrics import Metrics
+from nmt.training.checkpoint import clear_unfinished, load_checkpoint
 
 
 def test_a_save_is_on_the_disk_file_by_file_and_name_by_name(make_trainer, monkeypatch):
     trainer = make_trainer()
+    trainer.metrics.note({"update": 0})
     calls, fsync, replace = [], os.fsync, os.replace
 
     def note_fsync(descriptor):
@@ -35,6 +37,24 @@ def test_a_save_is_on_the_disk_file_by_file_and_name_by_name(make_trainer, monke
             assert calls[i + 1] == ("flushed", new.parent)
             assert old.suffix == "" or calls[i - 1] == ("flushed", old)
     assert trainer.run.steps() == [0]
+    names = [call[-1].name for call in calls]
+    assert names.index("metrics.jsonl") < names.index("step-000000"), (
+        "no line of an update that is gone on from is lost"
+    )
+
+
+def test_lines_of_updates_that_come_again_are_gone_from_the_disk_before_these_come(tmp_path, monkeypatch):
+    metrics, flushed, fsync = Metrics(tmp_path), [], os.fsync
+    for update in (1, 2, 3):
+        metrics.note({"update": update})
+
+    def note_fsync(descriptor):
+        fsync(descriptor)
+        flushed.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).read_text())
+
+    monkeypatch.setattr(os, "fsync", note_fsync)
+    metrics.cut(2)
+    assert flushed == ['{"update": 1}\n{"update": 2}\n']
 
 
 def test_kept_are_the_newest_the_best_and_until_the_next_one_what_an_interruption_asked_for(make_trainer):
@@ -67,6 +87,17 @@ def test_where_a_damaged_checkpoint_is_set_aside_all_points_at_the_one_before(ma
     trainer.resume()
     for name in ("last.json", "best.json"):
         assert json.loads((trainer.run.path / name).read_text()) == {"step": 3}
+
+
+def test_what_a_process_that_was_killed_had_begun_to_write_is_removed_and_nothing_else(make_trainer):
+    trainer = make_trainer()
+    trainer.save()
+    (begun := trainer.run.checkpoints_path / ".step-000007").mkdir()
+    (begun / "model.safetensors").write_bytes(b"half of it")
+    before = set(trainer.run.path.rglob("*"))
+    clear_unfinished(trainer.run)
+    assert before - set(trainer.run.path.rglob("*")) == {begun, begun / "model.safetensors"}
+    assert trainer.run.steps() == [0]
 
 
 def test_a_run_that_did_not_say_what_it_learns_from_says_it_from_now_on(make_trainer):
