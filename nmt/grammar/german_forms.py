@@ -24,7 +24,6 @@ STRONG = paradigm("er e es e / en e es e / em er em en / en er en er")
 UNCHANGING = ("zwei", "drei")
 DER_WORDS = ("dies", "welch", "viel")
 POSSESSIVES = dict(zip(Pronoun, ["mein", "dein", "unser", "sein", "ihr", "sein", "ihr"], strict=False))
-CONTRACTIONS = {("in", "dem"): "im", ("an", "dem"): "am", ("an", "das"): "ans", ("von", "dem"): "vom"}
 # Nominative, accusative, dative, reflexive.
 PRONOUNS = {
     Pronoun.ME: "ich mich mir mich",

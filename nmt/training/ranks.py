@@ -246,13 +246,13 @@ def joined(place: Place) -> Iterator[Ranks]:
             distributed.destroy_process_group()
 
 
-def _name_the_meeting_place(environment: Any = os.environ) -> None:
+def _name_the_meeting_place() -> None:
     """Say where the ranks of a step of SLURM meet, which torchrun says by itself: on the first of its machines."""
-    if "SLURM_STEP_NODELIST" in environment:
-        environment.setdefault("MASTER_ADDR", first_host(environment["SLURM_STEP_NODELIST"]))
-        job, step = (int(environment.get(f"SLURM_{name}_ID", 0)) for name in ("JOB", "STEP"))
+    if "SLURM_STEP_NODELIST" in os.environ:
+        os.environ.setdefault("MASTER_ADDR", first_host(os.environ["SLURM_STEP_NODELIST"]))
+        job, step = (int(os.environ.get(f"SLURM_{name}_ID", 0)) for name in ("JOB", "STEP"))
         # A job may have several steps at once, each a training.
-        environment.setdefault("MASTER_PORT", str(20_000 + (job + 7919 * step) % 20_000))
+        os.environ.setdefault("MASTER_PORT", str(20_000 + (job + 7919 * step) % 20_000))
 
 
 def first_host(nodes: str) -> str:
