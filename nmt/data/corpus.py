@@ -139,9 +139,8 @@ def hold(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> tupl
     paths = [path for one in files for path in ([one] if isinstance(one, str) else one)]
     if sum(_size_of_text(path) for path in paths) < LARGE:
         return ParallelText(*unzip(pairs())), sizes
-    num_files = [
-        1 if isinstance(one, str) else len(one) for one in files
-    ]  # of each list, which tells where one ends
+    # Which files there are does not tell where one list of them ends.
+    num_files = [1 if isinstance(one, str) else len(one) for one in files]
     folder = cached_folder(entry_name("text", json.dumps([states_of(paths), num_files, facts])), make)
     return ParallelText(*open_text(folder)), map_file(folder / SIZES, np.int64).tolist()
 

@@ -17,7 +17,12 @@ Node = Any  # an element of lxml, which says nothing of its types
 
 MAX_UNPACKED = 1 << 28  # bytes; what a small file could unpack to is without bound
 MAX_MEMBERS = 10_000
-# What XML says that it is encoded in.
+# What XML may say that it is encoded in: all of these are decoded in time that grows with their length. Python knows
+# others, such as punycode, whose time grows with the square of it.
+ENCODINGS = re.compile(
+    r"utf-(7|8|16|16le|16be)|us-ascii|iso-8859-\d+|windows-125\d|koi8-[ru]|shift_jis|euc-(jp|kr)|gb(2312|k|18030)|big5",
+    re.IGNORECASE,
+)
 DECLARED = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][A-Za-z0-9._-]*)")
 # Of all text, as a thousand pages have. Each takes some 400 bytes when it is read, however short it is.
 MAX_TAGS = 1_000_000
@@ -191,9 +196,11 @@ def _unpack(content: bytes, needed: str) -> dict[str, tuple[zipfile.ZipInfo, byt
 def _as_utf_8(content: bytes) -> bytes:
     """Return XML of any encoding in UTF-8, in which its tags look like tags. Raises DataError for what is not text."""
     declared = DECLARED.match(content)
-    name = declared[1].decode() if declared else "utf-8-sig"
+    name = declared[1].decode() if declared else "utf-8"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         name = "utf-16"
+    if not ENCODINGS.fullmatch(name):
+        raise DataError(f"file: XML in UTF-8 is needed in it; got {name}")
     try:
         return content.decode(name).encode().removeprefix(codecs.BOM_UTF8)
     except (LookupError, ValueError):

@@ -56,9 +56,8 @@ class Pair:
 
     async def find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
         """Return the translations of the lines of a text; one without a word stays as it is."""
-        refuse_more(
-            len(lines), LINES_OF_TEXT * self.batcher.max_waiting
-        )  # blank lines take time and memory, too
+        # Blank lines take time and memory, too.
+        refuse_more(len(lines), LINES_OF_TEXT * self.batcher.max_waiting)
         found = [Translation(line, [Candidate(line)]) for line in lines]
         with_words = [i for i, line in enumerate(lines) if not is_wordless(line)]
         if not with_words:

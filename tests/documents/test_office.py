@@ -337,6 +337,13 @@ def test_text_may_be_in_any_encoding(encoding):
     assert document.blocks == [["Grüße"]]
 
 
+@pytest.mark.parametrize("encoding", ["punycode", "idna", "zlib", "none"])
+def test_what_is_no_encoding_of_documents_is_not_tried(encoding):
+    text = member(docx(""), "word/document.xml").decode().replace("UTF-8", encoding)
+    with pytest.raises(DataError, match=f"^file: XML in UTF-8 is needed in it; got {encoding}$"):
+        read_docx(archive(**{"word/document.xml": text}))
+
+
 @pytest.mark.parametrize(("encoding", "tag"), [("UTF-16", "<w:p/>"), ("UTF-7", "+ADw-w:p/+AD4-")])
 def test_tags_are_counted_whatever_the_encoding(monkeypatch, encoding, tag):
     monkeypatch.setattr("nmt.documents.office.MAX_TAGS", 1000)
