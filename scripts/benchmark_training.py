@@ -23,7 +23,7 @@ from measuring import peak_resident_memory, spread
 from nmt.cli.compose import compose
 from nmt.config import TrainSettings
 from nmt.config.check import check
-from nmt.data.batching import Update, padding_share, plan_epoch
+from nmt.data.batching import Updates, padding_share, plan_epoch
 from nmt.data.dataset import Dataset, Ids, select_pairs
 from nmt.data.tokenizer import Tokenizer
 from nmt.device import choose_precision, prepare_device
@@ -138,12 +138,11 @@ def measure(
     )
     source_lengths, target_lengths = pairs.source_lengths, pairs.target_lengths
 
-    def plan(epoch: int) -> list[Update]:
+    def plan(epoch: int) -> Updates:
         limits = settings.training
         max_tokens = 4 * limits.update_tokens if limits.max_tokens == "auto" else limits.max_tokens
-        return plan_epoch(
-            settings.seed, epoch, source_lengths, target_lengths, limits.update_tokens, max_tokens
-        )
+        drawn = plan_epoch(settings.seed, epoch, source_lengths, target_lengths, limits.update_tokens)
+        return drawn.within(max_tokens)
 
     plans = enumerate(chain.from_iterable(plan(epoch) for epoch in count()), start=1)
     rates, speeds, waiting, seconds = [], [], 0.0, 0.0

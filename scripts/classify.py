@@ -150,7 +150,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     # Sentences of about one length go together, in an order that each epoch draws anew; lengths count EOS.
     lengths, size = ids.lengths + 1, arguments.batch_tokens
     plans = [
-        list(chain.from_iterable(plan_epoch(arguments.seed, epoch, lengths, lengths, size, 2 * size)))
+        list(chain.from_iterable(plan_epoch(arguments.seed, epoch, lengths, lengths, size).within(2 * size)))
         for epoch in range(arguments.epochs)
     ]
     optimizer = torch.optim.AdamW(model.parameters())

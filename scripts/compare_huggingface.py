@@ -80,8 +80,8 @@ def batches(
     rows, _ = select_pairs(dataset, max_length)
     lengths = dataset.source.lengths_of(rows) + 1, dataset.target.lengths_of(rows) + 1  # EOS counts
     for epoch in count():
-        plan = plan_epoch(1, epoch, *lengths, update_tokens, PADDED_TOKENS * update_tokens)
-        yield from ([collate(dataset, rows[part], tokenizer) for part in update] for update in plan)
+        updates = plan_epoch(1, epoch, *lengths, update_tokens).within(PADDED_TOKENS * update_tokens)
+        yield from ([collate(dataset, rows[part], tokenizer) for part in update] for update in updates)
 
 
 def loss_of(model: Any, batch: Batch, pad_id: int) -> Tensor:

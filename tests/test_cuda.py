@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from nmt.decoding.beam import Beam
 from nmt.decoding.beam_search import beam_search, power_penalty
 from nmt.decoding.rules import EndAtLimit, ForbidTokens
 from nmt.training.device.graphs import CudaGraphs, Replay, recordable_stream
@@ -29,7 +30,14 @@ def test_loss_gradients_and_search_equal_those_of_the_cpu(kind, tiny_model, tiny
         ]
         with torch.no_grad():
             hypotheses = beam_search(
-                model, model.start(moved.source, moved.source_lengths), 5, 2, 3, 3, power_penalty(1.0), rules
+                model,
+                model.start(moved.source, moved.source_lengths),
+                5,
+                2,
+                3,
+                Beam(3),
+                power_penalty(1.0),
+                rules,
             )
         found.append((loss.total.cpu(), [p.grad.cpu() for p in model.parameters()], hypotheses))
     assert_close(found[1][0], found[0][0])

@@ -6,14 +6,15 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import NamedTuple, NoReturn, TypeVar
 
 from tqdm import tqdm
 
 from nmt.config import BulkSettings
-from nmt.data.lines import STANDARD_INPUT
+from nmt.data.lines import STANDARD_INPUT, iterate_lines
 from nmt.data.shards import Shard, count_lines, lines_before
-from nmt.decoding.chunks import Chunk, number_chunks, table_chunks, text_chunks
+from nmt.decoding.chunks import Chunk, number_chunks, put_beside, table_chunks, text_chunks
 from nmt.decoding.loading import Model, load
 from nmt.decoding.ray_map import RayMap
 from nmt.decoding.remarks import Remarks
@@ -72,9 +73,10 @@ def do_in_bulk(
         lines = table_chunks(str(source), key, column, settings.encoding)
     else:
         lines = text_chunks(source, key, settings.encoding, span)
-    chunks = number_chunks(
-        lines, beside[1], beside[0], settings.encoding, num_before, span is None, context, before
-    )
+    chunks = number_chunks(lines, context, num_before, before)
+    if beside[1] is not None:
+        others = islice(iterate_lines(beside[1], beside[0], settings.encoding), num_before, None)
+        chunks = put_beside(chunks, others, beside[0], is_whole=span is None)
     totals, remarks = Totals(), Remarks()
     with opened_engine(settings, load_worker) as map_in_order, progress_bar(target) as bar:
         began = time.monotonic()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt.config import EvaluateSettings
+from nmt.config import EvaluateSettings, as_list
 from nmt.data.corpus import ParallelText
 from nmt.data.lines import read_lines
 from nmt.data.mixture import known_tags, require_tags
@@ -130,7 +130,7 @@ def _test_text(settings: EvaluateSettings, run: RunDirectory | None) -> TestText
         text = select_split(corpus_of_run(run), settings.split)
         require_plain_text(text.target, "split", f"the {settings.split} text of {run.path}")
         return TestText(text.source, [text.target])
-    paths = [settings.reference] if isinstance(settings.reference, str) else settings.reference
+    paths = as_list(settings.reference)
     references = [_read_text(path, "reference", settings.encoding) for path in paths]
     for lines in references[1:]:
         require_same_length(lines, references[:1], "reference")

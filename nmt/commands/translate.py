@@ -9,7 +9,6 @@ from pathlib import Path
 from nmt.commands.bulk import Done, choose_input, choose_output, do_in_bulk, load_model
 from nmt.config import TranslateSettings
 from nmt.decoding.chunks import Chunk
-from nmt.decoding.loading import translate_in_order
 from nmt.decoding.stream import open_output
 from nmt.documents.document import Document, lines_of, write_translated
 from nmt.documents.formats import markup_suffix, read_document
@@ -36,7 +35,7 @@ def load_translator(settings: TranslateSettings) -> Callable[[Chunk], Done]:
 
     def translate(chunk: Chunk) -> Done:
         translator.begin()
-        found = translator.find(chunk.lines, chunk.num_before, chunk.beside, chunk.before)
+        found = translator.find(*chunk)
         if is_detailed:
             numbered = enumerate(found, chunk.num_before + 1)
             lines = [json.dumps(one.as_dict(number), ensure_ascii=False) for number, one in numbered]
@@ -56,7 +55,7 @@ def translate_document(settings: TranslateSettings, path: str, suffix: str) -> N
         translator = load_model(settings).translator(
             settings.decoding, details=True, target_language=settings.target_language
         )
-        written = write_translated(document, translate_in_order(translator, lines_of(document)))
+        written = write_translated(document, translator.find_all(lines_of(document)))
         output.write_bytes(written.encode() if isinstance(written, str) else written)
     translator.remarks.log()
     if isinstance(target, str):

@@ -20,6 +20,7 @@ from nmt.config.kinds import (
     UnitInterval,
     VocabularySize,
     Weight,
+    as_list,
 )
 
 
@@ -211,8 +212,7 @@ class TmxData(CorpusSettings):
     @pydantic.model_validator(mode="after")
     def _check_languages(self) -> Self:
         both = [
-            {name.lower().replace("_", "-") for name in ([side] if isinstance(side, str) else side)}
-            for side in (self.source, self.target)
+            {name.lower().replace("_", "-") for name in as_list(side)} for side in (self.source, self.target)
         ]
         if both[0] & both[1]:
             raise ValueError(f"target: another language than that of the source is needed; got {self.target}")

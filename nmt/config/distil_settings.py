@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 import pydantic
 from pydantic import Field
 
-from nmt.config.kinds import Files, Number, Ratio, Runs, Settings
+from nmt.config.kinds import Files, Number, Ratio, Runs, Settings, as_list
 from nmt.config.model_settings import TransformerSettings
 from nmt.config.recipe_settings import RecipeSettings, check_guided
 
@@ -43,13 +43,13 @@ class DistilSettings(RecipeSettings):
     @property
     def teachers(self) -> list[str]:
         """The teachers, of which there is one at least."""
-        return [self.teacher] if isinstance(self.teacher, str) else self.teacher
+        return as_list(self.teacher)
 
     @property
     def reverse_teachers(self) -> list[str]:
         """The runs that translate references back, if there are any."""
         reverse = self.distillation.reverse
-        return [reverse] if isinstance(reverse, str) else reverse or []
+        return as_list(reverse)
 
     @property
     def is_remote(self) -> bool:

@@ -89,3 +89,8 @@ class Settings(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(
         frozen=True, extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False
     )
+
+
+def as_list(named: str | list[str] | None) -> list[str]:
+    """Return the files or runs of a key, of which there may be one by itself, or none."""
+    return [named] if isinstance(named, str) else named or []

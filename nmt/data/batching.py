@@ -64,40 +64,40 @@ Update = list[Int64Array]  # micro-batches, each the indices of its pairs
 
 @dataclass(frozen=True)
 class Plan:
-    """The updates of an epoch, each cut into micro-batches when it is asked for."""
+    """The updates of an epoch, whatever fits in memory at once."""
 
     updates: list[Int64Array]  # the indices of the pairs of each
     longer: Int64Array  # of each pair, the length of its longer side
+
+    def within(self, max_tokens: int) -> "Updates":
+        """Return the updates in micro-batches of at most `max_tokens` padded tokens on the longer side."""
+        return Updates(self, max_tokens)
+
+
+@dataclass(frozen=True)
+class Updates:
+    """The updates of a plan, each cut into micro-batches when it is asked for."""
+
+    plan: Plan
     max_tokens: int  # padded tokens of a micro-batch, on the longer side
 
     def __len__(self) -> int:
-        return len(self.updates)
+        return len(self.plan.updates)
 
     def __getitem__(self, index: int) -> Update:
-        return plan_by_length(self.longer, self.max_tokens, self.updates[index])
+        return plan_by_length(self.plan.longer, self.max_tokens, self.plan.updates[index])
 
     def __iter__(self) -> Iterator[Update]:
         return (self[index] for index in range(len(self)))
 
-    def within(self, max_tokens: int) -> "Plan":
-        """Return the same updates in micro-batches of another size."""
-        return replace(self, max_tokens=max_tokens)
-
 
 def plan_epoch(
-    seed: int,
-    epoch: int,
-    source_lengths: Int64Array,
-    target_lengths: Int64Array,
-    update_tokens: int,
-    max_tokens: int,
+    seed: int, epoch: int, source_lengths: Int64Array, target_lengths: Int64Array, update_tokens: int
 ) -> Plan:
-    """Lay out one epoch: updates, each a list of micro-batches of indices into the lengths.
+    """Lay out the updates of one epoch.
 
-    An update holds at most `update_tokens` target tokens of sentences of about one length on both sides, or
-    one longer sentence. It is cut into micro-batches of at most `max_tokens` padded tokens on the longer
-    side. Lengths count EOS. The result depends on the arguments alone, and which pairs make an update does
-    not depend on `max_tokens`.
+    Each holds at most `update_tokens` target tokens of sentences of about one length on both sides, or one longer
+    sentence. Lengths count EOS. The result depends on the arguments alone.
     """
     generator = np.random.Generator(np.random.PCG64([seed, epoch]))
     order = generator.permutation(len(target_lengths))
@@ -109,7 +109,7 @@ def plan_epoch(
     narrow = np.min_scalar_type(int(longer.max()))
     lengths = np.stack([source_lengths[order], target_lengths[order]]).astype(narrow)
     groups = _split(order, lengths, num_parts, update_tokens)
-    return Plan([groups[i] for i in generator.permutation(len(groups))], longer, max_tokens)
+    return Plan([groups[i] for i in generator.permutation(len(groups))], longer)
 
 
 def _split(pairs: Int64Array, lengths: npt.NDArray[Any], num_parts: int, max_tokens: int) -> list[Int64Array]:

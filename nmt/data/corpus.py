@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nmt.config import Files
+from nmt.config import Files, as_list
 from nmt.data.arrays import BoolArray, map_file
 from nmt.data.cache import cached_folder, entry_name, states_of
 from nmt.data.lines import PARQUET, is_compressed, iterate_lines
@@ -88,7 +88,7 @@ def read_parallel_files(
     """
     if not context:
         return hold([pairs_of_files(source, target, key, encoding)], [source, target], encoding)[0]
-    sides = [[side] if isinstance(side, str) else side for side in (source, target)]
+    sides = [as_list(side) for side in (source, target)]
     if len(sides[0]) != len(sides[1]):
         raise DataError(
             f"{key}: as many files of source as of target are needed with data.context={context}; "
@@ -136,11 +136,11 @@ def hold(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> tupl
         store_text(folder, pairs(), "reading")
         np.array(sizes, np.int64).tofile(folder / SIZES)
 
-    paths = [path for one in files for path in ([one] if isinstance(one, str) else one)]
+    paths = [path for one in files for path in as_list(one)]
     if sum(_size_of_text(path) for path in paths) < LARGE:
         return ParallelText(*unzip(pairs())), sizes
     # Which files there are does not tell where one list of them ends.
-    num_files = [1 if isinstance(one, str) else len(one) for one in files]
+    num_files = [len(as_list(one)) for one in files]
     folder = cached_folder(entry_name("text", json.dumps([states_of(paths), num_files, facts])), make)
     return ParallelText(*open_text(folder)), map_file(folder / SIZES, np.int64).tolist()
 
@@ -159,4 +159,4 @@ def _size_of_text(path: str) -> int:
 
 
 def _names(files: Files) -> str:
-    return files if isinstance(files, str) else " + ".join(files)
+    return " + ".join(as_list(files))

@@ -13,7 +13,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from nmt.config import HubData
+from nmt.config import HubData, as_list
 from nmt.data.cache import cached_folder, entry_name, states_of
 from nmt.data.stored_text import open_text, store_text
 from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of, unzip
@@ -66,7 +66,7 @@ def _entry(settings: HubData, split: str, limit: int | None) -> str:
 
 def _local_files(settings: HubData) -> list[str]:
     """Return the files here that a data set is read from: those of a pattern, or of a folder, wherever it is."""
-    named = [[one] if isinstance(one, str) else one for one in (settings.data_files or {}).values()]
+    named = [as_list(one) for one in (settings.data_files or {}).values()]
     patterns = [pattern.rpartition("::")[2] for files in named for pattern in files]  # zip://*.csv::all.zip
     places = ["", settings.path] if os.path.isdir(settings.path) else [""]
     wanted = [os.path.join(place, pattern) for place in places for pattern in patterns]

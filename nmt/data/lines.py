@@ -10,7 +10,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nmt.config import Files
+from nmt.config import Files, as_list
 from nmt.data.encoding import UTF_8, as_utf_8, find_wide, is_mostly_broken, is_utf_8
 from nmt.errors import DataError, LineNumbers
 from nmt.versions import importing
@@ -44,7 +44,7 @@ def read_lines(files: Files, key: str, encoding: str | None = None) -> list[str]
 
 def iterate_lines(files: Files, key: str, encoding: str | None = None) -> Iterator[str]:
     """Yield all lines of one file or several, one after the other; see `read_text`."""
-    for path in [files] if isinstance(files, str) else files:
+    for path in as_list(files):
         yield from read_text(path, key, encoding)
 
 
@@ -206,7 +206,7 @@ def _refuse_wide(blocks: Iterator[bytes], key: str, name: str, encoding: str | N
 
 def require_reader(files: Files, key: str) -> None:
     """Raise SettingsError, of `key`, where the library that reads one of the files, by its name, is not there."""
-    for path in [files] if isinstance(files, str) else files:
+    for path in as_list(files):
         if path.endswith((ZSTANDARD, PARQUET)):
             with importing("arrow", key, f"another file than {path}"):
                 import pyarrow  # noqa: F401

@@ -19,6 +19,7 @@ from nmt.config import (
     OpusData,
     TableData,
     TmxData,
+    as_list,
 )
 from nmt.data.arrays import Int64Array
 from nmt.data.corpus import (
@@ -64,7 +65,7 @@ def _named_files(settings: DataSettings) -> Iterator[Files]:
 def require_files(settings: DataSettings) -> None:
     """Raise DataError if what settings of a stranger name is no file: a pipe or a device need not end."""
     for files in _named_files(settings):
-        for path in [files] if isinstance(files, str) else files:
+        for path in as_list(files):
             if Path(path).exists() and not Path(path).is_file():
                 raise DataError(f"data: files are needed, since the run names them; got {path}")
 

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from nmt.config import Files
+from nmt.config import Files, as_list
 from nmt.data.lines import COMPRESSED, MAX_LINE_BYTES, PARQUET, read_text, require_reader
 from nmt.errors import DataError, first_line
 
@@ -59,7 +59,7 @@ def read_table(files: Files, key: str, columns: Columns) -> Pairs:
 def table_files(files: Files, suffixes: Sequence[str] = SUFFIXES) -> list[str]:
     """Return the files that are named, and in place of a folder the tables in it, by their names."""
     found = []
-    for path in [files] if isinstance(files, str) else files:
+    for path in as_list(files):
         if os.path.isdir(path):
             inside = (os.path.join(path, name) for name in sorted(os.listdir(path)))
             found += [file for file in inside if _suffix(file) in suffixes]

@@ -71,6 +71,11 @@ class Vocabulary:
         if len(self._not_text | {self.unk_id}) < 4:
             raise _no_model("one token for two of padding, unknown, beginning and end")
 
+    @property
+    def special_ids(self) -> tuple[int, int, int, int]:
+        """The ids that stand for no text: of padding, of what is unknown, of the beginning and of the end."""
+        return self.pad_id, self.unk_id, self.bos_id, self.eos_id
+
     def _special(self, given: int) -> int:
         if given >= 0:
             return given

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import chain
 from xml.parsers import expat
 
-from nmt.config import Files
+from nmt.config import Files, as_list
 from nmt.data.lines import MAX_LINE_BYTES, read_blocks
 from nmt.data.table import Pairs, table_files
 from nmt.errors import DataError
@@ -33,7 +33,7 @@ class Languages:
     """Which languages of translation memories are the two sides: a name stands for one of its regional forms."""
 
     def __init__(self, source: Files, target: Files) -> None:
-        self.names = [[side] if isinstance(side, str) else side for side in (source, target)]
+        self.names = [as_list(side) for side in (source, target)]
         wanted = [(_normal(name), side) for side in (SOURCE, TARGET) for name in self.names[side]]
         # The longest first: pt-BR is no form of pt then.
         self._wanted = sorted(wanted, key=lambda item: len(item[0]), reverse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt.config import Files
+from nmt.config import Files, as_list
 from nmt.data.arrays import BoolArray
 from nmt.data.cache import cached_folder, entry_name
 from nmt.data.cleaning import PreparedCorpus
@@ -41,7 +41,7 @@ def load_links(files: Files, text: PreparedCorpus, tokenizer: Tokenizer) -> Link
     num_tags = int(text.corpus.groups is not None and text.corpus.groups.tags is not None)
     if files == EFLOMAL:
         files, kept = str(_align(train, num_tags)), np.ones(len(train.source), bool)
-    for path in [files] if isinstance(files, str) else files:
+    for path in as_list(files):
         if Path(path).exists() and not Path(path).is_file():  # a pipe or a device need not end
             raise DataError(f"{KEY}: a file is needed; got {path}")
 
@@ -120,13 +120,13 @@ def _read_links(files: Files, kept: BoolArray, text: ParallelText, num_tags: int
 def _lines_of(files: Files, kept: BoolArray) -> Iterator[tuple[str, str]]:
     """Yield the lines of the pairs that are kept, each after where it stands. Raises DataError for more or fewer."""
     num_lines = 0
-    for path in [files] if isinstance(files, str) else files:
+    for path in as_list(files):
         for number, line in enumerate(read_text(path, KEY), 1):
             if num_lines < len(kept) and kept[num_lines]:
                 yield f"{path}, line {number}", line
             num_lines += 1
     if num_lines != len(kept):
-        names = files if isinstance(files, str) else " + ".join(files)
+        names = " + ".join(as_list(files))
         raise DataError(
             f"{KEY}: a line for each of the {len(kept)} training pairs is needed; got {num_lines} lines in {names}"
         )

@@ -13,6 +13,7 @@ from nmt.data.arrays import Int64Array
 from nmt.data.batching import cut_by_length, pad_with_end, send
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.beam import Beam
 from nmt.decoding.beam_search import LengthPenalty, beam_search, power_penalty, wu_penalty
 from nmt.decoding.choice import Sampled
 from nmt.decoding.constraints import Constraints
@@ -93,20 +94,11 @@ class BatchSearch:
         if isinstance(settings, BeamSettings):
             kind = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
             penalty = kind(settings.length_penalty)
-            constraints = self._constraints(sentences, limits, penalty, place, words)
-            num_rows = constraints.num_rows if constraints else settings.beam_size
-            rules = self._rules(sentences, limits, place, num_rows)
-            return beam_search(
-                *given,
-                num_rows,
-                penalty,
-                [constraints, *rules] if constraints else rules,
-                self.num_hypotheses,
-                settings.early_stopping,
-                settings.num_groups,
-                settings.diversity_penalty,
-                constraints,
+            beam = self._constraints(sentences, limits, penalty, place, words) or Beam(
+                settings.beam_size, settings.num_groups, settings.diversity_penalty
             )
+            rules = self._rules(sentences, limits, place, beam.num_rows)
+            return beam_search(*given, beam, penalty, rules, self.num_hypotheses, settings.early_stopping)
         choice, rules = None, self._rules(sentences, limits, place, self.num_rows)
         if isinstance(settings, RandomSettings):
             numbers = torch.tensor([sentence.number for sentence in sentences])

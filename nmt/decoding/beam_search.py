@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from nmt.decoding.candidates import best_candidates, probabilities_of
-from nmt.decoding.constraints import Constraints
+from nmt.decoding.beam import Beam
 from nmt.decoding.engine import Hypothesis
 from nmt.decoding.rules import Rule
 from nmt.decoding.search import Decoder, is_time_to_ask, let_go
@@ -31,28 +30,24 @@ def beam_search(
     max_length: int,
     bos_id: int,
     eos_id: int,
-    beam_size: int,
+    beam: Beam,
     length_penalty: LengthPenalty,
     rules: Sequence[Rule] = (),
     num_hypotheses: int = 1,
     early_stopping: bool = False,
-    num_groups: int = 1,
-    diversity_penalty: float = 0.0,
-    constraints: Constraints | None = None,
 ) -> list[list[Hypothesis]]:
-    """Keep the `beam_size` (K) best hypotheses of each sentence at every step.
+    """Keep the best hypotheses of each sentence at every step, as many (K) as the beam has rows.
 
     A hypothesis that ends among the best K candidates of a step is finished; its score is the sum of its
     log-probabilities, EOS included, over the length penalty, which does not fall with the length. A sentence is done
     when none that goes on could still come among the `num_hypotheses` best, however long it became; with
     `early_stopping`, once K have finished and none that goes on is ahead of them at its present length.
 
-    The beam may consist of `num_groups`, each of K / num_groups hypotheses: see `diverse_candidates`. With
-    `constraints`, the first of the rules, K is their `num_rows`, and they choose among the candidates. `state` is that
-    of B sentences, of which nothing is decoded yet; the rules end every one of them within `max_length` tokens.
-    Returns the hypotheses of each sentence, best first, at least one and at most `num_hypotheses`.
+    `state` is that of B sentences, of which nothing is decoded yet; the rules end every one of them within `max_length`
+    tokens. Returns the hypotheses of each sentence, best first, at least one and at most `num_hypotheses`.
     """
-    device, num_sentences, group_size = state.device, state.num_sentences, beam_size // num_groups
+    device, num_sentences = state.device, state.num_sentences
+    beam_size, group_size, rules = beam.num_rows, beam.group_size, [beam, *rules]
     state.expand(beam_size)
     trellis = Trellis(num_sentences, beam_size, num_hypotheses, device)
     remaining = torch.arange(num_sentences, device=device)  # which sentence each row of (B, …) is
@@ -67,36 +62,27 @@ def beam_search(
         for rule in rules:
             rule.apply(logits, position)
         # (B, G, 2K / G) each; `parents` count the hypotheses of a sentence.
-        if constraints is None:
-            best, parents, words = diverse_candidates(scores, logits, num_groups, diversity_penalty)
-        else:
-            best, parents, words = constraints.candidates(scores, logits)
+        best, parents, words = beam.candidates(scores, logits)
         is_end = (words == eos_id) & (best > -torch.inf)
 
         # An end that is not among the best of its group is no result yet.
         ending = is_end[..., :group_size] & ~done.view(-1, 1, 1)
-        normalised = best[..., :group_size] / length_penalty(position + 1)
-        if constraints is not None:
-            normalised += constraints.shares(constraints.kept_costs[..., :group_size])
-        normalised = normalised.masked_fill(~ending, -torch.inf)
-        worst = trellis.finish(remaining, normalised.flatten(1), parents[..., :group_size].flatten(1))
+        worth = beam.worth_of_ends(best[..., :group_size], length_penalty(position + 1))
+        worth = worth.masked_fill(~ending, -torch.inf)
+        worst = trellis.finish(remaining, worth.flatten(1), parents[..., :group_size].flatten(1))
 
         best, chosen = best.masked_fill(is_end, -torch.inf).topk(group_size, 2)
+        beam.take(chosen)
         scores = best.flatten(1)  # (B, K)
         parents, words = parents.gather(2, chosen).flatten(1), words.gather(2, chosen).flatten(1)
         trellis.extend(parents, words)
 
-        ahead = best[..., 0].amax(1)
-        penalty = length_penalty(position + 1 if early_stopping else max_length + 1)
-        hope = ahead / penalty
-        if constraints is not None:
-            constraints.take(chosen)
-            hope = (scores / penalty + constraints.shares(constraints.costs)).amax(1)
+        hope = beam.hope(scores, length_penalty(position + 1 if early_stopping else max_length + 1))
         is_behind = hope <= worst
         if early_stopping:
             num_finished += ending.sum((1, 2))
             is_behind &= num_finished >= beam_size
-        done |= is_behind | (ahead == -torch.inf)
+        done |= is_behind | (hope == -torch.inf)
         if is_time_to_ask(position, max_length, device):
             told = done.cpu()  # all that a GPU is asked, and waited for
             if told.all():
@@ -110,42 +96,11 @@ def beam_search(
                 first_rows = first_rows[: len(kept)]
         rows = (first_rows + parents).flatten()
         state.reorder(rows)
-        if constraints is not None:
-            words = constraints.advance(words, rows)
+        words = beam.advance(words, rows)
         for rule in rules:
             rule.follow(words, rows)
         tokens = words.flatten()
-    found = trellis.results()
-    return found if constraints is None else [[constraints.read(one) for one in some] for some in found]
-
-
-def diverse_candidates(
-    scores: Tensor, logits: Tensor, num_groups: int, diversity_penalty: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Extend the hypotheses of `scores` (B, K) by all words, those of each of G groups by themselves.
-
-    A word costs `diversity_penalty` for each hypothesis of the groups before that takes it at this position
-    (Vijayakumar et al. 2018). `logits` (N, V) are written over. The results are those of `best_candidates`, twice as
-    many as the group has hypotheses, (B, G, 2K / G) each.
-    """
-    probabilities = probabilities_of(logits)
-    (num_sentences, beam_size), vocabulary_size = scores.shape, logits.shape[1]
-    group_size = beam_size // num_groups
-    if num_groups == 1:
-        best, parents, words = best_candidates(scores, probabilities, 2 * beam_size)
-        return best.unsqueeze(1), parents.unsqueeze(1), words.unsqueeze(1)
-    found = []
-    taken = scores.new_zeros(num_sentences, 1, vocabulary_size)
-    grouped = probabilities.view(num_sentences, num_groups, group_size, vocabulary_size)
-    for number in range(num_groups):
-        first = number * group_size
-        changed = (grouped[:, number] * (-diversity_penalty * taken).exp()).flatten(0, 1)
-        best, parents, words = best_candidates(scores[:, first : first + group_size], changed, 2 * group_size)
-        found.append((best, parents + first, words))
-        is_taken = (best[:, :group_size] > -torch.inf).to(taken.dtype)
-        taken.squeeze(1).scatter_add_(1, words[:, :group_size], is_taken)
-    best, parents, words = (torch.stack(parts, 1) for parts in zip(*found, strict=True))
-    return best, parents, words
+    return [[beam.read(one) for one in some] for some in trellis.results()]
 
 
 class Trellis:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nmt.data.context import in_order
 from nmt.data.encoding import UTF_8
-from nmt.data.lines import TextDecoder, follow_lines, in_chunks, iterate_lines
+from nmt.data.lines import TextDecoder, follow_lines, in_chunks
 from nmt.data.table import Columns, read_table
 from nmt.errors import DataError
 
@@ -46,31 +46,29 @@ def table_chunks(path: str, key: str, column: str, encoding: str) -> Iterator[li
 
 
 def number_chunks(
-    chunks: Iterable[list[str]],
-    path: str | None,
-    key: str,
-    encoding: str,
-    num_before: int = 0,
-    is_whole: bool = True,
-    context: int = 0,
-    before: Sequence[str] = (),
+    chunks: Iterable[list[str]], context: int = 0, num_before: int = 0, before: Sequence[str] = ()
 ) -> Iterator[Chunk]:
-    """Number chunks that follow `num_before` lines, and put beside each line that of the file `path`, if there is one.
-
-    Each chunk has `context` lines before it, the first of them `before`.
-
-    Raises DataError, of `key`, where the file has fewer lines or, with chunks of the `is_whole` text, more.
-    """
-    beside = None if path is None else islice(iterate_lines(path, key, encoding), num_before, None)
+    """Number chunks that follow `num_before` lines. Each has `context` lines before it, the first of them `before`."""
     for lines, earlier in in_order(chunks, context, before):
-        others = None if beside is None else list(islice(beside, len(lines)))
-        if others is not None and len(others) < len(lines):
-            raise DataError(
-                f"{key}: as many lines as in the other file are needed; got only {num_before + len(others)} in {path}"
-            )
-        yield Chunk(lines, num_before, others, earlier)
+        yield Chunk(lines, num_before, None, earlier)
         num_before += len(lines)
-    if beside is not None and is_whole and next(beside, None) is not None:
-        raise DataError(
-            f"{key}: as many lines as in the other file are needed, {num_before}; got more in {path}"
-        )
+
+
+def put_beside(
+    chunks: Iterable[Chunk], others: Iterable[str], key: str, is_whole: bool = False
+) -> Iterator[Chunk]:
+    """Put beside the lines of chunks those `others` that begin where the chunks do.
+
+    Raises DataError, of `key`, where there are fewer of them or, beside the `is_whole` text, more.
+    """
+    rest, num_lines = iter(others), 0
+    for chunk in chunks:
+        num_lines = chunk.num_before + len(chunk.lines)
+        beside = list(islice(rest, len(chunk.lines)))
+        if len(beside) < len(chunk.lines):
+            raise DataError(
+                f"{key}: one for each line is needed; got {chunk.num_before + len(beside)} for more lines"
+            )
+        yield chunk._replace(beside=beside)
+    if is_whole and next(rest, None) is not None:
+        raise DataError(f"{key}: one for each line is needed; got more for {num_lines} lines")

@@ -6,15 +6,15 @@ import torch
 from torch import Tensor
 
 from nmt.data.batching import send
+from nmt.decoding.beam import Beam
 from nmt.decoding.candidates import best_candidates, probabilities_of
 from nmt.decoding.engine import Hypothesis
-from nmt.decoding.rules import Rule
 
 # Rows of a beam beside its own: one for each number of tokens of phrases that can have been written, up to so many.
 MAX_MORE_ROWS = 32
 
 
-class Constraints(Rule):
+class Constraints(Beam):
     """Phrases of P a sentence, of up to L tokens each, of which every one stands in its translation, apart from others.
 
     The beam is allocated dynamically (Post & Vilar 2018): hypotheses of the same number of written tokens of phrases
@@ -68,7 +68,7 @@ class Constraints(Rule):
         self.limits, self.first_positions = send(limits, device), send(torch.tensor(first_positions), device)
         self.penalties = send(torch.tensor(penalties), device)
         self.word_endings, self.eos_id, self.beam_size = send(word_endings, device), eos_id, beam_size
-        self.num_rows = num_rows_for(beam_size, phrases)
+        super().__init__(num_rows_for(beam_size, phrases))
         size = len(phrases), self.num_rows
         self.written = torch.zeros(
             *size, num_phrases, dtype=torch.long, device=device
@@ -121,13 +121,17 @@ class Constraints(Rule):
         self.kept_costs = costs.masked_fill(kept == -torch.inf, 0).unsqueeze(1)
         return kept.unsqueeze(1) - self.kept_costs, parents.unsqueeze(1), labels.unsqueeze(1)
 
+    def worth_of_ends(self, scores: Tensor, penalty: float) -> Tensor:
+        """Return what the first candidates, of `scores` (B, 1, K), are worth with the costs of their phrases."""
+        return scores / penalty + self.kept_costs[..., : scores.shape[2]] / self.penalties.view(-1, 1, 1)
+
     def take(self, chosen: Tensor) -> None:
         """Go on with some of the candidates (B, 1, K) that were returned last."""
         self.costs = self.kept_costs.gather(2, chosen).flatten(1)
 
-    def shares(self, costs: Tensor) -> Tensor:
-        """Return what the costs of phrases (B, …) add to scores over the length penalty."""
-        return costs / self.penalties.view(-1, *[1] * (costs.dim() - 1))
+    def hope(self, scores: Tensor, penalty: float) -> Tensor:
+        """Return what the best (B) of the hypotheses would be worth with the costs of their phrases."""
+        return (scores / penalty + self.costs / self.penalties.unsqueeze(1)).amax(1)
 
     def _can_be_forced(self) -> Tensor:
         """Return whether the next token of each phrase (B, K, P) may come now."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from nmt.config import BeamSettings, DecodingSettings, MBRSettings, RandomSettings
 from nmt.data.arrays import FloatArray
-from nmt.data.tokenizer import Tokenizer, Vocabulary
+from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.engine import Found, Hypothesis, Search, Sentence, limit_of
 from nmt.errors import DeviceError, RunError, SettingsError
 from nmt.files.reading import read_plain
@@ -253,7 +253,7 @@ class TokenNames:
             piece
             for side in sides
             for piece_id, piece in enumerate(side.pieces)
-            if piece_id not in _special_ids(side)
+            if piece_id not in side.special_ids
         }
         specials = []
         for name in ("<pad>", "<unk>", "<s>", "</s>"):
@@ -262,10 +262,6 @@ class TokenNames:
             specials.append(name)
         source, target = (list(side.pieces) for side in sides)
         for side, names in zip(sides, (source, target), strict=True):
-            for special_id, name in zip(_special_ids(side), specials, strict=True):
+            for special_id, name in zip(side.special_ids, specials, strict=True):
                 names[special_id] = name
         return cls(source, target, *specials[1:])
-
-
-def _special_ids(vocabulary: Vocabulary) -> tuple[int, int, int, int]:
-    return vocabulary.pad_id, vocabulary.unk_id, vocabulary.bos_id, vocabulary.eos_id

@@ -8,7 +8,6 @@ from typing import Any, get_args, overload
 from nmt.config import DecodingSettings
 from nmt.config.kinds import Device, Precision
 from nmt.data.context import in_order
-from nmt.data.lines import in_chunks
 from nmt.data.mixture import language_of, tag_of
 from nmt.decoding.confidence import calibration_of
 from nmt.decoding.engine import Engine
@@ -141,7 +140,7 @@ class Model:
         settings = change_search(self.decoding, decoding, **search)
         translator = self.translator(settings, num_hypotheses, details, target_language)
         begin = None if prefixes is None else _texts(prefixes, "prefixes")
-        found = translate_in_order(translator, _texts(lines, "lines"), begin)
+        found = translator.find_all(_texts(lines, "lines"), begin)
         return list(found) if isinstance(lines, Sequence) else found
 
     @overload
@@ -227,21 +226,6 @@ def choose_tag(language: str | None, tags: Sequence[str]) -> str | None:
         there = f"one of {', '.join(known)}" if known else "null"
         raise DataError(f"target_language: {there} is needed for this run; got {language or 'null'}")
     return tag_of(language)
-
-
-def translate_in_order(
-    translator: Translator, lines: Iterable[str], prefixes: Iterable[str] | None = None
-) -> Iterator[Translation]:
-    """Yield the translations of lines that follow each other. Raises DataError where there are fewer `prefixes`."""
-    num_before, rest = 0, None if prefixes is None else iter(prefixes)
-    for chunk, before in in_order(in_chunks(lines), translator.pairs.context.num_lines):
-        begin = None if rest is None else list(islice(rest, len(chunk)))
-        if begin is not None and len(begin) < len(chunk):
-            raise DataError(
-                f"prefixes: one for each line is needed; got {num_before + len(begin)} for more lines"
-            )
-        yield from translator.find(chunk, num_before, begin, before)
-        num_before += len(chunk)
 
 
 def _texts(lines: Iterable[str], key: str) -> Iterator[str]:

@@ -46,9 +46,10 @@ class Shortlist:
         vocabulary, which are frequent, make V' a multiple of 64.
         """
         vocabulary = self.vocabulary
-        special = vocabulary.pad_id, vocabulary.unk_id, vocabulary.bos_id, vocabulary.eos_id
         is_chosen = np.zeros(vocabulary.size, bool)
-        is_chosen[[*special, *self.frequent, *(token for tokens in others for token in tokens)]] = True
+        is_chosen[
+            [*vocabulary.special_ids, *self.frequent, *(token for tokens in others for token in tokens)]
+        ] = True
         found = np.fromiter({token for tokens in sources for token in tokens}, np.int64)
         is_chosen[self.likely.take(found).tokens.numpy()] = True
         num_missing = -int(is_chosen.sum()) % MULTIPLE
@@ -94,11 +95,10 @@ class Shortlist:
 
 def written_names(vocabulary: Vocabulary) -> dict[int, str]:
     """Return the names of ids that can stand in a file: not special, and without what separates them there."""
-    special = {vocabulary.pad_id, vocabulary.unk_id, vocabulary.bos_id, vocabulary.eos_id}
     return {
         i: name
         for i, name in enumerate(vocabulary.pieces)
-        if name and i not in special and SEPARATORS.isdisjoint(name)
+        if name and i not in vocabulary.special_ids and SEPARATORS.isdisjoint(name)
     }
 
 

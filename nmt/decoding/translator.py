@@ -7,10 +7,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from nmt.config import BeamSettings, DecodingSettings, MBRSettings, SamplingSettings
-from nmt.data.context import Context, in_order
+from nmt.data.context import Context
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import known_tags, tagged
 from nmt.data.tokenizer import WORD_START
+from nmt.decoding.chunks import number_chunks, put_beside
 from nmt.decoding.confidence import Calibration
 from nmt.decoding.demands import Demand, Demands
 from nmt.decoding.engine import Engine, Found, Hypothesis, Search, Sentence, most_read
@@ -138,16 +139,18 @@ class Translator:
 
     def translate(self, lines: Iterable[str], before: Sequence[str] = ()) -> Iterator[str]:
         """Yield the translation of each line; a blank line stays blank. Those `before` are read as context alone."""
-        num_before = 0
-        for chunk, earlier in in_order(in_chunks(lines), self.pairs.context.num_lines, before):
-            yield from self.translate_chunk(chunk, num_before, earlier)
-            num_before += len(chunk)
+        return (found.text for found in self.find_all(lines, before=before))
 
-    def translate_chunk(
-        self, lines: Sequence[str], num_before: int = 0, before: Sequence[str] = ()
-    ) -> list[str]:
-        """Return the best translation of each line; see `find`."""
-        return [found.text for found in self.find(lines, num_before, before=before)]
+    def find_all(
+        self, lines: Iterable[str], prefixes: Iterable[str] | None = None, before: Sequence[str] = ()
+    ) -> Iterator[Translation]:
+        """Yield the translations of lines that follow each other, however many they are; see `find`.
+
+        Raises DataError where there are fewer `prefixes`.
+        """
+        chunks = number_chunks(in_chunks(lines), self.context.num_lines, before=before)
+        for chunk in chunks if prefixes is None else put_beside(chunks, prefixes, "prefixes"):
+            yield from self.find(*chunk)
 
     def find(
         self,

@@ -30,7 +30,7 @@ from nmt.data.lines import iterate_lines
 from nmt.data.mixture import require_tags
 from nmt.data.shards import count_lines
 from nmt.data.sources import load_corpus
-from nmt.decoding.chunks import Chunk, number_chunks, text_chunks
+from nmt.decoding.chunks import Chunk, number_chunks, put_beside, text_chunks
 from nmt.decoding.expected_utility import expected_utility
 from nmt.decoding.stream import write_stream
 from nmt.decoding.translator import Translator
@@ -125,8 +125,8 @@ def _translate(folder: StudentFolder, teacher: Teacher, read: str, path: Path) -
         for chunk in chunks:
             yield [json.dumps(texts, ensure_ascii=False) for texts in teacher.translate(chunk)]
 
-    lines = _cut(text_chunks(str(folder.text(read)), "student", UTF_8), teacher.lines_at_once)
-    chunks = number_chunks(lines, None, "student", UTF_8)
+    lines = _cut(text_chunks(str(folder.text(read)), "student"), teacher.lines_at_once)
+    chunks = number_chunks(lines)
     write_stream(work, chunks, str(path), resume=True)
     teacher.tell()
 
@@ -270,8 +270,9 @@ def link_words(folder: StudentFolder, translator: Translator) -> int:
             found = reader.align(chunk.lines, chunk.beside or [], chunk.num_before)
             yield [to_pharaoh(one.alignment or []) for one in found]
 
-    sources = text_chunks(str(folder.text(SOURCE)), "student", UTF_8)
-    chunks = number_chunks(sources, str(folder.text(TARGET)), "student", UTF_8)
+    sources = number_chunks(text_chunks(str(folder.text(SOURCE)), "student"))
+    targets = iterate_lines(str(folder.text(TARGET)), "student", UTF_8)
+    chunks = put_beside(sources, targets, "student", is_whole=True)
     write_stream(work, chunks, str(folder.text(LINKS)), resume=True)
     return _count(folder.text(LINKS))
 

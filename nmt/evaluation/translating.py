@@ -2,12 +2,14 @@
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 from nmt.config import DecodingSettings, EvaluationSettings, GreedySettings
-from nmt.data.context import in_order
 from nmt.data.corpus import ParallelText
 from nmt.data.lines import in_chunks
+from nmt.decoding.chunks import number_chunks, put_beside
 from nmt.decoding.translation import Candidate
 from nmt.decoding.translator import Translator
 from nmt.errors import LineNumbers
@@ -34,10 +36,7 @@ def evaluate_text(
 def translate_lines(translator: Translator, source: Sequence[str]) -> list[Candidate]:
     """Return the best translation of each line of a text, and say what of it was cut or split."""
     translator.begin()
-    found, num_before = [], 0
-    for chunk, before in in_order(in_chunks(source), translator.pairs.context.num_lines):
-        found += [one.hypotheses[0] for one in translator.find(chunk, num_before, before=before)]
-        num_before += len(chunk)
+    found = [one.hypotheses[0] for one in translator.find_all(source)]
     translator.remarks.log()
     return found
 
@@ -48,30 +47,65 @@ def translate_text(translator: Translator, source: Sequence[str]) -> list[str]:
 
 
 def text_loss(translator: Translator, text: ParallelText) -> float:
-    """Return the negative log-likelihood of a text per target token, EOS counted, in nats.
+    """Return the negative log-likelihood of a text per target token, EOS counted, in nats; say what was left out."""
+    loss = total_loss(translator, text.source, text.target)
+    loss.log()
+    return loss.mean
 
-    Pairs with an empty side, or one that is longer than the model can read, do not count, which is said.
+
+class Loss(NamedTuple):
+    """The negative log-likelihood of all target tokens of a text, in nats, and their number, EOS counted.
+
+    Pairs with an empty side, or one that is longer than the model can read, do not count; `left_out` are their lines.
     """
+
+    total: float
+    num_tokens: int
+    left_out: list[int]
+
+    @property
+    def mean(self) -> float:
+        """The loss per token."""
+        return self.total / max(1, self.num_tokens)
+
+    def log(self) -> None:
+        """Say which lines were left out."""
+        lines = LineNumbers(self.left_out)
+        if lines.count:
+            logger.warning("%s", lines.tell("left out of the loss, being empty or too long"))
+
+    @classmethod
+    def joined(cls, parts: Iterable["Loss"]) -> "Loss":
+        """Return the loss of the parts of a text, which follow each other, together."""
+        totals, numbers, left_out = zip(*parts, strict=True)
+        return cls(sum(totals), sum(numbers), list(chain.from_iterable(left_out)))
+
+
+def total_loss(
+    translator: Translator,
+    source: Sequence[str],
+    target: Sequence[str],
+    num_before: int = 0,
+    before: Sequence[str] = (),
+) -> Loss:
+    """Return the loss of lines that have so many before them in their text, of which those `before` are context."""
     engine, reader, limit = translator.engine, translator.pairs, translator.engine.max_positions
-    num_before, total, num_tokens, left_out = 0, 0.0, 0, LineNumbers()
-    for chunk, before in in_order(in_chunks(text.source), reader.context.num_lines):
-        read = reader.read([*before, *chunk])
-        source, _ = reader.join(read[: len(before)], read[len(before) :])
-        target = engine.tokenizer.target.encode(text.target[num_before : num_before + len(chunk)])
-        kept = []
-        for i, (ids, others) in enumerate(zip(source, target, strict=True)):
-            if ids and others and (limit is None or max(len(ids), len(others)) < limit):
-                kept.append(i)
+    total, num_tokens, left_out = 0.0, 0, list[int]()
+    chunks = number_chunks(in_chunks(source), reader.context.num_lines, num_before, before)
+    for lines, num_earlier, others, earlier in put_beside(chunks, target, "target"):
+        read = reader.read([*earlier, *lines])
+        ids, _ = reader.join(read[: len(earlier)], read[len(earlier) :])
+        pairs = []
+        for number, pair in enumerate(zip(ids, engine.tokenizer.target.encode(others or []), strict=True), 1):
+            if all(pair) and (limit is None or max(map(len, pair)) < limit):
+                pairs.append(pair)
             else:
-                left_out.add(num_before + i + 1)
-        sides = [source[i] for i in kept], [target[i] for i in kept]
+                left_out.append(num_earlier + number)
+        sides = [one for one, _ in pairs], [other for _, other in pairs]
         for log_probs in engine.token_log_probs(*sides, translator.settings.max_tokens):
             total -= math.fsum(log_probs)
             num_tokens += len(log_probs)
-        num_before += len(chunk)
-    if left_out.count:
-        logger.warning("%s", left_out.tell("left out of the loss, being empty or too long"))
-    return total / max(1, num_tokens)
+    return Loss(total, num_tokens, left_out)
 
 
 def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluation:

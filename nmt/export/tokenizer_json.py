@@ -37,10 +37,7 @@ def tokenizer_json(vocabulary: Vocabulary) -> Json:
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [
-            _added_token(i, names[i])
-            for i in sorted([vocabulary.pad_id, vocabulary.unk_id, vocabulary.bos_id, vocabulary.eos_id])
-        ],
+        "added_tokens": [_added_token(i, names[i]) for i in sorted(vocabulary.special_ids)],
         "normalizer": {"type": "Sequence", "normalizers": _normalizers(vocabulary)},
         "pre_tokenizer": _pre_tokenizer(vocabulary),
         "post_processor": {

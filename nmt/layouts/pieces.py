@@ -87,8 +87,7 @@ def named_as_theirs(piece: str) -> str:
 
 
 def _side(vocabulary: Vocabulary, numbers: Mapping[str, int], specials: Specials) -> Side:
-    ids = vocabulary.pad_id, vocabulary.unk_id, vocabulary.bos_id, vocabulary.eos_id
-    special = dict(zip(ids, specials, strict=True))
+    special = dict(zip(vocabulary.special_ids, specials, strict=True))
     found = [special.get(i, numbers.get(piece)) for i, piece in enumerate(vocabulary.pieces)]
     rows = [specials.unk if row is None else row for row in found]
     return Side(vocabulary, rows, [i for i, row in enumerate(found) if row is None])

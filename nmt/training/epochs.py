@@ -121,9 +121,7 @@ class Epochs:
     def _lay_out(self, number: int) -> LaidOut:
         part = self.pairs.segment(number)
         source_lengths, target_lengths = self.pairs.lengths_of(part)
-        plan = plan_epoch(
-            self.seed, number, source_lengths, target_lengths, self.update_tokens, self.update_tokens
-        )
+        plan = plan_epoch(self.seed, number, source_lengths, target_lengths, self.update_tokens)
         return LaidOut(part, plan)
 
 
@@ -165,5 +163,5 @@ def _read(file: IO[bytes], plain: Dataset) -> LaidOut:
                 for name in ("source", "target")
             )
             dataset = Dataset(source, target)
-        plan = Plan(np.split(arrays["rows"], arrays["ends"]), arrays["longer"], max_tokens=1)
+        plan = Plan(np.split(arrays["rows"], arrays["ends"]), arrays["longer"])
         return LaidOut(Part(dataset, arrays["of_text"]), plan)

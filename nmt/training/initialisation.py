@@ -102,9 +102,7 @@ def _match_pieces(vocabulary: Vocabulary, other: Vocabulary) -> list[tuple[int, 
     """Return the ids of the same pieces in two vocabularies, None if all are the same."""
     if vocabulary.pieces == other.pieces:
         return None
-    special, other_special = (
-        (each.pad_id, each.unk_id, each.bos_id, each.eos_id) for each in (vocabulary, other)
-    )
+    special, other_special = vocabulary.special_ids, other.special_ids
     other_ids = {piece: i for i, piece in enumerate(other.pieces) if i not in other_special}
     matched = [
         (i, other_ids[piece])

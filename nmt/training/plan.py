@@ -19,6 +19,7 @@ from nmt.config import (
     TableData,
     TmxData,
     TrainSettings,
+    as_list,
 )
 from nmt.data.batching import Update, padding_share
 from nmt.data.tokenizer import Vocabulary
@@ -167,7 +168,7 @@ def _origin(settings: DataSettings) -> str:
 
 
 def _names(files: Files) -> str:
-    return files if isinstance(files, str) else ", ".join(files)
+    return ", ".join(as_list(files))
 
 
 def _updates_of_epoch(trainer: Trainer) -> int:

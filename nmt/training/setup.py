@@ -23,7 +23,6 @@ from nmt.data.word_links import load_links, require_aligner
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_precision, prepare_device, require_determinism, require_memory
 from nmt.errors import RunError, naming
-from nmt.evaluation.model import load_as_read
 from nmt.files.reading import require_plain
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
@@ -154,8 +153,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
         dataset = replace(dataset, expected=ask_teachers(teachers, settings, dataset, selected, tokenizer))
     pairs = training_pairs(settings, dataset, selected, tokenizer, device, corpus.groups)
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
-    validation = load_as_read(corpus.validation, model, tokenizer, settings.decoding)
-    trainer = Trainer(step, run, (corpus.validation, validation))
+    trainer = Trainer(step, run, corpus.validation)
     trainer.progress.origins = origins(corpus, tokenizer, dataset, teachers)
     return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, start, resuming)
 

@@ -12,9 +12,8 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from nmt.data.batching import Plan, Update
+from nmt.data.batching import Plan, Update, Updates
 from nmt.data.corpus import ParallelText
-from nmt.data.dataset import Dataset
 from nmt.errors import RunError, duration
 from nmt.runs.directory import RunDirectory
 from nmt.runs.metrics import Metrics
@@ -49,21 +48,20 @@ IsHopeless = Callable[[int, float], bool]
 class Trainer:
     """Trains one model on one data set and writes one run directory; of several ranks, the first one writes."""
 
-    def __init__(
-        self, step: TrainingStep, run: RunDirectory, validation: tuple[ParallelText, Dataset]
-    ) -> None:
+    def __init__(self, step: TrainingStep, run: RunDirectory, validation: ParallelText) -> None:
         self.step, self.run = step, run
         self.settings, self.model, self.pairs, self.ranks = step.settings, step.model, step.pairs, step.ranks
         self.epochs = Epochs(self.pairs, self.settings.seed, self.settings.training.update_tokens)
-        self.validation_text, self.validation_dataset = validation
+        self.validation_text = validation
         self.progress = Progress()
         self.window, self.metrics = Window(), Metrics(run.path)
         self.tracker: Tracker = NoTracker()
-        self.is_hopeless = False
+        self.system = SystemFigures(step.device)
+        self.last_bleu, self.is_hopeless = math.nan, False
 
     def show(self, tracker: Tracker) -> None:
         """Hand what goes into metrics.jsonl from now on, and figures of the machine, to something that draws them."""
-        self.tracker, self.system = tracker, SystemFigures(self.step.device)
+        self.tracker = tracker
 
     def resume(self) -> None:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
@@ -96,7 +94,7 @@ class Trainer:
         """The number of the part of the text that training is in, counted over all epochs."""
         return self.progress.epoch * self.pairs.num_parts + self.progress.part
 
-    def plan(self, number: int) -> Plan:
+    def plan(self, number: int) -> Updates:
         """Return the updates of a part of the text, by its number, and have the pairs be those of it."""
         plan = self.epochs.enter(number)
         return plan.within(self._find_max_tokens(plan))
@@ -251,9 +249,7 @@ class Trainer:
         """Validate by loss and by BLEU of greedy decoding; return whether this is the best so far."""
         progress = self.progress
         began = time.monotonic()
-        found = validate(
-            self.step, self.settings, self.validation_text, self.validation_dataset, self.max_tokens
-        )
+        found = validate(self.step, self.settings, self.validation_text)
         loss, bleu = found.loss, found.bleu
         self.last_bleu = bleu
         improved = progress.is_improved_by(bleu, loss)

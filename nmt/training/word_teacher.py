@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from nmt.config import Runs, TrainSettings, TransformerSettings
+from nmt.config import Runs, TrainSettings, TransformerSettings, as_list
 from nmt.data.arrays import Int64Array, map_file
 from nmt.data.batching import Batch, collate, longest_first, places_with_end, plan_by_length
 from nmt.data.cache import cached_folder, content_key, entry_name
@@ -49,7 +49,7 @@ class Teacher(NamedTuple):
 
 def find_teachers(runs: Runs | None, max_length: int, key: str = KEY) -> list[RunDirectory]:
     """Return the runs that `key` names. Raises RunError for one that has no model, or cannot read such sentences."""
-    names = [runs] if isinstance(runs, str) else runs or []
+    names = as_list(runs)
     found = [RunDirectory.existing(name, key) for name in names]
     for run in found:
         with naming(key):

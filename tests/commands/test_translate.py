@@ -256,7 +256,7 @@ def lines_of(content):
 
 
 def chunks_of(path):
-    return number_chunks(text_chunks(path, "input"), None, "prefix", "utf-8")
+    return number_chunks(text_chunks(path, "input"))
 
 
 @MANY
@@ -303,7 +303,7 @@ def test_any_bytes_are_translated_line_by_line(trained_run, tmp_path, content):
     )
     (tmp_path / "in").write_bytes(content)
     write_stream(
-        partial(map, lambda chunk: translator.translate_chunk(chunk.lines, chunk.num_before)),
+        partial(map, lambda chunk: [one.text for one in translator.find(*chunk)]),
         chunks_of(str(tmp_path / "in")),
         str(tmp_path / "out"),
         resume=False,
@@ -311,7 +311,7 @@ def test_any_bytes_are_translated_line_by_line(trained_run, tmp_path, content):
     *out, end = (tmp_path / "out").read_bytes().split(b"\n")
     assert end == b""
     alone = [
-        translator.translate_chunk([line.removesuffix(b"\r").decode("utf-8", "replace")])[0]
+        translator.find([line.removesuffix(b"\r").decode("utf-8", "replace")])[0].text
         for line in lines_of(content)
     ]
     assert out == [line.encode() for line in alone]

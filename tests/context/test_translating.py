@@ -66,7 +66,7 @@ def test_chunks_tell_the_lines_before_them_wherever_they_are_translated(learned,
     model = package.load(str(learned / "run"), device="cpu")
     translator = model.translator(model.decoding)
     chunks = [source[start : start + 3] for start in range(0, len(source), 3)]
-    numbered = list(number_chunks(iter(chunks), None, "", "utf-8", context=1))
+    numbered = list(number_chunks(chunks, context=1))
     found = {
         chunk.num_before: translator.find(*chunk) for chunk in reversed(numbered)
     }  # by any worker, in any order

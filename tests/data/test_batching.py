@@ -31,7 +31,7 @@ def sides(pairs):
 @given(lengths_of_pairs, st.integers(1, 300), st.integers(1, 300), st.integers(0, 3))
 def test_a_plan_holds_every_pair_once_within_its_budgets(pairs, update_tokens, max_tokens, epoch):
     source, target = sides(pairs)
-    plan = plan_epoch(1, epoch, source, target, update_tokens, max_tokens)
+    plan = plan_epoch(1, epoch, source, target, update_tokens).within(max_tokens)
     assert sorted(int(i) for update in plan for rows in update for i in rows) == list(range(len(pairs)))
     for update in plan:
         rows_of_update = np.concatenate(update)
@@ -73,7 +73,7 @@ def test_a_plan_is_that_of_a_tree_cut_by_hand(pairs, update_tokens, scale):
     num_parts = -(-int(target.sum()) // int(max(1.0, update_tokens - target.mean())))
     parts = halved([(int(i), int(source[i]), int(target[i])) for i in order], num_parts, update_tokens)
     expected = [parts[i] for i in generator.permutation(len(parts))]
-    plan = plan_epoch(1, 2, source, target, update_tokens, 10**9)
+    plan = plan_epoch(1, 2, source, target, update_tokens).within(10**9)
     assert [rows.tolist() for rows in plan.updates] == expected
 
 
@@ -81,7 +81,11 @@ def test_a_plan_depends_on_seed_and_epoch_alone():
     generator = np.random.default_rng(0)
     source, target = generator.integers(3, 30, (2, 500))
     flat = [
-        [rows.tolist() for update in plan_epoch(seed, epoch, source, target, 200, 10_000) for rows in update]
+        [
+            rows.tolist()
+            for update in plan_epoch(seed, epoch, source, target, 200).within(10_000)
+            for rows in update
+        ]
         for seed, epoch in ((1, 0), (1, 0), (1, 1), (2, 0))
     ]
     assert flat[0] == flat[1]
@@ -91,7 +95,7 @@ def test_a_plan_depends_on_seed_and_epoch_alone():
 
 def test_what_fits_in_memory_does_not_change_the_updates():
     source, target = np.random.default_rng(0).integers(3, 30, (2, 500))
-    plans = [plan_epoch(1, 0, source, target, 300, max_tokens) for max_tokens in (40, 10_000)]
+    plans = [plan_epoch(1, 0, source, target, 300).within(max_tokens) for max_tokens in (40, 10_000)]
     assert [sorted(np.concatenate(update)) for update in plans[0]] == [
         sorted(np.concatenate(u)) for u in plans[1]
     ]
@@ -102,7 +106,7 @@ def test_padding_is_counted_right_and_less_than_half_of_plain_sorting():
     generator = np.random.default_rng(0)
     source = np.clip(generator.normal(15, 5, 5000), 3, 40).astype(int)
     target = np.clip(source + generator.normal(0, 3, 5000), 3, 40).astype(int)
-    plan = plan_epoch(1, 0, source, target, 2048, 1 << 20)
+    plan = plan_epoch(1, 0, source, target, 2048).within(1 << 20)
     tokens = source.sum() + target.sum()
     cells = sum((source[rows].max() + target[rows].max()) * len(rows) for update in plan for rows in update)
     assert padding_share(plan, source, target) == pytest.approx(1 - tokens / cells)
@@ -122,7 +126,7 @@ def test_padding_on_multi30k_is_at_most_five_percent():
     settings = TokenizerSettings(kind="bpe", vocabulary_size=4000, model=None, **values)
     dataset = load_dataset(text, obtain_tokenizer(settings, text))
     source, target = dataset.source.lengths + 1, dataset.target.lengths + 1
-    assert padding_share(plan_epoch(1, 0, source, target, 4096, 1 << 20), source, target) <= 0.05
+    assert padding_share(plan_epoch(1, 0, source, target, 4096).within(1 << 20), source, target) <= 0.05
 
 
 def test_plan_by_length_is_longest_first_within_the_budget():

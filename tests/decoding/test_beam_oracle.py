@@ -6,6 +6,7 @@ import random
 import pytest
 import torch
 
+from nmt.decoding.beam import Beam
 from nmt.decoding.beam_search import beam_search, power_penalty, wu_penalty
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.models.interface import Decoded, DecoderState
@@ -92,8 +93,8 @@ def test_a_batch_is_found_as_a_plain_search_finds_each_sentence(
         ]
         decoder = Tables(logits)
         count = draw.choice([1, 1, 2, beam_size])
-        given = decoder, decoder.start(), longest, BOS, EOS, beam_size, penalty, rules, count, early_stopping
-        found = beam_search(*given)
+        given = decoder, decoder.start(), longest, BOS, EOS, Beam(beam_size), penalty, rules
+        found = beam_search(*given, count, early_stopping)
         for hypotheses, table, limit in zip(found, logits.tolist(), limits, strict=True):
             expected = plain_beam_search(
                 table, beam_size, penalty, limit, min_length, forbidden, count, early_stopping
@@ -152,8 +153,8 @@ def test_groups_of_a_beam_avoid_each_others_words(num_groups, group_size):
             EndAtLimit(EOS, torch.tensor(limits), torch.device("cpu")),
         ]
         decoder, size = Tables(logits), num_groups * group_size
-        given = decoder, decoder.start(), longest, BOS, EOS, size, power_penalty(1.0), rules, size, False
-        found = beam_search(*given, num_groups, cost)
+        given = decoder, decoder.start(), longest, BOS, EOS, Beam(size, num_groups, cost)
+        found = beam_search(*given, power_penalty(1.0), rules, size)
         for hypotheses, table, limit in zip(found, logits.tolist(), limits, strict=True):
             expected = plain_groups_of_beams(table, num_groups, group_size, cost, limit, forbidden)[:size]
             assert [one.score for one in hypotheses] == pytest.approx(

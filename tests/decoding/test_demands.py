@@ -114,7 +114,7 @@ def test_several_translations_of_a_line_have_all_that_is_demanded(make):
 def test_results_depend_on_no_other_line(make):
     lines = ["abc 12 def", "{name} 1 2 3", "jkl", "https://x.org 12 (12)"]
     translator = make(protect=NAMES)
-    assert translator.translate_chunk(lines) == [translator.translate_chunk([line])[0] for line in lines]
+    assert list(translator.translate(lines)) == [next(translator.translate([line])) for line in lines]
 
 
 def test_what_a_model_has_no_room_for_is_said(make, caplog, tmp_path):

@@ -4,6 +4,7 @@ import pytest
 import torch
 from found import best
 
+from nmt.decoding.beam import Beam
 from nmt.decoding.beam_search import beam_search, power_penalty, wu_penalty
 from nmt.decoding.greedy_search import greedy_search
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
@@ -41,7 +42,7 @@ def run(table, beam_size=None, max_length=5, penalty=None, rules=()):
     rules = [ForbidTokens(torch.tensor([BOS])), *rules, EndAtLimit(EOS, limits, limits.device)]
     if beam_size is None:
         return best(greedy_search(*given, rules))
-    return best(beam_search(*given, beam_size, penalty or power_penalty(0.0), rules))
+    return best(beam_search(*given, Beam(beam_size), penalty or power_penalty(0.0), rules))
 
 
 def table(*rows: dict[int, dict[int, float]]) -> Table:

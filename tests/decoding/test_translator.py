@@ -146,4 +146,4 @@ def test_coverage_ranks_anew_what_the_beam_found(make, kind):
 
 def test_coverage_needs_attention(make):
     with pytest.raises(RunError, match=r"^decoding\.coverage_penalty: 0 is needed"):
-        make(choose_search("beam", coverage_penalty=0.2, **LIMITS), "rnn").translate_chunk(["a"])
+        make(choose_search("beam", coverage_penalty=0.2, **LIMITS), "rnn").find(["a"])

@@ -9,6 +9,7 @@ from pairwise import pairwise
 
 from nmt.data.batching import Batch
 from nmt.data.tokenizer import Tokenizer
+from nmt.decoding.beam import Beam
 from nmt.decoding.beam_search import beam_search, power_penalty
 from nmt.decoding.ctranslate2_engine import TokenNames, load_ctranslate2
 from nmt.decoding.greedy_search import greedy_search
@@ -127,7 +128,7 @@ def test_a_beam_without_length_penalty_finds_the_same(
     model = strange_model(end=4.0, **options)
     batch = tiny_batch(source_lengths=(5, 3, 9, 2), target_lengths=(2,) * 4)
     arguments, rules = given(model, batch, min_length=3)
-    ours = best(beam_search(*arguments, 4, power_penalty(0.0), rules))
+    ours = best(beam_search(*arguments, Beam(4), power_penalty(0.0), rules))
     found, _ = translate(
         exported(model), batch, tokenizer, beam_size=4, length_penalty=0, min_decoding_length=3
     )
@@ -144,7 +145,7 @@ def test_the_length_of_a_score_counts_the_end_on_both_sides(
     options = {"beam_size": 4, "length_penalty": power, "return_end_token": True, "min_decoding_length": 3}
     found, scores = translate(exported(model), batch, tokenizer, **options)
     arguments, rules = given(model, batch, min_length=3)
-    ours = best(beam_search(*arguments, 4, power_penalty(power), rules))
+    ours = best(beam_search(*arguments, Beam(4), power_penalty(power), rules))
     assert sum(tokens[-1] == EOS for tokens in found) > 1
     for i, (theirs, score, own) in enumerate(zip(found, scores, ours, strict=True)):
         if theirs[-1] == EOS:

@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from nmt.config import AttentionSettings
 from nmt.config.check import check
 from nmt.data.batching import Batch
+from nmt.decoding.beam import Beam
 from nmt.decoding.beam_search import beam_search, power_penalty
 from nmt.decoding.greedy_search import greedy_search
 from nmt.decoding.rules import EndAtLimit, ForbidTokens
@@ -106,7 +107,8 @@ def search(model: Seq2Seq, batch, beam_size=None, max_length=6, rows=slice(None)
         given = (model, start(model, batch, rows), int(limits.max()), BOS, EOS)
         if beam_size is None:
             return best(greedy_search(*given, rules))
-        return best(beam_search(*given, beam_size, power_penalty(1.0), rules, early_stopping=early_stopping))
+        beam = Beam(beam_size)
+        return best(beam_search(*given, beam, power_penalty(1.0), rules, early_stopping=early_stopping))
 
 
 @every_model

@@ -55,7 +55,7 @@ def make_trainer(tokenizer, tmp_path):
         selected, _ = select_pairs(dataset, 100)
         pairs = training_pairs(settings, dataset, selected, tokenizer, torch.device("cpu"))
         step = TrainingStep(settings, model, tokenizer, pairs, torch.device("cpu"), torch.float32, Ranks())
-        return Trainer(step, RunDirectory(tmp_path), (text, dataset))
+        return Trainer(step, RunDirectory(tmp_path), text)
 
     return make
 

@@ -9,7 +9,7 @@ from nmt.training.device.max_tokens import find_max_tokens
 GENERATOR = np.random.Generator(np.random.PCG64(3))
 SOURCE, TARGET = (GENERATOR.integers(2, 40, 500) for _ in range(2))
 LONGER = np.maximum(SOURCE, TARGET)
-PLAN = plan_epoch(1, 0, SOURCE, TARGET, update_tokens=1000, max_tokens=1)
+PLAN = plan_epoch(1, 0, SOURCE, TARGET, update_tokens=1000)
 
 
 def padded(rows):
@@ -39,7 +39,7 @@ NEEDS = {
 @pytest.mark.parametrize("need", NEEDS.values(), ids=NEEDS)
 def test_what_is_found_fits_whatever_takes_most_room(need):
     longer = np.repeat([10, 80, 3], [20, 2, 60])  # each update needs most of something
-    plan = Plan(np.split(np.arange(len(longer)), [20, 22]), longer, 1)
+    plan = Plan(np.split(np.arange(len(longer)), [20, 22]), longer)
     room = max(need(longer[rows]) for rows in plan.updates) - 1
     found = find_max_tokens(plan, lambda rows: need(longer[rows]) <= room, None)
     assert all(need(longer[rows]) <= room for update in plan.within(found) for rows in update)

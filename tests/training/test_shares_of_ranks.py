@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.data.batching import deal, plan_by_length
+from nmt.data.context import Context
 from nmt.data.corpus import ParallelText
-from nmt.data.dataset import load_dataset
+from nmt.decoding.translator import Translator
 from nmt.errors import RunError
 from nmt.training import validation
 from nmt.training.ranks import Ranks
@@ -91,54 +92,54 @@ def test_shares_add_up_to_the_update_of_one_rank(make_trainer, kind, update, num
     assert {share[2] for share in shares} == {num_tokens}
 
 
-class Echo:
+class Echo(Translator):
     """A translator that gives back what it is given, and tells what that was."""
 
     told = []
-
-    def __init__(self, *_):
-        pass
 
     def translate(self, lines, before=()):
         self.told.append((list(before), list(lines)))
         return iter(lines)
 
 
-def test_validation_is_of_all_shares_in_the_order_of_the_text(make_trainer, monkeypatch):
+def test_validation_is_of_all_shares_in_the_order_of_the_text(make_trainer, monkeypatch, caplog):
     trainer, scored = make_trainer(), []
-    text = ParallelText(["a b c", "d e", "f g h i j", "k", "a c e g"], ["x y", "z", "u v w x", "y z", "v w"])
-    dataset = load_dataset(text, trainer.step.tokenizer)
+    text = ParallelText(["a b c", "d e", "f g h i j", "k", "a c e g"], ["x y", "z", "u v w x", "", "v w"])
     monkeypatch.setattr(validation, "Translator", Echo)
     monkeypatch.setattr(validation, "corpus_bleu", lambda lines, *_: scored.append(lines) or 1.0)
 
     def validate(ranks):
         trainer.step.ranks = ranks
-        return validation.validate(trainer.step, trainer.settings, text, dataset, 100).loss
+        return validation.validate(trainer.step, trainer.settings, text).loss
 
     loss, shares = validate(Ranks()), []
+    left_out = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
+    assert left_out == ["1 line was left out of the loss, being empty or too long: line 4"]
+    caplog.clear()
     for rank in (0, 1):
         ranks = Ranks(rank, 2)
-        monkeypatch.setattr(ranks, "gather", lambda share: shares.append(share) or [])
+        monkeypatch.setattr(ranks, "gather", lambda share: shares.append(share) or shares)
         validate(ranks)
     ranks = Ranks(1, 2)
     monkeypatch.setattr(ranks, "gather", lambda share: shares[:2])
     assert validate(ranks) == pytest.approx(loss)
     assert scored[0] == scored[-1] == text.source
+    assert shares[1][0].left_out == [4]
+    assert "left out" not in caplog.text, "the first rank alone says it, when it has heard of all"
 
 
-def test_with_context_a_rank_translates_neighbours(make_trainer, monkeypatch):
+def test_with_context_a_rank_reads_the_lines_before_its_own(make_trainer, monkeypatch):
     trainer = make_trainer()
     text = ParallelText(list("abcdefg"), list("uvwxyza"))
-    dataset = load_dataset(text, trainer.step.tokenizer)
     monkeypatch.setattr(validation, "Translator", Echo)
     monkeypatch.setattr(validation, "corpus_bleu", lambda lines, *_: float(lines == text.source))
-    monkeypatch.setattr(validation.Context, "of", lambda _: validation.Context(2, 5))
+    monkeypatch.setattr(Context, "of", lambda _: Context(2, 5))
     monkeypatch.setattr(Echo, "told", [])
     shares = []
     for rank in range(3):
         trainer.step.ranks = Ranks(rank, 3)
         monkeypatch.setattr(trainer.step.ranks, "gather", lambda share: shares.append(share) or shares)
-        found = validation.validate(trainer.step, trainer.settings, text, dataset, 100)
+        found = validation.validate(trainer.step, trainer.settings, text)
     assert Echo.told == [([], ["a", "b"]), (["a", "b"], ["c", "d"]), (["c", "d"], ["e", "f", "g"])]
     assert found.bleu == 1
 

@@ -6,19 +6,20 @@ import torch
 from torch.nn import functional
 
 from nmt.data.batching import collate
+from nmt.data.dataset import load_dataset
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
-from nmt.evaluation.model import total_loss
-from nmt.evaluation.translating import validation_search
+from nmt.evaluation.translating import total_loss, validation_search
 from nmt.training.validation import validate
 
 
 @torch.no_grad()
 def test_the_loss_is_the_mean_over_all_tokens_and_ends_without_dropout(make_trainer):
     trainer = make_trainer("model.dropout=0.5")
-    text, dataset, model = trainer.validation_text, trainer.validation_dataset, trainer.model
+    text, model = trainer.validation_text, trainer.model
+    dataset = load_dataset(text, trainer.step.tokenizer)
     model.train()
-    found = validate(trainer.step, trainer.settings, text, dataset, 100)
+    found = validate(trainer.step, trainer.settings, text)
     model.eval()
     losses = []
     for row in range(len(dataset)):
@@ -40,7 +41,7 @@ def test_lines_of_the_validation_text_are_translated_as_they_are(make_trainer):
 
 def test_a_pair_whose_end_the_model_has_no_position_for_does_not_count(make_trainer):
     trainer = make_trainer()
-    dataset, tokenizer = trainer.validation_dataset, trainer.step.tokenizer
+    text, dataset = trainer.validation_text, load_dataset(trainer.validation_text, trainer.step.tokenizer)
     longer = np.maximum(dataset.source.lengths, dataset.target.lengths)
     _, limit, *_ = np.unique(longer).tolist()
     few_positions = (
@@ -48,6 +49,10 @@ def test_a_pair_whose_end_the_model_has_no_position_for_does_not_count(make_trai
         f"model.max_positions={limit}",
         f"data.max_length={limit - 1}",
     )
-    model = make_trainer(*few_positions).model
-    _, num_tokens = total_loss(model, dataset, tokenizer, 100, torch.device("cpu"), torch.float32)
+    engine = TorchEngine(
+        make_trainer(*few_positions).model, trainer.step.tokenizer, torch.device("cpu"), torch.float32
+    )
+    translator = Translator(engine, trainer.settings.decoding)
+    _, num_tokens, left_out = total_loss(translator, text.source, text.target)
     assert num_tokens == (dataset.target.lengths[longer < limit] + 1).sum() > 0
+    assert left_out == (np.flatnonzero(longer >= limit) + 1).tolist()

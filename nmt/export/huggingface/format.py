@@ -143,7 +143,7 @@ def numbering(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
     The special tokens have the same numbers on both sides: where they do not have them here, they come first.
     """
     sides = tokenizer.source, tokenizer.target
-    specials = [[side.pad_id, side.unk_id, side.bos_id, side.eos_id] for side in sides]
+    specials = [side.special_ids for side in sides]
     if specials[0] == specials[1]:
         return list(range(sides[0].size)), list(range(sides[1].size))
     orders = [

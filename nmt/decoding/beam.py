@@ -1,0 +1,66 @@
+"""A beam: which candidates of a step are kept, and what they are worth."""
+
+import torch
+from torch import Tensor
+
+from nmt.decoding.candidates import best_candidates, probabilities_of
+from nmt.decoding.engine import Hypothesis
+from nmt.decoding.rules import Rule
+
+
+class Beam(Rule):
+    """The `num_rows` (K) hypotheses of a sentence that are extended at the same time, by what the model says alone.
+
+    They may be `num_groups` (G), each of K / G hypotheses that are extended by themselves: a word costs
+    `diversity_penalty` for each hypothesis of the groups before that takes it at this position (Vijayakumar et al.
+    2018).
+    """
+
+    def __init__(self, num_rows: int, num_groups: int = 1, diversity_penalty: float = 0.0) -> None:
+        self.num_rows, self.group_size = num_rows, num_rows // num_groups
+        self.num_groups, self.diversity_penalty = num_groups, diversity_penalty
+
+    def apply(self, logits: Tensor, position: int) -> None:
+        """See the `logits` (N, V) of a position before the rules change them."""
+
+    def candidates(self, scores: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Extend the hypotheses of `scores` (B, K) by all words.
+
+        `logits` (N, V) are written over. The results are those of `best_candidates`, twice as many as each group has
+        hypotheses, (B, G, 2K / G); what is extended is counted over all groups.
+        """
+        probabilities = probabilities_of(logits)
+        if self.num_groups == 1:
+            best, parents, words = best_candidates(scores, probabilities, 2 * self.num_rows)
+            return best.unsqueeze(1), parents.unsqueeze(1), words.unsqueeze(1)
+        size, found = self.group_size, []
+        grouped = probabilities.view(len(scores), self.num_groups, size, -1)
+        taken = scores.new_zeros(len(scores), 1, grouped.shape[3])
+        for number in range(self.num_groups):
+            first = number * size
+            changed = (grouped[:, number] * (-self.diversity_penalty * taken).exp()).flatten(0, 1)
+            best, parents, words = best_candidates(scores[:, first : first + size], changed, 2 * size)
+            found.append((best, parents + first, words))
+            is_taken = (best[:, :size] > -torch.inf).to(taken.dtype)
+            taken.squeeze(1).scatter_add_(1, words[:, :size], is_taken)
+        best, parents, words = (torch.stack(parts, 1) for parts in zip(*found, strict=True))
+        return best, parents, words
+
+    def worth_of_ends(self, scores: Tensor, penalty: float) -> Tensor:
+        """Return what the first candidates, of `scores` (B, G, K / G), are worth where they end."""
+        return scores / penalty
+
+    def take(self, chosen: Tensor) -> None:
+        """Go on with some of the candidates (B, G, K / G), by their places in their groups."""
+
+    def hope(self, scores: Tensor, penalty: float) -> Tensor:
+        """Return what the best (B) of the hypotheses taken, of `scores` (B, K), would be worth at that penalty."""
+        return scores.amax(1) / penalty
+
+    def advance(self, words: Tensor, rows: Tensor) -> Tensor:
+        """Extend the hypotheses `rows` (N) by `words` (B, K), as candidates have them; return their tokens."""
+        return words
+
+    def read(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis of such words as one of tokens."""
+        return hypothesis
