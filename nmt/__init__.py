@@ -9,25 +9,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Model", "load"]
 
-# PyTorch reads these once, when it is imported. On the CPU, large activations come in 2 MB pages: with 4 kB ones
-# a fifth of training goes into page faults.
+# PyTorch and its libraries read these variables once, at import. This one puts large CPU activations into 2 MB pages:
+# with 4 kB pages, a fifth of the training time goes into page faults.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-# oneDNN compiles a kernel for each shape that it meets and keeps 1,024 of them; recurrent models meet more.
+# oneDNN compiles a kernel for each shape, and by default keeps 1,024 of them; recurrent models meet more shapes.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "4096")
-# A thread that waits for another one spins for some milliseconds in GNU OpenMP before it sleeps. Where other programs
-# want the cores, that is the time in which the thread it waits for could run: two trainings at once would crawl.
+# In GNU OpenMP, a waiting thread spins for some milliseconds before it sleeps. Where other programs want the cores, it
+# keeps the thread that it waits for from running: two trainings at once would crawl.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 __version__ = version("nmt")
 
-# In a checkout, the folder of `nmt.conf` lies beside this one, and is found there however nmt was installed.
+# In a checkout, the folder of the package `nmt.conf` lies beside this one; so it is found however nmt was installed.
 if not os.path.isdir(os.path.join(__path__[0], "conf")):
     __path__.append(os.path.dirname(__path__[0]))
 
 
 def __getattr__(name: str) -> Any:
-    """Import what Python programs call when they ask for it: it takes PyTorch, and so seconds."""
+    """Import `Model` or `load` only when a program asks for it: both need PyTorch, whose import takes seconds."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from nmt.decoding import loading

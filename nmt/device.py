@@ -1,4 +1,4 @@
-"""Which device computes, and in which precision: what it really does, not what it emulates."""
+"""The device that computes, and its precision: a type that the hardware supports, not one that it emulates."""
 
 import ctypes
 import os
@@ -8,8 +8,8 @@ import torch
 
 from nmt.errors import DeviceError
 
-# Parameters of the C library's mallopt: what is free at the top of the heap before it is returned, how many blocks
-# are taken outside the heap.
+# Parameters of the C library's mallopt: how many free bytes at the top of the heap are kept from the system, and how
+# many blocks may lie outside the heap.
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -18,8 +18,8 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 def prepare_device(name: str) -> torch.device:
     """Return the device for `auto`, `cpu`, `cuda` or `mps`, and set this process up for it.
 
-    On a CPU freed memory is kept, on a GPU float32 is TF32 and attention leaves out cuDNN's kernels; both hold for the
-    whole process. Raises DeviceError where there is no such device.
+    On a CPU, freed memory is kept. With CUDA, float32 products use TF32, and attention does not use cuDNN's kernels.
+    These settings hold for the whole process. Raises DeviceError where there is no such device.
     """
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
@@ -30,9 +30,9 @@ def prepare_device(name: str) -> torch.device:
     if name == "cpu":
         _keep_freed_memory()
     if name == "cuda":
-        torch.set_float32_matmul_precision("high")  # TF32 for what stays in float32
-        # cuDNN's attention, which recent cards prefer, builds a plan for each shape that it meets, on the host, and
-        # batches of sentences have many shapes. Flash and memory-efficient attention take any shape at once.
+        torch.set_float32_matmul_precision("high")  # TF32 for products that stay in float32
+        # PyTorch prefers cuDNN's attention on recent cards. But cuDNN builds a plan on the host for each new shape, and
+        # batches of sentences have many shapes. Flash and memory-efficient attention need no plan.
         torch.backends.cuda.enable_cudnn_sdp(False)
     return torch.device(name)
 
@@ -40,7 +40,7 @@ def prepare_device(name: str) -> torch.device:
 def _keep_freed_memory() -> None:
     """Ask the C library not to return freed memory to the system, where it can.
 
-    The next update needs it again, and page faults take longer than the arithmetic on what they bring.
+    The next update needs that memory again, and page faults take longer than the arithmetic on the new pages.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
@@ -49,7 +49,10 @@ def _keep_freed_memory() -> None:
 
 
 def require_memory(num_parameters: int, num_copies: int, device: torch.device, key: str = "model") -> None:
-    """Raise DeviceError where what `key` names cannot fit: `num_copies` of so many parameters, four bytes each."""
+    """Raise DeviceError, naming the setting `key`, where `num_copies` of the parameters exceed the device's memory.
+
+    Each parameter takes four bytes.
+    """
     if device.type == "cuda":
         there = torch.cuda.get_device_properties(device).total_memory
     else:
@@ -63,18 +66,18 @@ def require_memory(num_parameters: int, num_copies: int, device: torch.device, k
 
 
 def require_determinism(is_required: bool) -> None:
-    """Allow only algorithms that give the same bits again; to be called before a GPU is used.
+    """Allow only algorithms that give the same bits each time, if `is_required`, else all; call before a GPU is used.
 
-    Where an operation has none, PyTorch raises RuntimeError.
+    Where an operation has no such algorithm, PyTorch raises RuntimeError.
     """
     if is_required:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS needs for it
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS needs it to be deterministic
     if is_required != torch.are_deterministic_algorithms_enabled():  # setting it takes a second
         torch.use_deterministic_algorithms(is_required)
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
-    """Return the type that products are computed in; `auto` is bfloat16 where the device has it in hardware.
+    """Return the type of matrix products; `auto` is bfloat16 where the hardware supports it, else float32.
 
     Raises DeviceError for a type that the device would only emulate.
     """

@@ -1,4 +1,4 @@
-"""Errors that a user can act on: each is one line, and the command ends with exit code 2, or 1 where said."""
+"""Errors that a user can act on: a line for each problem; the exit code is 2, or 1 where a class says so."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ class RunError(UserError):
 
 
 class DeviceError(UserError):
-    """The device that was asked for is not there, or cannot compute so."""
+    """The requested device does not exist, has too little memory, or cannot compute as requested."""
 
 
 class ExportError(UserError):
@@ -57,7 +57,7 @@ class VerificationError(UserError):
 
 @contextmanager
 def naming(key: str) -> Iterator[None]:
-    """Have errors of a run begin with `key`, where another key than `run` names it."""
+    """Make each RunError of the block begin with `key`, the setting that names the run, in place of `run`."""
     try:
         yield
     except RunError as error:
@@ -65,7 +65,7 @@ def naming(key: str) -> Iterator[None]:
 
 
 def one_line(message: object) -> str:
-    """Return a message as one line that a terminal only shows, whatever names and values a stranger put into it."""
+    """Return a message as one line that cannot control a terminal, whatever a stranger put into names and values."""
     shown = "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in str(message)[:MAX_SHOWN]
@@ -74,7 +74,7 @@ def one_line(message: object) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an error of a library says first, or its kind where it says nothing; the rest is for its authors."""
+    """Return the first line of a library's error, or its class name without one; the rest is for its authors."""
     return (str(error).strip() or type(error).__name__).split("\n")[0]
 
 
@@ -85,7 +85,7 @@ def nearest(word: Any, choices: Sequence[str]) -> str:
 
 
 class LineNumbers:
-    """How many lines something happened to, and which were the first of them."""
+    """The number of lines that something happened to, and the numbers of the first `MAX_NAMED` of them."""
 
     MAX_NAMED = 5
 
@@ -102,7 +102,7 @@ class LineNumbers:
             self.first.append(number)
 
     def join(self, later: "LineNumbers") -> None:
-        """Note lines that follow those that were noted."""
+        """Add the lines of `later`, which follow those noted so far."""
         self.count += later.count
         self.first = [*self.first, *later.first][: self.MAX_NAMED]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def resident_bytes() -> int:
-    """Return the memory that the process holds now; where the system does not tell, the most that it held."""
+    """Return the memory that the process holds now; where the system does not tell it, the peak so far."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:

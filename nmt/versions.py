@@ -1,4 +1,4 @@
-"""Libraries: the extras of nmt that bring some, and the versions below which something known is unsafe."""
+"""Libraries: the extras of nmt that install some, and the lowest version of each that has no known faults."""
 
 import re
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ FLOORS = {
 
 @contextmanager
 def importing(extra: str, key: str, instead: str = "") -> Iterator[None]:
-    """Raise SettingsError, of `key`, with the extra that has it, where a library that is imported within is not there.
+    """Raise SettingsError, naming `key` and the extra to install, where an import in the block fails.
 
-    `instead` is what does without.
+    `instead` says what works without the library.
     """
     try:
         yield
@@ -33,7 +33,7 @@ def importing(extra: str, key: str, instead: str = "") -> Iterator[None]:
 
 
 def require(name: str) -> None:
-    """Raise UserError, with both versions, where an installed package is older than is safe, or not there."""
+    """Raise UserError, with both versions, where a package is missing or older than its lowest safe version."""
     floor = FLOORS[name]
     try:
         installed = version(name)
@@ -47,6 +47,6 @@ def require(name: str) -> None:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Return 2.11.1 for `2.11.1+cpu`; what is no number, and all behind it, does not count."""
+    """Return the leading numbers of a version: (2, 11, 1) for `2.11.1+cpu`, () for one that begins with no number."""
     leading = re.match(r"\d+(?:\.\d+)*", text)
     return tuple(int(number) for number in leading[0].split(".")) if leading else ()

@@ -1,4 +1,4 @@
-"""`nmt serve` as an application for servers of ASGI other than its own: Ray Serve, Hypercorn, Gunicorn."""
+"""`nmt serve` as an application for other ASGI servers than its own: Ray Serve, Hypercorn, Gunicorn."""
 
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def application(*overrides: str) -> "ASGIApp":
     """Return the application of a server with settings as on the command line: `application("run=outputs/mine")`.
 
-    Where it listens, and for how long it waits for slow clients, is up to whom it is given to. Raises
-    nmt.errors.UserError for what cannot be had.
+    The ASGI server decides where it listens, and how long it waits for the head of a request. Raises
+    nmt.errors.UserError for wrong settings, or a run that cannot be loaded.
     """
     settings = compose("serve", list(overrides), None).settings()
     assert isinstance(settings, ServeSettings)

@@ -21,14 +21,14 @@ OPTIONS: Rows = (
 
 @dataclass(frozen=True)
 class Command:
-    """A command: conf/NAME.yaml holds its settings, nmt/commands/NAME.py does it, NAME_.py for a word of Python's."""
+    """A command: settings in conf/NAME.yaml, code in nmt/commands/NAME.py, or NAME_.py for a Python keyword."""
 
     name: str
     settings_name: str  # of the class in nmt.config
     examples: Rows
     options: Rows = OPTIONS
-    listed_key: str | None = None  # the key that words without `=` are values of
-    others: Mapping[str, str] = field(default_factory=dict)  # what an option does instead: module:function
+    listed_key: str | None = None  # the key whose values are the words without `=`
+    others: Mapping[str, str] = field(default_factory=dict)  # by option, what to run instead: module:function
 
     @property
     def settings_class(self) -> "type[Settings]":

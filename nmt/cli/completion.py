@@ -42,14 +42,14 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH}
 
 
 def script(shell: str) -> str:
-    """Return what a shell is to read. Raises UserError for a shell that is neither."""
+    """Return the script that a shell reads. Raises UserError for a shell other than bash and zsh."""
     if shell not in SCRIPTS:
         raise UserError(f"--completion: one of {', '.join(SCRIPTS)} is needed; got {shell or 'nothing'}")
     return SCRIPTS[shell]
 
 
 def complete(words: Sequence[str]) -> list[str]:
-    """Return what the last word can become; a `|` at its end, which shells add, keeps an empty one apart."""
+    """Return the completions of the last word; the scripts append `|` to it, so that an empty word is not lost."""
     *before, word = [*words] or [""]
     word = word.removesuffix("|")
     match before:
@@ -91,15 +91,15 @@ def _of_command(command: Command, typed: Sequence[str], word: str) -> list[str]:
 
 
 def named_values(command: Command, key: str) -> list[str]:
-    """Return the values that the settings of a command name for a key; none for a number, a file or other text."""
-    from nmt.config import SweepSettings  # pydantic, which completing a key needs not wait for
+    """Return the values that a command's settings list for a key; none for a number, a file or other text."""
+    from nmt.config import SweepSettings  # imports pydantic, which completing a key need not wait for
 
     classes = [command.settings_class, *([SweepSettings] if command.name == "train" else [])]
     return [value for settings_class in classes for value in _values(settings_class, key.split("."))]
 
 
 def _values(kind: Any, path: Sequence[str]) -> list[str]:
-    """Return the values that a type of settings names for the key at `path` within it."""
+    """Return the values that a type of settings lists for the key at `path` within it."""
     if fields := getattr(kind, "model_fields", None):
         found = [field.annotation for name, field in fields.items() if path[:1] == [field.alias or name]]
         return [value for annotation in found for value in _values(annotation, path[1:])]

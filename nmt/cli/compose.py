@@ -1,4 +1,4 @@
-"""Settings of a command from conf/, the command line and the run that is named, by Hydra; nothing else imports it."""
+"""Settings of a command, which Hydra composes from conf/, the run that is named, and the command line."""
 
 import copy
 import functools
@@ -34,26 +34,26 @@ if TYPE_CHECKING:
 HYDRA_VERSION = "1.3"
 EXPERIMENT = "experiment"
 TRAIN, DISTIL = "train", "distil"
-# Keys that decide the model, its first weights, the plan of its batches and the scale that its checkpoints are compared
-# on: a run that goes on cannot change them.
+# Keys that decide the model, its initial weights, the plan of its batches and the score by which its checkpoints are
+# compared. A run that goes on cannot change them.
 FIXED = (
     "seed", "data", "tokenizer", "model", "training.update_tokens", "training.subword_sampling", "training.from_run",
     "training.source_vectors", "training.target_vectors", "evaluation.lowercase", "evaluation.tokenize", "teacher",
     "distillation", "align",
 )  # fmt: skip
-# Of these, those that nothing of a student depends on before its pairs are chosen, and before its training begins.
+# Keys of FIXED that a student may change: OF_PAIRS until its pairs are chosen, OF_TRAINING until its training begins.
 OF_PAIRS = tuple(f"distillation.{key}" for key in ("original", "choose", "min_agreement", "max_ratio"))
 OF_TRAINING = ("tokenizer", "model", "training", "evaluation")
 # Keys that a run inherits from the one whose weights it starts from, unless others are typed.
 INHERITED = ("data", "tokenizer", "model")
 OF_TEACHER = ("data", "tokenizer")  # what a student inherits
-# Keys that name other runs. Which is the last one has changed when a run goes on.
+# Keys that name other runs. A path replaces `last` there, since another run may be the last when this one goes on.
 OTHER_RUNS = ("training.from_run", "training.teacher", "teacher", "distillation.reverse")
 
 
 @dataclass(frozen=True)
 class Composed:
-    """Settings before the check, and where a training run without a name of its own goes."""
+    """Settings that have not been checked yet, and the folder of a training run whose name was not typed."""
 
     command: str
     values: dict[str, Any]
@@ -64,7 +64,7 @@ class Composed:
     typed: frozenset[str] = frozenset()  # keys that were typed
 
     def settings(self) -> Settings:
-        """Check the settings; those of a training name its run.
+        """Return the checked settings; those of a training name the folder of its run.
 
         Raises SettingsError, or RunError where a run that goes on would change.
         """
@@ -83,7 +83,7 @@ class Composed:
         return settings.model_copy(update={"run": run or self.default_run})
 
     def _with_recipe(self, problem: str) -> str:
-        """Say of a key that is none, and that nobody typed, whose it is: that of a recipe for another choice."""
+        """Name the recipe in the problem of an unknown key that was not typed: the recipe is for another choice."""
         key, _, what = problem.partition(": ")
         is_of_recipe = self.recipe is not None and key not in self.typed and what.startswith("no such key")
         return (
@@ -98,7 +98,8 @@ class Composed:
 def compose(command: str, overrides: list[str], config_directory: str | None) -> Composed:
     """Put the settings of one job together: conf/, then those of a run that is named, then what was typed.
 
-    All settings of a run that is gone on with are taken, of a run whose weights are started from the INHERITED ones.
+    A run named by `run`, or a student, gives all of its settings; a run whose weights a training starts from gives
+    those in INHERITED, the first teacher of a new student those in OF_TEACHER.
 
     Raises UserError for an unknown key or choice, with the nearest one.
     """
@@ -114,7 +115,7 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
         )
     recipe = typed_value(typed, EXPERIMENT)
     if recipe is not None and base:
-        # It takes the place of whatever the run was, and of what it says itself of a run that is started from.
+        # A recipe replaces all settings of a run that is named; of inherited settings, only those that it sets itself.
         said = base if own else keys.said_by(str(recipe), config_directory)
         base = {key: value for key, value in base.items() if key not in said}
     with _composed(command, typed, config_directory, _choices_of_run(base, typed, command)) as config:
@@ -124,12 +125,12 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     values.pop(SWEEP, None)
     start = values["training"]["from_run"] if command == TRAIN and own is None else None
     if start is not None and not any(is_of(one, "training.from_run") for one in typed):
-        # What a recipe starts from is what it takes over from, as if it was typed.
+        # Settings are inherited from the run that a recipe starts from, as if that run had been typed.
         return compose(command, [*overrides, f"training.from_run={as_string(str(start))}"], config_directory)
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
     laid = _lay(base, values, typed, command) if base else values
     if typed_value(typed, "against") is not None and not any(is_of(one, "decoding") for one in typed):
-        laid["decoding"] = None  # of two runs, each has its own
+        laid["decoding"] = None  # two runs are compared, each by its own search
     if own is None and command in (TRAIN, DISTIL):
         _name_last(laid)
     keys_typed = frozenset(override.key_or_group for override in typed)
@@ -139,7 +140,7 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
 
 
 def _require_global(config: DictConfig, experiment: str) -> None:
-    """Raise SettingsError for a recipe whose keys are not those of the settings but its own."""
+    """Raise SettingsError for a recipe whose keys would lie under `experiment`, not at the top of the settings."""
     if config.get(EXPERIMENT):
         own = ", ".join(str(key) for key in config[EXPERIMENT])
         raise SettingsError(
@@ -149,10 +150,10 @@ def _require_global(config: DictConfig, experiment: str) -> None:
 
 
 def compose_sweep(typed: list[Override], config_directory: str | None) -> tuple[Any, list[Override]]:
-    """Return what `sweep` says, and what was typed of the runs themselves. Raises UserError as `compose` does."""
+    """Return the values of `sweep`, and the overrides of the runs themselves. Raises UserError as `compose` does."""
     of_sweep = [override for override in typed if is_of(override, SWEEP)]
     with _composed(TRAIN, of_sweep, config_directory, []) as config:
-        # Read by a parser that has the choices among which glob(...) looks.
+        # This parser knows the choices of each group, among which glob(...) selects.
         choices = functools.partial(
             GlobalHydra.instance().config_loader().get_group_options,
             config_name=TRAIN,
@@ -165,7 +166,7 @@ def compose_sweep(typed: list[Override], config_directory: str | None) -> tuple[
 
 
 def _search_path(config_directory: str | None) -> list[str]:
-    """Return the override by which Hydra looks into a folder beside conf/, too."""
+    """Return the override that makes Hydra search `config_directory` besides conf/; none where there is none."""
     if config_directory is None:
         return []
     return [f"hydra.searchpath=[{as_string(f'file://{Path(config_directory).absolute()}')}]"]
@@ -175,7 +176,7 @@ def _search_path(config_directory: str | None) -> list[str]:
 def _composed(
     command: str, typed: list[Override], config_directory: str | None, more: list[str]
 ) -> Iterator[DictConfig]:
-    """Have Hydra compose `more` and what was typed; what it says of that within is made one line."""
+    """Have Hydra compose `more` and what was typed; its errors within the context become UserErrors of one line."""
     path = _search_path(config_directory)
     lines = [str(override.input_line) for override in typed]
     with initialize_config_module(config_module=CONFIG_MODULE, version_base=HYDRA_VERSION, job_name="nmt"):
@@ -195,7 +196,7 @@ def _to_values(config: DictConfig) -> dict[str, Any]:
 
 
 def _inherited(typed: list[Override], command: str) -> dict[str, Any] | None:
-    """Return what a new run takes over from the one that it starts from, or a student from its first teacher."""
+    """Return the settings that a new run inherits from the run it starts from, or a student from its first teacher."""
     key, inherited = ("teacher", OF_TEACHER) if command == DISTIL else ("training.from_run", INHERITED)
     name = typed_value(typed, key)
     if isinstance(name, list):
@@ -206,14 +207,14 @@ def _inherited(typed: list[Override], command: str) -> dict[str, Any] | None:
         parent = None if name is None else _read_run(str(name))
     found = {key: parent[key] for key in inherited if key in parent} if parent else None
     if command == DISTIL and found and isinstance(data := found.get("data"), dict):
-        # A student's text is what its teachers made of tidy text, with links of words and the words that they expect.
+        # Teachers translate tidy text, whose word links and word probabilities the student learns: no augmentation.
         found["data"] = data | {"augment": dict.fromkeys(data.get("augment", {}), 0.0)}
     return found
 
 
 def _read_distillation(student: object) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
     """Return the settings that a student was begun with, if it was, and which keys of FIXED it may still change."""
-    from nmt.distillation.folder import StudentFolder  # imports torch
+    from nmt.distillation.folder import StudentFolder  # nmt distil alone needs it
 
     if student is None:
         return None, ()
@@ -223,7 +224,7 @@ def _read_distillation(student: object) -> tuple[dict[str, Any] | None, tuple[st
 
 
 def _name_last(values: dict[str, Any]) -> None:
-    """Put the path of the last run in the place of `last`, wherever a training names other runs."""
+    """Replace `last` by the path of the last run, wherever a training names other runs."""
     for key in OTHER_RUNS:
         *groups, name = key.split(".")
         holder = functools.reduce(lambda inner, group: inner.get(group, {}), groups, values)
@@ -241,22 +242,23 @@ def _read_run(name: str) -> dict[str, Any] | None:
     if not is_run:
         return None
     run = _existing_run(name)
-    run.read_model_settings()  # says what is wrong there before any of it is laid under what was typed
+    run.read_model_settings()  # raises for wrong settings before what was typed is laid over them
     return run.read_config()
 
 
 def _existing_run(name: str) -> "RunDirectory":
-    from nmt.runs.directory import RunDirectory  # imports torch: seconds that a mistyped key should not cost
+    # Imports NumPy and SentencePiece, which a mistyped key need not wait for.
+    from nmt.runs.directory import RunDirectory
 
     return RunDirectory.existing(name)
 
 
 def _choices_of_run(own: Mapping[str, Any], typed: list[Override], command: str) -> list[str]:
-    """Return overrides that choose what the run chose, so that keys of its own kinds can be typed."""
+    """Return overrides that repeat the run's choices of groups, so that the keys of these choices can be typed."""
     chosen = []
     for group in {group.name for group in keys.page(command).groups} - {one.key_or_group for one in typed}:
         kind = own[group].get("kind") if isinstance(own.get(group), dict) else None
-        # A name of a file in conf/, and nothing else: what a run says is never Hydra's to interpret.
+        # Only the name of a file in conf/ passes: Hydra must not interpret anything else that a run says.
         if kind in keys.choices(group):
             chosen.append(f"{group}={kind}")
     return sorted(chosen)

@@ -13,7 +13,7 @@ from nmt.errors import UserError, nearest
 def command_page(command: Command, topic: str | None = None) -> str:
     """Return the help of a command, or of one of its groups, choices or keys, or all of it.
 
-    Raises UserError for a topic that is none, with the nearest.
+    Raises UserError, with the nearest topic, for an unknown one.
     """
     page = keys.page(command.name)
     groups = {group.name: group for group in page.groups}
@@ -78,7 +78,7 @@ def _group_page(group: keys.Group, choices: list[str]) -> str:
 
 
 def _describe_key(command: str, name: str) -> str | None:
-    """Return the meaning of a key wherever there is one of that name, and what its default is there."""
+    """Return the meaning and default of a key, with each place that has it; None where no place does."""
     found: dict[Key, list[str]] = {}
     for place, key in keys.everywhere(command):
         if key.name == name:
@@ -90,7 +90,7 @@ def _describe_key(command: str, name: str) -> str | None:
 
 
 def columns(rows: Iterable[tuple[str, str]], is_whole: bool = True) -> list[str]:
-    """Return rows of two columns; what is too wide goes on below or, unless it is to be whole, ends in dots."""
+    """Return lines of two columns; text that is too wide is wrapped or, unless `is_whole`, shortened to end in dots."""
     rows = list(rows)
     widest = max(80, shutil.get_terminal_size((100, 24)).columns)
     left = max((len(first) for first, _ in rows), default=0)

@@ -50,7 +50,7 @@ def choices(group: str) -> list[str]:
 
 
 def page(name: str, group: str | None = None) -> SettingsFile:
-    """Return what is in the file of a command, with the groups inside of its groups, or of a choice of a group."""
+    """Return the parsed file of a command, with the groups inside of its groups, or that of a choice of a group."""
     found = parse(read(name, group))
     if group is not None:
         return found
@@ -69,7 +69,7 @@ def read(name: str, group: str | None = None) -> str:
 
 
 def said_by(recipe: str, config_directory: str | None) -> set[str]:
-    """Return the groups of settings that an experiment chooses or has keys of; none where it cannot be read."""
+    """Return the groups that a recipe chooses or sets keys of, and its single keys; none if it cannot be read."""
     import yaml  # completion does without
 
     own = [Path(config_directory, "experiment")] if config_directory else []
@@ -93,14 +93,14 @@ def said_by(recipe: str, config_directory: str | None) -> set[str]:
 
 
 def all_keys(group: str, choice: str) -> list[Key]:
-    """Return the keys of a choice, with those of the one that it changes."""
+    """Return the keys of a choice, with those of the choice that it is based on."""
     found = page(choice, group)
     inherited = all_keys(group, found.base) if found.base else []
     return list({key.name: key for key in [*inherited, *found.keys]}.values())
 
 
 def everywhere(command: str) -> Iterator[tuple[str, Key]]:
-    """Yield every key that can be typed, by its whole name, after where it is: `nmt train`, `model=rnn`."""
+    """Yield every key that can be typed, with its place (`nmt train`, `model=rnn`) and under its whole name."""
     found = page(command)
     for key in found.keys:
         yield f"nmt {command}", key
@@ -111,7 +111,7 @@ def everywhere(command: str) -> Iterator[tuple[str, Key]]:
 
 
 def parse(text: str) -> SettingsFile:
-    """Return what a file of settings says."""
+    """Return the content of a settings file, parsed."""
     import yaml  # takes 10 ms, which `nmt --version` should not cost
 
     head = itertools.takewhile(lambda line: line.startswith("#"), text.split("\n"))

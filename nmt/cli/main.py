@@ -31,10 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code.
 
     0; 1 for an export that fails its check, a run that is not what it recorded, or a sweep of which runs failed; 2 for
-    a mistake of the user's; 130, 143 or 129 when stopped by SIGINT, SIGTERM or SIGHUP, the end of a terminal.
+    a mistake of the user's; 141 when the reader of the output has gone; 130 when stopped by SIGINT. SIGTERM and SIGHUP,
+    the end of a terminal, raise SystemExit with 143 and 129.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` has it
+        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` ignores SIGHUP
             signal.signal(number, terminate)
     try:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        # Standard output has no name, nor has a file that is open already.
+        # An error of standard output, or of a file that was open already, names no file.
         place = f"{error.filename}: " if error.filename else ""
         print(f"nmt: {one_line(f'{place}{error.strerror}')}", file=sys.stderr)
         return 2
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def terminate(signal_number: int, frame: FrameType | None) -> NoReturn:
-    """End as a program does that a signal ended, once what must be done before is done."""
+    """Exit with 128 plus the number of the signal, as a program does that it ended; `finally` blocks run first."""
     sys.exit(128 + signal_number)
 
 
@@ -112,7 +113,7 @@ def _run(command: Command, arguments: list[str]) -> None:
 
 
 def _usage() -> str:
-    """Return what `nmt --help` prints; what a command is for, its file in conf/ says."""
+    """Return what `nmt --help` prints; the purpose of each command comes from its file in conf/."""
     from nmt.cli.help import columns
 
     purposes = [(f"nmt {name}", keys.page(name).purpose.removeprefix(f"nmt {name}: ")) for name in COMMANDS]
@@ -125,7 +126,7 @@ def _usage() -> str:
 
 
 def _help_topic(arguments: list[str]) -> str | None:
-    """Return what help is asked for: "" for that of the command, None where none is."""
+    """Return the topic that help is asked for: "" for the command itself, None where no help is asked for."""
     for place, argument in enumerate(arguments):
         if argument in ("--help", "-h"):
             return arguments[place + 1] if place + 1 < len(arguments) else ""
@@ -135,11 +136,11 @@ def _help_topic(arguments: list[str]) -> str | None:
 
 
 class AboveBars(logging.StreamHandler[TextIO]):
-    """Writes messages above the progress bars of a terminal: bar and message would share a line."""
+    """Writes messages above the progress bars of a terminal, where bar and message would else share a line."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a message where the bars are, and the bars anew."""
-        from tqdm import tqdm  # takes a while, and many commands say nothing
+        """Clear the bars, write a message, and draw the bars again."""
+        from tqdm import tqdm  # slow to import, and many commands log nothing
 
         with tqdm.external_write_mode(self.stream):
             super().emit(record)

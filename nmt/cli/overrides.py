@@ -12,17 +12,17 @@ from nmt.cli import keys
 from nmt.errors import SettingsError, first_line
 
 SWEEP = "sweep"  # how several runs are made: no part of a run
-# Keys whose values are names of folders and files, of which a list may have several.
+# Keys whose values are names of folders or files, or lists of such names.
 NAMES = {
     *("run", "runs", "ensemble", "student", "teacher", "reverse", "against", "from_run", "checkpoint"),
     *("input", "output", "source", "target", "prefix", "reference", "hypothesis", "json"),
 }
-NAMES_ALONE = re.compile(r"(\[?)([^][{}()'\"]+)(\]?)")  # one or several, without syntax
+NAMES_ALONE = re.compile(r"(\[?)([^][{}()'\"]+)(\]?)")  # one name or a list of them, without quotes
 LAUNCH = ("run", "resume")  # where a sweep runs, and whether it goes on
 
 
 def parse(overrides: list[str], is_sweep: bool = False) -> list[Override]:
-    """Return the overrides that were typed; the `input_line` of each is as Hydra can read it.
+    """Return the overrides that were typed, each with an `input_line` that Hydra can read.
 
     Raises SettingsError for what is no KEY=VALUE, does nothing, or leaves settings incomplete.
     """
@@ -37,7 +37,7 @@ def parse(overrides: list[str], is_sweep: bool = False) -> list[Override]:
 
 
 def is_of(override: Override, *keys: str) -> bool:
-    """Say whether an override is of one of these keys, or of one inside of it."""
+    """Say whether an override is of one of these keys, or of a key inside of one."""
     return any(re.match(rf"{key}($|[./])", override.key_or_group) for key in keys)
 
 
@@ -84,15 +84,15 @@ def typed_value(typed: Iterable[Override], *keys: str) -> Any:
 
 
 def as_string(value: object) -> str:
-    """Return a value in the quotes of Hydra's grammar, which takes whatever is between them as it is."""
+    """Return a value in quotes, between which Hydra's grammar takes everything literally."""
     escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 
 def quoted(override: str) -> str:
-    """Put quotes around a value that Hydra's grammar has no place for, and lists of several lines in one.
+    """Put quotes around a value that Hydra's grammar cannot read, and join a list of several lines into one line.
 
-    Names are quoted that it would read as numbers: run=1.10 is another one than run=1.1.
+    A name that the grammar would read as a number is quoted, too: run=1.10 is another run than run=1.1.
     """
     override = override.replace("\n", " ") if re.match(r"[^=]*=\s*[\[{]", override) else override
     key, separator, value = override.partition("=")
@@ -114,6 +114,6 @@ def _can_be_read(override: str) -> bool:
 
 
 def _as_name(text: str) -> str:
-    """Return a name in quotes if Hydra's grammar would read a number."""
+    """Return a name in quotes if Hydra's grammar would read it as a number."""
     value = OverridesParser.create().parse_override(f"name={text}").value()
     return as_string(text.strip()) if isinstance(value, int | float) else text

@@ -1,4 +1,4 @@
-"""`nmt align`: which word of a line each word of its translation goes back to, line by line."""
+"""`nmt align`: the source word that each word of a translation goes back to, line by line."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ def main(settings: AlignSettings) -> None:
 
 
 def load_aligner(settings: AlignSettings) -> Callable[[Chunk], Done]:
-    """Return what aligns a chunk with the model that settings name. Raises UserError if it cannot be had."""
+    """Return a function that aligns a chunk with the model of settings. Raises UserError if it cannot be loaded."""
     reader = load_model(settings).pair_reader(settings.target_language, settings.decoding)
 
     def align(chunk: Chunk) -> Done:

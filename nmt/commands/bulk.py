@@ -1,4 +1,4 @@
-"""What is done with each line of a file, however long: by this process or many, to a file that can be gone on with."""
+"""Work on each line of a file of any length, by this process or many; an interrupted output can be resumed."""
 
 import contextlib
 import logging
@@ -28,7 +28,7 @@ SettingsT = TypeVar("SettingsT", bound=BulkSettings)
 
 
 class Done(NamedTuple):
-    """The lines that a chunk became, what was counted, and what is to be said of its lines."""
+    """The output lines of a chunk, what was counted, and the remarks on its lines."""
 
     lines: list[str]
     num_tokens: int
@@ -36,7 +36,7 @@ class Done(NamedTuple):
     remarks: Remarks
 
 
-# What a process loads once, and what it then does with each chunk.
+# A function that each process calls once, and that returns what it then does with each chunk.
 Load = Callable[[SettingsT], Callable[[Chunk], Done]]
 
 
@@ -45,7 +45,7 @@ class Totals:
 
     def __init__(self) -> None:
         self.num_lines = self.num_tokens = 0
-        self.num_done = 0  # lines, of which some were there already where an output is gone on with
+        self.num_done = 0  # lines, some of which were there already where an output is resumed
         self.log_prob, self.seconds = 0.0, 0.0
 
 
@@ -55,10 +55,10 @@ def do_in_bulk(
     column: str | None = None,
     beside: tuple[str, str | None] = ("", None),
 ) -> Totals:
-    """Do with each line of the input what `load_worker` gives, and write as many lines.
+    """Do what `load_worker` returns with the lines of the input, chunk by chunk, and write as many lines.
 
-    `column` is that of an input that is a table; `beside` is the key and the path of a text whose lines belong to those
-    of the input.
+    `column` names a column where the input is a table; `beside` is the key and the path of a text whose lines belong to
+    those of the input.
     """
     run = RunDirectory.existing(settings.run)
     source = choose_input(*settings.first)
@@ -108,7 +108,7 @@ def do_in_bulk(
 def opened_engine(
     settings: SettingsT, load_worker: Load[SettingsT]
 ) -> Iterator[Callable[[Iterable[Chunk]], Iterator[Done]]]:
-    """Have what works on chunks in their order: this process, or actors on a Ray cluster."""
+    """Yield the function that maps chunks in their order: in this process, or by actors on a Ray cluster."""
     if settings.engine == "local":
         yield partial(map, load_worker(settings))
         return
@@ -118,14 +118,14 @@ def opened_engine(
 
 
 def progress_bar(target: str | int) -> "tqdm[NoReturn]":
-    """Return a bar of lines that are done, where these go to a file; what a pipe leads to may be the same terminal."""
+    """Return a progress bar of lines, shown where they go to a file: a pipe may lead to the same terminal."""
     goes_to_file = is_file(target) or os.path.isfile(target)  # standard output may be one
     is_hidden = None if goes_to_file else True  # None: shown by a terminal alone
     return tqdm(desc="done", unit=" lines", unit_scale=True, disable=is_hidden, leave=False)
 
 
 def load_model(settings: BulkSettings) -> Model:
-    """Load the model that settings name. Raises UserError if it cannot be had."""
+    """Load the model that settings name. Raises UserError if it cannot be loaded."""
     return load(
         settings.run,
         checkpoint=settings.checkpoint,
@@ -138,7 +138,7 @@ def load_model(settings: BulkSettings) -> Model:
 def choose_input(key: str, path: str | None) -> str | int:
     """Return the file to read, or the descriptor of standard input. Raises DataError, of `key`, if there is none.
 
-    It is not opened for that: a pipe can be opened only once.
+    The file is not opened here: a pipe can be opened only once.
     """
     if path is None:
         return STANDARD_INPUT
@@ -150,14 +150,14 @@ def choose_input(key: str, path: str | None) -> str | int:
 
 
 def choose_output(settings: BulkSettings, read: Mapping[str, str | int | None]) -> str | int:
-    """Return the file to write, or the descriptor of standard output; `read` is what is read, by its keys.
+    """Return the file to write, or the descriptor of standard output; `read` has the inputs by their keys.
 
     Raises DataError if it must not be written.
     """
     path = settings.output
     if path is not None and settings.shard is not None:
         path = Shard.parse(settings.shard).of_output(path)
-    # It has other names: /dev/stdout, which may well be a file.
+    # Standard output has other names, such as /dev/stdout, and may be a file.
     is_standard = path is None or is_same(path, STANDARD_OUTPUT)
     target = STANDARD_OUTPUT if path is None or is_standard else path
     for key, source in read.items():

@@ -39,7 +39,7 @@ class RunFacts:
 
     @property
     def rank(self) -> float:
-        """Its first score, with which it is compared."""
+        """The first score of the run, by which runs are ordered; -1 where it has none."""
         return next(iter(self.scores.values()), -1.0)
 
 
@@ -109,7 +109,7 @@ def differing(runs: Sequence[RunFacts]) -> list[list[str]]:
 
 
 def _shown(values: Sequence[str]) -> list[str]:
-    """Return values that are not the same as a table has room for them: their ends, where they begin alike."""
+    """Return different values cut to the room that a table has: to their ends, where cut beginnings are alike."""
     beginnings = [cut(value, MAX_CHARACTERS) for value in values]
     if len(set(beginnings)) == len(set(values)):
         return beginnings
@@ -127,7 +127,7 @@ def label(name: str) -> str:
 
 
 def text_note(runs: Sequence[RunFacts]) -> str:
-    """Say where scores are not of the same text, and so cannot be compared."""
+    """Return a note where scores are not of the same text, and so cannot be compared; else nothing."""
     records = [one.log.record for one in runs if one.scores and one.log.record is not None]
     texts = {record.data["test"].hash for record in records if "test" in record.data}
     return "These scores are not of one and the same test text." if len(texts) > 1 else ""

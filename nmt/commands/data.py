@@ -41,7 +41,7 @@ def main(settings: DataReportSettings) -> None:
 
 
 def _table(offers: Sequence[Offer]) -> str:
-    """Return what OPUS has, a corpus a line."""
+    """Return a table of what OPUS offers, one corpus a line."""
     rows = [["corpus", "version", "pairs", "MB to download"]]
     rows += [
         [offer.name, offer.version, f"{offer.num_pairs:,}", f"{offer.num_bytes / 1e6:,.1f}"]

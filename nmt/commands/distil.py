@@ -46,9 +46,9 @@ def main(settings: DistilSettings) -> None:
     if settings.export is not None:
         assert isinstance(settings.model, TransformerSettings)  # as settings are checked
         format_of(settings.export).require(settings.model)
-    open_teacher = partial(_open_teacher, settings)  # anew for each step, so that it takes memory there alone
+    open_teacher = partial(_open_teacher, settings)  # anew for each step, so that it takes memory only then
     if not settings.resume:
-        open_teacher()  # raises what is wrong with it before a folder is made
+        open_teacher()  # raises what is wrong with a teacher before a folder is made
         if settings.reverse_teachers:
             RunTeacher(settings, REVERSE)
         if settings.distillation.words:
@@ -76,7 +76,7 @@ def main(settings: DistilSettings) -> None:
 
 
 def _do(folder: StudentFolder, step: str, work: Callable[[], Any]) -> None:
-    """Do a step, unless it is finished, and note what it came to."""
+    """Do a step, unless it is finished, and note its outcome."""
     if folder.outcome(step) is None:
         folder.finish(step, work())
 
@@ -98,7 +98,7 @@ def _link(folder: StudentFolder, teacher: Teacher) -> int:
 
 
 def _require_words(settings: DistilSettings) -> None:
-    """Raise UserError for teachers whose words cannot be learned, before they translate."""
+    """Raise UserError for teachers whose word distributions cannot be learned, before they translate."""
     find_teachers(settings.teacher, settings.data.max_length, "teacher")
     if _tokenizer_of_teacher(settings) is None:
         raise SettingsError(
@@ -108,7 +108,7 @@ def _require_words(settings: DistilSettings) -> None:
 
 
 def _warn_of_mixture(settings: DistilSettings) -> None:
-    """Say what of a mixture a student does not have: it learns from one text, whose lines may begin with tags."""
+    """Warn of settings of a mixture that a student lacks: it learns from one text, whose lines may begin with tags."""
     if not isinstance(settings.data, MixtureData):
         return
     if settings.data.temperature != 1 or len({pair.weight for pair in settings.data.pairs}) > 1:
@@ -158,7 +158,7 @@ def _make_shortlist(folder: StudentFolder) -> bool:
 
 
 def _export(folder: StudentFolder, settings: DistilSettings) -> None:
-    """Export the student, unless what is there was made of the same weights, for the same program and search."""
+    """Export the student, unless an export is there with the same weights, format, shortlist and search."""
     of = {
         "weights": RunDirectory(folder.path).weights_hash("best"),
         "format": settings.export,
@@ -189,7 +189,7 @@ def _with_defaults(settings_class: type[SettingsT], name: str, values: dict[str,
 
 
 def _table(folder: StudentFolder, settings: DistilSettings, open_teacher: Callable[[], Teacher]) -> str:
-    """Return the table of all that is measured; that of before, if the student and what is made of it are the same."""
+    """Return the table of measures; the earlier one, if the student's weights, shortlist and export are the same."""
     of = {
         "weights": RunDirectory(folder.path).weights_hash("best"),
         "shortlist": settings.shortlist,
@@ -207,7 +207,7 @@ def _table(folder: StudentFolder, settings: DistilSettings, open_teacher: Callab
 def _measure(
     folder: StudentFolder, settings: DistilSettings, open_teacher: Callable[[], Teacher]
 ) -> list[Row]:
-    """Translate the test text, or that of validation where there is none, by teachers and student."""
+    """Measure teachers and student on the test text, or on the validation text where there is none."""
     splits = folder.outcome("text")["splits"]
     name = "test" if "test" in splits else "validation"
     student, exported = str(folder.path), str(folder.exported)

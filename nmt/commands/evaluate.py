@@ -39,7 +39,7 @@ class TestText:
 
 @dataclass(frozen=True)
 class System:
-    """A translation of the text, and where it is from."""
+    """A translation of the text, the name of what made it, and its loss where known."""
 
     name: str
     hypotheses: list[str]
@@ -123,7 +123,7 @@ def _read_text(path: str, key: str, encoding: str) -> list[str]:
 
 
 def _test_text(settings: EvaluateSettings, run: RunDirectory | None) -> TestText:
-    """Read what translations are compared with, before any time is spent on them."""
+    """Read the source and the references, before any time is spent on translating."""
     source = None if settings.source is None else read_lines(settings.source, "source", settings.encoding)
     if settings.reference is None:
         assert run is not None
@@ -163,7 +163,7 @@ def _translate(run: RunDirectory, text: TestText, settings: EvaluateSettings, ke
         require_tags(text.source, known_tags(translator.tokenizer.source.pieces), "source")
     hypotheses = translate_text(translator, pairs.source)
     require_plain_text(hypotheses, "run", f"what {run.path} translates")
-    # With other pieces it would be another figure.
+    # Losses are per piece: those of two models with different pieces cannot be compared.
     loss = None if settings.against is not None else text_loss(translator, pairs)
     runs = " + ".join([name, *ensemble])
     return System(f"{runs}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)

@@ -11,7 +11,7 @@ READERS = {"huggingface": huggingface.read, "marian": marian.read}
 
 
 def main(settings: ImportSettings) -> None:
-    """Read a model of another program, and write it as a run; nothing is there unless all of it could be read."""
+    """Read a model of another program, and write it as a run; nothing is written unless all of it could be read."""
     output = Path(settings.output)
     if output.exists() or not output.absolute().parent.is_dir():
         raise DataError(f"output: a new folder in an existing one is needed; got {output}")

@@ -93,7 +93,7 @@ def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: Re
 
 
 def training_text(run: RunDirectory, corpus: Corpus) -> ParallelText:
-    """Return what a run learned from of its corpus: what its filters left, without tags, which are no words."""
+    """Return the training text that a run's filters left of its corpus, without tags, which are no words."""
     return prepare_corpus(replace(corpus, groups=None), data_of_run(run).filter).corpus.train
 
 
@@ -103,7 +103,7 @@ def _facts(one: Measures) -> dict[str, str]:
 
 
 def _names(runs: Sequence[RunDirectory]) -> list[str]:
-    """Return short names that differ: of the folders, as many of the last parts as it takes."""
+    """Return short names that differ: as many of the last parts of the folders' paths as that takes."""
     parts = [run.path.resolve().parts for run in runs]
     for length in range(1, max(map(len, parts)) + 1):
         names = ["/".join(of_run[-length:]) for of_run in parts]

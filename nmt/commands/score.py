@@ -28,7 +28,7 @@ def main(settings: ScoreSettings) -> None:
 
 
 def load_scorer(settings: ScoreSettings) -> Callable[[Chunk], Done]:
-    """Return what scores a chunk with the model that settings name. Raises UserError if it cannot be had."""
+    """Return a function that scores a chunk with the model of settings. Raises UserError if it cannot be loaded."""
     reader = load_model(settings).pair_reader(settings.target_language, settings.decoding)
 
     def score(chunk: Chunk) -> Done:

@@ -47,7 +47,7 @@ def main(settings: ShortlistSettings) -> None:
 
 
 def make_shortlist(pairs: Dataset, tokenizer: Tokenizer, settings: ShortlistSettings) -> Shortlist:
-    """Learn from pairs of ids which target tokens are most frequent, and most probable for each source token."""
+    """Learn from pairs of token ids the most frequent target tokens, and the most probable for each source token."""
     sizes = tokenizer.source.size, tokenizer.target.size
     counts = np.bincount(pairs.target.tokens.numpy(), minlength=sizes[1])
     frequent = np.argsort(-counts, kind="stable")[: settings.num_frequent]
@@ -56,7 +56,7 @@ def make_shortlist(pairs: Dataset, tokenizer: Tokenizer, settings: ShortlistSett
 
 
 def coverage(shortlist: Shortlist, pairs: Dataset, num_sentences: int) -> tuple[float, float]:
-    """Return the share of target tokens that are in the shortlist of so many sentences together, and its mean size."""
+    """Return the share of target tokens in the shortlist of `num_sentences` sentences together, and its mean size."""
     num_covered, sizes = 0, []
     for start in range(0, len(pairs), num_sentences):
         part = pairs.take(np.arange(start, min(start + num_sentences, len(pairs))))

@@ -9,7 +9,7 @@ from nmt.training.ranks import Place, Ranks, joined
 
 
 def main(settings: TrainSettings) -> None:
-    """Train, and print the scores of the test split and the command to translate with; of several ranks, the first."""
+    """Train; print the scores of the test split and the command to translate with. The first rank prints."""
     with joined(Place.of_process()) as ranks:
         directory = _directory(settings, ranks)
         evaluation = session.train(settings, directory, ranks)
@@ -28,6 +28,6 @@ def plan(settings: TrainSettings) -> None:
 
 
 def _directory(settings: TrainSettings, ranks: Ranks) -> RunDirectory:
-    """Return the run of all ranks: the command line names one after the time of day, which the first rank's is."""
+    """Return the run that all ranks share: the first rank's, since a run that is not typed is named after the time."""
     assert settings.run is not None, "the command line names a run of its own"
     return RunDirectory(ranks.gather(settings.run)[0])

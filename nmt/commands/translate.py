@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def main(settings: TranslateSettings) -> None:
-    """Translate a file or standard input to a file or standard output, line by line; what has markup, as a whole."""
+    """Translate a file or standard input to a file or standard output, line by line; a document, as a whole."""
     if settings.input is not None and (suffix := markup_suffix(settings.input)) is not None:
         translate_document(settings, settings.input, suffix)
     else:
@@ -27,7 +27,7 @@ def main(settings: TranslateSettings) -> None:
 
 
 def load_translator(settings: TranslateSettings) -> Callable[[Chunk], Done]:
-    """Return what translates a chunk with the model that settings name. Raises UserError if it cannot be had."""
+    """Return a function that translates a chunk with the model of settings. Raises UserError if it cannot be loaded."""
     is_detailed = settings.format == "jsonl"
     translator = load_model(settings).translator(
         settings.decoding, settings.num_hypotheses, is_detailed, settings.target_language
@@ -47,7 +47,7 @@ def load_translator(settings: TranslateSettings) -> Callable[[Chunk], Done]:
 
 
 def translate_document(settings: TranslateSettings, path: str, suffix: str) -> None:
-    """Translate a file with markup. Raises UserError for what is no document, or for keys that lines alone have."""
+    """Translate a file with markup. Raises UserError for a file that is no document, or for keys of lines alone."""
     _refuse_keys_of_lines(settings, suffix)
     target = choose_output(settings, {"input": choose_input("input", path)})
     document = _read(path, suffix)
@@ -63,7 +63,7 @@ def translate_document(settings: TranslateSettings, path: str, suffix: str) -> N
 
 
 def _refuse_keys_of_lines(settings: TranslateSettings, suffix: str) -> None:
-    """Raise SettingsError for what is done with lines alone."""
+    """Raise SettingsError for a key that applies to lines alone."""
     for key, needed, given in (
         ("column", "null", settings.column or "null"),
         ("prefix", "null", settings.prefix or "null"),

@@ -39,7 +39,7 @@ from nmt.runs.provenance import (
 from nmt.runs.text import data_of_run
 from nmt.training.checkpoint import saved_progress
 
-# More figures than an evaluation has; a record could be a stranger's.
+# More figures than an evaluation has; the record may be a stranger's and have any number.
 MAX_FIGURES = 20
 
 
@@ -58,7 +58,7 @@ class Verification:
             self.problems.append(f"{name}: {recorded} was recorded; got {found}")
 
     def compare_hash(self, name: str, recorded: object, found: str) -> None:
-        """Note a comparison of contents, of which the beginning of the hash is shown."""
+        """Note a comparison of hashes of contents, of which the beginnings are shown."""
         self.compare(name, str(recorded)[:12], found[:12], recorded == found)
 
     def compare_figure(self, name: str, recorded: float, found: float, tolerance: float) -> None:
@@ -92,7 +92,7 @@ def main(settings: VerifySettings) -> None:
     except (RunError, SettingsError) as error:
         if not verification.problems:
             raise
-        verification.problems.append(str(error))  # what differs may be what it cannot be scored for
+        verification.problems.append(str(error))  # a difference found above may be why it cannot be scored
     print(layout([["", "recorded", "now", ""], *verification.rows]), flush=True)
     if verification.problems:
         raise VerificationError(*(f"{run.path}: {problem}" for problem in verification.problems))
@@ -122,7 +122,7 @@ def _compare_confidence(run: RunDirectory, verification: Verification) -> None:
     names = [run.step_path(step).name for step in run.steps()]
     if calibration is None or not names:
         return
-    with suppress(RunError):  # of a manifest, which was said
+    with suppress(RunError):  # of a damaged manifest, which was reported above
         is_there = calibration.checkpoint in names
         now = (run.weights_hash(calibration.checkpoint) if is_there else None) or "nothing"
         verification.compare_hash(f"weights of {CONFIDENCE}", calibration.weights, now)
@@ -146,7 +146,7 @@ def _score_again(
             raise RunError(f"run: {run.path}: scores of a test text are recorded, and its settings name none")
         figures = test.scores if test else _old_scores(run)
         checkpoint = test.checkpoint if test else "best"
-        model, tokenizer = load_model(run, checkpoint)  # which refuses what is not as the manifest says
+        model, tokenizer = load_model(run, checkpoint)  # raises for weights that differ from the manifest
         if test is not None:
             (folder,) = run.find_checkpoints(checkpoint)
             weights = str(file_facts(folder / MODEL_WEIGHTS)["sha256"])
@@ -181,9 +181,9 @@ def _old_scores(run: RunDirectory) -> dict[str, float]:
 
 
 def _validation_facts(run: RunDirectory, record: RunRecord) -> ValidationFacts | None:
-    """Return the best score of a run: of the last checkpoint, where that of the record gave way to a better one.
+    """Return the best score of a run: from its saved progress, where the recorded checkpoint gave way to a better one.
 
-    So it does where a run is killed, and with it the process that would have noted it.
+    This happens where a run is killed, and with it the process that would have recorded the better one.
     """
     facts = record.validation
     if facts is not None and (run.checkpoints_path / facts.checkpoint).exists():
@@ -195,12 +195,12 @@ def _validation_facts(run: RunDirectory, record: RunRecord) -> ValidationFacts |
 
 
 def _choose(settings: VerifySettings, machine: Machine | None) -> tuple[torch.device, torch.dtype]:
-    """Return device and type of numbers: those of the record, where nothing else was typed and they are there."""
+    """Return the device, and the recorded precision, where none was typed and the device is of that kind and has it."""
     device = prepare_device(settings.device)
     if settings.precision == "auto" and machine is not None and machine.device == device.type:
         try:
             dtype = choose_precision(machine.precision, device)
-        except (DeviceError, KeyError):  # this one of its kind lacks it, or it is no type at all
+        except (DeviceError, KeyError):  # this device lacks it, or there is no such precision
             dtype = choose_precision("auto", device)
     else:
         dtype = choose_precision(settings.precision, device)

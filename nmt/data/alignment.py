@@ -1,7 +1,7 @@
-"""Whether two sides still go together along a file: long lines are translated by long ones, so lengths tell.
+"""Whether the two sides of a text stay aligned: long lines are translated by long ones, so lengths tell.
 
-In windows along the file, the lengths of source lines are correlated with those of the target lines, and with those of
-the lines up to ten before and after: where another shift fits much better, the file has slipped.
+In each window of a file, the lengths of the source lines are correlated with those of the target lines, and with those
+of the target lines shifted by up to ten lines: where another shift fits much better, the file has slipped.
 """
 
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ import numpy.typing as npt
 
 from nmt.data.arrays import FloatArray
 
-# Lines; the correlation of that many lengths that have nothing to do with each other is 0.0 ± 0.1.
+# Lines; in a window of this size, the correlation of unrelated lengths is 0.0 ± 0.1.
 WINDOW = 100
 MAX_SHIFT = 10
-# Ten lengths that have nothing to do with each other correlate so well, or so much better, hardly ever.
+# In a window of unrelated lengths, a shift hardly ever correlates so well, or so much better than no shift.
 LEAST_CORRELATION, LEAST_GAIN = 0.5, 0.3
-# Where most of a file correlates so well, a stretch that does not at all is no chance.
+# Where most windows of a file correlate at least at GOOD, a stretch below BAD is not due to chance.
 GOOD, BAD = 0.6, 0.25
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Lines, from 1, that do not go together: source line N goes with target line N + shift, or with none in reach."""
+    """Misaligned lines, from 1: source line N goes with target line N + shift, or with none in reach (None)."""
 
     first_line: int
     last_line: int
@@ -45,7 +45,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The correlation of lengths in windows along a file, and the stretches that do not go together."""
+    """The correlation of lengths in each window of a file, and the misaligned stretches."""
 
     window: int  # lines
     correlations: list[float | None]  # of each window; None where all lengths of a side are the same
@@ -53,7 +53,7 @@ class Alignment:
 
 
 def find_alignment(source_lengths: npt.ArrayLike, target_lengths: npt.ArrayLike) -> Alignment:
-    """Return how well the lengths of the two sides, in characters, go together along the file."""
+    """Return how well the two sides of a file are aligned, by the lengths of their lines in characters."""
     source, target = (
         np.log1p(np.asarray(lengths, np.float64)) for lengths in (source_lengths, target_lengths)
     )
@@ -73,7 +73,7 @@ def _known(value: float) -> float | None:
 
 
 def _shifted(target: FloatArray, shift: int) -> FloatArray:
-    """Return target such that line i is line i + shift; beyond the ends stands the mean."""
+    """Return target moved so that line i holds line i + shift; places beyond the ends hold the mean."""
     moved = np.full(len(target), target.mean())
     if shift >= 0:
         moved[: len(target) - shift] = target[shift:]
@@ -87,7 +87,7 @@ def _num_windows(number: int, window: int) -> int:
 
 
 def _correlations(one: FloatArray, other: FloatArray, window: int) -> FloatArray:
-    """Return the correlation (Pearson) within each window; less than half a one at the end belongs to the last."""
+    """Return the Pearson correlation in each window; less than half a window at the end joins the last one."""
     starts = np.arange(_num_windows(len(one), window)) * window
     sizes = np.diff(np.append(starts, len(one))).astype(np.float64)
 
@@ -103,7 +103,7 @@ def _correlations(one: FloatArray, other: FloatArray, window: int) -> FloatArray
 
 
 def _stretches(by_shift: FloatArray, shifts: list[int]) -> list[tuple[int, int, int | None, float]]:
-    """Return first and last window, shift and correlation of windows in a row whose sides do not go together."""
+    """Return each run of misaligned windows: its first window, the one after its last, shift and correlation."""
     known = np.nan_to_num(by_shift)
     straight, best = known[0], known.argmax(axis=0)
     gain = known.max(axis=0)
@@ -115,7 +115,7 @@ def _stretches(by_shift: FloatArray, shifts: list[int]) -> list[tuple[int, int, 
         (shifts[shift] if slipped else None) if slipped or lost else 0
         for shift, slipped, lost in zip(best.tolist(), has_slipped.tolist(), is_lost.tolist(), strict=True)
     ]
-    for place, state in enumerate(states):  # a window alone may be half of one and half of the other
+    for place, state in enumerate(states):  # a single lost window may hold two shifts, half each
         around = states[max(place - 1, 0) : place] + states[place + 1 : place + 2]
         if state is None and None not in around:
             states[place] = around[-1]

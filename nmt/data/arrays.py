@@ -1,4 +1,4 @@
-"""Types of NumPy arrays by what one of their numbers is, and arrays in files."""
+"""Types of NumPy arrays by the types of their elements, and arrays in files."""
 
 import tempfile
 from pathlib import Path
@@ -15,14 +15,14 @@ Uint64Array = npt.NDArray[np.uint64]
 
 
 def map_file(path: Path, kind: Any) -> npt.NDArray[Any]:
-    """Return the numbers that a file holds, one after the other, read when they are asked for.
+    """Return the array of numbers of type `kind` that a file holds, memory-mapped.
 
-    Writing would change a copy, and nobody writes.
+    The map is copy-on-write, so that the file stays as it is.
     """
     return np.memmap(path, kind, "c") if path.stat().st_size else np.empty(0, kind)
 
 
 def on_disk(size: int, folder: Path) -> Int64Array:
-    """Return an array of integers in a file without a name in a folder, which goes when the array does."""
+    """Return an array of `size` integers in an unnamed file in `folder`; the file goes when the array does."""
     with tempfile.TemporaryFile(dir=folder) as file:
         return np.memmap(file, np.int64, "w+", shape=(size,))

@@ -1,8 +1,8 @@
-"""Pairs that are changed in passing, anew for each epoch: sides exchanged, capitals, typos, letters in any order.
+"""Pairs changed on the fly, anew for each epoch: sides exchanged, capitals, no end mark, typos, letters shuffled.
 
-A model learns from it what tidy text does not show: that case and punctuation go along, and that a wrong letter
-changes nothing; Mozilla and OpusTrainer (Bogoychev et al. 2023) train models of browsers so. Pairs of both directions
-are what models of one are trained on first in Bi-SimCut (Gao et al. 2022).
+A model learns from the changes what tidy text does not show: that case and punctuation carry over to the translation,
+and that a wrong letter changes nothing. Mozilla and OpusTrainer (Bogoychev et al. 2023) train browser models so.
+Bi-SimCut (Gao et al. 2022) trains a model of one direction on pairs of both directions first.
 """
 
 import re
@@ -18,7 +18,7 @@ from nmt.data.tokenizer import BYTE, NORMAL, USER_DEFINED, Tokenizer, Vocabulary
 
 WORD = re.compile(r"[^\W\d_]{3,}")
 TYPOS_A_WORD = 0.1
-# Streams of chance, beside those that draw segmentations of a source (0) and a target (1).
+# Numbers of random streams; 0 and 1 are those that draw segmentations of source and target.
 CHANGED, EXCHANGED = 2, 3
 
 
@@ -31,7 +31,7 @@ def augment_dataset(
 
 
 def exchange_sides(plain: Dataset, share: float, seed: int, epoch: int) -> Dataset:
-    """Exchange source and target of a share of the pairs, whose ids are those of one vocabulary."""
+    """Exchange source and target of a share of the pairs; both sides must have the same vocabulary."""
     if share == 0:
         return plain
     generator = np.random.Generator(np.random.PCG64([seed, epoch, EXCHANGED]))
@@ -45,8 +45,8 @@ def change_text(
 ) -> Dataset:
     """Change the text of some pairs; the result is on the CPU.
 
-    What a pair may be drawn for comes in the order of the settings. Pairs stay as they are whose text has characters
-    that the vocabulary lacks, or of which a side would be empty or longer than `max_length` tokens.
+    The changes that a pair is drawn for are made in the order of the settings. A pair stays as it is if its text has
+    characters that the vocabulary lacks, or if a side would become empty or longer than `max_length` tokens.
     """
     generator = np.random.Generator(np.random.PCG64([seed, epoch, CHANGED]))
     shares = [
@@ -87,7 +87,7 @@ def capitalised(text: str) -> str:
 
 
 def without_end(text: str) -> str:
-    """Return text without the punctuation at its end; all of it where there is nothing else."""
+    """Return text without the punctuation at its end; a text of punctuation alone stays as it is."""
     end = len(text)
     while end and (text[end - 1] == " " or unicodedata.category(text[end - 1]).startswith("P")):
         end -= 1
@@ -95,16 +95,16 @@ def without_end(text: str) -> str:
 
 
 def with_typos(text: str, generator: np.random.Generator) -> str:
-    """Return text with a wrong letter in one word in ten, of three letters at least, and in one word in any case.
+    """Return text with a typo in one in ten of its words of three letters or more, and in one of them in any case.
 
-    Two neighbours swap their places, or a letter is left out, or doubled; the first stays.
+    Two neighbouring letters swap places, or a letter is left out or doubled; the first letter of a word stays.
     """
     words = list(WORD.finditer(text))
     if not words:
         return text
     is_wrong = generator.random(len(words)) < TYPOS_A_WORD
     is_wrong[generator.integers(len(words))] = True
-    for word, wrong in zip(reversed(words), reversed(is_wrong.tolist()), strict=True):  # places before stay
+    for word, wrong in zip(reversed(words), reversed(is_wrong.tolist()), strict=True):  # keeps earlier places
         if wrong:
             i = word.start() + int(generator.integers(1, len(word[0]) - 1))
             one, other = text[i], text[i + 1]
@@ -113,7 +113,7 @@ def with_typos(text: str, generator: np.random.Generator) -> str:
 
 
 def _text_of(ids: Ids, row: int, vocabulary: Vocabulary) -> tuple[list[int], str] | None:
-    """Return the ids of tags that a sentence begins with, and the rest as text; None where some of that is unknown."""
+    """Return the ids of a sentence up to its last tag, and the rest as text; None where that has unknown pieces."""
     tokens = ids.tokens[ids.offsets[row] : ids.offsets[row + 1]].tolist()
     types = [vocabulary.types[token] if token < vocabulary.num_pieces else 0 for token in tokens]
     num_tags = max((i for i, kind in enumerate(types, 1) if kind == USER_DEFINED), default=0)
@@ -123,13 +123,13 @@ def _text_of(ids: Ids, row: int, vocabulary: Vocabulary) -> tuple[list[int], str
 
 
 def _with(ids: Ids, rows: Int64Array, sentences: list[list[int]]) -> Ids:
-    """Return sentences of which those of some rows are others."""
+    """Return the sentences of `ids`, with those at `rows` replaced by `sentences`."""
     order = np.arange(len(ids.offsets) - 1)
     order[rows] = len(order) + np.arange(len(rows))
     return _joined(ids, Ids.of(sentences)).take(order)
 
 
 def _joined(ids: Ids, others: Ids) -> Ids:
-    """Return sentences and others behind them, on the CPU."""
+    """Return the sentences of `ids` followed by the others, on the CPU."""
     offsets = np.concatenate([ids.offsets, len(ids.tokens) + others.offsets[1:]])
     return Ids(torch.cat([ids.tokens.cpu(), others.tokens.cpu()]), offsets)

@@ -1,4 +1,4 @@
-"""Which sentences go through the model together, and in which order; then their ids as tensors."""
+"""Which sentences go through the model together, and in which order; then their token ids as tensors."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -27,14 +27,14 @@ class Batch:
     target_in: Tensor  # (B, T): BOS + y
     target_out: Tensor  # (B, T): y + EOS
     target_lengths: Tensor  # (B), on the host
-    lengths: tuple[Tensor, Tensor]  # of source and target (B each) once more, where the ids are
-    # (B, T, S): where links are learned, the share of a source piece in a target piece.
+    lengths: tuple[Tensor, Tensor]  # of source and target (B each) again, on the device of the ids
+    # (B, T, S), where word links are learned: the share of each source piece in the links of a target piece.
     alignment: Tensor | None = None
-    expected: ExpectedWords | None = None  # (B, T, k): of teachers, where their words are learned
+    expected: ExpectedWords | None = None  # (B, T, k): words of teachers, where these are learned
 
     @property
     def num_tokens(self) -> int:
-        """Target tokens that count, EOS included."""
+        """Number of target tokens without padding, EOS included."""
         return int(self.target_lengths.sum())
 
     def to(self, device: torch.device) -> "Batch":
@@ -51,12 +51,12 @@ class Batch:
 
 
 def send(tensor: Tensor, device: torch.device) -> Tensor:
-    """Return the tensor on `device`, without waiting for it where the device can fetch it by itself."""
+    """Return the tensor on `device`, without waiting for the copy if the device can fetch it by itself."""
     comes_from_host = tensor.device.type == "cpu" and device.type == "cuda"
     return (tensor.pin_memory() if comes_from_host else tensor).to(device, non_blocking=True)
 
 
-# What the busiest rank may have to do, over the mean of all: what it has more, the others wait for.
+# Largest load of a rank as a multiple of the mean of all: the others wait for the busiest one.
 LARGEST_LOAD = 1.1
 
 Update = list[Int64Array]  # micro-batches, each the indices of its pairs
@@ -64,7 +64,7 @@ Update = list[Int64Array]  # micro-batches, each the indices of its pairs
 
 @dataclass(frozen=True)
 class Plan:
-    """The updates of an epoch, whatever fits in memory at once."""
+    """The updates of an epoch, before they are cut into micro-batches that fit in memory."""
 
     updates: list[Int64Array]  # the indices of the pairs of each
     longer: Int64Array  # of each pair, the length of its longer side
@@ -96,8 +96,8 @@ def plan_epoch(
 ) -> Plan:
     """Lay out the updates of one epoch.
 
-    Each holds at most `update_tokens` target tokens of sentences of about one length on both sides, or one longer
-    sentence. Lengths count EOS. The result depends on the arguments alone.
+    Each update has sentences of about the same length on both sides: at most `update_tokens` target tokens in all, or
+    one longer sentence. Lengths count EOS. The result depends on the arguments alone.
     """
     generator = np.random.Generator(np.random.PCG64([seed, epoch]))
     order = generator.permutation(len(target_lengths))
@@ -113,7 +113,7 @@ def plan_epoch(
 
 
 def _split(pairs: Int64Array, lengths: npt.NDArray[Any], num_parts: int, max_tokens: int) -> list[Int64Array]:
-    """Halve pairs into `num_parts` parts of about as many target tokens, as a k-d tree would.
+    """Halve pairs into `num_parts` parts with about equal numbers of target tokens, as a k-d tree would.
 
     `lengths` (2, number of pairs) are those of source and target. Each cut is across the side, source or target, that
     leaves less padding. A part that still has more than `max_tokens` target tokens is halved once more.
@@ -150,9 +150,9 @@ def plan_by_length(lengths: Int64Array, max_tokens: int, rows: Int64Array | None
 def cut_by_length(
     lengths: Int64Array, size_of: Callable[[int], int], rows: Int64Array | None = None
 ) -> list[Int64Array]:
-    """Cut sentences, longest first, into batches of `size_of` the longest in each, or of one sentence.
+    """Cut sentences, longest first, into batches; `size_of` the longest length in a batch is its size, at least 1.
 
-    `rows` are the indices to lay out; all of them if it is None.
+    `rows` are the indices of the sentences to lay out; None stands for all.
     """
     if rows is None:
         rows = np.arange(len(lengths))
@@ -166,11 +166,11 @@ def cut_by_length(
 
 
 def deal(update: Update, lengths: Int64Array, rank: int, num_ranks: int) -> Update:
-    """Return the micro-batches of an update that a rank computes, of all that it has, longest first.
+    """Return the micro-batches that a rank computes of an `update`, which lists all of them, longest first.
 
-    Where they can be dealt out evenly, as many and about as large ones to each rank, they are. Else each rank gets
-    every `num_ranks`-th pair, in micro-batches no larger than those of the update: all ranks have about as much to do,
-    however few micro-batches there are.
+    Whole micro-batches are dealt out if each rank can get as many as the others, of about the same size. Else each rank
+    gets every `num_ranks`-th pair, in micro-batches no larger than those of the update, so that all ranks have about as
+    much to do, however few micro-batches there are.
     `lengths` are those of the longer side.
     """
     sizes = [len(rows) * int(lengths[rows].max()) for rows in update]
@@ -193,9 +193,9 @@ def padding_share(updates: Iterable[Update], source_lengths: Int64Array, target_
 
 
 def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
-    """Gather the pairs `rows` of a dataset into a batch, where its ids are, the longest source first.
+    """Gather the pairs `rows` of a dataset into a batch on the device of its ids, the longest source first.
 
-    Recurrent layers read sentences in that order; no device needs to be waited for to bring them into it.
+    Recurrent layers read sentences in that order; the host sorts them, so nothing waits for the device.
     """
     rows = longest_first(dataset.source, rows)
     source = pad_with_end(dataset.source, rows, tokenizer.source.pad_id, tokenizer.source.eos_id)
@@ -217,7 +217,7 @@ def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
 
 
 def longest_first(ids: Ids, rows: Int64Array) -> Int64Array:
-    """Return some sentences in the order of their lengths; of one length, in the order that they have."""
+    """Return the indices `rows` with the longest sentence first; sentences of equal length keep their order."""
     return rows[np.argsort(-ids.lengths_of(rows), kind="stable")]
 
 
@@ -228,7 +228,10 @@ def expected_by(expected: ExpectedWords, target: Ids, rows: Int64Array) -> Expec
 
 
 def places_with_end(ids: Ids, rows: Int64Array) -> tuple[Tensor, Tensor]:
-    """Return where each token of the sentences `rows` is if each has EOS (B, T), and which of these there are."""
+    """Return the places of the tokens of the sentences `rows`, and which of these are no padding, (B, T) each.
+
+    Places count all sentences of `ids` one after the other, each with EOS.
+    """
     starts = torch.from_numpy(ids.offsets[rows] + rows).unsqueeze(1)
     ends = starts + torch.from_numpy(ids.lengths_of(rows)).unsqueeze(1)
     places = starts + torch.arange(int((ends - starts).max()) + 1)
@@ -236,12 +239,12 @@ def places_with_end(ids: Ids, rows: Int64Array) -> tuple[Tensor, Tensor]:
 
 
 def shares_of(links: Links, rows: Int64Array) -> Tensor:
-    """Return what source pieces each target piece of the pairs `rows` is linked to, in even shares, (B, T, S)."""
+    """Return the source pieces that each target piece of the pairs `rows` is linked to, as even shares, (B, T, S)."""
     source, target = (pad_with_end(ids, rows, 0, 0).ids for ids in (links.source, links.target))
     found = links.words.take(rows)
     sentences = torch.from_numpy(np.repeat(np.arange(len(rows)), found.lengths // 2))
     source_words, target_words = found.tokens.long().view(-1, 2).unbind(1)
-    # A piece of several words is of the first of them, so that the last word may have none.
+    # A piece of several words belongs to the first of them, so the last word may have no piece.
     heights = [
         int(torch.cat(of).max()) + 1
         for of in ((target.flatten(), target_words), (source.flatten(), source_words))
@@ -257,11 +260,11 @@ class Padded(NamedTuple):
 
     ids: Tensor  # (B, S)
     lengths: Tensor  # (B), on the host
-    lengths_there: Tensor  # (B), where the ids are
+    lengths_there: Tensor  # (B), on the device of the ids
 
 
 def pad_with_end(ids: Ids, rows: Int64Array, pad_id: int, eos_id: int) -> Padded:
-    """Return the sentences `rows` as a rectangle, made where the ids are."""
+    """Return the sentences `rows` padded to a rectangle, on the device of their ids."""
     device = ids.tokens.device
     starts, ends = (torch.from_numpy(ids.offsets[which]) for which in (rows, rows + 1))
     lengths = ends - starts

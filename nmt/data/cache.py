@@ -1,8 +1,8 @@
-"""A cache on disk: files made once from text and settings, under a name that their content gives.
+"""A cache on disk: files made once from text and settings, in entries that are named by a hash of these.
 
-The manifest of an entry holds the size and the SHA-256 of each of its files. They are compared each time it is opened,
-at some 1.4 GB/s: a fifth of a second for a million pairs of sentences. A large file is not read for that where its size
-is the same and it was last changed before the manifest was written: there, what a disk does to it goes unnoticed.
+The manifest of an entry holds the size and the SHA-256 of each of its files. They are compared each time the entry is
+opened, at some 1.4 GB/s: a fifth of a second for a million pairs of sentences. A large file is not read for that if its
+size is the same and it was last changed before the manifest was written; damage by the disk goes unnoticed there.
 """
 
 import fcntl
@@ -19,9 +19,9 @@ from nmt.data.stored_text import StoredLines
 from nmt.errors import DataError, RunError
 from nmt.files.writing import differing_files, flush, write_manifest
 
-# Layout of the files of an entry: each change has a new number, so that no entry is taken for another.
+# Version of the layout of entries: each change gets a new number, so that no entry of an older layout is read.
 FORMAT = 3
-# Bytes from which on a file is not read where nobody has changed it since its manifest was written.
+# Bytes; a file of this size or more is not read again unless it was changed after its manifest was written.
 LARGE = 1 << 28
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ def entry_name(kind: str, *parts: str | bytes | Iterable[str]) -> str:
 def content_key(*parts: str | bytes | Iterable[str]) -> str:
     """Return a short name for the content of all parts: texts, bytes, or lists of lines.
 
-    Each part is digested alone: whatever a text holds, it cannot pass for the end of one part and the next.
+    Each part has its own digest, so that no text can look like the end of one part and the start of the next.
     """
     whole = hashlib.sha256()
     for part in parts:
@@ -59,16 +59,17 @@ def content_key(*parts: str | bytes | Iterable[str]) -> str:
 
 
 def states_of(files: Iterable[str]) -> list[tuple[str, int, int]]:
-    """Return where files are, how long they are and when they were changed, for names of what is made from them."""
+    """Return absolute path, size in bytes and time of change (ns) of each file, to name entries made from them."""
     found = [(os.path.abspath(path), os.stat(path)) for path in files]
     return [(path, status.st_size, status.st_mtime_ns) for path, status in found]
 
 
 def cached_folder(name: str, make: Callable[[Path], object]) -> Path:
-    """Return the folder `name` of the cache, filled by `make` if it is not there yet, or not as it was made.
+    """Return the folder `name` of the cache, filled by `make` if it is missing or damaged.
 
-    Several processes may ask at once: one fills it while the others wait. Where the file system knows no locks, each
-    fills a folder of its own, and the last to finish gives it its name. Raises DataError where it cannot be written.
+    Several processes may ask at once: one fills it while the others wait. On a file system without locks, each process
+    fills a folder of its own, and the last to finish puts its folder in place. Raises DataError where the cache cannot
+    be written.
     """
     final = cache_folder() / name
     damage = _damage(final)
@@ -95,12 +96,12 @@ def cached_folder(name: str, make: Callable[[Path], object]) -> Path:
 
 
 def has_folder(name: str) -> bool:
-    """Whether the folder `name` of the cache is there as it was made."""
+    """Whether the folder `name` of the cache is there and undamaged."""
     return _damage(cache_folder() / name) is None
 
 
 def _damage(entry: Path) -> str | None:
-    """Say how an entry differs from what was made; None where it does not."""
+    """Say how an entry differs from its manifest; None where it does not."""
     try:
         return next((f"{name}: {what}" for name, what in differing_files(entry, trusted_from=LARGE)), None)
     except RunError as error:
@@ -109,12 +110,12 @@ def _damage(entry: Path) -> str | None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[bool]:
-    """Wait until no other process is here; the kernel lets the next one in however the process before ends.
+    """Wait until no other process is in this block; the kernel frees the lock however a process ends.
 
-    What is given is whether the file system knows locks; else others may be here, too.
+    Yield whether the file system has locks; without them, other processes may be in the block, too.
     """
     descriptor, is_locked = _locked(path)
-    # The process before took the file along: who comes next would make, and lock, another one.
+    # The process before has removed the file, so the next one would create and lock another file.
     while not _is_at(path, descriptor):
         os.close(descriptor)
         descriptor, is_locked = _locked(path)
@@ -161,7 +162,7 @@ def _fill(final: Path, make: Callable[[Path], object]) -> None:
         os.rename(temporary, final)
         flush(final.parent)
     except OSError:
-        if _damage(final) is not None:  # not lost to another process, where the file system knows no locks
+        if _damage(final) is not None:  # else another process was faster, on a file system without locks
             raise
     finally:
         for folder in (temporary, old):

@@ -11,8 +11,8 @@ from nmt.data.arrays import FloatArray, Int64Array
 NUM_CODES = 0x110000
 LINES_CODED_AT_ONCE = 10_000
 NO_LETTER, OTHER = "", "Other"
-# The scripts of Unicode that people write in today, by the words that names of their letters begin with, where these
-# are not the name of the script. Longer ones come first.
+# Letters of a script of Unicode have names that begin with the name of the script, or with one of these words.
+# PREFIXES lists longer words first, so that they are tried first.
 SCRIPT_OF_WORDS = {
     "CANADIAN SYLLABICS": "Canadian Aboriginal", "CJK": "Han", "IDEOGRAPHIC": "Han", "FULLWIDTH LATIN": "Latin",
     "SUPERSCRIPT LATIN": "Latin", "FEMININE ORDINAL": "Latin", "MASCULINE ORDINAL": "Latin",
@@ -49,7 +49,7 @@ Codes = npt.NDArray[np.uint32]
 
 
 def script_of(character: str) -> str:
-    """Return the script of a letter, by its name in Unicode; nothing for what is no letter."""
+    """Return the script of a letter, by its name in Unicode; NO_LETTER for other characters."""
     if not unicodedata.category(character).startswith("L"):
         return NO_LETTER
     name = unicodedata.name(character, "")
@@ -65,7 +65,7 @@ def is_unspaced(character: str) -> bool:
 
 
 def codes_of(lines: Sequence[str]) -> tuple[Codes, Int64Array]:
-    """Return the code points of all lines, one after the other, and where each line begins, and the last one ends."""
+    """Return the code points of all lines, one after the other, and the offset of each line and of the end."""
     codes = np.frombuffer("".join(lines).encode("utf-32-le", "surrogatepass"), np.dtype("<u4"))
     offsets = np.zeros(len(lines) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)), out=offsets[1:])
@@ -73,13 +73,13 @@ def codes_of(lines: Sequence[str]) -> tuple[Codes, Int64Array]:
 
 
 def sum_by_line(values: npt.NDArray[np.generic], offsets: Int64Array) -> Int64Array:
-    """Return, of one value for each character, the sum over each line."""
+    """Return the sum over each line of `values`, which has one value for each character."""
     sums = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
     return sums[offsets[1:]] - sums[offsets[:-1]]
 
 
 class ScriptTable:
-    """The scripts of characters, each asked for once."""
+    """The scripts of characters; each character is looked up once."""
 
     def __init__(self) -> None:
         self._table = np.full(NUM_CODES, NOT_ASKED, np.uint8)

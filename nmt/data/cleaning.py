@@ -1,6 +1,6 @@
-"""What happens to a corpus before it is learned from: filters, and a warning where it holds what it is tested with.
+"""Cleaning of a corpus before training: filters, and a warning if training text holds validation or test text.
 
-Training pairs are left out as data.filter says; each is counted under the first reason that holds.
+Training pairs are left out as data.filter says; each is counted under the first filter that rejects it.
 """
 
 import json
@@ -39,12 +39,12 @@ class PreparedCorpus:
     """A corpus to learn from, and what is known of it."""
 
     corpus: Corpus
-    kept: BoolArray  # which of the training pairs that were read
+    kept: BoolArray  # whether each training pair that was read stays
     filtered: Counts
     overlaps: dict[str, Overlap]  # with training, of validation and test text
 
     def log(self) -> None:
-        """Say in a line each what was left out, and which held-out text was not."""
+        """Log what the filters left out, and warn of validation and test text that is still in training text."""
         if self.filtered:
             logger.info(
                 "filter       left out of %d training pairs: %s; %d stay",
@@ -59,7 +59,7 @@ class PreparedCorpus:
                 )
 
     def warn(self, left_out: LeftOut, max_length: int) -> None:
-        """Say which training pairs, by their places in the text as it was read, cannot be learned from."""
+        """Warn of training pairs that cannot be learned from, with their line numbers in the text as it was read."""
         numbers = np.flatnonzero(self.kept) + 1
         for indices, reason in (
             (left_out.empty, "with an empty side"),
@@ -72,7 +72,7 @@ class PreparedCorpus:
                 )
 
     def tell_short(self, num_short: int, context: int) -> None:
-        """Say how many training lines have not all of their context."""
+        """Log how many training lines lack some of their context."""
         if num_short:
             logger.info(
                 "context      %d of %d training lines have fewer than %d lines before them, as many as fit into "
@@ -83,7 +83,7 @@ class PreparedCorpus:
             )
 
     def as_dict(self, left_out: LeftOut) -> dict[str, Any]:
-        """Return the numbers of training pairs for JSON: read, left out by filters and for length, and overlaps."""
+        """Return numbers of training pairs for JSON: read, left out by filters, empty, too long; and overlaps."""
         return {
             "num_read": len(self.kept),
             "filtered": self.filtered,
@@ -95,11 +95,11 @@ class PreparedCorpus:
 
 
 def prepare_corpus(corpus: Corpus, settings: FilterSettings) -> PreparedCorpus:
-    """Apply the filters to training text, compare what is left with validation and test text, and put tags before it.
+    """Filter training text, compare the rest with validation and test text, and put tags before source lines.
 
-    Text that is too large to hold is prepared once, into the cache, from where the next run has it. A pair with a blank
-    side is nobody's business here: training leaves it out, and counts it, anyway. Raises SettingsError for a script
-    that is none, DataError if no training pair stays.
+    Text too large for memory is prepared once, into the cache, and the next run reads it from there. No filter rejects
+    a pair with a blank side, since training leaves it out and counts it anyway. Raises SettingsError for an unknown
+    script, DataError if no training pair stays.
     """
     _require_known_scripts(settings)
     if not corpus.train.is_stored:
@@ -120,7 +120,7 @@ def prepare_corpus(corpus: Corpus, settings: FilterSettings) -> PreparedCorpus:
 
 
 def _store(corpus: Corpus, settings: FilterSettings, folder: Path) -> None:
-    """Write what is left of training text, with its tags, and what is known of it."""
+    """Write the training text that stays, with its tags, if it differs from what was read; and the facts about it."""
     kept, counts, overlaps = _filter(corpus, settings, folder)
     source: Iterable[str] = corpus.train.source
     if corpus.groups is not None:
@@ -137,7 +137,7 @@ def _store(corpus: Corpus, settings: FilterSettings, folder: Path) -> None:
 def _filter(
     corpus: Corpus, settings: FilterSettings, folder: Path | None = None
 ) -> tuple[BoolArray, Counts, dict[str, Overlap]]:
-    """Return which training pairs stay, how many others each filter left out, and what held-out text is among them."""
+    """Return which training pairs stay, how many each filter left out, and overlaps of held-out text with the rest."""
     train = Fingerprints.of(corpus.train, folder)
     held_out = {split: Fingerprints.of(text) for split, text in corpus.texts.items() if split != "train"}
     kept, counts = np.ones(len(train), bool), Counter[str]()
@@ -147,7 +147,7 @@ def _filter(
             rejected &= kept[where] & prints.has_text
             counts[name] += int(rejected.sum())
             kept[where] &= ~rejected
-    if settings.duplicates != "none":  # of what is left out already, the next one is the first
+    if settings.duplicates != "none":  # where the first is left out already, the next one stays
         repeated = train.find_repeated(settings.duplicates, kept)
         counts["duplicates"] = int(repeated.sum())
         kept &= ~repeated

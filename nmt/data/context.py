@@ -1,7 +1,7 @@
-"""Lines before a line, which are read with it: what the line alone leaves open, they may tell.
+"""Context: the lines before a source line, which may tell what the line alone leaves open.
 
-A line is read as `earlier line <context> line`, the translation is that of the line alone (Tiedemann & Scherrer 2017).
-A document ends at a line without tokens, and where a file begins.
+A line is read as `earlier line <context=1> line`; its translation is that of the line alone (Tiedemann & Scherrer
+2017). A document ends at a line without tokens, and where a file begins.
 """
 
 import re
@@ -20,48 +20,48 @@ LineT = TypeVar("LineT")
 
 
 def context_symbols(num_lines: int) -> list[str]:
-    """Return the piece that stands behind each earlier line, and whose name says how many there are: one or none."""
+    """Return the separator piece that follows each earlier line and names their number; an empty list for no lines."""
     return [f"<context={num_lines}>"] if num_lines else []
 
 
 def encode_lines(vocabulary: Vocabulary, lines: Sequence[str]) -> list[list[int]]:
-    """Return the ids of lines, of blank ones none: some white space, such as U+3000, would become pieces."""
+    """Return the token ids of lines; blank lines have none: some white space, such as U+3000, would become pieces."""
     return vocabulary.encode([line if line.strip() else "" for line in lines])
 
 
 def in_order(
     chunks: Iterable[list[LineT]], num_lines: int, before: Sequence[LineT] = ()
 ) -> Iterator[tuple[list[LineT], Sequence[LineT]]]:
-    """Yield each chunk of a text, and up to `num_lines` lines before it; those `before` are before the first."""
+    """Yield each chunk of a text with up to `num_lines` lines before it; `before` are those before the first chunk."""
     for chunk in chunks:
         yield chunk, before
         before = last_lines([*before, *last_lines(chunk, num_lines)], num_lines)
 
 
 def last_lines(lines: Sequence[LineT], num_lines: int) -> list[LineT]:
-    """Return up to `num_lines` lines at the end of some."""
+    """Return the last `num_lines` of some lines, or all if there are fewer."""
     return list(lines[-num_lines:]) if num_lines else []
 
 
 class Context(NamedTuple):
-    """How many lines a source line is read with, and the id of the piece behind each of them."""
+    """How many earlier lines a source line is read with, and the id of the separator piece after each of them."""
 
     num_lines: int = 0
     separator_id: int = -1
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> "Context":
-        """Return what a source vocabulary says by the name of a piece: nothing else has to be known of a model."""
+        """Return the context of a source vocabulary, stated by the name of its separator: no other record is needed."""
         found = ((PIECE.fullmatch(piece), i) for i, piece in enumerate(vocabulary.pieces))
         return next((cls(int(match[1]), i) for match, i in found if match), cls())
 
     def join(
         self, before: Sequence[list[int]], sentences: Sequence[list[int]], max_tokens: int
     ) -> tuple[list[list[int]], list[int]]:
-        """Return sentences of ids, each behind those that it is read with, and the indices of those that lack some.
+        """Return sentences of token ids, each after its context, and the indices of those that lack some context.
 
-        Where there would be more than `max_tokens` whole lines are left out, the earliest first; the sentence itself
-        stays as it is. Those `before` are the end of what comes before the sentences.
+        If a sentence with its context has more than `max_tokens` tokens, whole lines of context are left out, the
+        earliest first; the sentence itself stays as it is. `before` are the sentences that precede the first one.
         """
         if not self.num_lines:
             return list(sentences), []
@@ -82,7 +82,7 @@ class Context(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """Source lines as they were read, of which some are `kept` as pairs of a text, and where files begin in them."""
+    """Source lines as they were read, which of them are `kept` in the pairs of a text, and where files begin."""
 
     context: Context
     max_tokens: int
@@ -97,7 +97,7 @@ class Surroundings(NamedTuple):
         return str((*self.context, self.max_tokens, *self.starts)), kept, self.lines
 
     def encode(self, vocabulary: Vocabulary, lines_at_once: int) -> Iterator[tuple[list[list[int]], int]]:
-        """Yield the ids of kept lines with their context, so many lines at a time, and how many lack some of it."""
+        """Yield, by `lines_at_once` lines, the ids of kept lines with their context, and how many lack some of it."""
         before: list[list[int]] = []
         for start in range(0, len(self.lines), lines_at_once):
             encoded = encode_lines(vocabulary, self.lines[start : start + lines_at_once])
@@ -121,7 +121,7 @@ class Surroundings(NamedTuple):
 
 
 def require_context(tokenizer: Tokenizer, num_lines: int) -> Context:
-    """Return the context of a tokenizer. Raises SettingsError for another number of lines than data.context."""
+    """Return the context of a tokenizer. Raises SettingsError unless it has `num_lines` (data.context) lines."""
     context = Context.of(tokenizer.source)
     if context.num_lines != num_lines:
         raise SettingsError(

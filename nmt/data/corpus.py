@@ -21,7 +21,7 @@ from nmt.data.table import Pairs, unzip
 from nmt.errors import DataError
 
 SPLITS = ("train", "validation", "test")
-# Bytes of text from which on it is stored, so that the next run has it at once.
+# Bytes; text of this size or more is stored in the cache, so that the next run has it at once.
 LARGE = 1 << 25
 SIZES = "sizes"
 TIMES_SMALLER = 4  # compressed text, as a rule
@@ -29,7 +29,7 @@ TIMES_SMALLER = 4  # compressed text, as a rule
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Line N of `target` translates line N of `source`; with data.context, a file begins at each of `starts`, too."""
+    """Line N of `target` translates line N of `source`; with data.context, `starts` are where further files begin."""
 
     source: Sequence[str]
     target: Sequence[str]
@@ -37,7 +37,7 @@ class ParallelText:
 
     @property
     def is_stored(self) -> bool:
-        """Whether it is too large to hold, and read from the disk."""
+        """Whether the text is too large for memory, and read from the disk."""
         return isinstance(self.source, StoredLines)
 
 
@@ -59,7 +59,7 @@ class Corpus:
     def tagged(self) -> "Corpus":
         """Return the corpus with the tags of a mixture, where it has any, before its source lines.
 
-        Training text that is stored got them when it was prepared.
+        Stored training text got its tags when it was prepared.
         """
         if self.groups is None or self.groups.tags is None:
             return self
@@ -71,7 +71,7 @@ class Corpus:
         return replace(self, **tagged)
 
     def keep(self, kept: BoolArray) -> "Corpus":
-        """Return the corpus with some of its training pairs left."""
+        """Return the corpus with only those training pairs that are `kept`."""
         if kept.all():
             return self
         source, target = (list(compress(side, kept)) for side in (self.train.source, self.train.target))
@@ -82,9 +82,9 @@ class Corpus:
 def read_parallel_files(
     source: Files, target: Files, key: str, encoding: str | None = None, context: int = 0
 ) -> ParallelText:
-    """Read the two sides of parallel text. Raises DataError if one has more lines than the other, or none.
+    """Read the two sides of parallel text. Raises DataError if one has more lines, or the source has no text.
 
-    Files that are read with a `context` are documents, of which each has one of the other language.
+    With `context`, a document ends where its file does, so each source file needs a target file of its own.
     """
     if not context:
         return hold([pairs_of_files(source, target, key, encoding)], [source, target], encoding)[0]
@@ -99,7 +99,7 @@ def read_parallel_files(
 
 
 def pairs_of_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:
-    """Yield the pairs of both sides' lines. Raises DataError if one has more lines than the other, or none has text."""
+    """Yield the pairs of lines of two sides. Raises DataError if one has more lines, or the source has no text."""
     has_text = False
     sides = iterate_lines(source, f"{key}.source", encoding), iterate_lines(target, f"{key}.target", encoding)
     for number, (one, other) in enumerate(zip_longest(*sides)):
@@ -119,9 +119,9 @@ def pairs_of_files(source: Files, target: Files, key: str, encoding: str | None)
 
 
 def hold(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> tuple[ParallelText, list[int]]:
-    """Return the pairs of one corpus or several, one after the other, and how many are of each.
+    """Return the pairs of one corpus or several, one after the other, and the number of pairs of each.
 
-    Those of large files are read once, into the cache, from where the next run has them. `facts` are what the pairs
+    Large files are read once, into the cache, and the next run reads the pairs from there. `facts` are what the pairs
     depend on beside the files.
     """
     sizes = [0] * len(parts)
@@ -139,20 +139,20 @@ def hold(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> tupl
     paths = [path for one in files for path in as_list(one)]
     if sum(_size_of_text(path) for path in paths) < LARGE:
         return ParallelText(*unzip(pairs())), sizes
-    # Which files there are does not tell where one list of them ends.
+    # The paths alone do not tell where one list of files ends and the next begins.
     num_files = [len(as_list(one)) for one in files]
     folder = cached_folder(entry_name("text", json.dumps([states_of(paths), num_files, facts])), make)
     return ParallelText(*open_text(folder)), map_file(folder / SIZES, np.int64).tolist()
 
 
 def hold_documents(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> ParallelText:
-    """Return the pairs of several files as `hold` does; the text knows where each begins."""
+    """Return the pairs of several files as `hold` does, with the `starts` of all but the first."""
     text, sizes = hold(parts, files, *facts, "by file")
     return replace(text, starts=tuple(accumulate(sizes[:-1])))
 
 
 def _size_of_text(path: str) -> int:
-    """Return about how many bytes of text a file holds; 0 for one that is not there, which reading it tells."""
+    """Return about how many bytes of text a file holds; 0 for a missing file, which reading will report."""
     with suppress(OSError):
         return os.stat(path).st_size * (TIMES_SMALLER if is_compressed(path) or path.endswith(PARQUET) else 1)
     return 0

@@ -48,19 +48,19 @@ class Ids:
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[int]]) -> "Ids":
-        """Lay sentences one after the other."""
+        """Return sentences of token ids, laid one after the other."""
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         return cls.laid(np.fromiter(chain.from_iterable(sentences), np.int32, int(lengths.sum())), lengths)
 
     @classmethod
     def laid(cls, tokens: Int32Array, lengths: Int64Array) -> "Ids":
-        """Take the tokens of sentences of these lengths, which lie one after the other."""
+        """Return sentences of these lengths, whose `tokens` lie one after the other."""
         return cls(torch.from_numpy(tokens), np.concatenate([[0], np.cumsum(lengths)]))
 
 
 @dataclass(frozen=True)
 class Links:
-    """Which words of pairs of sentences go back to which, on the host. Words are counted from 1; 0 is none of them."""
+    """Word links between the sides of pairs of sentences, on the host. Words are counted from 1; 0 is no word."""
 
     source: Ids  # of each piece, the word that it belongs to
     target: Ids
@@ -69,9 +69,9 @@ class Links:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Pairs of sentences as ids, in the order of the text; `num_short` sources have not all of their context.
+    """Pairs of sentences as ids, in the order of the text; `num_short` sources lack some of their context.
 
-    What teachers expect lies as target ids do, on the host, with a position for the EOS of each sentence.
+    `expected` lies on the host in the order of the target ids, with one more position for the EOS of each sentence.
     """
 
     source: Ids
@@ -105,9 +105,9 @@ class LeftOut:
 def load_dataset(
     text: ParallelText, tokenizer: Tokenizer, surroundings: Surroundings | None = None
 ) -> Dataset:
-    """Return the text as ids, from the cache if the same text met the same tokenizer before.
+    """Return the text as ids, from the cache if the same tokenizer has encoded it before.
 
-    `surroundings` are the lines that its source lines are read with; without them, each is read alone.
+    `surroundings` are the lines that source lines are read with; without them, each source line is read alone.
     """
     models = tokenizer.source.model, tokenizer.target.model
     read_with = () if surroundings is None else surroundings.key
@@ -156,7 +156,7 @@ def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut
 def _encoded(
     lines: Surroundings, vocabulary: Vocabulary, label: str, short: list[int]
 ) -> Iterator[list[list[int]]]:
-    """Yield the ids of lines, some at a time; `short` grows by how many of them have not all of their context."""
+    """Yield the token ids of lines in chunks; append to `short` how many lines of each lack some of their context."""
     chunks = lines.encode(vocabulary, LINES_ENCODED_AT_ONCE)
     num_chunks = -(-len(lines.lines) // LINES_ENCODED_AT_ONCE)
     for sentences, found in tqdm(chunks, label, num_chunks, unit=" x 10k lines", disable=None, leave=False):
@@ -165,7 +165,7 @@ def _encoded(
 
 
 def chunks_to_encode(lines: Sequence[str], label: str) -> Iterator[list[str]]:
-    """Yield lines, some at a time: SentencePiece takes as many threads as there are cores. A bar has a `label`."""
+    """Yield lines in chunks, which SentencePiece encodes on all cores; `label` names the progress bar."""
     starts = range(0, len(lines), LINES_ENCODED_AT_ONCE)
     for start in tqdm(starts, label, unit=" x 10k lines", disable=None, leave=False):
         # Some white space, such as U+3000, would become pieces.
@@ -173,7 +173,7 @@ def chunks_to_encode(lines: Sequence[str], label: str) -> Iterator[list[str]]:
 
 
 def save_ids(path: Path, chunks: Iterable[Sequence[Sequence[int]]]) -> None:
-    """Write sentences that come some at a time."""
+    """Write sentences of token ids, which come in chunks."""
     end = 0
     with open(f"{path}.tokens", "wb") as tokens, open(f"{path}.offsets", "wb") as offsets:
         offsets.write(np.zeros(1, np.int64).data)
@@ -185,6 +185,6 @@ def save_ids(path: Path, chunks: Iterable[Sequence[Sequence[int]]]) -> None:
 
 
 def load_ids(path: Path) -> Ids:
-    """Return sentences that were written by `save_ids`, read when they are asked for."""
+    """Return the sentences that `save_ids` wrote, memory-mapped."""
     tokens = map_file(Path(f"{path}.tokens"), np.int32)
     return Ids(torch.from_numpy(tokens), map_file(Path(f"{path}.offsets"), np.int64))

@@ -31,7 +31,7 @@ Sides = tuple[Sequence[str], Sequence[str]]
 def load_splits(settings: HubData) -> dict[str, Sides | None]:
     """Return the lines of both sides of `train`, `validation` and `test`; None for test text that is not named.
 
-    With `streaming`, rows are read one by one and kept in the cache, from where the next run has them.
+    With `streaming`, rows are stored in the cache as they come, and the next run reads them from there.
     Raises DataError when a split cannot be had.
     """
     opened = cache(partial(_open, settings))  # only if something is not in the cache, and only once
@@ -56,7 +56,7 @@ def _load_split(settings: HubData, opened: Callable[[], Any], role: str, split: 
 
 
 def _entry(settings: HubData, split: str, limit: int | None) -> str:
-    """Name what is streamed: by the data set, and by size and time of local files, which may change."""
+    """Return the name of the entry for a streamed split, with size and time of local files, which may change."""
     chosen = settings.model_dump(
         mode="json", include={"path", "name", "revision", "data_files", "source_column", "target_column"}
     )
@@ -65,7 +65,7 @@ def _entry(settings: HubData, split: str, limit: int | None) -> str:
 
 
 def _local_files(settings: HubData) -> list[str]:
-    """Return the files here that a data set is read from: those of a pattern, or of a folder, wherever it is."""
+    """Return the local files of a data set: matches of `data_files`, here or in its folder, or the whole folder."""
     named = [as_list(one) for one in (settings.data_files or {}).values()]
     patterns = [pattern.rpartition("::")[2] for files in named for pattern in files]  # zip://*.csv::all.zip
     places = ["", settings.path] if os.path.isdir(settings.path) else [""]
@@ -79,7 +79,7 @@ def _local_files(settings: HubData) -> list[str]:
 def _pairs(
     settings: HubData, opened: Callable[[], Any], role: str, split: str, limit: int | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of a split. Raises DataError for one without any, or whatever the library raises."""
+    """Yield the pairs of a split. Raises DataError for a split without pairs, and for any error of the library."""
     where = f"{settings.path}, split {split}"
     columns = Columns(settings.source_column, settings.target_column)
     number = 0

@@ -1,11 +1,11 @@
-"""Pairs and lines that are the same as others, or nearly.
+"""Exact and near duplicates among pairs and lines.
 
-The same are those of one fingerprint: numbers that stand for lines, so that ten million of them can be compared in
-little time. Those of text that is too large to hold are in files, and are compared some millions at a time.
+Exact duplicates share a fingerprint, a number that stands for a line, so that ten million lines can be compared in
+little time. The fingerprints of text too large for memory are in files, and are compared some millions at a time.
 
 Two pairs are nearly the same if the sets of character 4-grams of both sides, in lower case, have at least 80 % in
-common (Jaccard). MinHash (Broder 1997) with banding finds candidates, and a comparison decides. Of two at just 80 %,
-6 bands of 4 hashes miss 4 %; of two at 90 %, less than 0.1 %.
+common (Jaccard). MinHash (Broder 1997) with banding finds candidates, and a comparison decides. Of pairs with 80 % in
+common, 6 bands of 4 hashes miss 4 %; of pairs with 90 %, 0.2 %.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,30 +28,31 @@ GRAM = 4  # characters
 MIN_CHARACTERS = 16
 NUM_BANDS, ROWS_PER_BAND = 6, 4
 PAIRS_AT_ONCE = 5_000
-LINES_AT_ONCE = 200_000  # whose numbers are made, and looked through, together
+LINES_AT_ONCE = 200_000  # whose fingerprints are made, and searched, together
 PAIRS_SORTED_AT_ONCE = 4_000_000
-# Comparisons, of 25 microseconds each, are bounded: a corpus made of a few patterns would take for ever.
+# The number of comparisons, 25 microseconds each, is bounded: a corpus made of a few patterns would take for ever.
 MAX_COMPARISONS = 400_000
 
 
 def fingerprint(lines: Sequence[str]) -> Int64Array:
-    """Return 64 bits for each line, the same for the same text but for white space at its ends.
+    """Return a fingerprint of 64 bits for each line, without regard to white space at its ends.
 
-    They are of this process alone. Two texts share them with a probability of 5e-20, two of ten million of 3e-6.
+    Fingerprints hold within one process only. Two different texts share one with a probability of 5e-20, any two of
+    ten million with one of 3e-6.
     """
     return np.fromiter((hash(line.strip()) for line in lines), np.int64, len(lines))
 
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """The numbers of both sides of parallel text."""
+    """The fingerprints of both sides of parallel text."""
 
     source: Int64Array
     target: Int64Array
 
     @classmethod
     def of(cls, text: ParallelText, folder: Path | None = None) -> "Fingerprints":
-        """Return the numbers of a text, in unnamed files in a `folder` if there is one."""
+        """Return the fingerprints of a text, in unnamed files in `folder` if one is given."""
         sides = []
         for lines in (text.source, text.target):
             numbers = np.empty(len(lines), np.int64) if folder is None else on_disk(len(lines), folder)
@@ -63,28 +64,29 @@ class Fingerprints:
 
     @cached_property
     def pair(self) -> Int64Array:
-        """The numbers of pairs."""
+        """The fingerprint of each pair."""
         return self.source * MULTIPLIER + self.target
 
     @cached_property
     def has_text(self) -> BoolArray:
-        """Whether no side of a pair is blank: what is blank is no translation, and the same as nothing."""
+        """Whether both sides of a pair have text: a blank line is no translation, and a duplicate of nothing."""
         return (self.source != BLANK) & (self.target != BLANK)
 
     def select(self, kept: BoolArray | slice) -> "Fingerprints":
-        """Return those of some pairs."""
+        """Return the fingerprints of some pairs."""
         return Fingerprints(self.source[kept], self.target[kept])
 
     def parts(self) -> Iterator[tuple[slice, "Fingerprints"]]:
-        """Yield all, some at a time, and which they are."""
+        """Yield the fingerprints in parts, each after the slice of the pairs that it covers."""
         for start in range(0, len(self), LINES_AT_ONCE):
             where = slice(start, min(start + LINES_AT_ONCE, len(self)))
             yield where, self.select(where)
 
     def find_repeated(self, kind: str, kept: BoolArray) -> BoolArray:
-        """Return which pairs with text, of those that are kept, are the same as an earlier one of them.
+        """Return which of the kept pairs with text repeat an earlier one of them.
 
-        `kind` is what is compared: `pair`, `source` or `target`. Numbers with one remainder are compared at a time.
+        `kind` is what is compared: `pair`, `source` or `target`. To bound memory, fingerprints are compared in groups
+        of equal remainder.
         """
         repeated = np.zeros(len(self), bool)
         num_remainders = 1 + len(self) // PAIRS_SORTED_AT_ONCE
@@ -154,7 +156,7 @@ def are_repeated(values: Int64Array) -> BoolArray:
 
 @dataclass(frozen=True)
 class NearDuplicates:
-    """Which pairs are nearly the same as an earlier one, and how many candidates were compared to know it."""
+    """Which pairs are nearly the same as an earlier one, and how many candidates were found and compared."""
 
     later: Int64Array  # indices of pairs, in order
     earlier: Int64Array  # of each, one that it is nearly the same as
@@ -165,12 +167,12 @@ class NearDuplicates:
 def find_near_duplicates(indices: Int64Array, text_of: Callable[[int], str]) -> NearDuplicates:
     """Return which of these pairs are nearly the same as an earlier one; `text_of` gives both sides of a pair.
 
-    Memory is 48 bytes a pair; time grows with the characters, but for sorting.
+    Memory is 48 bytes a pair; time is linear in the number of characters, except for sorting.
     """
     kept, keys = _band_keys(indices, text_of)
     candidates = _candidates(kept, keys)
     compared = candidates
-    if len(candidates) > MAX_COMPARISONS:  # evenly, so that what is found is a sample of all
+    if len(candidates) > MAX_COMPARISONS:  # evenly spaced, so that they are a sample of all
         compared = candidates[np.linspace(0, len(candidates) - 1, MAX_COMPARISONS).astype(np.int64)]
     found: dict[int, int] = {}
     for earlier, later in compared.tolist():
@@ -181,7 +183,7 @@ def find_near_duplicates(indices: Int64Array, text_of: Callable[[int], str]) -> 
 
 
 def normalized(text: str) -> str:
-    """Return what is compared of a text: in lower case, with single spaces."""
+    """Return a text as it is compared: in lower case, with single spaces."""
     return " ".join(text.lower().split())
 
 
@@ -196,7 +198,7 @@ def _grams(text: str) -> set[str]:
 
 
 def _band_keys(indices: Int64Array, text_of: Callable[[int], str]) -> tuple[Int64Array, Uint64Array]:
-    """Return the pairs that are long enough, and a number for each band of their signatures, (bands, pairs)."""
+    """Return the pairs that are long enough, and a key for each band of their signatures, (bands, pairs)."""
     kept: list[int] = []
     keys: list[Uint64Array] = [np.empty((NUM_BANDS, 0), np.uint64)]
     for start in range(0, len(indices), PAIRS_AT_ONCE):
@@ -215,7 +217,7 @@ def _keys_of(texts: list[str]) -> Uint64Array:
     for place in range(GRAM):
         grams = grams * np.uint64(0x100000001B3) + codes[place : len(codes) - GRAM + 1 + place]
     grams = _mix(grams)
-    within = np.ones(len(grams), bool)  # a gram that reaches into the next text is none
+    within = np.ones(len(grams), bool)  # an n-gram that reaches into the next text is dropped
     for place in range(1, GRAM):
         within[offsets[1:-1] - place] = False
     grams, starts = grams[within], offsets[:-1] - (GRAM - 1) * np.arange(len(texts))
@@ -233,14 +235,14 @@ def _keys_of(texts: list[str]) -> Uint64Array:
 
 
 def _mix(values: Uint64Array) -> Uint64Array:
-    """Spread what is in 64 bits over all of them (Steele et al. 2014, SplitMix)."""
+    """Spread each bit of numbers over all 64 (Steele et al. 2014, SplitMix)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
 
 
 def _candidates(kept: Int64Array, keys: Iterable[Uint64Array]) -> Int64Array:
-    """Return (earlier, later) of pairs that share a band: each with the first and with the one before, (pairs, 2)."""
+    """Return candidates (earlier, later), (pairs, 2): each pair with the first and the previous one of the same key."""
     found = [np.empty((0, 2), np.int64)]
     for key in keys:
         order = np.argsort(key, kind="stable")

@@ -1,4 +1,4 @@
-"""Bytes that are not UTF-8: refused by name, or made UTF-8 where an encoding was given."""
+"""Bytes that are not UTF-8: refused, or converted to UTF-8 where an encoding was given."""
 
 import codecs
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,21 +9,21 @@ BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
-# Without a mark, UTF-16 shows by NULs at every other byte, the upper ones of Latin letters or of spaces at least.
+# Without a mark, UTF-16 shows by NULs in every other byte: the upper bytes of Latin letters, or at least of spaces.
 LEAST_NULS, LEAST_SHARE_OF_NULS = 4, 1 / 8
-# Text is taken to be of another encoding where more of its lines, and of its characters beyond ASCII, are broken.
+# Text with larger shares of broken lines, and of broken characters beyond ASCII, is taken to be in another encoding.
 SHARE_OF_LINES, SHARE_OF_CHARACTERS = 1 / 20, 1 / 4
 NEVER_UTF_8 = b"\xff"
 REPLACEMENT = "\ufffd"
 
 
 def is_utf_8(encoding: str) -> bool:
-    """Whether a name is one of UTF-8's."""
+    """Whether an encoding is UTF-8, by any of its names."""
     return codecs.lookup(encoding).name == UTF_8
 
 
 def find_wide(block: bytes) -> str | None:
-    """Return the name of the encoding of two or four bytes that a text begins in, if it does."""
+    """Return the name of UTF-16 or UTF-32 if a text begins in one of them, else None."""
     for mark, name in BYTE_ORDER_MARKS.items():
         if block.startswith(mark):
             return name
@@ -35,7 +35,7 @@ def find_wide(block: bytes) -> str | None:
 
 
 def is_mostly_broken(lines: Sequence[bytes]) -> bool:
-    """Whether so much of some lines is not UTF-8 that they are of another encoding."""
+    """Whether so much of some lines is not UTF-8 that they must be in another encoding."""
     texts = [line.decode(UTF_8, "replace") for line in lines]
     broken = [
         text.count(REPLACEMENT) - line.count(REPLACEMENT.encode())
@@ -50,11 +50,11 @@ def is_mostly_broken(lines: Sequence[bytes]) -> bool:
 
 
 def as_utf_8(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    """Yield blocks of an encoding as UTF-8; what is broken in it becomes a byte that is broken in UTF-8 as well."""
+    """Yield blocks of an encoding as UTF-8; bytes that are invalid in it become a byte that is invalid in UTF-8."""
     decoder = codecs.getincrementaldecoder(encoding)(BROKEN)
     for block in blocks:
         text = decoder.decode(block).encode(UTF_8, BROKEN)
-        if text or not block:  # an empty block is a pause of the sender, and half a letter is none
+        if text or not block:  # an empty block marks a pause, which half a letter is not
             yield text
     yield decoder.decode(b"", final=True).encode(UTF_8, BROKEN)
 
@@ -66,7 +66,7 @@ def _mark_broken(error: UnicodeError) -> tuple[str | bytes, int]:
     return LONE_SURROGATE, error.end
 
 
-# A character that cannot be encoded, and so comes to be NEVER_UTF_8.
+# A character that cannot be encoded, and so becomes NEVER_UTF_8.
 LONE_SURROGATE = "\udc00"
 BROKEN = "nmt.broken"
 codecs.register_error(BROKEN, _mark_broken)

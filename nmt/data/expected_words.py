@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class ExpectedWords(NamedTuple):
-    """The likeliest words at some positions, and how probable each is; what is left is spread over all words alike."""
+    """The k likeliest words at some positions and their probabilities; the rest is spread evenly over all words."""
 
     words: Tensor  # (…, k)
     probabilities: Tensor  # (…, k)

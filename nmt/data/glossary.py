@@ -22,9 +22,9 @@ class Found(NamedTuple):
 
 
 class Glossary:
-    """Finds the terms of a glossary in lines: whole words, the longest first, apart from each other.
+    """Finds the terms of a glossary in lines: whole words, the longest first, without overlap.
 
-    A term also stands for itself with a capital at its beginning, unless the glossary has that as well.
+    A term also matches with a capital as its first letter, unless the glossary has a translation of that form, too.
     """
 
     def __init__(self, terms: dict[str, str]) -> None:
@@ -49,12 +49,12 @@ class Glossary:
 
 
 def read_glossary(path: str) -> Glossary:
-    """Read a glossary: in each line a term, a tab and its translation; blank lines and those with # are passed over.
+    """Read a glossary of lines `term<tab>translation`; blank lines and lines that begin with # are skipped.
 
-    Raises DataError, of `decoding.glossary`, naming file and line, where it is something else.
+    Raises DataError, of `decoding.glossary`, for anything else, with the file and the line.
     """
     key = "decoding.glossary"
-    # A run from a stranger may name a pipe, which would be waited for.
+    # A run from a stranger may name a pipe, which would block the reader.
     try:
         status = os.stat(path)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""How long the lines were that a model learned from, which a line to translate may be longer than."""
+"""The lengths of the lines that a model learned from; a line to translate may be longer."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 class LearnedLengths(NamedTuple):
     """Tokens of the source lines that a model learned from: at most `usual` in 99 of 100, at most `longest` in all.
 
-    `with_context` are at most read with those of the lines before; None where each line was read alone.
+    `with_context` is the largest number for a line with its context; None where each line was read alone.
     """
 
     usual: int

@@ -14,9 +14,9 @@ CELLS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class Lexicon:
-    """How probable target tokens are, given a source token, for pairs (P) that stood together in a pair of sentences.
+    """Probabilities of target tokens given source tokens, for P pairs of tokens that occur in one pair of sentences.
 
-    Pairs are in the order of their source ids. The id after all source tokens stands for no token at all.
+    Pairs are in the order of their source ids. The id after those of all source tokens stands for no token.
     """
 
     sources: Int64Array  # (P)
@@ -24,7 +24,7 @@ class Lexicon:
     probabilities: FloatArray  # (P)
 
     def best(self, count: int, source_size: int) -> Ids:
-        """Return the `count` most probable target tokens, or fewer, of each of so many source ids, best first."""
+        """Return, for each of `source_size` ids, its `count` most probable target tokens or fewer, best first."""
         order = np.lexsort((-self.probabilities, self.sources))
         order = order[self.sources[order] < source_size]
         sources = self.sources[order]
@@ -37,8 +37,8 @@ class Lexicon:
 def learn_lexicon(pairs: Dataset, source_size: int, target_size: int, num_iterations: int) -> Lexicon:
     """Learn from pairs of ids how probable each target token is as the translation of each source token.
 
-    Each target token comes from one of the source tokens, or from none, whichever it may be: a few iterations of
-    expectation-maximisation, from probabilities that are all equal.
+    The model is that each target token comes from one unknown source token, or from none. It is fitted by a few
+    iterations of expectation-maximisation, which begin with equal probabilities.
     """
     keys = _distinct(pairs, source_size, target_size)
     sources, targets = np.divmod(keys, target_size)
@@ -69,8 +69,8 @@ def _distinct(pairs: Dataset, source_size: int, target_size: int) -> Int64Array:
 def _cells(pairs: Dataset, source_size: int, target_size: int) -> Iterator[tuple[Int64Array, Int64Array]]:
     """Yield, some sentences at a time, each target token with each token of its source and with none (C).
 
-    The first result is the key of the two tokens, source id · target_size + target id; the second the number of the
-    target token.
+    The first result is the key of the two tokens, source id · target_size + target id; the second is the index of the
+    target token among those of these sentences.
     """
     sizes = (pairs.source.lengths + 1) * pairs.target.lengths
     chunks = np.cumsum(sizes) // CELLS_AT_ONCE
@@ -78,7 +78,7 @@ def _cells(pairs: Dataset, source_size: int, target_size: int) -> Iterator[tuple
         source, target = pairs.source.take(rows), pairs.target.take(rows)
         words = np.insert(source.tokens.numpy().astype(np.int64), source.offsets[:-1], source_size)
         starts = source.offsets[:-1] + np.arange(len(rows))
-        # Of each target token: where its sources start, and how many there are.
+        # For each target token: where its source tokens start, and how many there are.
         starts, widths = (np.repeat(each, target.lengths) for each in (starts, source.lengths + 1))
         columns = np.repeat(np.arange(len(widths)), widths)
         inside = np.arange(len(columns)) - np.repeat(np.cumsum(widths) - widths, widths)

@@ -24,13 +24,13 @@ STANDARD_INPUT = 0
 BLOCK_SIZE = 1 << 16
 # A few kilobytes of .gz can hold a line that fills the memory.
 MAX_LINE_BYTES = 1 << 24
-# Seconds in which nothing comes from a sender that waits for an answer: more than a program needs between two lines,
-# less than a person notices.
+# A sender that is silent for so many seconds waits for an answer: more than a program needs between two lines, less
+# than a person notices.
 PATIENCE = 0.05
-# Seconds after which a wait for a sender looks whether a signal has come: one that comes just before a read blocks, or
-# to another thread, would be answered only after that read.
+# A wait for a sender pauses every so many seconds to handle signals: a signal that comes just before a read blocks, or
+# to another thread, would otherwise be handled only after that read.
 MAX_WAIT = 1.0
-# At most so much is read ahead and held: lines, and bytes or characters of them.
+# A chunk of lines ends at so many lines, or as soon as it has so many bytes or characters.
 LINES_AT_ONCE = 4096
 SIZE_AT_ONCE = 1 << 20
 
@@ -49,9 +49,9 @@ def iterate_lines(files: Files, key: str, encoding: str | None = None) -> Iterat
 
 
 def read_text(path: str, key: str, encoding: str | None = None) -> Iterator[str]:
-    """Yield the lines of a file; without an `encoding`, it is UTF-8 and the user has no choice.
+    """Yield the lines of a file; `encoding` None is UTF-8 where no setting can choose another.
 
-    Raises DataError, naming file and line, for text that is none in this encoding.
+    Raises DataError, with file and line, for bytes that are invalid in this encoding.
     """
     for number, raw in enumerate(read_raw_lines(path, key, encoding), start=1):
         try:
@@ -75,10 +75,10 @@ def follow_lines(
     """Yield the lines of a file, `.gz`, `.zst` or plain, or of an open descriptor, and None wherever its sender waits.
 
     A line ends at `\\n` and nowhere else; one `\\r` before it and a byte order mark at the start are dropped. Lines of
-    another encoding come as UTF-8; what of them is broken in that encoding is broken in UTF-8, too. Of a `span` of a
-    file, from byte to byte, the lines are numbered from its own beginning.
-    Raises DataError, beginning with `key`, when the file cannot be read, or is UTF-16 and should be UTF-8, and
-    SettingsError where the library that unpacks it is not there.
+    another encoding come as UTF-8; bytes that are invalid in that encoding become invalid UTF-8. A `span` is a range of
+    bytes of the file; its lines are numbered from its own beginning.
+    Raises DataError, beginning with `key`, when the file cannot be read, is UTF-16 or UTF-32 and should be UTF-8, or
+    has a line longer than MAX_LINE_BYTES, and SettingsError where the library that unpacks it is not installed.
     """
     if isinstance(path, (str, Path)):
         require_reader(str(path), key)
@@ -102,7 +102,7 @@ def follow_lines(
 
 
 def _decoded(blocks: Iterable[bytes], key: str, name: str, encoding: str) -> Iterator[bytes]:
-    """Yield blocks of an encoding as UTF-8. Raises DataError where it has to begin with a mark and does not."""
+    """Yield blocks of an encoding as UTF-8. Raises DataError where it needs a byte order mark and has none."""
     try:
         yield from as_utf_8(blocks, encoding)
     except UnicodeError as error:
@@ -120,7 +120,7 @@ def read_blocks(path: str, key: str) -> Iterator[bytes]:
 
 @contextmanager
 def _opened(path: str | Path | int, key: str, name: str) -> Iterator[Any]:
-    """Open a file. Raises DataError, beginning with `key`, when that or reading it fails."""
+    """Open a file. Raises DataError, beginning with `key`, when opening or reading it fails."""
     try:
         with _open(path) as file:
             yield file
@@ -131,7 +131,7 @@ def _opened(path: str | Path | int, key: str, name: str) -> Iterator[Any]:
 
 
 def in_chunks(lines: Iterable[AnyLine | None]) -> Iterator[list[AnyLine]]:
-    """Yield lines together: as many as are held at once, or those before a pause."""
+    """Yield lines in chunks; a chunk ends when it is full, or before a pause (None)."""
     chunk: list[AnyLine] = []
     size = 0
     for line in lines:
@@ -146,7 +146,7 @@ def in_chunks(lines: Iterable[AnyLine | None]) -> Iterator[list[AnyLine]]:
 
 
 class TextDecoder:
-    """Text from lines that `follow_lines` yields; what is broken is replaced by U+FFFD, and its lines are noted."""
+    """Decodes lines of `follow_lines`; invalid bytes are replaced by U+FFFD, and the numbers of their lines noted."""
 
     def __init__(self, key: str, encoding: str) -> None:
         self.key, self.encoding = key, encoding
@@ -181,7 +181,7 @@ def name_of(encoding: str | None) -> str:
 
 
 def advice(key: str, encoding: str | None, wanted: str = "NAME") -> str:
-    """Return how to have text of another encoding read, where there is a way."""
+    """Return the advice to set another encoding, where a setting can; else nothing."""
     if encoding is None:
         return ""
     return f"; {'data.' if key.startswith('data.') else ''}encoding={wanted} reads text of another encoding"
@@ -192,7 +192,7 @@ def _is_plain(encoding: str | None) -> bool:
 
 
 def _refuse_wide(blocks: Iterator[bytes], key: str, name: str, encoding: str | None) -> Iterator[bytes]:
-    """Yield the blocks of a text. Raises DataError if it begins as one of two or four bytes for each character."""
+    """Yield the blocks of a text. Raises DataError if the text begins as UTF-16 or UTF-32."""
     for block in blocks:
         if block and (found := find_wide(block)):
             raise DataError(
@@ -205,7 +205,7 @@ def _refuse_wide(blocks: Iterator[bytes], key: str, name: str, encoding: str | N
 
 
 def require_reader(files: Files, key: str) -> None:
-    """Raise SettingsError, of `key`, where the library that reads one of the files, by its name, is not there."""
+    """Raise SettingsError, of `key`, if a file's name calls for a library that is not installed."""
     for path in as_list(files):
         if path.endswith((ZSTANDARD, PARQUET)):
             with importing("arrow", key, f"another file than {path}"):
@@ -222,7 +222,7 @@ def _open(path: str | Path | int) -> Any:
         return open(path, "rb", closefd=False)
     if str(path).endswith(".gz"):
         return gzip.open(path, "rb")
-    file = open(path, "rb")  # noqa: SIM115  whoever asked for it closes it
+    file = open(path, "rb")  # noqa: SIM115  the caller closes it
     if not str(path).endswith(ZSTANDARD):
         return file
     import pyarrow  # takes a while, and few runs need it
@@ -231,7 +231,7 @@ def _open(path: str | Path | int) -> Any:
 
 
 def _read_blocks(file: BufferedReader) -> Iterator[bytes]:
-    """Yield what is there, and nothing (`b""`) where no more has come for a while; of a file, all is there."""
+    """Yield blocks as they come, and an empty one (`b""`) when the sender pauses; a file never does."""
     while True:
         if not select.select([file], [], [], PATIENCE)[0]:
             yield b""
@@ -243,7 +243,7 @@ def _read_blocks(file: BufferedReader) -> Iterator[bytes]:
 
 
 def _read_span(file: BufferedReader, start: int, end: int) -> Iterator[bytes]:
-    """Yield what stands between two positions of a file."""
+    """Yield the bytes between two positions of a file, in blocks."""
     file.seek(start)
     while start < end and (block := file.read1(min(BLOCK_SIZE, end - start))):
         start += len(block)
@@ -251,7 +251,7 @@ def _read_span(file: BufferedReader, start: int, end: int) -> Iterator[bytes]:
 
 
 def _cut_into_lines(blocks: Iterable[bytes], has_mark: bool) -> Iterator[tuple[int, bytes | None]]:
-    """Yield lines with their numbers, from 1; of one that is too long only the beginning, and then no more."""
+    """Yield lines with their numbers, from 1, and None at pauses; a line too long is cut, and is the last one."""
     mark, number, size = BYTE_ORDER_MARK if has_mark else b"", 1, 0
     unfinished: list[bytes] = []
     for block in blocks:

@@ -12,16 +12,16 @@ from nmt.errors import DataError, LineNumbers
 
 TAG_START, TAG_END = "<2", ">"
 TAG = re.compile(f"{TAG_START}[A-Za-z0-9_-]{{1,20}}{TAG_END}")
-MAX_PAIRS = 100_000_000  # that an epoch repeats: a slip in a weight would fill the memory
+MAX_PAIRS = 100_000_000  # that an epoch may add by repetition: a slip in a weight would fill the memory
 
 
 def known_tags(pieces: Iterable[str]) -> list[str]:
-    """Return the tags that lines can begin with for a model of many languages; none for any other model."""
+    """Return the tags among the pieces, with which lines begin; only models of many languages have any."""
     return [piece for piece in pieces if TAG.fullmatch(piece)]
 
 
 def tag_of(language: str) -> str:
-    """Return what a source line begins with that is to be translated into a language (Johnson et al. 2017)."""
+    """Return the tag at the start of a source line that names its target language (Johnson et al. 2017)."""
     return f"{TAG_START}{language}{TAG_END}"
 
 
@@ -36,7 +36,7 @@ def tagged(line: str, tag: str) -> str:
 
 
 def require_tags(lines: Iterable[str], tags: Collection[str], key: str) -> None:
-    """Raise DataError for lines that begin with none of the tags, where a model has any, and are not blank."""
+    """Raise DataError if a line that is not blank begins with none of the tags, where a model has any."""
     if not tags:
         return
     without = LineNumbers(
@@ -72,16 +72,16 @@ class Groups:
         return (tagged(line, tag) for line, tag in zip(lines, of_lines, strict=True))
 
     def keep(self, kept: BoolArray) -> "Groups":
-        """Return the same corpora with some of their training pairs left."""
+        """Return the same corpora with only those training pairs that are `kept`."""
         sizes = [int(part.sum()) for part in np.split(kept, np.cumsum(self.sizes["train"])[:-1])]
         return replace(self, sizes=self.sizes | {"train": sizes})
 
     def repeat(self, selected: Int64Array, seed: int) -> Int64Array:
-        """Return indices of training pairs, in order, in which each corpus has its share.
+        """Return the indices of training pairs, in order, repeated so that each corpus has its share.
 
-        The corpus that has most for its share is taken once, all others as often as it takes; what is left of them
-        when whole passes are done is drawn from `seed`, once for all epochs. The plan of batches is thus a function
-        of seed, epoch and lengths as ever.
+        The corpus that is largest for its share is taken once. The others are repeated in whole passes, and the rest
+        of their shares is drawn at random from `seed`, once for all epochs. The plan of batches thus depends on seed,
+        epoch and lengths alone, as without a mixture.
         """
         parts = np.split(selected, np.searchsorted(selected, np.cumsum(self.sizes["train"])[:-1]))
         counts = np.array([len(part) for part in parts], np.float64)
@@ -89,7 +89,8 @@ class Groups:
         wanted = shares * (counts[counts > 0] / shares[counts > 0]).max()
         if wanted.sum() > MAX_PAIRS + counts.sum():
             raise DataError(
-                f"data.pairs: weights that make epochs of at most {MAX_PAIRS} pairs are needed; got {wanted.sum():.0f}"
+                f"data.pairs: weights that add at most {MAX_PAIRS} pairs to an epoch by repetition are needed; "
+                f"got {wanted.sum() - counts.sum():.0f}"
             )
         repeated = [np.empty(0, np.int64)]
         for number, (part, size) in enumerate(zip(parts, np.rint(wanted).astype(int).tolist(), strict=True)):
@@ -100,7 +101,7 @@ class Groups:
         return np.sort(np.concatenate(repeated))
 
     def describe(self, repeated: Int64Array) -> str:
-        """Return the share of each corpus in an epoch."""
+        """Return in words the pairs of each corpus in an epoch, their share, and how often each is seen."""
         counts = np.diff(np.searchsorted(repeated, [0, *np.cumsum(self.sizes["train"])]))
         return ", ".join(
             f"{name} {count} pairs ({100 * count / max(len(repeated), 1):.1f} %, {count / max(size, 1):.2f} times)"

@@ -31,7 +31,7 @@ MAX_ANSWER_BYTES = 1 << 24
 BLOCK_SIZE = 1 << 18
 SECONDS_TO_WAIT = 30
 ATTEMPTS = 5
-# What keeps a file from being written; all other errors of the system are the network's.
+# Errors that keep a file from being written; all other errors of the system are taken to be the network's.
 OF_DISK = {
     errno.ENOSPC,
     errno.EDQUOT,
@@ -114,7 +114,7 @@ def _find(settings: OpusData, name: str, version: str) -> Offer:
 
 
 def _ask(settings: OpusData, **wanted: str) -> list[Offer]:
-    """Return what OPUS answers. Raises DataError where it does not, or not as it should."""
+    """Return the offers that OPUS answers with. Raises DataError without an answer, or for an invalid one."""
     query = {"source": settings.source, "target": settings.target, "preprocessing": "moses"}
     url = f"{os.environ.get('NMT_OPUS', INTERFACE)}?{urllib.parse.urlencode(query | wanted)}"
     try:
@@ -141,14 +141,14 @@ def _offer(row: dict[str, Any]) -> Offer:
 
 
 def _download(offer: Offer, path: Path) -> None:
-    """Have what an offer names in a file; what came before a break is kept, and not asked for again."""
+    """Download the archive of an offer to a file; after a break, the download goes on where it stopped."""
     reason: object = "less than was promised"
     for _ in range(ATTEMPTS):
         try:
             if _fetch(offer, path):
                 return
         except urllib.error.HTTPError as error:
-            if error.code == 416:  # there is no more than came already
+            if error.code == 416:  # range not satisfiable: all has come already
                 return
             reason = error
         except (OSError, HTTPException) as error:
@@ -162,13 +162,13 @@ def _download(offer: Offer, path: Path) -> None:
 
 
 def _fetch(offer: Offer, path: Path) -> bool:
-    """Add to a file what it lacks; return whether it is all there."""
+    """Add to a file the bytes that it lacks; return whether it is complete."""
     there = path.stat().st_size if path.exists() else 0
     request = urllib.request.Request(offer.url, headers={"Range": f"bytes={there}-"} if there else {})
     with urllib.request.urlopen(request, timeout=SECONDS_TO_WAIT) as answer:
-        if answer.status != 206:  # it is sent from the beginning
+        if answer.status != 206:  # the server sends the file from its beginning
             there = 0
-        length = answer.headers["Content-Length"]  # a mirror that sends in pieces does not say
+        length = answer.headers["Content-Length"]  # a mirror that sends in chunks does not say
         total = there + int(length or 0)
         bar = tqdm(
             total=total, initial=there, desc=offer.name, unit="B", unit_scale=True, disable=None, leave=False
@@ -181,7 +181,7 @@ def _fetch(offer: Offer, path: Path) -> bool:
 
 
 def _unpack(offer: Offer, archive: Path, languages: Sequence[str], folder: Path) -> None:
-    """Write the two sides of an archive; their sums, which it holds, are compared. One that is damaged is removed."""
+    """Write the two sides of an archive, checked against its checksums; a damaged archive is removed."""
     num_lines = 0
     try:
         with zipfile.ZipFile(archive) as files:

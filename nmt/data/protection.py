@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 PUNCTUATION = r".,;:!?…'\"’”)\]}。，、"
-# Every one takes time in proportion to the length of a line: what repeats is bounded, or cannot match in two ways.
+# Each pattern takes time in proportion to the length of a line: what repeats is bounded, or matches in one way only.
 PATTERNS = {
     "urls": r"(?:https?://|ftp://|www\.)[^\s<>\"“”„«»]{0,2000}(?<![" + PUNCTUATION + "])",
     "emails": r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}",
@@ -22,10 +22,10 @@ MAX_ANY = 100
 
 
 class Protection:
-    """Finds what must not change: that of PATTERNS by their names, and strings with `*` for anything but white space.
+    """Finds what must not change: PATTERNS by their names, and strings in which `*` is anything but white space.
 
-    `*` goes up to the character that follows it, at the end up to white space or the punctuation before it, and over
-    MAX_ANY characters at most.
+    `*` matches MAX_ANY characters at most, up to the character that follows it in the pattern. At the end of a pattern
+    it matches up to white space, or up to the punctuation before that.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
@@ -34,7 +34,7 @@ class Protection:
         self._expression = re.compile("|".join(f"(?:{one})" for one in [*own, *known]) or r"(?!)")
 
     def spans(self, line: str) -> Iterator[tuple[int, int]]:
-        """Yield where in a line something begins and ends that must not change."""
+        """Yield the start and the end of each string in a line that must not change."""
         return (found.span() for found in self._expression.finditer(line))
 
 

@@ -15,15 +15,15 @@ MARKS = ".!?…।॥؟۔։"
 END = re.compile(
     rf"(?<![{MARKS}])[{MARKS}]++[{re.escape(CLOSING)}]*+(?=\s)|[。！？｡]+[{re.escape(CLOSING)}]*"
 )
-# Characters around an end that are looked at: more than an abbreviation has, or what stands before a first letter.
+# Characters that are looked at on each side of an end: more than an abbreviation has, or the marks before a word.
 LOOKED_AT = 24
-# Words before a full stop that does not end a sentence as a rule.
+# Words after which a full stop does not end a sentence, as a rule.
 ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st gen col sgt capt lt gov rep hon vs nr fig vol pp ca bzw vgl evtl ggf inkl exkl sog str tel "  # noqa: SIM905  a list would be five times as long
     "abs hr fr frl ing mme mlle sr sra srta dña ud uds pág núm dott avv tzv např mgr resp tj ул им см ср рис dhr mevr "
     "kl jan feb apr jun jul aug sep sept okt oct nov dez dec".split()
 )
-# 3. Mai, 21. Jahrhundert: so few digits before a full stop are an ordinal number rather than the end.
+# 3. Mai, 21. Jahrhundert: one or two digits and a full stop are an ordinal number rather than the end of a sentence.
 ORDINAL = re.compile(r"\d{1,2}")
 # Where a sentence is best cut, the best places first: at strong punctuation, behind a comma, between words.
 CUTS = (
@@ -34,9 +34,9 @@ CUTS = (
 
 
 def sentence_splitter(name: str) -> SplitIntoSentences:
-    """Return what cuts a line into sentences, which joined are the line: `rules`, or `sentencex:LANGUAGE`.
+    """Return a function that cuts a line into sentences by `rules` or `sentencex:LANGUAGE`; joined, they are the line.
 
-    Raises SettingsError where the library is not there.
+    Raises SettingsError where the library is not installed.
     """
     if name == RULES:
         return split_by_rules
@@ -49,9 +49,9 @@ def sentence_splitter(name: str) -> SplitIntoSentences:
 def split_by_rules(line: str) -> list[str]:
     """Cut a line behind the ends of its sentences.
 
-    An end is a full stop or another mark of that kind before white space, unless the next word begins with a small
-    letter; a single full stop behind an initial, an abbreviation or a small number is none. Marks of Chinese and
-    Japanese need no white space.
+    A sentence ends at a full stop or another mark of that kind before white space, unless the next word begins with a
+    small letter. A single full stop after an initial, an abbreviation or a number of one or two digits is no end. Marks
+    of Chinese and Japanese need no white space.
     """
     sentences, start = [], 0
     for end in END.finditer(line):
@@ -76,9 +76,9 @@ def _is_end(before: str, mark: str, after: str) -> bool:
 
 
 def middle_cut(sentence: str) -> int:
-    """Return where a sentence is best cut into two: at the best place in its middle half, the one next to the middle.
+    """Return where to cut a sentence in two: of the best kind of places in its middle half, the middlemost.
 
-    Where there is none, it is the middle itself.
+    Without such a place, it is the middle itself.
     """
     middle, quarter = len(sentence) // 2, len(sentence) // 4
     for places in CUTS:

@@ -9,7 +9,7 @@ from nmt.errors import DataError
 
 @dataclass(frozen=True)
 class Shard:
-    """Part `number`, counted from 1, of `count` parts of a file, which are about as long and cut between lines."""
+    """Part `number`, counted from 1, of `count` parts of a file, of about equal size and cut between lines."""
 
     number: int
     count: int
@@ -24,13 +24,13 @@ class Shard:
         return f"{self.number}/{self.count}"
 
     def of_output(self, output: str) -> str:
-        """Return the name of the file for what comes of the shard."""
+        """Return the name of the output file of the shard."""
         return f"{output}.{self.number}-of-{self.count}"
 
     def span(self, path: str, key: str) -> tuple[int, int]:
-        """Return where the shard begins and ends in a file, in bytes. Raises DataError where it cannot be cut.
+        """Return start and end of the shard in a file, in bytes. Raises DataError for a compressed file, or for none.
 
-        A line belongs to the shard in which it begins; only those around the two cuts are read.
+        A line belongs to the shard in which it begins; only the lines at the two cuts are read.
         """
         if not os.path.isfile(path) or is_compressed(path):
             raise DataError(f"{key}: a file that is not compressed is needed for shard={self}; got {path}")
@@ -46,7 +46,7 @@ class Shard:
 
 
 def lines_before(path: str, key: str, position: int, num_lines: int) -> list[str]:
-    """Return the last whole lines before a position of a file, at most so many; no more is read than it takes."""
+    """Return the last whole lines before a position of a file, at most `num_lines`; no more is read than needed."""
     start, tail = position, b""
     with open(path, "rb") as file:
         while num_lines and start and tail.count(b"\n") <= num_lines:

@@ -63,7 +63,7 @@ def _named_files(settings: DataSettings) -> Iterator[Files]:
 
 
 def require_files(settings: DataSettings) -> None:
-    """Raise DataError if what settings of a stranger name is no file: a pipe or a device need not end."""
+    """Raise DataError if a stranger's settings name something that is no file: a pipe or a device need not end."""
     for files in _named_files(settings):
         for path in as_list(files):
             if Path(path).exists() and not Path(path).is_file():
@@ -168,7 +168,7 @@ def _read_mixture(settings: MixtureData) -> tuple[dict[str, ParallelText | None]
 
 
 def _read_opus(settings: OpusData) -> dict[str, ParallelText | None]:
-    """Read corpora of OPUS; pairs for validation and test come evenly from all of them, where no test set is named."""
+    """Read corpora of OPUS; where no test set is named, validation and test pairs are held out evenly from all."""
     corpora = obtain_corpora(settings)
     num_lines = sum(corpus.num_lines for corpus in corpora)
     num_validation = 0 if settings.validation else settings.num_validation

@@ -1,4 +1,4 @@
-"""Text that is too large to hold: written once into files, line by line, and read through memory maps."""
+"""Text that is too large for memory: written once into files, line by line, and read through memory maps."""
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
@@ -61,7 +61,7 @@ class StoredLines(Sequence[str]):
 
 
 def store_text(folder: Path, pairs: Iterable[tuple[str, str]], label: str) -> None:
-    """Write both sides of pairs, of whose lines none holds `\\n`, to a folder; a progress bar has a `label`."""
+    """Write both sides of pairs, whose lines hold no `\\n`, to a folder; `label` names the progress bar."""
     rest = iter(tqdm(pairs, label, unit=" pairs", unit_scale=True, disable=None, leave=False))
     with ExitStack() as stack:
         paths = [folder / f"{side}.txt" for side in SIDES]

@@ -1,8 +1,8 @@
 """Segmentations drawn anew for each epoch, so that a model sees a word in several ways.
 
-Of BPE models by BPE-dropout (Provilkov et al. 2020), of unigram models by subword regularisation (Kudo 2018). The
-draws are not SentencePiece's own: since its version 0.2.2 its generator is seeded with something of the process, too,
-and no two processes draw alike.
+BPE models are sampled by BPE-dropout (Provilkov et al. 2020), unigram models by subword regularisation (Kudo 2018).
+This module draws by itself: since version 0.2.2, SentencePiece seeds its generator with something of the process, too,
+so that no two processes draw alike.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import WORD_START, Tokenizer, Vocabulary
 from nmt.errors import SettingsError
 
-# Sentences that share a generator: another number would be another draw.
+# Sentences that share a random generator; another number would change the draws.
 SENTENCES_AT_ONCE = 10_000
 # Words whose pieces are remembered from chunk to chunk.
 WORDS_KEPT = 30_000
 
-# Draws segmentations of words of n letters: from the pieces that W words could consist of (W, n, K) and which of them
-# occur (M), it returns where pieces start (M, n) and how many letters each has (M, n).
+# Draws segmentations of words of n letters. It takes the ids of the pieces that W words could consist of (W, n, K) and
+# which word each of M occurrences is (M), and returns where pieces start (M, n) and their numbers of letters (M, n).
 Draw = Callable[[Int32Array, Int64Array, np.random.Generator], tuple[BoolArray, Int64Array]]
 
 
@@ -32,8 +32,8 @@ def sample_dataset(
     """Draw a segmentation of each side of each pair, the same whenever and wherever the arguments are the same.
 
     `plain` is the text as the tokenizer segments it; the result, on the CPU, has the same pairs in the same order.
-    `alpha` is, of a bpe model, the probability that a merge is left out: 0 gives the plain segmentation, 1 characters.
-    Of a unigram model it is the exponent of the probabilities: 0 makes all segmentations equally likely, a large one
+    For a bpe model, `alpha` is the probability that a merge is left out: 0 gives the plain segmentation, 1 characters.
+    For a unigram model, it is the exponent of the probabilities: 0 makes all segmentations equally likely, a large one
     gives the plain segmentation. A side that would be longer than `max_length` tokens stays plain, as do characters
     that the vocabulary lacks, and pieces that a user defined. Raises SettingsError for other kinds of models.
     """
@@ -66,7 +66,7 @@ class _Side:
         self.id_of = {piece: i for i, piece in enumerate(vocabulary.pieces) if self.is_normal[i]}
         self.longest = max(map(len, self.id_of), default=1)
         self.list_pieces = lru_cache(WORDS_KEPT)(self._list_pieces)
-        # The last element is that of -1: no such piece.
+        # The last element is the score of id -1: no such piece.
         scores = np.append(np.array(vocabulary.scores, np.float64), -np.inf)
         self.draw: Draw
         if vocabulary.kind == "bpe":
@@ -106,7 +106,7 @@ class _Side:
         return pool[_concatenate_ranges(starts, sizes)], lengths
 
     def _find_words(self, plain: Int32Array, offsets: Int64Array) -> Int64Array:
-        """Return where words start; what is never segmented otherwise is a word of its own."""
+        """Return where words start; each piece that is not normal is a word of its own, which stays as it is."""
         is_start = self.starts_word[plain] | ~self.is_normal[plain]
         is_start[1:] |= ~self.is_normal[plain[:-1]]
         is_start[offsets[offsets < len(plain)]] = True
@@ -115,7 +115,7 @@ class _Side:
     def _draw_words(
         self, plain: Int32Array, starts: Int64Array, sizes: Int64Array, generator: np.random.Generator
     ) -> tuple[Int32Array, Int64Array, Int64Array]:
-        """Return tokens, among them those of each word: where they start, and how many they are."""
+        """Return a pool of tokens, and for each word where its tokens start in the pool and how many they are."""
         raw, numbers = plain.tobytes(), dict[bytes, int]()
         ranges = zip((starts * 4).tolist(), ((starts + sizes) * 4).tolist(), strict=True)
         which = np.array([numbers.setdefault(raw[a:b], len(numbers)) for a, b in ranges], np.int64)
@@ -161,10 +161,10 @@ class _Side:
 def _draw_merges(
     costs_of: FloatArray, alpha: float, table: Int32Array, rows: Int64Array, generator: np.random.Generator
 ) -> tuple[BoolArray, Int64Array]:
-    """Merge the cheapest of the neighbours that are not left out, until all are: algorithm 1 of Provilkov et al.
+    """Make the cheapest merge that is not left out, until all are left out: algorithm 1 of Provilkov et al.
 
-    What is left out may come at the next step. SentencePiece's own dropout leaves it out for good, which at the same
-    alpha makes about twice as many tokens more than plain ones.
+    A merge that is left out at one step may be made at the next. SentencePiece's own dropout leaves it out for good,
+    which at the same alpha adds about twice as many tokens to the plain segmentation.
     """
     num_words, n, longest = table.shape
     is_start, sizes = np.ones((len(rows), n), np.bool_), np.ones((len(rows), n + 1), np.int64)
@@ -183,7 +183,7 @@ def _draw_merges(
     while len(going):
         candidates = costs[going]
         chosen = candidates.argmin(1)
-        # As many of the cheapest are left out as fail in a row.
+        # The number of the cheapest merges that are left out in a row is geometric.
         num_left_out = np.minimum(generator.geometric(1 - alpha, len(going)) - 1, n)
         others = np.flatnonzero(num_left_out)
         ordered = candidates[others].argsort(1, kind="stable")
@@ -206,7 +206,7 @@ def _draw_merges(
 def _draw_paths(
     scores_of: FloatArray, table: Int32Array, rows: Int64Array, generator: np.random.Generator
 ) -> tuple[BoolArray, Int64Array]:
-    """Draw from all segmentations by their probabilities: sums from the left, then pieces from the right."""
+    """Draw segmentations by their probabilities: sums over them from the left, then pieces drawn from the right."""
     num_words, n, longest = table.shape
     scores = scores_of[table]
     totals = np.zeros((num_words, n + 1))  # log of the sum over all segmentations of the first letters

@@ -22,7 +22,7 @@ Pairs = Iterator[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Columns:
-    """Which two columns are the two sides, without a `header` by numbers from 1; and in which encoding they are."""
+    """The columns of the two sides, by name, or by number from 1 without a `header`; and the encoding of the table."""
 
     source: str
     target: str
@@ -31,7 +31,7 @@ class Columns:
     keys: tuple[str, str] = ("data.source_column", "data.target_column")
 
     def require(self, known: Iterable[str], where: object) -> None:
-        """Raise DataError unless both are among the columns that are `known`."""
+        """Raise DataError unless both are among the `known` columns, each once."""
         names = list(known)
         for key, name in zip(self.keys, (self.source, self.target), strict=True):
             if name not in names:
@@ -45,7 +45,7 @@ class Columns:
 def read_table(files: Files, key: str, columns: Columns) -> Pairs:
     """Yield the pairs of one table or several, one after the other; a folder stands for the tables in it.
 
-    Raises DataError, naming file and line, for what is no table, or has no text.
+    Raises DataError, naming file and line, for what is no table, and if the source has no text.
     """
     has_text = False
     for path in table_files(files):
@@ -57,7 +57,7 @@ def read_table(files: Files, key: str, columns: Columns) -> Pairs:
 
 
 def table_files(files: Files, suffixes: Sequence[str] = SUFFIXES) -> list[str]:
-    """Return the files that are named, and in place of a folder the tables in it, by their names."""
+    """Return the files that are named; a folder is replaced by the tables in it, in the order of their names."""
     found = []
     for path in as_list(files):
         if os.path.isdir(path):
@@ -78,9 +78,9 @@ def unzip(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
 
 
 def as_line(value: Any, key: str, where: str) -> str:
-    """Return what a cell holds as one line: everywhere else in the project a text is one line.
+    """Return the text of a cell as one line, since everywhere else in the project a text is one line.
 
-    What is not there is an empty line. Raises DataError for what is no text.
+    A missing value is an empty line. Raises DataError for a value that is no text.
     """
     if value is None:
         return ""
@@ -124,7 +124,7 @@ def _reader(path: str, key: str) -> Callable[[str, str, Columns], Pairs]:
 
 
 def _suffix(path: str) -> str:
-    """Return how the name of a table ends, but for its compression; Parquet is compressed inside."""
+    """Return the suffix of the name of a table, without that of its compression; Parquet is compressed inside."""
     name, compression = os.path.splitext(path)
     if compression not in COMPRESSED:
         return compression
@@ -133,7 +133,7 @@ def _suffix(path: str) -> str:
 
 
 def _read_tsv(path: str, key: str, columns: Columns) -> Pairs:
-    """Yield pairs of a file in which a tab ends a column, and quotation marks mean themselves."""
+    """Yield pairs of a file in which tabs separate columns, and quotation marks mean themselves."""
     rows = (line.split("\t") for line in read_text(path, key, columns.encoding))
     return _read_rows(enumerate(rows, start=1), path, key, columns)
 
@@ -141,7 +141,7 @@ def _read_tsv(path: str, key: str, columns: Columns) -> Pairs:
 def _read_csv(path: str, key: str, columns: Columns) -> Pairs:
     """Yield pairs of comma-separated values as RFC 4180 has them; a quoted one may hold line ends.
 
-    A blank line is no record, but of a single column an empty cell, behind the first one.
+    A blank line is no record, but in a table of one column it is an empty cell, if it follows the first record.
     """
     csv.field_size_limit(MAX_LINE_BYTES)
     reader = csv.reader((f"{line}\n" for line in read_text(path, key, columns.encoding)), strict=True)

@@ -22,12 +22,12 @@ from nmt.versions import require
 
 require("sentencepiece")
 
-SENTENCEPIECE: str = sentencepiece.__version__  # another one may segment in another way
+SENTENCEPIECE: str = sentencepiece.__version__  # other versions may segment text differently
 # Pieces mark the start of a word by U+2581.
 WORD_START = "▁"
-# SentencePiece holds the text that it learns from, some 1.5 kB a line, and more lines give the same pieces.
+# SentencePiece holds the text that it learns from in memory, some 1.5 kB a line; more lines give the same pieces.
 MAX_LINES_LEARNED_FROM = 2_000_000
-# A list is encoded by threads that begin anew for it, which takes as long as some thirty lines.
+# SentencePiece starts new threads to encode a list, which takes as long as encoding some thirty lines.
 FEW_LINES = 32
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # TrainerSpec.ModelType of sentencepiece_model.proto
 NORMAL, USER_DEFINED, BYTE = 1, 4, 6  # SentencePiece.Type of sentencepiece_model.proto
@@ -43,11 +43,11 @@ class Normalizer(NamedTuple):
     characters: bytes  # SentencePiece's own table of what is replaced; empty for nothing
     adds_prefix: bool  # a space before the text
     removes_spaces: bool  # at both ends, and all but one of several
-    is_usual: bool  # spaces become WORD_START, and go to the word behind them
+    is_usual: bool  # spaces become WORD_START, and belong to the word after them
 
 
 class Vocabulary:
-    """A SentencePiece model and the ids of the special tokens, which nobody else decides.
+    """A SentencePiece model and the ids of the special tokens, which are decided only here.
 
     A special token that the model lacks gets an id after its pieces.
     """
@@ -73,7 +73,7 @@ class Vocabulary:
 
     @property
     def special_ids(self) -> tuple[int, int, int, int]:
-        """The ids that stand for no text: of padding, of what is unknown, of the beginning and of the end."""
+        """The ids that stand for no text: of padding, unknown pieces, beginning and end of sentence."""
         return self.pad_id, self.unk_id, self.bos_id, self.eos_id
 
     def _special(self, given: int) -> int:
@@ -84,28 +84,28 @@ class Vocabulary:
 
     @cached_property
     def _trainer(self) -> bytes:
-        return b"".join(_fields(self.model, 2, bytes))  # protobuf adds up what comes twice
+        return b"".join(_fields(self.model, 2, bytes))  # protobuf merges a message that comes twice
 
     @cached_property
     def kind(self) -> str:
         """How the model segments: `bpe`, `unigram`, `word` or `char`."""
         known = [KINDS[number] for number in _fields(self._trainer, 3, int) if number in KINDS]
-        return known[-1] if known else "unigram"  # the default of what is left out, or unknown
+        return known[-1] if known else "unigram"  # the default of a missing or unknown kind
 
     @property
     def has_bytes(self) -> bool:
-        """Whether what no piece stands for is spelled in bytes."""
+        """Whether characters without a piece are spelled in bytes."""
         return [0, *_fields(self._trainer, 35, int)][-1] == 1
 
     @cached_property
     def normalization(self) -> str:
-        """The name of what is done to text before it is segmented; `identity` for nothing."""
+        """The name of the normalisation of text before it is segmented; `identity` for none."""
         names = _fields(b"".join(_fields(self.model, 3, bytes)), 1, bytes)
         return names[-1].decode("utf-8", "replace") if names else "identity"
 
     @property
     def normalizer(self) -> Normalizer:
-        """What is done to text before it is segmented, in full."""
+        """The normalisation of text before it is segmented, in full."""
         spec = b"".join(_fields(self.model, 3, bytes))
         prefix, removes, escapes = ([1, *_fields(spec, number, int)][-1] == 1 for number in (3, 4, 5))
         is_suffix = [0, *_fields(self._trainer, 24, int)][-1] == 1
@@ -121,7 +121,7 @@ class Vocabulary:
 
     @cached_property
     def scores(self) -> list[float]:
-        """The score of each piece: of bpe, the later it merges the lower; else its log probability."""
+        """The score of each piece: in a bpe model, lower for a later merge; else its log probability."""
         scores: list[float] = self._processor.get_score(list(range(self.num_pieces)))
         return scores + [0.0] * (self.size - self.num_pieces)
 
@@ -141,7 +141,7 @@ class Vocabulary:
         return self._words(line) == line.replace(WORD_START, " ").split()
 
     def num_words(self, line: str) -> int:
-        """How many words white space separates, after normalisation."""
+        """Number of words of a line, separated by white space, after normalisation."""
         return len(self._words(line))
 
     def _words(self, line: str) -> list[str]:
@@ -149,22 +149,22 @@ class Vocabulary:
         return normalized.replace(WORD_START, " ").split()
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
-        """Turn lines into ids, without BOS or EOS."""
+        """Turn lines into token ids, without BOS or EOS."""
         if len(lines) <= FEW_LINES:
             return [self._processor.encode(line) for line in lines]
         ids: list[list[int]] = self._processor.encode(list(lines))
         return ids
 
     def segment(self, lines: Sequence[str]) -> list[list[str]]:
-        """Turn lines into what each id of `encode` stands for in them, also where it stands for something unknown."""
+        """Turn lines into pieces: the text that each id of `encode` stands for in them, unknown text included."""
         pieces: list[list[str]] = self._processor.encode(list(lines), out_type=str)
         return pieces
 
     def word_numbers(self, lines: Sequence[str]) -> list[Int64Array]:
-        """Return which word of each line, as white space separates them, the pieces of it belong to; -1 for none.
+        """Return, for each line, the number of the word, from 0, that each piece belongs to; -1 for none.
 
-        Where normalisation makes several words of one, they count as that one; where it joins words, all pieces of
-        the line are of none.
+        Words are separated by white space. Where normalisation makes several words of one, they count as that one;
+        where it joins words, all pieces of the line belong to none.
         """
         found = map(word_numbers, self.segment(lines))
         return [
@@ -181,7 +181,7 @@ class Vocabulary:
         return own[numbers]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Turn ids into one line of text; special tokens and line ends within it do not come out."""
+        """Turn token ids into one line of text; PAD, BOS and EOS are left out, and line ends become spaces."""
         pieces = [i for i in ids if i < self.num_pieces and i not in self._not_text]
         text: str = self._processor.decode(pieces)
         return text.replace("\r\n", " ").replace("\n", " ")
@@ -216,7 +216,7 @@ def obtain_tokenizer(
 ) -> Tokenizer:
     """Load the tokenizer that the settings name, or train it on `text`; a trained one is kept in the cache.
 
-    `symbols` are pieces that the source vocabulary has in any case, and never takes apart.
+    `symbols` are pieces that the source vocabulary must have, and never splits.
     Raises DataError for a file that is no SentencePiece model, SettingsError for a vocabulary that the text
     does not allow.
     """
@@ -234,7 +234,7 @@ def obtain_tokenizer(
 
 
 def with_symbols(tokenizer: Tokenizer, symbols: Sequence[str], key: str) -> Tokenizer:
-    """Return a tokenizer whose source vocabulary has these pieces. Raises SettingsError, of `key`, if it lacks one."""
+    """Return the tokenizer. Raises SettingsError, of `key`, if its source vocabulary lacks one of these pieces."""
     for symbol in symbols:
         if symbol not in tokenizer.source.pieces:
             raise SettingsError(f"{key}: a vocabulary with the piece {symbol} is needed; got none")
@@ -265,12 +265,12 @@ def _train(settings: TokenizerSettings, sides: list[Sequence[str]], symbols: Seq
                 model_writer=model,
                 model_type=settings.kind,
                 vocab_size=settings.vocabulary_size,
-                # Pieces can be made to any number; words and characters are as many as the text has.
+                # Subwords can be learned in any number; words and characters are only as many as the text has.
                 hard_vocab_limit=settings.kind in ("unigram", "bpe"),
                 character_coverage=settings.character_coverage,
                 byte_fallback=settings.byte_fallback,
                 normalization_rule_name=settings.normalization,
-                max_sentence_length=MAX_LINE_BYTES,  # longer ones it would pass over without a word
+                max_sentence_length=MAX_LINE_BYTES,  # SentencePiece silently skips longer ones
                 pad_id=0,
                 unk_id=1,
                 bos_id=2,
@@ -292,10 +292,10 @@ def _no_model(instead: str = "something else") -> DataError:
 
 
 def _fields(message: bytes, number: int, kind: type[FieldT]) -> list[FieldT]:
-    """Return the values that a protobuf message holds under a number: numbers, or the bytes of texts and messages.
+    """Return the values of a field of a protobuf message, by its number: integers, or the bytes of texts and messages.
 
-    SentencePiece itself tells neither the kind of a model nor which pieces a user defined, and the module that it has
-    for that works with few versions of protobuf.
+    SentencePiece's interface tells neither the kind of a model nor which pieces a user defined, and its own protobuf
+    module works with few versions of protobuf.
     """
     from google.protobuf import empty_pb2, unknown_fields  # few commands need it
     from google.protobuf.message import DecodeError
@@ -320,7 +320,7 @@ def _explain(message: str, vocabulary_size: int) -> str:
 
 
 def word_numbers(pieces: Sequence[str]) -> Int64Array:
-    """Return which word, from 0, each piece belongs to; -1 for white space at the end, which is of none.
+    """Return which word, from 0, each piece belongs to; -1 for white space at the end, which belongs to none.
 
     A piece of several words belongs to the first of them.
     """

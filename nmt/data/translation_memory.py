@@ -1,7 +1,7 @@
 """Translation memories (TMX 1.1 to 1.4b): units of segments in many languages, of which two are the two sides.
 
-What a stranger may have put into one is refused: nothing that a document type names is fetched, nothing that it
-declares is replaced, and a file holds no more memory than its longest segment.
+A file may come from a stranger: nothing that its document type names is fetched, a file that declares entities is
+refused, and a file takes no more memory than its longest segment.
 """
 
 import logging
@@ -23,9 +23,9 @@ SUFFIXES = (".tmx",)
 CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})
 # White space of a file that was laid out for reading; a no-break space is part of the text.
 WHITE_SPACE = re.compile("[ \t\r\n]+")
-# A segment is four deep, and what is marked in it a few more.
+# A segment lies inside four elements, and its markup a few deeper.
 MAX_DEPTH = 64
-MAX_LANGUAGES = 100  # that are counted: there are no more but in a file that means harm
+MAX_LANGUAGES = 100  # that are counted: only a file that means harm has more
 SOURCE, TARGET = 0, 1
 
 
@@ -35,7 +35,7 @@ class Languages:
     def __init__(self, source: Files, target: Files) -> None:
         self.names = [as_list(side) for side in (source, target)]
         wanted = [(_normal(name), side) for side in (SOURCE, TARGET) for name in self.names[side]]
-        # The longest first: pt-BR is no form of pt then.
+        # The longest first: where pt-BR is named, it is no form of pt.
         self._wanted = sorted(wanted, key=lambda item: len(item[0]), reverse=True)
         self._forms: dict[str, list[str]] = {name: [] for name, _ in wanted}
         self._counts: Counter[str] = Counter()
@@ -76,7 +76,7 @@ class Languages:
 
 
 def read_memories(files: Files, key: str, source: Files, target: Files) -> Pairs:
-    """Yield the pairs of one memory or several, and say how many units have none; a folder stands for those in it.
+    """Yield the pairs of one memory or several, and log how many units give none; a folder stands for those in it.
 
     Raises DataError, naming file and line, for what is no translation memory, or has no text in these languages.
     """
@@ -110,11 +110,11 @@ Unit = dict[int, str]  # the text of each side that there is
 
 
 class _Unfit(Exception):
-    """What a translation memory does not have."""
+    """Something that a translation memory must not hold."""
 
 
 class _Units:
-    """What a parser tells of a translation memory, as units."""
+    """Handlers of an XML parser that collect the units of a translation memory."""
 
     def __init__(self, languages: Languages, left_out: Counter[str]) -> None:
         self.languages, self.left_out = languages, left_out
@@ -141,7 +141,7 @@ class _Units:
             self._num_codes += 1
 
     def read(self, text: str) -> None:
-        """Go on with some text."""
+        """Add text to the segment that is open, unless it is code."""
         if self._text is None or self._num_codes:
             return
         self._text.append(text)
@@ -168,7 +168,7 @@ class _Units:
         raise _Unfit(f"text without entities of its own is needed; got a declaration of {name[:40]}")
 
     def skip(self, name: str, _: bool) -> None:
-        """Refuse an entity that nothing declares but perhaps a document type that is not fetched."""
+        """Refuse an entity that the file does not declare; a document type that is not fetched may do so."""
         raise _Unfit(f"characters, or numbers for them such as &#160;, are needed; got &{name[:40]};")
 
 

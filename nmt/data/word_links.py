@@ -1,4 +1,4 @@
-"""Links of words of the training text, for attention to learn: from Pharaoh files, or by eflomal."""
+"""Word links of the training text, for attention to learn: from Pharaoh files, or by eflomal."""
 
 import logging
 import re
@@ -31,10 +31,10 @@ logger = logging.getLogger(__name__)
 
 
 def load_links(files: Files, text: PreparedCorpus, tokenizer: Tokenizer) -> Links:
-    """Return links of the training pairs that are left, from files with a line for each pair that was read.
+    """Return the word links of the training pairs that stay, from files with a line for each pair that was read.
 
-    They are taken up once, into the cache. Raises DataError for files with another number of lines, or with something
-    else than links of words that are there, SettingsError where `eflomal` is asked for and not installed.
+    Links are read once, into the cache. Raises DataError for files with another number of lines or with anything but
+    links of words that the pair has, SettingsError where `eflomal` is asked for and not installed.
     """
     train, kept = text.corpus.train, text.kept
     numbers = np.flatnonzero(kept) + 1  # in the text as it was read
@@ -74,7 +74,7 @@ def load_links(files: Files, text: PreparedCorpus, tokenizer: Tokenizer) -> Link
 
 
 def require_aligner(files: Files) -> None:
-    """Raise SettingsError where the library is not there that finds the links, or that reads their files."""
+    """Raise SettingsError if the library that finds the links, or that reads their files, is not installed."""
     if files == EFLOMAL:
         with importing(EFLOMAL, KEY, "a file of links"):
             import eflomal  # noqa: F401
@@ -83,14 +83,14 @@ def require_aligner(files: Files) -> None:
 
 
 def _words(segmented: Sequence[Sequence[str]], num_tags: int) -> list[list[int]]:
-    """Return the words, from 1, that the pieces of lines belong to; tags before the words are none."""
+    """Return the number of the word, from 1, that each piece of lines belongs to; 0 for tags before the words."""
     return [np.maximum(word_numbers(pieces) + 1 - num_tags, 0).tolist() for pieces in segmented]
 
 
 def _without_recounted(
     links: list[int], number: int, sides: Sequence[str], tokenizer: Tokenizer, recounted: LineNumbers
 ) -> list[int]:
-    """Return the links of a pair; none, which is noted, where normalisation makes more or fewer words of a side."""
+    """Return the links of a pair; none, and note the pair, if normalisation changes the number of words of a side."""
     vocabularies = tokenizer.source, tokenizer.target
     if all(own.num_words(line) == len(line.split()) for own, line in zip(vocabularies, sides, strict=True)):
         return links
@@ -99,7 +99,7 @@ def _without_recounted(
 
 
 def _read_links(files: Files, kept: BoolArray, text: ParallelText, num_tags: int) -> Iterator[list[int]]:
-    """Yield the links of each pair that is left: source word and target word, both from 1, one after the other."""
+    """Yield a flat list of the links of each pair that stays: source word and target word, both from 1, in turn."""
     written = _lines_of(files, kept)
     for source, target, (where, line) in zip(text.source, text.target, written, strict=True):
         sizes = max(0, len(source.split()) - num_tags), len(target.split())
@@ -118,7 +118,7 @@ def _read_links(files: Files, kept: BoolArray, text: ParallelText, num_tags: int
 
 
 def _lines_of(files: Files, kept: BoolArray) -> Iterator[tuple[str, str]]:
-    """Yield the lines of the pairs that are kept, each after where it stands. Raises DataError for more or fewer."""
+    """Yield place and text of the line of each kept pair. Raises DataError for more or fewer lines than pairs."""
     num_lines = 0
     for path in as_list(files):
         for number, line in enumerate(read_text(path, KEY), 1):
@@ -135,7 +135,7 @@ def _lines_of(files: Files, kept: BoolArray) -> Iterator[tuple[str, str]]:
 def _align(text: ParallelText, num_tags: int) -> Path:
     """Return a Pharaoh file of the links that eflomal (Östling & Tiedemann 2016) finds in both directions.
 
-    It draws by chance, another time others; what it found stays in the cache.
+    It draws at random, so that another run would find other links; those it found stay in the cache.
     """
     require_aligner(EFLOMAL)
     from eflomal import Aligner
@@ -144,7 +144,7 @@ def _align(text: ParallelText, num_tags: int) -> Path:
         logger.info("links        eflomal aligns %d training pairs", len(text.source))
         paths = [folder / "forward", folder / "reverse"]
         without_tags = (line.split(maxsplit=num_tags)[-1] if line.strip() else "" for line in text.source)
-        # A word that Python and eflomal end at different white space would shift all that follow it.
+        # White space that separates words only for Python, or only for eflomal, would shift all words after it.
         sides = ([" ".join(line.split()) for line in side] for side in (without_tags, text.target))
         Aligner().align(*sides, *map(str, paths))
         with open(folder / "links", "w", encoding="ascii") as file:

@@ -12,11 +12,11 @@ from nmt.errors import DataError
 
 
 def read_word_vectors(path: str, key: str, vocabulary: Vocabulary, width: int) -> tuple[Tensor, Tensor]:
-    """Read the vectors of those pieces of a vocabulary that are whole words: ids (M), in order, and (M, width).
+    """Return the ids (M), in order, and the vectors (M, width) of the pieces that are whole words and in the file.
 
     A line of the file, `.gz` or not, is a word and its numbers, with single spaces between; the first may hold the
-    number of words and the width instead. A piece `▁word` is the word `word`, or else its lower-case form; so a
-    vocabulary of characters has no words. Of several lines for a word the first counts.
+    number of words and the width instead. A piece `▁word` gets the vector of `word`, or else of its lower-case form; so
+    a vocabulary of characters has no words. Of several lines for a word, the first counts.
 
     Raises DataError, beginning with `key`, when the file cannot be read, is of another width, holds something other
     than numbers for a word that is needed, or none of the words.
@@ -31,7 +31,7 @@ def read_word_vectors(path: str, key: str, vocabulary: Vocabulary, width: int) -
             continue
         word, *fields = line.rstrip(b" ").rsplit(b" ", width)
         expected = f"{key}: {width} numbers after a word are needed; got {path}, line {number}"
-        found[word] = _read_numbers(fields, width, expected)  # of several words, too, which no piece is
+        found[word] = _read_numbers(fields, width, expected)  # a word with spaces matches no piece
     vectors: dict[int, Tensor] = {}
     for ids_of in (lower_case, exact):  # the latter prevails
         for word, ids in ids_of.items():

@@ -1,4 +1,4 @@
-"""Sentences of ids in, hypotheses of ids out: a model, its vocabulary, and the search that settings name."""
+"""Token ids of sentences in, hypotheses of token ids out: a model, its vocabulary, and a search by settings."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -33,15 +33,15 @@ from nmt.decoding.search import Decoder
 from nmt.decoding.shortlist import ShortDecoder, Shortlist
 from nmt.models.interface import DecoderState, Seq2Seq
 
-# A batch consists of so many groups of sentences of about equal length, each encoded by itself.
+# Groups of a batch: each holds sentences of about equal length, and is encoded by itself.
 GROUPS = 2
 
 
 class BatchSearch:
-    """A model with its vocabulary and a way of searching, which finds `num_hypotheses` of each sentence.
+    """A model with its vocabulary and a search, which finds `num_hypotheses` of each sentence, or all samples of `mbr`.
 
-    `num_rows` (K) are the hypotheses of a sentence that are extended at the same time. With a `shortlist`, the search
-    knows its words alone.
+    `num_rows` (K) are the hypotheses of a sentence that are extended at the same time. With a `shortlist`, only its
+    words are searched.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class BatchSearch:
 
     @torch.inference_mode()
     def __call__(self, groups: Sequence[Sequence[Sentence]]) -> list[list[Hypothesis]]:
-        """Return the hypotheses of the sentences of all groups, each of about one length, found in one batch.
+        """Search the sentences of all groups, each of about one length, as one batch; return the hypotheses of each.
 
-        Those of a beam are the best of it, best first; others are as they were drawn.
+        Beam search returns the best of its beam, best first; other searches return hypotheses as they were drawn.
         """
         sentences = [sentence for group in groups for sentence in group]
         state, limits = self._start(groups)
@@ -88,7 +88,7 @@ class BatchSearch:
         state: DecoderState,
         limits: Tensor,
     ) -> list[list[Hypothesis]]:
-        """Return the hypotheses of a decoder that knows `words` alone, and to which each target id is its `place`."""
+        """Return the hypotheses of a decoder whose vocabulary is `words`; `place` maps a target id to its index."""
         settings, vocabulary = self.settings, self.tokenizer.target
         given = decoder, state, int(limits.max()), place(vocabulary.bos_id), place(vocabulary.eos_id)
         if isinstance(settings, BeamSettings):
@@ -107,7 +107,7 @@ class BatchSearch:
         return greedy_search(*given, rules, choice, self.num_rows)
 
     def _limits_of(self, sentences: Sequence[Sentence]) -> Tensor:
-        """Return the limits (B) with room for what is given: a prefix is part of them, phrases come on top."""
+        """Return the length limits (B), with room for what is given: a prefix counts, phrases come on top."""
         most = self.model.max_positions
         alone = [limit_of(len(sentence.source), self.settings, most) for sentence in sentences]
         given = torch.tensor([sentence.num_given for sentence in sentences])
@@ -118,7 +118,7 @@ class BatchSearch:
     def _rules(
         self, sentences: Sequence[Sentence], limits: Tensor, place: Callable[[int], int], num_rows: int
     ) -> list[Rule]:
-        """Return what translations may not be, the strongest rule last."""
+        """Return the rules that translations obey; a later rule overrules the earlier ones."""
         settings, vocabulary = self.settings, self.tokenizer.target
         forbidden = torch.tensor(
             [place(token) for token in (vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id)]
@@ -145,7 +145,7 @@ class BatchSearch:
         place: Callable[[int], int],
         words: Int64Array | slice,
     ) -> Constraints | None:
-        """Return what has translations of the sentences have their phrases; None where none has any."""
+        """Return the beam that puts phrases into translations; None where no sentence has phrases."""
         phrases = [[list(map(place, ids)) for ids in sentence.phrases] for sentence in sentences]
         if not any(map(any, phrases)):
             return None
@@ -159,7 +159,7 @@ class BatchSearch:
         return torch.tensor([makes_longer(piece) for piece in self.tokenizer.target.pieces])
 
     def _start(self, groups: Sequence[Sequence[Sentence]]) -> tuple[DecoderState, Tensor]:
-        """Encode the sentences; return their state, and their limits, which leave room for what is to come first."""
+        """Encode the sentences; return their decoder state and their length limits, with room for what is given."""
         state, limits, vocabulary = None, [], self.tokenizer.source
         for group in groups:
             rows = np.arange(len(group))
@@ -176,9 +176,9 @@ class BatchSearch:
 
 
 def plan_batches(lengths: Int64Array, max_tokens: int) -> list[list[Int64Array]]:
-    """Cut sentences of `lengths` (N), longest first, into batches, each some groups of indices of about one length.
+    """Cut sentences of `lengths` (N), longest first, into batches: lists of groups of indices of about one length.
 
-    A batch has at most `max_tokens` padded tokens, unless there is but one sentence in a group.
+    A batch has at most `max_tokens` padded tokens, unless a group has but one sentence.
     """
     largest = max_tokens // GROUPS
     groups = cut_by_length(lengths, lambda length: largest // length)

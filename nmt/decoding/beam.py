@@ -9,10 +9,10 @@ from nmt.decoding.rules import Rule
 
 
 class Beam(Rule):
-    """The `num_rows` (K) hypotheses of a sentence that are extended at the same time, by what the model says alone.
+    """The `num_rows` (K) hypotheses of a sentence that are extended together, ranked by the model alone.
 
-    They may be `num_groups` (G), each of K / G hypotheses that are extended by themselves: a word costs
-    `diversity_penalty` for each hypothesis of the groups before that takes it at this position (Vijayakumar et al.
+    They may form `num_groups` (G) groups of K / G hypotheses, each extended by itself: a word then costs
+    `diversity_penalty` for each hypothesis of the earlier groups that takes it at this position (Vijayakumar et al.
     2018).
     """
 
@@ -26,8 +26,8 @@ class Beam(Rule):
     def candidates(self, scores: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Extend the hypotheses of `scores` (B, K) by all words.
 
-        `logits` (N, V) are written over. The results are those of `best_candidates`, twice as many as each group has
-        hypotheses, (B, G, 2K / G); what is extended is counted over all groups.
+        `logits` (N, V) are overwritten. The results are those of `best_candidates` for each group, twice as many as it
+        has hypotheses: (B, G, 2K / G). The indices of extended hypotheses count over all groups of a sentence.
         """
         probabilities = probabilities_of(logits)
         if self.num_groups == 1:
@@ -47,20 +47,20 @@ class Beam(Rule):
         return best, parents, words
 
     def worth_of_ends(self, scores: Tensor, penalty: float) -> Tensor:
-        """Return what the first candidates, of `scores` (B, G, K / G), are worth where they end."""
+        """Return the final scores of the first candidates, of `scores` (B, G, K / G), for where they end."""
         return scores / penalty
 
     def take(self, chosen: Tensor) -> None:
-        """Go on with some of the candidates (B, G, K / G), by their places in their groups."""
+        """Go on with the candidates `chosen` (B, G, K / G), given by their indices in their groups."""
 
     def hope(self, scores: Tensor, penalty: float) -> Tensor:
-        """Return what the best (B) of the hypotheses taken, of `scores` (B, K), would be worth at that penalty."""
+        """Return the best score (B) that the hypotheses taken, of `scores` (B, K), would have at this penalty."""
         return scores.amax(1) / penalty
 
     def advance(self, words: Tensor, rows: Tensor) -> Tensor:
-        """Extend the hypotheses `rows` (N) by `words` (B, K), as candidates have them; return their tokens."""
+        """Extend the hypotheses `rows` (N) by `words` (B, K) as `candidates` returns them; return their token ids."""
         return words
 
     def read(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis of such words as one of tokens."""
+        """Turn a hypothesis of words, as `candidates` returns them, into one of token ids."""
         return hypothesis

@@ -1,4 +1,4 @@
-"""Beam search, and what it has found so far."""
+"""Beam search, and the trellis that holds its hypotheses."""
 
 from collections.abc import Callable, Sequence
 
@@ -38,13 +38,14 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Keep the best hypotheses of each sentence at every step, as many (K) as the beam has rows.
 
-    A hypothesis that ends among the best K candidates of a step is finished; its score is the sum of its
-    log-probabilities, EOS included, over the length penalty, which does not fall with the length. A sentence is done
-    when none that goes on could still come among the `num_hypotheses` best, however long it became; with
-    `early_stopping`, once K have finished and none that goes on is ahead of them at its present length.
+    A hypothesis that ends among the best K candidates of a step (with groups, the best of its group) is finished. Its
+    score is the sum of its log-probabilities, EOS included, divided by the length penalty, which must not fall with the
+    length. A sentence is done when no unfinished hypothesis could still come among the `num_hypotheses` best, however
+    long it became. With `early_stopping`, it is done once K hypotheses have finished and no unfinished one, at its
+    present length, would come among the `num_hypotheses` best.
 
-    `state` is that of B sentences, of which nothing is decoded yet; the rules end every one of them within `max_length`
-    tokens. Returns the hypotheses of each sentence, best first, at least one and at most `num_hypotheses`.
+    `state` is the decoder state of B sentences before the first position; the rules end every translation within
+    `max_length` tokens. Returns the hypotheses of each sentence, best first, at least one and at most `num_hypotheses`.
     """
     device, num_sentences = state.device, state.num_sentences
     beam_size, group_size, rules = beam.num_rows, beam.group_size, [beam, *rules]
@@ -53,7 +54,7 @@ def beam_search(
     remaining = torch.arange(num_sentences, device=device)  # which sentence each row of (B, …) is
     first_rows = remaining.unsqueeze(1) * beam_size  # (B, 1)
     scores = torch.full((num_sentences, beam_size), -torch.inf, device=device)
-    scores[:, ::group_size] = 0  # the hypotheses of a group are equal at first: one of them may be extended
+    scores[:, ::group_size] = 0  # the hypotheses of a group are equal at first, so that only one is extended
     tokens = torch.full((num_sentences * beam_size,), bos_id, device=device)  # (N)
     num_finished = torch.zeros(num_sentences, dtype=torch.long, device=device)
     done = torch.zeros(num_sentences, dtype=torch.bool, device=device)
@@ -61,11 +62,11 @@ def beam_search(
         logits = decoder.project(decoder.step(tokens, state).outputs)
         for rule in rules:
             rule.apply(logits, position)
-        # (B, G, 2K / G) each; `parents` count the hypotheses of a sentence.
+        # (B, G, 2K / G) each; `parents` are indices among the K hypotheses of a sentence.
         best, parents, words = beam.candidates(scores, logits)
         is_end = (words == eos_id) & (best > -torch.inf)
 
-        # An end that is not among the best of its group is no result yet.
+        # An end finishes a hypothesis only if it is among the best K / G candidates of its group.
         ending = is_end[..., :group_size] & ~done.view(-1, 1, 1)
         worth = beam.worth_of_ends(best[..., :group_size], length_penalty(position + 1))
         worth = worth.masked_fill(~ending, -torch.inf)
@@ -84,7 +85,7 @@ def beam_search(
             is_behind &= num_finished >= beam_size
         done |= is_behind | (hope == -torch.inf)
         if is_time_to_ask(position, max_length, device):
-            told = done.cpu()  # all that a GPU is asked, and waited for
+            told = done.cpu()  # the one value of a GPU that the search waits for
             if told.all():
                 break
             kept = let_go(told, state, [*rules, trellis])
@@ -106,8 +107,9 @@ def beam_search(
 class Trellis:
     """The words of each position and the hypotheses that they extend, so that no hypothesis is copied until the end.
 
-    A node is a hypothesis at a position; its number counts all nodes so far. Node 0 is before all sentences. Of each
-    sentence, the R best finished hypotheses are known by their scores and last nodes, (B, R) each.
+    A node is a hypothesis at a position; nodes are numbered in the order in which they are added. Node 0 is the root of
+    all sentences. The R best finished hypotheses of each sentence are stored as their scores and last nodes, (B, R)
+    each.
     """
 
     def __init__(self, num_sentences: int, beam_size: int, num_hypotheses: int, device: torch.device) -> None:
@@ -126,7 +128,7 @@ class Trellis:
         self.nodes = torch.arange(first, self.num_nodes, device=words.device).view(words.shape)
 
     def finish(self, sentences: Tensor, scores: Tensor, parents: Tensor) -> Tensor:
-        """Let the hypotheses `parents` (B, C) of `sentences` (B) end, where their `scores` (B, C) are not -inf.
+        """Finish the hypotheses `parents` (B, C) of `sentences` (B) whose `scores` (B, C) are not -inf.
 
         Returns the score (B) of the worst of the R best so far.
         """
@@ -142,7 +144,7 @@ class Trellis:
         self.nodes = self.nodes[sentences]
 
     def results(self) -> list[list[Hypothesis]]:
-        """Return what each sentence found, best first."""
+        """Return the finished hypotheses of each sentence, best first; an empty one where none has finished."""
         parents, words = torch.cat(self.parents).tolist(), torch.cat(self.words).tolist()
 
         def until(node: int) -> list[int]:

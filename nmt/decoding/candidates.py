@@ -5,20 +5,20 @@ from functools import cache
 import torch
 from torch import Tensor
 
-# The CPU finds the largest of integers several times faster than that of floating-point numbers.
+# The CPU finds the maximum of integers several times faster than that of floating-point numbers.
 INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
-# Words of a block, at least: small enough to leave most words out of the sorting.
+# The fewest words of a block: small enough to leave most words out of the sorting.
 BLOCK_OF_CANDIDATES = 64
-# For a single word each block costs more than the words in it.
+# The same for finding a single word, where a block costs more than the words in it.
 BLOCK_OF_ONE = 256
-# Rows of which the largest number is found sooner than their blocks.
+# Up to this many rows, their maximum is found sooner without blocks.
 ROWS_WITHOUT_BLOCKS = 2
 # Integers that are compared at a time; the rest of a block is compared one by one.
 INTEGERS_AT_ONCE = 64
 
 
 def best_token(logits: Tensor) -> Tensor:
-    """Return the ids (N) of the largest of logits (N, V), the first of equals."""
+    """Return the token ids (N) of the largest of logits (N, V), the first of equals."""
     num_rows, vocabulary_size = logits.shape
     if num_rows <= ROWS_WITHOUT_BLOCKS:
         return logits.max(1).indices
@@ -35,7 +35,7 @@ def best_token(logits: Tensor) -> Tensor:
 
 
 def probabilities_of(logits: Tensor) -> Tensor:
-    """Return the probabilities (N, V) of `logits`, which are written over."""
+    """Return the probabilities (N, V) of `logits`, which are overwritten."""
     if logits.dtype == torch.float16:
         return logits.softmax(1, dtype=torch.float32)
     # In place: other memory would have to be brought into the cache first.
@@ -45,10 +45,10 @@ def probabilities_of(logits: Tensor) -> Tensor:
 def best_candidates(scores: Tensor, probabilities: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """Extend hypotheses of `scores` (B, K) by all words: return the best of each sentence, best first.
 
-    `probabilities` are (N, V). The three results, (B, `count`) or fewer columns if there are fewer candidates, are the
-    score plus the log-probability, which hypothesis is extended, and by which word. All of the best lie in the blocks
-    with the highest maxima, so that only these are sorted. What has no probability in 32 bits (87 nats behind the best)
-    is impossible.
+    `probabilities` are (N, V). The three results are the score plus the log-probability, the index of the extended
+    hypothesis, and the word: (B, `count`) each, or fewer columns if there are fewer candidates. The best candidates all
+    lie in the blocks with the highest maxima, so that only these blocks are sorted. A word whose probability is 0 in 32
+    bits (87 nats behind the best) is impossible.
     """
     num_sentences, beam_size = scores.shape
     vocabulary_size = probabilities.shape[1]
@@ -73,6 +73,6 @@ def _bits(numbers: Tensor) -> Tensor:
 
 @cache
 def _block_size(vocabulary_size: int, at_least: int) -> int:
-    """Return a divisor of the size of the vocabulary, up to 4 times `at_least`, or all of it if there is none."""
+    """Return a divisor of the vocabulary size from `at_least` to 4 times that, or the size itself if there is none."""
     divisors = [size for size in range(at_least, 4 * at_least + 1) if vocabulary_size % size == 0]
     return min(divisors, key=lambda size: size % INTEGERS_AT_ONCE / size, default=vocabulary_size)

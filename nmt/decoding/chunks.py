@@ -12,9 +12,9 @@ from nmt.errors import DataError
 
 
 class Chunk(NamedTuple):
-    """Lines, how many come before them in their text, and the lines of another text that belong to them.
+    """Lines, the number of lines before them in their text, and the lines of another text that belong to them.
 
-    Those `before` are the last of what comes before them, as many as a model reads with a line.
+    `before` are the last of the lines before them, as many as a model reads as context.
     """
 
     lines: list[str]
@@ -26,9 +26,9 @@ class Chunk(NamedTuple):
 def text_chunks(
     source: str | int, key: str, encoding: str = UTF_8, span: tuple[int, int] | None = None
 ) -> Iterator[list[str]]:
-    """Yield the lines of a file or an open descriptor by chunks of what is there, or of a `span` from byte to byte.
+    """Yield the lines of a file, or of a `span` of its bytes, or of an open descriptor, in chunks of what is there.
 
-    Which lines could not be read is said at the end. Raises DataError, of `key`, for text of another encoding.
+    Lines that could not be read are logged at the end. Raises DataError, of `key`, for text of another encoding.
     """
     decoder, num_before = TextDecoder(key, encoding), 0
     for chunk in in_chunks(follow_lines(source, key, encoding, span)):
@@ -48,7 +48,7 @@ def table_chunks(path: str, key: str, column: str, encoding: str) -> Iterator[li
 def number_chunks(
     chunks: Iterable[list[str]], context: int = 0, num_before: int = 0, before: Sequence[str] = ()
 ) -> Iterator[Chunk]:
-    """Number chunks that follow `num_before` lines. Each has `context` lines before it, the first of them `before`."""
+    """Number chunks that follow `num_before` lines; each has `context` lines before it, the first one `before`."""
     for lines, earlier in in_order(chunks, context, before):
         yield Chunk(lines, num_before, None, earlier)
         num_before += len(lines)
@@ -57,9 +57,9 @@ def number_chunks(
 def put_beside(
     chunks: Iterable[Chunk], others: Iterable[str], key: str, is_whole: bool = False
 ) -> Iterator[Chunk]:
-    """Put beside the lines of chunks those `others` that begin where the chunks do.
+    """Add to the lines of chunks the lines of `others`, which begin at the same place as the chunks.
 
-    Raises DataError, of `key`, where there are fewer of them or, beside the `is_whole` text, more.
+    Raises DataError, of `key`, where there are fewer of them, or more where the chunks are the whole text (`is_whole`).
     """
     rest, num_lines = iter(others), 0
     for chunk in chunks:

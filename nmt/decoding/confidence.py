@@ -1,8 +1,8 @@
-"""How sure to be of a translation: a curve from the log-probability of a word to the share of such words that is right.
+"""Confidence in a translation: a curve from the log-probability of a word to the share of such words that are right.
 
-A word is what white space separates, and its log-probability the sum over its pieces. A second curve takes the mean of
-the words of a line to the share of its words. `confidence.json` of a run holds both, and what they are worth on text
-that they were not fitted on.
+A word is what white space separates, and its log-probability the sum over its pieces. A second curve leads from the
+mean confidence of the words of a line to the share of them that are right. `confidence.json` of a run holds both
+curves, and how reliable they are on text that they were not fitted on.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Curve(Recorded):
-    """Shares that never fall as values rise: straight between knots, level beyond the first and the last."""
+    """Shares that never fall as values rise: linear between knots, constant beyond the first and the last."""
 
     at: Annotated[list[float], Field(min_length=1, max_length=MAX_KNOTS)]
     shares: list[Share]
@@ -54,18 +54,18 @@ class Bin(Recorded):
 
     number: PositiveInt
     confidence: Share  # their mean
-    right: Share  # of words those that are right; of lines the mean share of their words
+    right: Share  # the share of words that are right; of lines, the mean of these shares
 
 
 class Reliability(Recorded):
-    """What confidences are worth: by how much they miss the share that is right, and in which tenths."""
+    """How well confidences match the share that is right: the expected calibration error, and the tenths behind it."""
 
     error: Share
     bins: Annotated[list[Bin], Field(min_length=1, max_length=NUM_BINS)]
 
 
 class Measured(Recorded):
-    """What the curves are worth on the test text."""
+    """The reliability of the curves on the test text."""
 
     lines: Reliability
     words: Reliability
@@ -78,7 +78,7 @@ class Calibration(Recorded):
     checkpoint: Checkpoint
     weights: Hash
     search: Annotated[str, Field(max_length=100)]
-    num_lines: NonNegativeInt  # of the validation text, those that have words
+    num_lines: NonNegativeInt  # of the validation text, those whose words have log-probabilities
     num_words: NonNegativeInt
     words: Curve  # by log-probability, in nats
     lines: Curve  # by the mean confidence of the words
@@ -94,7 +94,7 @@ class Calibration(Recorded):
         return f"confidence   fitted on {fitted_on}; {on_test}"
 
     def judge(self, candidate: Candidate) -> None:
-        """Say how sure to be of a translation and of each of its words, where its words are known."""
+        """Set the confidence of a translation and of its words, where the log-probabilities of these are known."""
         if candidate.word_log_probs:
             candidate.word_confidences = self.words(candidate.word_log_probs)
             (candidate.confidence,) = self.lines([fmean(candidate.word_confidences)])
@@ -109,9 +109,9 @@ def read_calibration(run: RunDirectory) -> Calibration | None:
 
 
 def calibration_of(run: RunDirectory, checkpoint: str) -> Calibration | None:
-    """Return the curves of a checkpoint: None for other weights than those that they were fitted on.
+    """Return the curves of a checkpoint; None if there are none, or if they were fitted on other weights.
 
-    An exported folder has curves only where they are of what was exported.
+    An exported folder has curves only if they belong to the weights that were exported.
     """
     found = read_calibration(run)
     if found is None or run.is_exported:

@@ -1,4 +1,4 @@
-"""Phrases that a translation must have: which candidates of a beam begin, continue or leave them out."""
+"""Phrases that a translation must contain: a beam whose candidates begin or continue them, or write free words."""
 
 from collections.abc import Sequence
 
@@ -10,25 +10,26 @@ from nmt.decoding.beam import Beam
 from nmt.decoding.candidates import best_candidates, probabilities_of
 from nmt.decoding.engine import Hypothesis
 
-# Rows of a beam beside its own: one for each number of tokens of phrases that can have been written, up to so many.
+# The most rows that phrases add to a beam: one for each number of phrase tokens that can have been written.
 MAX_MORE_ROWS = 32
 
 
 class Constraints(Beam):
-    """Phrases of P a sentence, of up to L tokens each, of which every one stands in its translation, apart from others.
+    """Up to P phrases a sentence, of up to L tokens each, all of which its translation contains, without overlap.
 
-    The beam is allocated dynamically (Post & Vilar 2018): hypotheses of the same number of written tokens of phrases
-    are a bank. The best of each bank is kept, and of those that have all phrases the `beam_size` best; this takes
-    `num_rows` (K). A word is either free, or a token of a phrase, which is then written to its end: whether a phrase
-    is begun is for the beam to try. What would write a phrase out of free words is left out, since the phrase itself
-    has the same words. The end has to wait for all phrases, and once there is room for no more, they alone come.
+    The beam is allocated dynamically (Post & Vilar 2018): hypotheses with the same number of written phrase tokens form
+    a bank. The best of each bank is kept, and the `beam_size` best of the bank that has all phrases; this takes
+    `num_rows` (K). A word is either free, or a token of a phrase. A phrase that is begun is then written to its end;
+    the beam tries both to begin it and to leave it for later. A free word that would complete a phrase is ruled out,
+    since the phrase itself gives the same words. EOS has to wait for all phrases, and once there is room for the
+    missing phrases only, no free word comes.
 
-    Phrases cost what the model says, but their cost is divided by the length penalty of the source's length rather than
-    of the translation's: else an improbable phrase would make translations good that are long for nothing. A search has
-    it apart, as the beam's scores are those of free words.
+    A phrase costs its log-probability by the model, but this is divided by the length penalty for the length of the
+    source, not of the translation: otherwise an improbable phrase would favour translations that are long for nothing.
+    The beam's scores are those of free words; the costs of phrases are kept apart from them.
 
-    Candidates are labels: a token, plus `V · (p + 1)` where it is a token of phrase p, so that what a search finds
-    tells where its phrases stand.
+    Candidates are labels: a token, plus `V · (p + 1)` where it is a token of phrase p. The labels of a hypothesis thus
+    tell where its phrases stand.
     """
 
     def __init__(
@@ -42,15 +43,15 @@ class Constraints(Beam):
         beam_size: int,
         device: torch.device,
     ) -> None:
-        """Take the `phrases` of B sentences, where the first of them may stand, and `limits` (B) with room for them.
+        """Take the `phrases` of B sentences, the first position of any in each, and `limits` (B) with room for them.
 
         The cost of phrases is divided by `penalties` (B). `word_endings` (V) are True for tokens that would make the
-        word before them longer; none follows a phrase.
+        word before them longer; no such token follows a phrase as a free word.
         """
         num_phrases = max(1, *map(len, phrases))
         longest = max([1, *(len(phrase) for some in phrases for phrase in some)])
         tokens = torch.full((len(phrases), num_phrases, longest), -1)
-        # Of each phrase, the number of the same one before it, where it is there more than once.
+        # For each phrase, the index of the previous phrase of the sentence that equals it; -1 if there is none.
         earlier = torch.full((len(phrases), num_phrases), -1)
         for some, rows, known in zip(phrases, tokens, earlier, strict=True):
             seen: dict[tuple[int, ...], int] = {}
@@ -73,12 +74,12 @@ class Constraints(Beam):
         self.written = torch.zeros(
             *size, num_phrases, dtype=torch.long, device=device
         )  # tokens of each phrase
-        self.recent = torch.full((*size, longest - 1), -2, device=device)  # free words, -2 for others
+        self.recent = torch.full((*size, longest - 1), -2, device=device)  # the last words, -2 if not free
         self.is_behind_phrase = torch.zeros(size, dtype=torch.bool, device=device)
         self.costs = torch.zeros(size, device=device)  # log-probabilities of phrases
 
     def apply(self, logits: Tensor, position: int) -> None:
-        """Note what the model says of the next token of each phrase (B, K, P), before rules that phrases are above."""
+        """Note the log-probability of the next token of each phrase (B, K, P), before rules that phrases overrule."""
         self.position = position
         rows = logits.view(*self.is_behind_phrase.shape, -1)
         places = self.written.clamp(max=self.tokens.shape[2] - 1).unsqueeze(3)
@@ -89,8 +90,8 @@ class Constraints(Beam):
     def candidates(self, scores: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Extend the hypotheses of `scores` (B, K): return scores, parents and labels (B, 1, 2K) of those to be kept.
 
-        The first K end, those that end among the best of their bank; the last K go on. Scores are without the costs of
-        phrases. `logits` (N, V) are written over.
+        The first K end: those that end among the `beam_size` best of their bank. The last K go on. Scores are without
+        the costs of phrases. `logits` (N, V) are overwritten.
         """
         num_sentences, num_rows, num_phrases = self.written.shape
         probabilities = probabilities_of(logits)
@@ -100,7 +101,7 @@ class Constraints(Beam):
         forced = forced.masked_fill(~self._can_be_forced(), -torch.inf)
         self._leave_out(rows)
         totals = scores + self.costs
-        flat = totals.reshape(-1, 1)  # each hypothesis by itself: a bank may have but one
+        flat = totals.reshape(-1, 1)  # each hypothesis by itself, as a bank may have only one
         free, _, words = (
             part.flatten(1) for part in best_candidates(flat, probabilities, self.beam_size + 1)
         )
@@ -122,15 +123,15 @@ class Constraints(Beam):
         return kept.unsqueeze(1) - self.kept_costs, parents.unsqueeze(1), labels.unsqueeze(1)
 
     def worth_of_ends(self, scores: Tensor, penalty: float) -> Tensor:
-        """Return what the first candidates, of `scores` (B, 1, K), are worth with the costs of their phrases."""
+        """Return the final scores of the first candidates, of `scores` (B, 1, K), with the costs of their phrases."""
         return scores / penalty + self.kept_costs[..., : scores.shape[2]] / self.penalties.view(-1, 1, 1)
 
     def take(self, chosen: Tensor) -> None:
-        """Go on with some of the candidates (B, 1, K) that were returned last."""
+        """Go on with the candidates `chosen` (B, 1, K) among those that were returned last."""
         self.costs = self.kept_costs.gather(2, chosen).flatten(1)
 
     def hope(self, scores: Tensor, penalty: float) -> Tensor:
-        """Return what the best (B) of the hypotheses would be worth with the costs of their phrases."""
+        """Return the best score (B) that the hypotheses would have, with the costs of their phrases."""
         return (scores / penalty + self.costs / self.penalties.unsqueeze(1)).amax(1)
 
     def _can_be_forced(self) -> Tensor:
@@ -150,7 +151,7 @@ class Constraints(Beam):
         return (self.first_positions <= self.position).unsqueeze(1)  # (B, 1)
 
     def _leave_out(self, probabilities: Tensor) -> None:
-        """Let free words (B, K, V) have no probability where they must not come."""
+        """Set the `probabilities` (B, K, V) of free words to 0 where they must not come."""
         lengths = self.lengths.unsqueeze(1)
         needed = (lengths - self.written).sum(2)  # (B, K)
         room = (self.limits - self.position - 1).unsqueeze(1)
@@ -166,9 +167,9 @@ class Constraints(Beam):
         probabilities.scatter_reduce_(2, last, largest, "amin")
 
     def _best_of_banks(self, values: Tensor, labels: Tensor, num_written: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the values (B, 2K) of what is kept, and where it was among candidates (B, C).
+        """Return the values (B, 2K) of the candidates that are kept, and their indices among all candidates (B, C).
 
-        `num_written` are the tokens of phrases that each has.
+        `num_written` (B, C) are the numbers of phrase tokens that the candidates have.
         """
         order = values.argsort(dim=1, descending=True, stable=True)
         order = order.gather(1, num_written.gather(1, order).argsort(dim=1, stable=True))
@@ -177,7 +178,7 @@ class Constraints(Beam):
         ranks = places - torch.searchsorted(num_written, num_written)  # in the bank, from 0
         is_end, is_there = labels == self.eos_id, values > -torch.inf
         ending = values.masked_fill(~is_end | (ranks >= self.beam_size), -torch.inf)
-        # What ends has all phrases, and no bank comes behind that one.
+        # What ends does not count in the ranks of what goes on. It has all phrases, and no bank comes after that one.
         ranks = ranks - (is_end & is_there).cumsum(1)
         total = self.lengths.sum(1, keepdim=True)
         rounds = torch.where(num_written == total, ranks // self.beam_size, ranks)
@@ -185,7 +186,7 @@ class Constraints(Beam):
         turns = (rounds * (total + 2) + total - num_written).masked_fill(is_end | ~is_there, last)
         going_on = turns.topk(self.num_rows, 1, largest=False).indices
         ends = ending.topk(self.num_rows, 1).indices
-        # As many as the sentence would have by itself, whatever others in the batch need.
+        # A sentence keeps as many rows as it would have by itself, whatever others in the batch need.
         is_kept = places[: self.num_rows] < self.beam_size + total.clamp(max=MAX_MORE_ROWS)
         going = values.masked_fill(is_end, -torch.inf).gather(1, going_on).masked_fill(~is_kept, -torch.inf)
         kept = torch.cat([ending.gather(1, ends), going], 1)
@@ -198,7 +199,7 @@ class Constraints(Beam):
         tokens, is_of_phrase = labels % vocabulary_size, phrases >= 0
         written = self.written.flatten(0, 1)[rows].view(self.written.shape)
         written = written.scatter_add(2, phrases.clamp(min=0), is_of_phrase.long())
-        # What goes on without a chance, for want of others, keeps within its phrases too.
+        # A hypothesis of score -inf, which fills a row for want of others, keeps within its phrases, too.
         self.written = written.minimum(self.lengths.unsqueeze(1))
         lengths = self.lengths.unsqueeze(1).expand_as(written)
         is_whole = (self.written == lengths).gather(2, phrases.clamp(min=0))
@@ -219,7 +220,7 @@ class Constraints(Beam):
             setattr(self, name, getattr(self, name)[sentences])
 
     def read(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis of labels as one of tokens, with the phrase that each belongs to."""
+        """Turn a hypothesis of labels into one of token ids, with the phrase that each token belongs to."""
         size = len(self.word_endings)
         labels = hypothesis.tokens
         return Hypothesis(
@@ -228,6 +229,6 @@ class Constraints(Beam):
 
 
 def num_rows_for(beam_size: int, phrases: Sequence[Sequence[Sequence[int]]]) -> int:
-    """Return how many hypotheses of a sentence are extended at the same time for the `phrases` of sentences."""
+    """Return the number of rows (hypotheses of a sentence) that a beam has for the `phrases` of its sentences."""
     most = max((sum(map(len, some)) for some in phrases), default=0)
     return beam_size + min(most, MAX_MORE_ROWS)

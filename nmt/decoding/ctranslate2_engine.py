@@ -1,4 +1,4 @@
-"""CTranslate2 as what computes: a folder that a run was exported to, without PyTorch."""
+"""The engine of CTranslate2: translates with a folder that a run was exported to, without PyTorch."""
 
 import json
 import os
@@ -21,10 +21,10 @@ from nmt.runs.directory import MAX_TOKENIZER_BYTES, RunDirectory
 from nmt.versions import importing, require
 
 # Padded source tokens times hypotheses that a thread computes at once. Each batch has a thread of its own, which takes
-# less of the processors than threads that wait for each other; a sentence that is alone is sooner done by all of them.
+# less processor time than threads that wait for each other. A single sentence is done sooner by all threads together.
 TOKENS_AT_ONCE = 2048
-ANY_SEED = (1 << 32) - 1  # by which CTranslate2 means that it chooses a seed; it takes none above
-# What CTranslate2 does not do, as keys of settings, with the one value that it can have.
+ANY_SEED = (1 << 32) - 1  # with it, CTranslate2 chooses a seed by itself; it takes none above
+# Settings of which CTranslate2 supports only one value, and that value.
 FIXED = {
     "length_penalty_kind": "power",
     "early_stopping": True,
@@ -70,7 +70,7 @@ class CTranslate2Engine:
             raise RunError(f"run: an undamaged export is needed; got {run.path}: {error}") from None
 
     def _require_names(self, folder: Path) -> None:
-        """Raise RunError unless the model calls its tokens as the tokenizer does."""
+        """Raise RunError unless the model has the names of the tokenizer's tokens, in the same order."""
         shared = folder / "shared_vocabulary.json"
         for side, names in (("source", self.names.source), ("target", self.names.target)):
             path = shared if shared.exists() else folder / f"{side}_vocabulary.json"
@@ -85,15 +85,15 @@ class CTranslate2Engine:
 
     @cached_property
     def together(self) -> Any:
-        """The model once more, its threads together on one batch. What is in whole numbers is no faster so."""
+        """A second copy of the model, whose threads share one batch; none for integer types, which are no faster so."""
         if self.num_threads == 1 or self.model.compute_type.startswith("int"):
             return self.model
         return self.load(inter_threads=1, intra_threads=self.num_threads)
 
     def search(self, settings: DecodingSettings, num_hypotheses: int) -> Search:
-        """Return a search for so many hypotheses of each sentence.
+        """Return a search for `num_hypotheses` of each sentence.
 
-        Raises SettingsError for what CTranslate2 does not do, RunError for a shortlist that is not there.
+        Raises SettingsError for a value that CTranslate2 does not support, RunError for a shortlist that is not there.
         """
         for key, value in FIXED.items():
             if getattr(settings, key, value) != value:
@@ -109,7 +109,7 @@ class CTranslate2Engine:
             )
         if not isinstance(settings, RandomSettings):
             return partial(self._search, self.model, settings, num_hypotheses)
-        # Threads draw from the seed that is there when they begin, so that new ones are needed, and no more than one.
+        # A thread draws from the seed that is set when it begins. A new seed thus needs a new thread, and only one.
         load_ctranslate2().set_random_seed(settings.seed % ANY_SEED)
         return partial(self._search, self.load(inter_threads=1, intra_threads=1), settings, num_hypotheses)
 
@@ -132,7 +132,7 @@ class CTranslate2Engine:
                 "sampling_topp": 1.0 if settings.top_p is None else settings.top_p,
                 "sampling_temperature": settings.temperature,
             }
-        # What is no more than a batch is shared out to the threads, each of which computes one.
+        # Batches are made small enough for every thread to get one, even where all sentences would fit into one batch.
         longest = max((len(one.source) for one in sentences), default=0) + 1
         num_threads = self.num_threads if model is self.model else 1
         share = -(-len(sentences) // num_threads) * longest
@@ -151,7 +151,7 @@ class CTranslate2Engine:
             repetition_penalty=settings.repetition_penalty,
             no_repeat_ngram_size=settings.no_repeat_ngram_size or 0,
             disable_unk=True,
-            # The length that a score is divided by counts it, as everywhere.
+            # EOS counts in the length that a score is divided by, as in the other engine.
             return_end_token=True,
             use_vmap=settings.shortlist,
             **options,
@@ -163,7 +163,7 @@ class CTranslate2Engine:
         ]
 
     def _hypothesis(self, result: Any, number: int, limit: int) -> Hypothesis:
-        """Return one of the results. There is one limit for all sentences, and what is longer than its own is cut."""
+        """Return one hypothesis of a result, cut to its own limit: CTranslate2 has one limit for all sentences."""
         ids = [self.target_ids[name] for name in result.hypotheses[number] if name != self.names.eos]
         return Hypothesis(ids[:limit], result.scores[number] if result.scores else None)
 
@@ -223,7 +223,10 @@ def choose_device(library: Any, name: str) -> str:
 
 
 def choose_type(library: Any, device: str, precision: str) -> str:
-    """Return what products are computed in; for `auto` it is what the weights are in, as far as the device has it."""
+    """Return the type of products; for `auto` it is that of the weights, as far as the device supports it.
+
+    Raises DeviceError for a type that it does not support.
+    """
     if precision == "auto":
         return "default"
     supported = library.get_supported_compute_types(choose_device(library, device))
@@ -247,7 +250,7 @@ class TokenNames:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "TokenNames":
-        """Name each id by its piece, and the special ones alike on both sides, by what is no piece of the text."""
+        """Name each id by its piece, and special ids by names that are the same on both sides and no piece of text."""
         sides = (tokenizer.source, tokenizer.target)
         of_text = {
             piece

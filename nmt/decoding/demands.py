@@ -1,4 +1,4 @@
-"""What the translation of a line must have: terms of a glossary, and strings that must not change."""
+"""What the translation of a line must contain: translations of glossary terms, and strings that must not change."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,15 +11,16 @@ from nmt.data.protection import Protection
 from nmt.data.tokenizer import Vocabulary
 from nmt.decoding.literal_text import Literal
 
-# A string of more tokens is given to the model as its first and last ones: the text has it whole in any case, and each
-# token of it costs a row of the beam.
+# Of a string with more tokens, the model is given only the first and the last ones: the text gets the whole string in
+# any case, and each token costs a row of the beam.
 MAX_TOKENS = 4
 
 
 class Demand(NamedTuple):
-    """What has to stand in a translation: the translation of a term, or, `is_protected`, what stood in the line.
+    """A string that a translation must contain: a term's translation or, if `is_protected`, a string of the source.
 
-    What asked for it ends in the line at `end`; the character `before` stands right before, if there is one.
+    The term or string ends in the source line at `end`. `before` is the character right before it; it is empty if there
+    is none or if it is white space.
     """
 
     text: str
@@ -32,7 +33,7 @@ class Demands:
     """Finds what translations of lines must have, by `decoding.glossary` and `decoding.protect`."""
 
     def __init__(self, settings: DecodingSettings, vocabulary: Vocabulary) -> None:
-        """Raise DataError for a glossary that is missing or none."""
+        """Read the glossary. Raises DataError where it is missing or is no glossary."""
         path = settings.glossary if isinstance(settings, BeamSettings) else None
         patterns = settings.protect if isinstance(settings, BeamSettings) else []
         self.glossary = Glossary({}) if path is None else read_glossary(path)
@@ -40,9 +41,9 @@ class Demands:
         self.are_there = bool(path or patterns)
 
     def of(self, line: str, start: int = 0) -> list[Demand]:
-        """Return what is demanded of a line, behind its first `start` characters.
+        """Return the demands on the translation of a line, without its first `start` characters.
 
-        What is protected comes as often as in the line, and the translation of a term once.
+        A protected string is demanded as often as it stands in the line, the translation of a term once.
         """
         if not self.are_there:
             return []
@@ -61,7 +62,7 @@ class Demands:
         return sorted(found, key=lambda demand: demand.end)
 
     def unmet(self, demands: Sequence[Demand], text: str) -> list[Demand]:
-        """Return what of `demands` a text does not have as often as they say, each apart from the others."""
+        """Return the `demands` that a text does not meet; a protected string must occur once for each demand of it."""
         if not demands:
             return []
         there = Counter(text[begin:end] for begin, end in self.protection.spans(text))
@@ -77,21 +78,21 @@ class Demands:
         return found
 
     def phrases(self, demands: Sequence[Demand], prefix: str, room: int | None) -> list[list[int]]:
-        """Return the tokens of what is demanded behind a prefix, if there is `room` for so many.
+        """Return, for each demand, the token ids that must follow a prefix, at most `room` in all.
 
-        None stand for what the prefix has already, or what there is no room for.
+        The ids are an empty list if the prefix has the string already, or if there is no room for it.
         """
         missing, half = self.unmet(demands, prefix), MAX_TOKENS // 2
         phrases: list[list[int]] = []
         for demand, ids in zip(demands, self.vocabulary.encode([one.text for one in demands]), strict=True):
-            # What the vocabulary has nothing for, not even a token for the unknown, needs a place all the same.
+            # A string that the vocabulary encodes to nothing, not even UNK, needs a place all the same.
             given = [*ids[:half], *ids[-half:]] if len(ids) > MAX_TOKENS else ids or [self.vocabulary.unk_id]
             has_room = room is None or sum(map(len, phrases)) + len(given) <= room
             phrases.append(given if demand in missing and has_room else [])
         return phrases
 
     def literals(self, demands: Sequence[Demand]) -> list[Literal]:
-        """Return how what is demanded is put into the text."""
+        """Return the demanded strings as literals, to be put into the text."""
         return [Literal(one.text, one.before, partial(self._is_whole, one)) for one in demands]
 
     def _is_whole(self, demand: Demand, text: str, begin: int) -> bool:

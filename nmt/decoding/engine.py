@@ -1,4 +1,4 @@
-"""What a translator needs of whatever computes: sentences of ids in, hypotheses of ids out; what it says of pairs."""
+"""The interface of engines, which compute for a translator: search, and log-probabilities and attention of pairs."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -10,9 +10,9 @@ from nmt.data.tokenizer import Tokenizer
 
 
 class Sentence(NamedTuple):
-    """A source as ids, without EOS; what its translation begins with; and its number, for what is drawn at random.
+    """A source as token ids, without EOS; the prefix of its translation; and its number, which random draws depend on.
 
-    Behind what it begins with, its translation has all `phrases`, each of one token at least or left out.
+    After the prefix, the translation contains all `phrases`; an empty one is left out.
     """
 
     source: Sequence[int]
@@ -22,14 +22,14 @@ class Sentence(NamedTuple):
 
     @property
     def num_given(self) -> int:
-        """The tokens that the translation has in any case."""
+        """The number of tokens that the translation has in any case: those of the prefix and of the phrases."""
         return len(self.prefix) + sum(map(len, self.phrases))
 
 
 class Hypothesis(NamedTuple):
-    """A translation as ids, without EOS, and what the search ranks it by, where it ranks.
+    """A translation as token ids, without EOS, and the score that the search ranks it by, where it ranks.
 
-    `phrases` are the phrases that the tokens belong to, -1 for none, where a translation must have some.
+    `phrases` are the indices of the phrases that the tokens belong to, -1 for none; empty in a search without phrases.
     """
 
     tokens: list[int]
@@ -38,16 +38,16 @@ class Hypothesis(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What was found for a sentence, of a beam the best first, and the seconds that went by with its batch."""
+    """The hypotheses of a sentence, those of a beam best first, and the seconds that its batch took."""
 
     hypotheses: list[Hypothesis]
     seconds: float
 
 
 class Reads(Protocol):
-    """What reads sentences of some length: at most `max_positions` tokens, EOS counted; None: as many as there are.
+    """A model that reads at most `max_positions` tokens of a sentence, EOS counted; None means no limit.
 
-    `learned_lengths` are those of the lines that it learned from, None where they are not known.
+    `learned_lengths` are those of the lines that it was trained on, None where they are not known.
     """
 
     max_positions: int | None
@@ -62,14 +62,14 @@ class Search(Protocol):
 
 
 class Engine(Reads, Protocol):
-    """A model, with its tokenizer, in whatever computes it."""
+    """A model with its tokenizer, in the library that computes it."""
 
     tokenizer: Tokenizer
 
     def search(self, settings: DecodingSettings, num_hypotheses: int) -> Search:
-        """Return a search for so many hypotheses of each sentence.
+        """Return a search for `num_hypotheses` of each sentence.
 
-        Raises UserError for what it lacks: a shortlist, or a way of searching that it does not have.
+        Raises UserError for a missing shortlist, or for settings that the engine does not support.
         """
 
     def token_log_probs(
@@ -77,26 +77,27 @@ class Engine(Reads, Protocol):
     ) -> list[list[float]]:
         """Return the log-probability, in nats, of each token of given translations, EOS last.
 
-        `max_tokens` padded tokens of a side go through the model at once.
+        At most `max_tokens` padded tokens of a side go through the model at once.
         """
 
     def attention(
         self, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]
     ) -> list[FloatArray] | None:
-        """Return how much of each source token goes into each target token of given translations.
+        """Return the attention of given translations: how much each target token attends to each source token.
 
-        Each is an array (T, S), EOS of both sides counted, or with more behind it. None without attention.
+        Each is an array (T, S), EOS of both sides counted, or with padding behind it. None for a model without
+        attention.
         """
 
 
 def limit_of(num_source_tokens: int, settings: DecodingSettings, max_positions: int | None) -> int:
-    """Return the most tokens, EOS not counted, of a translation of so many."""
+    """Return the most tokens, EOS not counted, of the translation of a source of `num_source_tokens`."""
     limit = int(num_source_tokens * settings.max_length_ratio) + settings.max_length_extra
     return max(1, limit if max_positions is None else min(limit, max_positions - 1))
 
 
 def most_read(model: Reads, max_source_tokens: int) -> tuple[int, int]:
-    """Return how many tokens of a source line a model reads, at most so many, and how many with those before it."""
+    """Return how many tokens of a source line a model reads, at most `max_source_tokens`, and how many with context."""
     alone = (
         max_source_tokens if model.max_positions is None else min(max_source_tokens, model.max_positions - 1)
     )

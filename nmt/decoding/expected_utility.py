@@ -23,7 +23,7 @@ BLEU_ORDER = 4  # the longest n-grams, in words
 def expected_utility(hypotheses: Sequence[str], references: Sequence[str], utility: Utility) -> Floats:
     """Return the mean utility (H) of each hypothesis, from 0 to 100, over one or more references.
 
-    A reference that is there twice counts twice, so that samples stand for their probabilities.
+    A reference that occurs twice counts twice, so that samples count by their probabilities.
     """
     if not references:
         raise ValueError("a mean over references needs at least one")
@@ -74,8 +74,9 @@ def _matches(
 ) -> Floats:
     """Return how many n-grams two texts share (max_order, H, R), for the pairs of `rows` (H) and `columns` (R).
 
-    An n-gram that is in one text a times and in the other b times is shared min(a, b) times. For so many k both have it
-    k times or more, which a product of matrices of zeros and ones counts.
+    An n-gram that is in one text a times and in the other b times is shared min(a, b) times. That is the number of k
+    for which both texts have it k times or more; for each k, a product of matrices of zeros and ones counts these
+    n-grams.
     """
     matches = np.zeros((max_order, len(rows), len(columns)))
     text_of = np.repeat(np.arange(len(lengths)), lengths)

@@ -21,10 +21,10 @@ def greedy_search(
     choice: Choice | None = None,
     num_hypotheses: int = 1,
 ) -> list[list[Hypothesis]]:
-    """Extend `num_hypotheses` (K) of each sentence, each by itself, by the token that `choice` takes of each row.
+    """Extend `num_hypotheses` (K) hypotheses of each sentence independently, by the token that `choice` takes for each.
 
-    `state` is that of B sentences, of which nothing is decoded yet; the rules end every one of them within `max_length`
-    tokens. Returns the hypotheses of each sentence, in no order.
+    `state` is the decoder state of B sentences before the first position; the rules end every translation within
+    `max_length` tokens. Returns the hypotheses of each sentence, in no order.
     """
     choice = choice or MostProbable()
     device, num_sentences = state.device, state.num_sentences
@@ -41,7 +41,7 @@ def greedy_search(
         history[remaining, :, position] = tokens
         ended = tokens == eos_id
         if is_time_to_ask(position, max_length, device):
-            told = ended.all(1).cpu()  # all that a GPU is asked, and waited for
+            told = ended.all(1).cpu()  # the one value of a GPU that the search waits for
             if told.all():
                 break
             kept = let_go(told, state, [*rules, choice])

@@ -1,4 +1,4 @@
-"""Text of token ids of which some stand for strings that are put in letter for letter."""
+"""Text from token ids, some of which stand for strings that are inserted letter for letter."""
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -8,16 +8,16 @@ from nmt.data.characters import is_unspaced
 from nmt.data.tokenizer import WORD_START, Vocabulary
 from nmt.decoding.engine import Hypothesis
 
-# What follows these belongs to them without a space.
+# Text that follows one of these characters is attached to it without a space.
 OPENING = "([{（【「『„‚“‘¿¡"
 # Characters around a string that are looked at to see whether it still stands by itself.
 LOOKED_AT = 100
 
 
 class Literal(NamedTuple):
-    """A string, and the character right before it in the source; `is_whole` finds whether it stands by itself.
+    """A string, and the character right before it in the source.
 
-    It is asked with a text and where in it the string begins.
+    `is_whole(text, begin)` tells whether the string, which begins at `begin` of a text, stands by itself there.
     """
 
     text: str
@@ -33,10 +33,12 @@ def makes_longer(piece: str) -> bool:
 def text_of(
     vocabulary: Vocabulary, hypothesis: Hypothesis, literals: Sequence[Literal]
 ) -> tuple[str, list[str]]:
-    """Return the text of a hypothesis with its phrases as they are to be written, and the piece that each token became.
+    """Return the text of a hypothesis with its literals, and the piece of the text that each token became.
 
-    Between a literal and what stands beside it is a space, unless the tokens say that there is none and the literal
-    stands by itself without. Of the tokens of a literal the first has all of its text.
+    A literal follows a text with a space between them, unless the text ends as the source did before the literal, with
+    an opening mark, or in a script without spaces. A text follows a literal with a space if its first piece begins a
+    word. There is a space, too, where the literal would not stand by itself without it. The first token of a literal
+    gets all of its text.
     """
     text, pieces, literal = "", [], None
     labelled = list(zip(hypothesis.phrases, hypothesis.tokens, strict=True))

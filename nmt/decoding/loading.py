@@ -1,4 +1,4 @@
-"""A run that is loaded to translate and to score: what Python programs call, and what the commands are written on."""
+"""A run that is loaded to translate and to score: the interface for Python programs, which the commands use, too."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -31,9 +31,9 @@ def load(
     """Load the run in the folder `run`, or `last`, the newest under outputs/, to translate and to score with.
 
     It may also be a folder that was exported to CTranslate2, for which PyTorch is not imported. `checkpoint` is best,
-    last, average or step-N; `device` auto, cpu, cuda or mps; `precision` auto, float32, bfloat16 or float16. Models of
-    the folders in `ensemble` translate with it as one, by the mean of their probabilities; they have the same
-    vocabulary.
+    last, average or step-N; `device` auto, cpu, cuda or mps; `precision` auto, float32, bfloat16 or float16. The models
+    of the folders in `ensemble` form an ensemble with it, which takes the mean of their probabilities; they have the
+    same vocabulary.
 
     Raises nmt.errors.UserError, whose message says what was expected and what is there.
     """
@@ -52,7 +52,7 @@ def load(
 def load_translator(
     run: str, checkpoint: str, device: str, precision: str, ensemble: Sequence[str] = ()
 ) -> Translator:
-    """Return what translates with a run, or with an exported folder, by its own search; see `load`."""
+    """Return a translator for a run, or for an exported folder, with the search of its settings; see `load`."""
     directory = RunDirectory.existing(run)
     settings = directory.read_model_settings().decoding
     engine: Engine
@@ -66,13 +66,13 @@ def load_translator(
         from nmt.decoding.torch_engine import load_engine
 
         engine = load_engine(directory, checkpoint, ensemble, device, precision)
-    # Curves that are those of one model.
+    # The curves are those of one model.
     calibration = None if ensemble else calibration_of(directory, checkpoint)
     return Translator(engine, settings, calibration)
 
 
 class Model:
-    """A trained model, or several as one, with its vocabulary and its own way of searching.
+    """A trained model, or an ensemble, with its vocabulary and the settings of its search.
 
     Threads may call it at the same time.
     """
@@ -120,14 +120,14 @@ class Model:
         decoding: str | None = None,
         **search: Any,
     ) -> list[Translation] | Iterator[Translation]:
-        """Translate lines: a list of them at once, a stream as it comes, in order.
+        """Translate lines, in order: a list of them at once, a stream as it comes.
 
-        `prefixes` are what the translation of each line begins with. `details` adds what the model says of each token.
-        `decoding` is another search (greedy, beam, sampling, mbr) than the run's own, and `search` are keys of it, as
-        in conf/decoding/: `beam_size=8`.
+        The translation of each line begins with its entry of `prefixes`. `details` adds log-probabilities, alignment
+        and, where the run has curves for it, confidence. `decoding` is another search (greedy, beam, sampling, mbr)
+        than the run's own, and `search` has values for its keys, as in conf/decoding/: `beam_size=8`.
 
-        Raises SettingsError for a key or value that is none, and DataError for a language that the model does not know,
-        or a line that is no text.
+        Raises SettingsError for an unknown search or key or an invalid value, and DataError for a language that the
+        model does not know, or a line that is no text.
         """
         if isinstance(lines, str):
             raise TypeError("lines: a list of lines is needed; got one string")
@@ -154,9 +154,9 @@ class Model:
     def score(
         self, pairs: Iterable[tuple[str, str]], *, target_language: str | None = None
     ) -> list[Candidate] | Iterator[Candidate]:
-        """Say how probable the model finds given translations: pairs of a source and its translation.
+        """Score given translations: pairs of a source and its translation.
 
-        Each result has `log_prob`, in nats, and the same token by token.
+        Each result has its `log_prob` by the model, in nats, and `token_log_probs`, the same token by token.
         """
         reader = self.pair_reader(target_language)
         found = _of_pairs(reader.score, pairs, reader.context.num_lines)
@@ -175,8 +175,8 @@ class Model:
     ) -> list[list[Link]] | Iterator[list[Link]]:
         """Link words of given translations to those of their sources: pairs of a source and its translation.
 
-        Each result has links of the number of a source word and that of a target word, from 0, in the order of the
-        target. Raises RunError for a model without attention.
+        Each result is a list of links: the number of a source word and that of a target word, both from 0, in the order
+        of the target. Raises RunError for a model without attention.
         """
         reader = self.pair_reader(target_language)
         aligned = _of_pairs(reader.align, pairs, reader.context.num_lines)
@@ -190,9 +190,9 @@ class Model:
         details: bool = False,
         target_language: str | None = None,
     ) -> Translator:
-        """Return what translates chunks of lines, searching by `settings`.
+        """Return a translator for chunks of lines that searches by `settings`.
 
-        Raises SettingsError for more hypotheses than the search has, or none.
+        Raises SettingsError for more hypotheses than the search can give, or fewer than one.
         """
         limit = most_hypotheses(settings)
         if not isinstance(num_hypotheses, Integral) or num_hypotheses < 1:
@@ -207,7 +207,7 @@ class Model:
     def pair_reader(
         self, target_language: str | None = None, settings: DecodingSettings | None = None
     ) -> PairReader:
-        """Return what scores and aligns pairs, in batches as `settings` or else the run's own say.
+        """Return a reader that scores and aligns pairs, in batches as large as `settings` or else the run's own say.
 
         Raises DataError for a language that the model does not know.
         """
@@ -215,9 +215,9 @@ class Model:
 
 
 def choose_tag(language: str | None, tags: Sequence[str]) -> str | None:
-    """Return what each line begins with for a model that knows these `tags` of languages; None for one that knows none.
+    """Return the tag that each line begins with, for a model that knows these `tags`; None for one that knows none.
 
-    Raises DataError for a language that the model does not know, and for none where it needs one.
+    Raises DataError for a language that the model does not know, and for None where it needs one.
     """
     known = list(map(language_of, tags))
     if language is None and not known:

@@ -1,4 +1,4 @@
-"""Lines that are longer than what a model learned from: cut into sentences, and put together again as one line."""
+"""Lines that are longer than a model was trained on: cut into sentences, whose translations become one line again."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
@@ -11,17 +11,17 @@ from nmt.data.learned_lengths import LearnedLengths
 from nmt.data.sentences import middle_cut, sentence_splitter
 from nmt.decoding.translation import Candidate
 
-# No tokenizer needs fewer tokens than this for so many characters: what is longer is cut before it is tokenised.
+# No token has more characters than this: a part with more of them for each allowed token is cut before it is tokenised.
 CHARACTERS_OF_TOKEN = 32
 CountTokens = Callable[[str], int]
 FindSpans = Callable[[str], Iterable[tuple[int, int]]]
 
 
 class LineCutter:
-    """Cuts lines as `decoding.split` says; `limit` is the number of tokens that a model can read at all.
+    """Cuts lines as `decoding.split` says; `limit` is the most tokens that a model can read.
 
-    What the settings don't say is taken from the lengths that were learned from, where they are known. No cut goes
-    through one of the spans that `find_whole` finds in a line.
+    Lengths that the settings leave open are those of the training lines, where these are known. No cut goes through one
+    of the spans that `find_whole` finds in a line.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class LineCutter:
         self.split_into_sentences = sentence_splitter(settings.sentence_splitter)
 
     def __call__(self, line: str, num_tokens: int) -> list[str]:
-        """Return the parts of a line of so many tokens, one if it is not cut; joined they are the line."""
+        """Return the parts of a line of `num_tokens` tokens, only one if it is not cut; joined, they are the line."""
         if self.how == "none" or (self.how == "long" and num_tokens <= self.long_line):
             return [line]
         parts = [part for sentence in self.split_into_sentences(line) for part in self._shorten(sentence)]
@@ -53,7 +53,7 @@ class LineCutter:
         return found
 
     def _move_cuts(self, line: str, parts: Sequence[str]) -> list[str]:
-        """Have no cut between the parts of a line inside of what stays whole: it moves to its beginning or end."""
+        """Move cuts out of spans that stay whole: to the beginning of one or, if that is cut already, its end."""
         spans, cuts = list(self.find_whole(line)), [0]
         for cut in accumulate(map(len, parts)):
             begin, end = next((span for span in spans if span[0] < cut < span[1]), (cut, cut))
@@ -78,10 +78,10 @@ class LineCutter:
 
 
 def join_parts(parts: Sequence[str], found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
-    """Return the translations of a line whose parts have those that were `found`: the best of each, the second, ….
+    """Join the translations `found` of the parts of a line: the best of each part, the second of each, and so on.
 
-    Their score is the mean of the parts', their confidence that of the words, as far as each part has one. A part that
-    has fewer than the others gives its last one again.
+    The score is the mean over the parts, the confidence the mean over the words, if every part has one. A part with
+    fewer translations than others gives its last one again.
     """
     num_found = max(map(len, found))
     return [_join(parts, [some[min(number, len(some) - 1)] for some in found]) for number in range(num_found)]
@@ -129,7 +129,7 @@ def _join(parts: Sequence[str], translations: Sequence[Candidate]) -> Candidate:
 def _append(
     words: list[float], more: list[float], join: Callable[[float, float], float], is_apart: bool
 ) -> list[float]:
-    """Return what is known of some words and of those behind them, the first of which may go on with the last."""
+    """Append the values of more words; unless `is_apart`, the first of them continues the last word so far."""
     if is_apart or not words or not more:
         return words + more
     return [*words[:-1], join(words[-1], more[0]), *more[1:]]

@@ -14,19 +14,19 @@ from nmt.decoding.translation import Candidate
 from nmt.decoding.word_alignment import attention_of_words, link_words, shares_of_words, word_log_probs
 from nmt.errors import RunError
 
-# What a source token gets at least, so that one that gets nothing at all can be told by a number.
+# The least attention that a source token counts with, so that the logarithm of none at all is finite.
 LEAST_ATTENTION = 1e-6
 
 Sentences = Sequence[Sequence[int]]
 
 
 class PairReader:
-    """A model that reads pairs: sources, and translations of them that are there.
+    """A model that reads pairs of a source and a given translation.
 
     Source lines begin with the `tag` of a language, where a model of many languages needs one. `remarks` are on pairs
-    of which a side was longer than `max_source_tokens` or `max_target_tokens`; `num_tokens` counts those of
-    translations. A source has `context` as far as it fits into `max_with_context` tokens. A batch has at most
-    `max_batch_tokens` padded tokens of a side.
+    of which a side was longer than `max_source_tokens` or `max_target_tokens`, or lacks context; `num_tokens` counts
+    the tokens of translations. A source has `context` as far as it fits into `max_with_context` tokens. A batch has at
+    most `max_batch_tokens` padded tokens of a side.
     """
 
     def __init__(
@@ -45,15 +45,16 @@ class PairReader:
         self.begin()
 
     def begin(self) -> None:
-        """Count, and remark on lines, from now on."""
+        """Start the counts and the remarks anew."""
         self.remarks, self.num_tokens = Remarks(self.max_source_tokens), 0
 
     def score(
         self, sources: Sequence[str], targets: Sequence[str], num_before: int = 0, before: Sequence[str] = ()
     ) -> list[Candidate]:
-        """Return what the model says of each token of given translations. Both sides are cut to what it can read.
+        """Return given translations with the log-probability of each token; both sides are cut to what can be read.
 
-        `before` are source lines that end where the sources begin, as many as the context has.
+        `before` are the source lines right before the sources, as many as the context has; `num_before` is the number
+        of all lines before them.
         """
         found = [Candidate(text) for text in targets]
         source, target = self._encode(sources, targets, num_before, before)
@@ -81,7 +82,7 @@ class PairReader:
     def _encode(
         self, sources: Sequence[str], targets: Sequence[str], num_before: int, before: Sequence[str]
     ) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the ids of pairs, cut to what the model can read; which of them are cut is noted."""
+        """Return the token ids of pairs, cut to what the model can read; note those that are cut or lack context."""
         read = self.read([*before, *sources])
         source, short = self.join(read[: len(before)], read[len(before) :])
         for i in short:
@@ -102,9 +103,9 @@ class PairReader:
         target: Sentences,
         pieces: Sequence[Sequence[str]],
     ) -> None:
-        """Say all of translations of lines, one each, that were found as ids and written as `pieces`.
+        """Add log-probabilities and alignment to translations of `lines`, one each; the ids are `source` and `target`.
 
-        Lines may have been cut.
+        `pieces` are the parts of the text that the target ids became. Lines may have been cut.
         """
         self._add_log_probs(candidates, source, target)
         for one, some in zip(candidates, pieces, strict=True):
@@ -113,13 +114,13 @@ class PairReader:
         self._add_alignment(candidates, source, target, self._words_read(lines), written)
 
     def read(self, lines: Sequence[str]) -> list[list[int]]:
-        """Return the ids of source lines, each alone."""
+        """Return the token ids of source lines, each without context."""
         return encode_lines(self.tokenizer.source, self.with_tag(lines))
 
     def join(
         self, before: Sequence[list[int]], sentences: Sequence[list[int]]
     ) -> tuple[list[list[int]], list[int]]:
-        """Return ids that `read` returned with their context, and the indices of those that lack some of it."""
+        """Put ids from `read` behind their context; return them, and the indices of those that lack some of it."""
         return self.context.join(before, sentences, self.max_with_context)
 
     def with_tag(self, lines: Sequence[str]) -> Sequence[str]:
@@ -127,12 +128,12 @@ class PairReader:
         return lines if self.tag is None else [tagged(line, self.tag) for line in lines]
 
     def _words_read(self, lines: Sequence[str]) -> list[Int64Array]:
-        """Return the words of source lines that their pieces belong to; the tag of a language is none of them."""
+        """Return the word number of each piece of source lines; the tag of a language does not count as a word."""
         num_tags = 0 if self.tag is None else 1
         return [numbers - num_tags for numbers in self.tokenizer.source.word_numbers(self.with_tag(lines))]
 
     def _add_log_probs(self, candidates: Sequence[Candidate], source: Sentences, target: Sentences) -> None:
-        """Say of candidates, those of pairs of ids, what their tokens are and how probable the model finds each."""
+        """Add tokens and their log-probabilities to candidates, whose ids are `source` and `target`."""
         names, eos_id = self.tokenizer.target.pieces, self.tokenizer.target.eos_id
         found = self.engine.token_log_probs(source, target, self.max_batch_tokens)
         for candidate, ids, log_probs in zip(candidates, target, found, strict=True):
@@ -147,9 +148,9 @@ class PairReader:
         read: Sequence[Int64Array],
         written: Sequence[Int64Array],
     ) -> None:
-        """Say of candidates, those of pairs of ids, which words of the source theirs go back to.
+        """Add the alignment of words to candidates, whose ids are `source` and `target`.
 
-        `read` and `written` are the words that the pieces of each side belong to, also of pieces that were cut off.
+        `read` and `written` are the word numbers of the pieces of each side, also of pieces that were cut off.
         """
         found = self.engine.attention(source, target)
         if found is None:
@@ -163,10 +164,10 @@ class PairReader:
             candidates[row].attention = shares_of_words(attention)
 
     def coverage(self, source: Sentences, target: Sentences) -> list[float]:
-        """Return how well translations cover their sources, both ids: 0 is all of it, less the more is left out.
+        """Return how well translations cover their sources, both as token ids: 0 is full coverage, and less is worse.
 
-        It is the sum, over the tokens of a source, of the logarithm of the attention that they get from all tokens of
-        the translation, but of 1 where it is more (Wu et al. 2016). Raises RunError for a model without attention.
+        It is the sum, over the tokens of a source without its context, of the logarithm of the attention that each gets
+        from all tokens of the translation, at most 1 (Wu et al. 2016). Raises RunError for a model without attention.
         """
         found = self.engine.attention(source, target)
         if found is None:
@@ -184,7 +185,7 @@ class PairReader:
     def rank_by_coverage(
         self, sources: Sentences, found: Sequence[Sequence[Hypothesis]], penalty: float
     ) -> list[list[Hypothesis]]:
-        """Rank what a beam found for each source by its score plus `penalty` times how well it covers the source."""
+        """Rank the hypotheses that a beam found for each source by their score plus `penalty` times their coverage."""
         of_each = [source for source, some in zip(sources, found, strict=True) for _ in some]
         covered = iter(self.coverage(of_each, [one.tokens for some in found for one in some]))
 

@@ -13,7 +13,8 @@ Result = TypeVar("Result")
 
 # Times that an item is computed again because its actor was lost.
 MAX_RETRIES = 3
-# Items at work or done for each actor: one that takes long holds up no others, and memory does not grow meanwhile.
+# For each actor, the most items that are at work, or done and not yet yielded: a slow item holds up no other actor, and
+# memory does not grow meanwhile.
 ITEMS_AHEAD = 4
 SECONDS_TO_ANSWER = 10
 
@@ -33,10 +34,11 @@ class RayMap(Generic[Given, Item, Result]):
         key: str,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Start as many actors, or as many as there are GPUs, where these may be used, or cores.
+        """Start `num_actors`; if it is None, one for each GPU, where these may be used and exist, else for each core.
 
-        Each has one of those, unless `options` of Ray's actors say otherwise. Raises UserError, of the `key` that the
-        number comes from, where there is no Ray, no cluster that answers, or none of that size.
+        Each has one of those, unless `options` of Ray's actors say otherwise. Raises UserError: of RAY_ADDRESS, where
+        no cluster answers; of the `key` that the number comes from, where there is no Ray, the cluster is too small, or
+        `options` are wrong.
         """
         self._key, self._ray = key, require_ray(key)
         ray = self._ray
@@ -75,7 +77,7 @@ class RayMap(Generic[Given, Item, Result]):
         self._ray.shutdown()
 
     def map(self, items: Iterable[Item]) -> Iterator[Result]:
-        """Yield the results of items in their order; what a lost actor was at is computed by the next.
+        """Yield the results of items in their order; an item whose actor was lost is computed again.
 
         Raises UserError where an actor raised one, or was lost again and again.
         """
@@ -115,7 +117,7 @@ class RayMap(Generic[Given, Item, Result]):
 
 
 def require_ray(key: str) -> Any:
-    """Import Ray. Raises UserError, of `key`, with the extra, where it is not there."""
+    """Import Ray. Raises UserError, of `key` and naming the extra, where it is not installed."""
     try:
         import ray
     except ImportError as error:
@@ -124,21 +126,21 @@ def require_ray(key: str) -> Any:
 
 
 def _require_answer(address: str | None) -> None:
-    """Raise OSError where nobody listens at HOST:PORT: Ray itself would ask for minutes."""
+    """Raise OSError where nobody listens at HOST:PORT; Ray itself would keep trying for minutes."""
     host, _, port = (address or "").rpartition(":")
     if port.isdecimal() and "/" not in host:
         socket.create_connection((host, int(port)), SECONDS_TO_ANSWER).close()
 
 
 class _Actor:
-    """A process of the cluster that holds a model. It is loaded for the first item, of which errors can be told."""
+    """A process of the cluster with a model, which is loaded for the first item, so that errors reach the caller."""
 
     def __init__(self, load: Callable[[Any], Callable[[Any], Any]], given: Any) -> None:
         self._load, self._given = load, given
         self._function: Callable[[Any], Any] | None = None
 
     def compute(self, item: Any) -> Any:
-        """Return what `load` gave makes of an item."""
+        """Apply the function that `load` returned to an item."""
         if self._function is None:
             self._function = self._load(self._given)
         return self._function(item)

@@ -1,4 +1,4 @@
-"""What is to be said of lines beside what they became: which were cut, which split, and what they were to have."""
+"""Remarks on lines: which were cut or split, which lack context, and what their translations had to contain."""
 
 import logging
 from collections.abc import Sequence
@@ -11,11 +11,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Remarks:
-    """Lines that something happened to.
+    """Lines that something happened to, and counts of what translations had to contain.
 
-    They were `cut` to `max_source_tokens`, `split` into parts, or have not all of their context: `short`. In how many
-    lines something was demanded of the translation is counted too, with the terms of a glossary and the strings that
-    must not change, and where not all of it was met.
+    Lines were `cut` to `max_source_tokens`, `split` into parts, or read without some of their context (`short`).
+    `num_constrained` counts the lines with demands on the translation, `num_terms` and `num_protected` their glossary
+    terms and the strings that must not change; `num_unmet` counts the demands that were not met, `unmet` are the lines
+    of these.
     """
 
     max_source_tokens: int = 0
@@ -29,7 +30,7 @@ class Remarks:
     short: LineNumbers = field(default_factory=LineNumbers)
 
     def join(self, later: "Remarks") -> None:
-        """Take over the remarks on lines that follow."""
+        """Add the remarks on lines that follow."""
         self.max_source_tokens = later.max_source_tokens
         self.cut.join(later.cut)
         self.split.join(later.split)
@@ -39,7 +40,7 @@ class Remarks:
         self.unmet.join(later.unmet)
 
     def count_demands(self, line: int, are_protected: Sequence[bool], num_unmet: int) -> None:
-        """Note what was demanded of the translation of a line, and how much of that it has not."""
+        """Count the demands on the translation of a line, and those that it does not meet."""
         self.num_constrained += 1
         self.num_protected += sum(are_protected)
         self.num_terms += len(are_protected) - sum(are_protected)
@@ -48,7 +49,7 @@ class Remarks:
             self.unmet.add(line)
 
     def log(self) -> None:
-        """Say in a line each what happened to how many lines, and to which first."""
+        """Log, in a message for each remark, how many lines it is on, and the first of them."""
         if self.cut.count:
             logger.warning("%s", self.cut.tell(f"cut to {self.max_source_tokens} tokens"))
         if self.split.count:

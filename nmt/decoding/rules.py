@@ -1,4 +1,4 @@
-"""Rules of what a translation may not be, or must be: they change logits before the softmax."""
+"""Rules that translations obey: they change logits before the softmax."""
 
 from collections.abc import Sequence
 
@@ -10,21 +10,21 @@ from nmt.data.dataset import Ids
 
 
 class Rule:
-    """Sets logits of what is not allowed to -inf; what it keeps for each row follows the rows of the search."""
+    """Changes logits, to -inf for what is not allowed; its state for each row follows the rows of the search."""
 
     def apply(self, logits: Tensor, position: int) -> None:
         """Change `logits` (N, V) of target position `position` in place."""
         raise NotImplementedError
 
     def follow(self, tokens: Tensor, rows: Tensor | None = None) -> None:
-        """Extend the hypotheses `rows` (N), None for all as they are, by `tokens` (B, K)."""
+        """Extend the hypotheses `rows` (N), or all in their order where it is None, by `tokens` (B, K)."""
 
     def keep(self, sentences: Tensor) -> None:
         """Keep the sentences with these indices (B')."""
 
 
 class ForbidTokens(Rule):
-    """Some tokens never come, those of `token_ids`: PAD, BOS and, by default, UNK."""
+    """The tokens `token_ids` never come: PAD, BOS and UNK."""
 
     def __init__(self, token_ids: Tensor) -> None:
         self.token_ids = token_ids
@@ -54,7 +54,7 @@ class OfWhatCameBefore(Rule):
         self.words = torch.empty(num_sentences, num_hypotheses, 0, dtype=torch.long, device=device)
 
     def follow(self, tokens: Tensor, rows: Tensor | None = None) -> None:
-        """Take over what the hypotheses that go on have, and add their new tokens."""
+        """Take over the words of the hypotheses that are extended, and add the new tokens."""
         words = self.words
         if rows is not None:
             words = words.flatten(0, 1).index_select(0, rows).view(words.shape)
@@ -66,7 +66,7 @@ class OfWhatCameBefore(Rule):
 
 
 class PenalizeRepetition(OfWhatCameBefore):
-    """Tokens that have come become less probable: positive logits are divided by `penalty`, others multiplied.
+    """Tokens already written become less probable: positive logits are divided by `penalty`, others multiplied.
 
     Keskar et al. 2019.
     """
@@ -90,7 +90,7 @@ class NoRepeatedNgram(OfWhatCameBefore):
         self.size = size
 
     def apply(self, logits: Tensor, position: int) -> None:
-        """Rule out the tokens that followed what now stands at the end when it stood there before."""
+        """Rule out each token that followed an earlier occurrence of the last `size` - 1 tokens."""
         words = self.words.flatten(0, 1)  # (N, T)
         if words.shape[1] < self.size:
             return
@@ -102,11 +102,11 @@ class NoRepeatedNgram(OfWhatCameBefore):
 
 
 class BeginWith(Rule):
-    """Each translation begins with tokens that are given: `prefixes` (B) of any length, those of one may be none."""
+    """Each translation begins with given tokens: one of `prefixes` (B), which may have any length, also none."""
 
     def __init__(self, prefixes: Sequence[Sequence[int]], device: torch.device) -> None:
         ids = Ids.of(prefixes)
-        self.longest = int(ids.lengths.max())  # known to the host: behind it there is nothing to do
+        self.longest = int(ids.lengths.max())  # on the host: from there on, there is nothing to do
         places = torch.arange(self.longest) < torch.from_numpy(ids.lengths).unsqueeze(1)
         tokens = torch.full(places.shape, -1).masked_scatter(places, ids.tokens.long())
         self.tokens = send(tokens, device)  # (B, P), -1 behind the end
@@ -128,13 +128,13 @@ class BeginWith(Rule):
 
 
 class EndAtLimit(Rule):
-    """The end, and nothing else, once a sentence has its limit of tokens; it comes last in a list of rules."""
+    """Only EOS may come once a translation has its limit of tokens; this rule comes last in a list of rules."""
 
     def __init__(self, eos_id: int, limits: Tensor, device: torch.device) -> None:
         """Take `limits` (B, on the host) for a search on `device`."""
         self.eos_id = eos_id
         self.limits = send(limits, device)
-        self.lowest = int(limits.min())  # known to the host: before it there is nothing to do
+        self.lowest = int(limits.min())  # on the host: before it, there is nothing to do
 
     def apply(self, logits: Tensor, position: int) -> None:
         """Rule out all but EOS for the sentences that are at their limit."""

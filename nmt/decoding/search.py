@@ -1,4 +1,4 @@
-"""What all searches share: the decoder that they see, and sentences that leave when they are done."""
+"""What all searches share: the decoder as they see it, and how finished sentences leave the batch."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,16 +9,16 @@ from torch import Tensor
 from nmt.data.batching import send
 from nmt.models.interface import Decoded, DecoderState
 
-# Finished sentences leave the batch when they are at least this share of it: each time some calls are made for it.
+# Finished sentences leave the batch only when they make up at least this share of it: each removal takes calls.
 LEAVING_SHARE = 1 / 32
-# Sizes of batches have so many binary digits that are not zero, at most, since a kernel is made for each size.
+# Batch sizes have at most this many significant binary digits, so that few sizes occur: a kernel is made for each.
 DIGITS_OF_SIZE = 4
-# Whether all have finished is asked every so many positions: a GPU has to be waited for.
+# A search asks which sentences are done only once in so many positions, since it has to wait for a GPU to answer.
 POSITIONS_BETWEEN_QUESTIONS = {"cpu": 1, "cuda": 8, "mps": 8}
 
 
 class Decoder(Protocol):
-    """A model as a search sees it, or several that act as one."""
+    """A model as a search sees it, or an ensemble."""
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode one position."""
@@ -28,7 +28,7 @@ class Decoder(Protocol):
 
 
 class Follower(Protocol):
-    """Something that keeps what belongs to the sentences of a search: a rule, or a way of choosing."""
+    """An object with state for each sentence of a search: a rule, a way of choosing, or a trellis."""
 
     def keep(self, sentences: Tensor) -> None:
         """Keep the sentences with these indices (B')."""
@@ -40,10 +40,10 @@ def is_time_to_ask(position: int, max_length: int, device: torch.device) -> bool
 
 
 def let_go(done: Tensor, state: DecoderState, followers: Sequence[Follower]) -> Tensor | None:
-    """Let sentences that are `done` (B, on the host) leave; return the indices of those that stay as they lie now.
+    """Remove sentences that are `done` (B, on the host); return the indices of those that stay, in their new order.
 
-    The indices are where the state is; None stands for all, which stay where too few would leave. Else, beside those
-    that are not done, as many stay as make the size of the batch a round number.
+    The indices are on the device of the state. None means that all stay, since too few would leave. Otherwise all
+    unfinished sentences stay, and as many finished ones as round the size of the batch up.
     """
     num_left = len(done) - int(done.sum())
     step = 1 << max(0, num_left.bit_length() - DIGITS_OF_SIZE)

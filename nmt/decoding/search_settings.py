@@ -1,4 +1,4 @@
-"""The settings of a search that a caller asks for by its name and keys, as conf/decoding/ has them."""
+"""The settings of a search that a caller names, with values for some keys: conf/decoding/ has the defaults."""
 
 from functools import cache
 from importlib import resources
@@ -26,7 +26,7 @@ SEARCHES: dict[str, type[SearchSettings]] = {
 
 
 def most_hypotheses(settings: DecodingSettings) -> int | None:
-    """Return how many translations of a line a search has at most; None for as many as are wanted."""
+    """Return the most translations of a line that a search can give; None where there is no limit."""
     most = {
         "greedy": 1,
         "beam": getattr(settings, "beam_size", 1),
@@ -36,9 +36,9 @@ def most_hypotheses(settings: DecodingSettings) -> int | None:
 
 
 def choose_search(decoding: str, **search: Any) -> DecodingSettings:
-    """Return the settings of a search, those of conf/decoding/ with the values given here.
+    """Return the settings of the search `decoding`: those of conf/decoding/, with the values given here.
 
-    Raises SettingsError for a search, a key or a value that is none.
+    Raises SettingsError for an unknown search or key, or an invalid value.
     """
     if decoding not in SEARCHES:
         raise SettingsError(
@@ -52,7 +52,7 @@ def change_search(
 ) -> DecodingSettings:
     """Return these settings, or those of conf/decoding/ for another search, with the values given here.
 
-    Raises SettingsError for a search, a key or a value that is none.
+    Raises SettingsError for an unknown search or key, or an invalid value.
     """
     if decoding not in (None, settings.kind):
         return choose_search(str(decoding), **search)

@@ -1,7 +1,7 @@
-"""A shortlist of words: likely translations of the words of a batch, and frequent words, which alone are searched.
+"""A shortlist: a batch is searched only among likely translations of its words, and frequent words.
 
-Jean et al. 2015; L'Hostis et al. 2016. The file is a vocabulary map of CTranslate2: a line for each source token, with
-a tab and the target tokens that are likely translations of it; those of the empty source token are always there.
+Jean et al. 2015; L'Hostis et al. 2016. The file is a vocabulary map of CTranslate2. Each line has a source token, a
+tab, and the target tokens that are likely translations of it; those of the empty source token are always there.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +22,9 @@ from nmt.errors import RunError
 from nmt.files.reading import read_plain
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq
 
-# A vocabulary of a quarter of a million, with fifty targets for each token, takes as much.
+# Enough for a vocabulary of a quarter of a million tokens with fifty targets each.
 MAX_BYTES = 1 << 27
-# The best of a vocabulary are found in blocks of so many words (candidates.py).
+# The best words of a vocabulary are found in blocks of this size (candidates.py).
 MULTIPLE = 64
 NUM_SPECIAL = 4  # PAD, UNK, BOS and EOS
 ANY = -1  # in place of a source id: the targets of all sentences
@@ -33,17 +33,17 @@ SEPARATORS = frozenset(" \t\n\r")
 
 @dataclass(frozen=True)
 class Shortlist:
-    """Target ids that any sentence may have, and those that are likely translations of each source id."""
+    """Target ids that any translation may have, and those that are likely translations of each source id."""
 
     vocabulary: Vocabulary  # of the target
     frequent: Sequence[int]
     likely: Ids  # one "sentence" of target ids for each source id
 
     def choose(self, sources: Iterable[Sequence[int]], others: Iterable[Sequence[int]] = ((),)) -> Int64Array:
-        """Return the target ids (V'), ascending, for sentences of ids that are searched together.
+        """Return the target ids (V'), ascending, for source sentences that are searched together.
 
-        Those of `others`, what translations begin with, and the special ones are always there. The first of the
-        vocabulary, which are frequent, make V' a multiple of 64.
+        The special ids and those of `others`, prefixes and phrases of translations, are always there. The first ids of
+        the vocabulary, which are frequent, make V' a multiple of 64.
         """
         vocabulary = self.vocabulary
         is_chosen = np.zeros(vocabulary.size, bool)
@@ -57,7 +57,7 @@ class Shortlist:
         return np.flatnonzero(is_chosen)
 
     def to_bytes(self, source: Vocabulary) -> bytes:
-        """Return the content of a file; tokens whose names it cannot hold, or that are special, are not in it."""
+        """Return the content of the file, without special tokens and those whose names it cannot hold."""
         names, source_names = written_names(self.vocabulary), written_names(source)
         offsets, tokens = self.likely.offsets.tolist(), self.likely.tokens.tolist()
 
@@ -94,7 +94,7 @@ class Shortlist:
 
 
 def written_names(vocabulary: Vocabulary) -> dict[int, str]:
-    """Return the names of ids that can stand in a file: not special, and without what separates them there."""
+    """Return the names, by id, that a file can hold: not special, not empty, and without separators."""
     return {
         i: name
         for i, name in enumerate(vocabulary.pieces)
@@ -128,7 +128,7 @@ def shortlist_of(model: Seq2Seq, tokenizer: Tokenizer) -> Shortlist:
 
 
 class ShortDecoder:
-    """A decoder of chosen words: to a search, these are the whole vocabulary, by their places among the chosen."""
+    """A decoder of chosen words: to a search they are the whole vocabulary, and a word is its index among them."""
 
     def __init__(self, model: Seq2Seq, words: Int64Array, device: torch.device) -> None:
         """Take the ids `words` (V', ascending) of a model on `device`."""
@@ -141,9 +141,9 @@ class ShortDecoder:
         return self.model.step(self.ids[tokens], state)
 
     def place(self, token_id: int) -> int:
-        """Return the place of an id among the chosen, where it is."""
+        """Return the index among the chosen words of an id that is one of them."""
         return int(np.searchsorted(self.words, token_id))
 
     def in_full(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis of places with the ids of its words."""
+        """Turn a hypothesis of indices among the chosen words into one of token ids."""
         return hypothesis._replace(tokens=self.words[hypothesis.tokens].tolist())

@@ -1,4 +1,4 @@
-"""A stream: chunks of lines in, and what is done goes out at once."""
+"""A stream: chunks of lines come in, and finished lines go out at once."""
 
 import contextlib
 import logging
@@ -15,15 +15,15 @@ logger = logging.getLogger(__name__)
 
 STANDARD_OUTPUT = 1
 
-# Chunks to the lines that come out, as many as go in and in the same order.
+# Turns chunks into lines of output, as many as go in and in the same order.
 Work = Callable[[Iterator[Chunk]], Iterator[list[str]]]
 
 
 def write_stream(work: Work, chunks: Iterable[Chunk], target: str | int, resume: bool) -> int:
-    """Write what becomes of chunks, as they come, to what `choose_output` chose.
+    """Write the results of chunks, as they come, to the `target` that `choose_output` chose.
 
-    `work` asks for a chunk when it can do more. With `resume`, lines that `target` has are kept. Returns how many
-    lines were written. Raises DataError where `target` has more lines than come in.
+    `work` asks for a chunk when it can do more. With `resume`, lines that `target` has are kept. Returns how many lines
+    were written. Raises DataError where `target` has more lines than come in.
     """
     with open_output(target, resume) as output:
         num_there = num_kept = output.num_lines
@@ -36,8 +36,8 @@ def write_stream(work: Work, chunks: Iterable[Chunk], target: str | int, resume:
             for chunk in chunks:
                 num_skipped = min(num_kept, len(chunk.lines))
                 num_kept -= num_skipped
-                # A chunk of which some lines are there is translated again: what is translated together may make a
-                # difference in the last digit, and the file is to be that of a translation without interruption.
+                # A chunk of which only some lines are there is translated again as a whole. Which lines are translated
+                # together can change the last digits, and the file is to be that of a translation without interruption.
                 if num_skipped < len(chunk.lines):
                     skipped.append(num_skipped)
                     yield chunk
@@ -53,9 +53,9 @@ def write_stream(work: Work, chunks: Iterable[Chunk], target: str | int, resume:
 
 
 class Output:
-    """An open file for lines; `num_lines` are in it, of `size` bytes together.
+    """An open file for lines, which has `num_lines` lines of `size` bytes together.
 
-    What it replaces stays as it is until the first line is there to be written: the input may turn out to be wrong.
+    A file that is replaced stays as it is until the first line is written, since the input may turn out to be wrong.
     """
 
     def __init__(self, file: FileIO, is_replaced: bool) -> None:
@@ -64,7 +64,7 @@ class Output:
         self._file = file
 
     def skip_lines(self) -> None:
-        """Go behind the whole lines that are there, counted or not, and drop what follows them."""
+        """Move behind the complete lines of the file, counted or not, and drop what follows them."""
         position = self._file.seek(self.size)
         while block := self._file.read(BLOCK_SIZE):
             self.num_lines += block.count(b"\n")
@@ -74,18 +74,18 @@ class Output:
         self.drop_rest()
 
     def drop_rest(self) -> None:
-        """Drop what is not of the whole lines."""
+        """Cut the file to its complete lines, and go on writing behind them."""
         self._file.truncate(self.size)
         self._file.seek(self.size)
         self.is_replaced = False
 
     def write(self, lines: Sequence[str]) -> None:
-        """Write lines so that whoever reads them has them at once."""
+        """Write lines without a buffer, so that a reader has them at once."""
         self.write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8"))
         self.num_lines += len(lines)
 
     def write_bytes(self, content: bytes) -> None:
-        """Write what is not made of lines."""
+        """Write bytes that are not counted as lines."""
         if self.is_replaced:
             self.drop_rest()
         rest = memoryview(content)
@@ -96,10 +96,11 @@ class Output:
 
 @contextlib.contextmanager
 def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iterator[Output]:
-    """Open what `choose_output` chose, with `resume` behind the lines that it holds.
+    """Open the output that `choose_output` chose; with `resume`, write behind the lines that it holds.
 
-    However it ends, a file is left with whole lines, and how to go on is said; one that is of use only if it `is_whole`
-    is not left. Raises DataError where nothing can be written, or nothing more.
+    However it ends, a file is left with complete lines, and the message of a failed write or an interruption says how
+    to go on. A file that is of use only if it `is_whole` is removed instead. Raises DataError where nothing, or nothing
+    more, can be written.
     """
     can_go_on = is_file(target)
     advice = (
@@ -117,7 +118,7 @@ def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iter
                 output.skip_lines()
             try:
                 yield output
-                if output.is_replaced:  # by no lines at all
+                if output.is_replaced:  # no line was written
                     output.drop_rest()
             except BaseException:
                 if isinstance(target, str) and can_go_on and not output.is_replaced:
@@ -144,7 +145,7 @@ def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iter
 
 
 def is_file(path: str | int) -> bool:
-    """Whether a path is that of a file, or of none yet."""
+    """Whether a path is that of a plain file, or of nothing yet."""
     return isinstance(path, str) and (os.path.isfile(path) or not os.path.exists(path))
 
 

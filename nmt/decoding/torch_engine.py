@@ -1,4 +1,4 @@
-"""PyTorch as what computes: a model on a device, and batches for it."""
+"""The engine of PyTorch: a model on a device, and batches for it."""
 
 import copy
 import time
@@ -38,7 +38,7 @@ class TorchEngine:
     def __init__(
         self, model: Seq2Seq, tokenizer: Tokenizer, device: torch.device, dtype: torch.dtype
     ) -> None:
-        # A copy: its weights change their type once, and the model that is in training stays as it is.
+        # A copy: its weights are converted once, and a model that is in training stays as it is.
         self.model = copy.deepcopy(model).to(device, dtype).eval()
         prepare_for_translating(self.model)
         self.tokenizer, self.device = tokenizer, device
@@ -50,7 +50,7 @@ class TorchEngine:
         return shortlist_of(self.model, self.tokenizer)
 
     def search(self, settings: DecodingSettings, num_hypotheses: int) -> Search:
-        """Return a search for so many hypotheses. Raises RunError where the run lacks the shortlist for it."""
+        """Return a search for `num_hypotheses` of each sentence. Raises RunError if the run lacks a shortlist."""
         shortlist = self.shortlist if settings.shortlist else None
         search = BatchSearch(self.model, self.tokenizer, settings, self.device, num_hypotheses, shortlist)
         return partial(search_in_batches, search)
@@ -81,7 +81,7 @@ class TorchEngine:
     def _batches(
         self, source: Sentences, target: Sentences, size_of: Callable[[int], int]
     ) -> Iterator[tuple[Int64Array, Batch]]:
-        """Yield pairs of ids in batches of `size_of` the longest, with their indices in the order of the batch."""
+        """Yield the indices of pairs, in the order of their batch, and the batch, of `size_of(longest)` pairs."""
         pairs = Dataset(Ids.of(source), Ids.of(target))
         for rows in cut_by_length(np.maximum(pairs.source.lengths, pairs.target.lengths) + 1, size_of):
             ordered = rows[np.argsort(-pairs.source.lengths_of(rows), kind="stable")]  # as collate keeps them
@@ -91,7 +91,7 @@ class TorchEngine:
 def load_engine(
     run: RunDirectory, checkpoint: str, ensemble: Sequence[str], device: str, precision: str
 ) -> TorchEngine:
-    """Return the model of a run, or several as one, on a device. Raises UserError if they cannot be had."""
+    """Return an engine for the model of a run, or for an ensemble. Raises UserError if a model cannot be loaded."""
     where = prepare_device(device)
     dtype = choose_precision(precision, where)
     model, tokenizer = load_models(run, checkpoint, ensemble)
@@ -99,7 +99,7 @@ def load_engine(
 
 
 def load_models(run: RunDirectory, checkpoint: str, ensemble: Sequence[str]) -> tuple[Seq2Seq, Tokenizer]:
-    """Return the model of a run, or several as one, and their tokenizer.
+    """Return the model of a run, or an ensemble of it and others, and the tokenizer.
 
     Raises RunError for a run of `ensemble` that has another vocabulary.
     """
@@ -117,9 +117,9 @@ def load_models(run: RunDirectory, checkpoint: str, ensemble: Sequence[str]) -> 
 
 
 def search_in_batches(search: BatchSearch, sentences: Sequence[Sentence]) -> list[Found]:
-    """Return what is found for all sentences, in batches of about equal length.
+    """Search all sentences, in batches of about equal length; return the results in the order of the sentences.
 
-    Those whose translations must have some phrases are in batches of their own, which take more rows.
+    Sentences with phrases are in batches of their own, since they take more rows.
     """
     lengths = np.array([len(sentence.source) + 1 for sentence in sentences])
     has_phrases = np.array([any(sentence.phrases) for sentence in sentences], bool)

@@ -1,4 +1,4 @@
-"""What a line became: its translations, and what is known of each."""
+"""The result for a line: its translations, and what is known of each."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,14 +11,16 @@ from nmt.decoding.word_alignment import Link, Share
 class Candidate:
     """One translation of a line.
 
-    `score` is what the search ranked it by: of a beam the log-probability over the length penalty, of `mbr` the
-    expected utility. With details, `tokens` are its pieces, EOS last, and `token_log_probs` what the model says of
-    each, in nats, whatever the search did; `alignment` links words of the source to those of the text, both counted
-    from 0, and is None for a blank line and for a model without attention; `attention` has the shares of all source
-    words on which no less than a twentieth of that of a word lies.
+    `score` is what the search ranked it by: in beam search the log-probability divided by the length penalty, plus what
+    `coverage_penalty` adds; in `mbr` the expected utility. With details, `tokens` are its pieces, EOS last, and
+    `token_log_probs` the model's log-probability of each, in nats, whatever the search did. `alignment` links words of
+    the source to those of the text, both counted from 0; it is None for a blank line and for a model without attention.
+    `attention` has, for each word of the text, the source words with at least a twentieth of its attention, and their
+    shares.
 
-    `word_log_probs` are those of the words of the text, in nats; where the run has curves for it, `word_confidences`
-    say how sure to be that each is right, and `confidence` which share of them is. They are empty, and None, elsewhere.
+    `word_log_probs` are the log-probabilities of the words of the text, in nats. Where the run has curves for it,
+    `word_confidences` estimate how probably each word is right, and `confidence` which share of them is right.
+    Elsewhere they are empty, and None.
     """
 
     text: str
@@ -52,11 +54,12 @@ class Candidate:
 
 @dataclass
 class Translation:
-    """The translations of one line, best first; as text it is the best one.
+    """The translations of one line, best first; `str` returns the best one.
 
-    `is_cut`: the line was longer than the model can read. `parts` are what it was split into, none if it was not.
-    `constraints` are what its translation was to have, by a glossary or since it must not change, and `unmet` what of
-    them it has not. `seconds` went by while it was translated, together with the others of its batch.
+    `is_cut`: the line, or a part of it, was longer than the model or `decoding.max_source_tokens` allow. `parts` are
+    what it was split into, none if it was not.
+    `constraints` are the strings that its translation must contain, from a glossary or because they must not change,
+    and `unmet` are those that it lacks. `seconds` is the time that its batch took, or the slowest batch of its parts.
     """
 
     source: str

@@ -24,14 +24,14 @@ from nmt.decoding.translation import Candidate, Translation
 from nmt.errors import DataError
 from nmt.layouts.pieces import named_as_theirs
 
-# A part of a line has a number of its own, so far from that of the line that no line has it.
+# The parts of a line have numbers of their own, this far apart and so far from its number that no line has them.
 PARTS_APART = 1 << 40
 
 
 class Part(NamedTuple):
-    """A part of a line, or all of it: the number of the line in its chunk, its text, and what the model is given.
+    """A part of a line, or all of it: the index of the line in its chunk, its text, and what the model is given.
 
-    `demands` are what its translation must have, and `prefix` is what it begins with.
+    `demands` are what its translation must contain, and `prefix` is the text that it begins with.
     """
 
     line: int
@@ -51,12 +51,12 @@ class Shown(NamedTuple):
 
 
 class Translator:
-    """A model, in what computes it, and a way of searching.
+    """A model in its engine, with the settings of a search.
 
-    Each line has up to `num_hypotheses` translations, with `details` of each, among them by the curves of a
-    `calibration`, where there is one, how sure to be of it; what is translated begins with the `tag`
-    of a language, where a model of many languages needs one. `remarks` are on lines that were longer than the model or
-    `decoding.max_source_tokens` allow, or that were split; `num_tokens` counts those of the translations.
+    Each line has up to `num_hypotheses` translations. With `details`, each has log-probabilities and alignment and,
+    where there is a `calibration`, its confidence. Source lines begin with the `tag` of a language, where a model of
+    many languages needs one. `remarks` are on lines that were longer than the model or `decoding.max_source_tokens`
+    allow, that were split, or that lack context; `num_tokens` counts the tokens of the translations.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Translator:
         # Looked for in the whole vocabulary, once.
         pieces = self.tokenizer.source.pieces
         self.tags = known_tags(pieces)
-        # What a line may begin with that holds for all of it, in models of other programs, too.
+        # Tags that hold for the whole line that begins with one, also those of models of other programs.
         self.line_tags = [*self.tags, *(own for piece in pieces if (own := named_as_theirs(piece)) != piece)]
         self.context = Context.of(self.tokenizer.source)
         self._search_by(settings, 1, False, None)
@@ -78,9 +78,9 @@ class Translator:
         details: bool = False,
         tag: str | None = None,
     ) -> "Translator":
-        """Return a translator that searches in another way, with the same model, and counts by itself.
+        """Return a translator with the same model, another search, and counts of its own.
 
-        Raises UserError for what the settings name and is not there: a glossary, a shortlist, a library.
+        Raises UserError where something that the settings name is missing: a glossary, a shortlist, a library.
         """
         other = self.reading(tag, settings)
         other.num_hypotheses, other.details = num_hypotheses, details
@@ -88,7 +88,7 @@ class Translator:
         return other
 
     def reading(self, tag: str | None, settings: DecodingSettings | None = None) -> "Translator":
-        """Return a translator by other settings, of which nothing is looked for before its first search."""
+        """Return a translator with other settings, which loads what they name (such as a glossary) when it is used."""
         other = copy.copy(self)
         for name in ("search", "demands", "cutter"):
             vars(other).pop(name, None)
@@ -116,25 +116,25 @@ class Translator:
 
     @cached_property
     def search(self) -> Search:
-        """The search for sentences of ids. Raises UserError for what it lacks, or does not have."""
+        """The search of the engine. Raises UserError for a missing shortlist, or settings that it does not support."""
         settings, num_found = self.settings, self.num_hypotheses
         if isinstance(settings, BeamSettings) and settings.coverage_penalty:
-            num_found = settings.beam_size  # all that the beam has are ranked anew
+            num_found = settings.beam_size  # the whole beam is ranked anew
         return self.engine.search(settings, num_found)
 
     @cached_property
     def demands(self) -> Demands:
-        """What finds what translations must have. Raises DataError for a glossary that is missing or none."""
+        """Finds what translations must contain. Raises DataError for a glossary that is missing or none."""
         return Demands(self.settings, self.tokenizer.target)
 
     @cached_property
     def cutter(self) -> LineCutter:
-        """What cuts long lines. Raises SettingsError where the library that finds sentences is not there."""
+        """Cuts long lines. Raises SettingsError where the library that finds sentences is not installed."""
         limit, spans = self.max_source_tokens, self.demands.protection.spans
         return LineCutter(self.settings, self.engine.learned_lengths, self._count_tokens, limit, spans)
 
     def begin(self) -> None:
-        """Count, and remark on lines, from now on."""
+        """Start the counts and the remarks anew."""
         self.remarks, self.num_tokens = Remarks(self.max_source_tokens), 0
 
     def translate(self, lines: Iterable[str], before: Sequence[str] = ()) -> Iterator[str]:
@@ -144,9 +144,9 @@ class Translator:
     def find_all(
         self, lines: Iterable[str], prefixes: Iterable[str] | None = None, before: Sequence[str] = ()
     ) -> Iterator[Translation]:
-        """Yield the translations of lines that follow each other, however many they are; see `find`.
+        """Yield the translations of consecutive lines, however many they are; see `find`.
 
-        Raises DataError where there are fewer `prefixes`.
+        Raises DataError where there are fewer `prefixes` than lines.
         """
         chunks = number_chunks(in_chunks(lines), self.context.num_lines, before=before)
         for chunk in chunks if prefixes is None else put_beside(chunks, prefixes, "prefixes"):
@@ -159,11 +159,11 @@ class Translator:
         prefixes: Sequence[str] | None = None,
         before: Sequence[str] = (),
     ) -> list[Translation]:
-        """Return the translations of lines that are sorted by length, and held, together.
+        """Return the translations of a chunk of lines, which are in memory together and batched by length.
 
-        So many lines came before them in the text, of which those `before` are the last, as many as the context has.
-        `prefixes` are what the translation of each begins with. A blank line stays blank. Raises DataError for a prefix
-        that is longer than what the model can write.
+        `num_before` lines come before them in the text; `before` are the last of these, as many as the context has. The
+        translation of each line begins with its entry of `prefixes`. A blank line stays blank. Raises DataError for a
+        prefix that is longer than what the model can write.
         """
         found = [Translation(line, [Candidate("")]) for line in lines]
         parts = self._parts(lines, num_before, prefixes, before)
@@ -193,7 +193,7 @@ class Translator:
         return found
 
     def _check(self, found: Translation, demands: Sequence[Demand], line: int) -> None:
-        """Say of a translation what it was to have and what of that it has, and count it."""
+        """Note in a translation its constraints and those that it does not meet, and count them."""
         if not demands:
             return
         unmet = self.demands.unmet(demands, found.text)
@@ -203,7 +203,7 @@ class Translator:
     def _parts(
         self, lines: Sequence[str], num_before: int, prefixes: Sequence[str] | None, before: Sequence[str]
     ) -> list[Part]:
-        """Return the parts of all lines that have text, each with what it is for the model; remark on some lines."""
+        """Return the parts of all lines that have text, each with what the model is given; remark on some lines."""
         with_text = [i for i, line in enumerate(lines) if line.strip()]
         read = self.pairs.read([*before, *lines])
         begin = self._encode_prefixes(prefixes, with_text, num_before)
@@ -212,7 +212,7 @@ class Translator:
             place = len(before) + i
             ids, earlier = read[place], read[max(0, place - self.pairs.context.num_lines) : place]
             tag, *rest = lines[i].split(maxsplit=1)
-            if rest and tag in self.line_tags:  # each part begins with it
+            if rest and tag in self.line_tags:  # each part begins with the tag
                 texts = [tagged(text, tag) for text in self.cutter(rest[0], len(ids))]
             else:
                 texts = self.cutter(lines[i], len(ids))
@@ -221,7 +221,7 @@ class Translator:
                 self.remarks.split.add(num_before + i + 1)
             if max(map(len, ids_of_parts)) > self.max_source_tokens:
                 self.remarks.cut.add(num_before + i + 1)
-            # The parts before a part are lines before it.
+            # The earlier parts of a line are context, like lines before it.
             sources, short = self.pairs.join(earlier, ids_of_parts)
             if short:
                 self.remarks.short.add(num_before + i + 1)
@@ -238,7 +238,7 @@ class Translator:
         return parts
 
     def _demands(self, text: str, is_cut: bool) -> list[Demand]:
-        """Return what the translation of a part of a line must have, for what the model reads of it."""
+        """Return the demands on the translation of a part of a line, as far as the model reads the part."""
         first = text.split(maxsplit=1)[0]
         found = self.demands.of(text, text.index(first) + len(first) if first in self.line_tags else 0)
         if not is_cut:
@@ -247,12 +247,12 @@ class Translator:
         return [one for one, ids in zip(found, read, strict=True) if len(ids) <= self.max_source_tokens]
 
     def _count_tokens(self, text: str) -> int:
-        """Count the tokens of a part of a line, and of a tag where lines have one, whichever it is."""
+        """Count the tokens of a part of a line, with a tag, whichever it is, where the model has tags."""
         tag = next(iter(self.line_tags), None)
         return len(self.tokenizer.source.encode([text if tag is None else tagged(text, tag)])[0])
 
     def _find(self, sentences: Sequence[Sentence]) -> list[Found]:
-        """Return what the search finds, ranked by how well it covers the source where that is asked for."""
+        """Search the sentences; return the hypotheses, ranked by coverage as well if `coverage_penalty` is set."""
         found = self.search(sentences)
         if self.coverage_penalty:
             sources = [one.source for one in sentences]
@@ -261,9 +261,9 @@ class Translator:
         return found
 
     def _rank(self, hypotheses: Sequence[Hypothesis], part: Part) -> list[Shown]:
-        """Return what is to be shown of what was found for a part: best first, where there is a best.
+        """Return the translations of a part that are to be shown, best first if the search ranks them.
 
-        What is ranked is distinct as text; what was drawn stays as it was drawn.
+        Ranked translations are distinct as text; those of `sampling` stay as they were drawn.
         """
         texts, pieces = [], []
         for hypothesis in hypotheses:

@@ -1,6 +1,6 @@
-"""Which source word each word of a translation goes back to, by a model's attention.
+"""Word alignment: the source word that each word of a translation comes from, by a model's attention.
 
-Words are what white space separates in a text; of what normalisation makes several words, these count as one.
+Words are what white space separates in a text. Where normalisation makes several words of one, they count as one.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from nmt.data.tokenizer import word_numbers
 
 # The number of a source word and that of a target word, both from 0.
 Link = tuple[int, int]
-# The same, and which share of the attention of the target word the source word has.
+# The same, and the share that the source word has of the attention of the target word.
 Share = tuple[int, int, float]
 LEAST_SHARE = 0.05
 
@@ -22,7 +22,7 @@ LEAST_SHARE = 0.05
 def word_log_probs(text: str, pieces: Sequence[str], log_probs: Sequence[float]) -> list[float]:
     """Return the log-probability of each word of a text, the sum over its pieces, in nats.
 
-    Nothing where pieces don't tell the words of the text apart, as one of several words does not.
+    The list is empty where the pieces do not tell the words of the text apart, such as a piece of several words.
     """
     numbers = word_numbers(pieces)
     is_in_word = numbers >= 0
@@ -34,10 +34,10 @@ def word_log_probs(text: str, pieces: Sequence[str], log_probs: Sequence[float])
 
 
 def attention_of_words(weights: npt.NDArray[Any], source: Int64Array, target: Int64Array) -> FloatArray:
-    """Return which share of the attention of each target word each source word has: (target words, source words).
+    """Return the share that each source word has of the attention of each target word: (target words, source words).
 
-    `weights` (T, S, or more of each: EOS) are those of pieces; `source` (S) and `target` (T) are the words that the
-    pieces belong to. Pieces of a negative word are left out. The shares of a word add up to 1, or to 0.
+    `weights` are those of pieces: (T, S), or more of each, for EOS. `source` (S) and `target` (T) are the word numbers
+    of the pieces; pieces of a negative number are left out. The shares of a target word add up to 1, or to 0.
     """
     rows, columns = np.flatnonzero(target >= 0), np.flatnonzero(source >= 0)
     if not len(rows) or not len(columns):

@@ -1,4 +1,4 @@
-"""The folder of a student: a run, and beside it what its teachers translated and what is known of each step."""
+"""The folder of a student: a run, and beside it the translations of its teachers and the outcome of each step."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ SETTINGS, STEPS = "distil.json", "steps.json"
 
 
 class StudentFolder:
-    """A folder that `nmt distil` fills, step by step; what a step came to is noted when all of it is written."""
+    """A folder that `nmt distil` fills, step by step; the outcome of a step is saved when all its files are written."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
@@ -26,11 +26,11 @@ class StudentFolder:
         return (self.path / "config.json").is_file()
 
     def text(self, name: str) -> Path:
-        """Return where a text lies: `read.source`, `train.target` and the like."""
+        """Return the path of a text: `read.source`, `train.target` and the like."""
         return self.distilled / name
 
     def read_settings(self) -> dict[str, Any] | None:
-        """Return the settings that the student was begun with, not yet checked; None where it was not."""
+        """Return the settings with which the student was begun, not yet checked; None where it was not begun."""
         path = self.path / SETTINGS
         if not path.is_file():
             return None
@@ -41,7 +41,7 @@ class StudentFolder:
         return values
 
     def begin(self, settings: DistilSettings) -> None:
-        """Note the settings. Raises RunError for a folder that is not to be gone on with, or that is no student's."""
+        """Save the settings. Raises RunError for a folder in use without `resume`, or that is not a student's."""
         is_there = self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
         if is_there and not settings.resume:
             raise RunError(f"student: a new folder is needed, or resume=true to go on; got {self.path}")
@@ -52,11 +52,11 @@ class StudentFolder:
         write_atomically(self.path / SETTINGS, to_json({"format": FORMAT, **values}))
 
     def outcome(self, step: str) -> Any:
-        """Return what a step came to; None where it is not finished."""
+        """Return the outcome of a step; None where it is not finished."""
         return self._steps().get(step)
 
     def finish(self, step: str, outcome: Any) -> None:
-        """Note what a step came to, whose files are whole now."""
+        """Save the outcome of a step whose files are whole now."""
         write_atomically(self.distilled / STEPS, to_json(self._steps() | {step: outcome}))
 
     def _steps(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How well and how fast a model translates: in a process of its own, on one core, so that its memory is its own.
+"""Translations, speed and memory of a model, on one core in a process of its own that holds nothing else.
 
 usage: python -m nmt.distillation.measuring < JSON > JSON
 """
@@ -22,7 +22,7 @@ EXPORTED_WEIGHTS = "model.bin"
 
 
 class Measured(NamedTuple):
-    """Translations, and what they took: processor seconds without loading, and bytes of memory at most."""
+    """Translations, and their cost: processor seconds without loading, and peak memory in bytes."""
 
     translations: list[str]
     seconds: float
@@ -30,12 +30,12 @@ class Measured(NamedTuple):
 
 
 def measure(runs: Sequence[str], lines: Sequence[str], search: Mapping[str, Any] | None = None) -> Measured:
-    """Translate lines by a run, or several as one, on one core in a process of its own; see `_measure`.
+    """Translate lines by a run, or an ensemble of runs, on one core in a process of its own; see `_measure`.
 
-    `search` are keys that are changed in the run's own search. Raises RunError where that fails.
+    `search` holds the keys that change in the run's own search. Raises RunError where the process fails.
     """
     asked = {"runs": list(runs), "lines": list(lines), "search": dict(search or {})}
-    # Nothing of a terminal is handed down: an interrupt stops both.
+    # The process stays in this one's group, so that an interrupt from the terminal stops both.
     done = subprocess.run(
         [sys.executable, "-m", "nmt.distillation.measuring"],
         input=json.dumps(asked).encode(),
@@ -63,7 +63,7 @@ def size_of(runs: Sequence[str]) -> int:
 def _measure(runs: Sequence[str], lines: Sequence[str], search: Mapping[str, Any]) -> Measured:
     translator = load_translator(runs[0], "best", "cpu", "auto", runs[1:])
     translator = translator.searching(translator.settings.model_copy(update=search))
-    list(translator.translate(lines[:1]))  # what is made at the first line is no part of the time
+    list(translator.translate(lines[:1]))  # caches that the first line fills are not timed
     translator.begin()
     began = time.process_time()
     translations = list(translator.translate(lines))
@@ -71,9 +71,9 @@ def _measure(runs: Sequence[str], lines: Sequence[str], search: Mapping[str, Any
 
 
 def _most_memory() -> int:
-    """Return the most memory that this process has had in use, in bytes.
+    """Return the peak memory of this process, in bytes.
 
-    Linux hands ru_maxrss down from one process to the next, so that another figure is taken there.
+    On Linux a process inherits ru_maxrss from the one that starts it, so VmHWM is read there instead.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -82,7 +82,7 @@ def _most_memory() -> int:
 
 
 def main() -> int:
-    """Read what to measure from standard input, and write what it came to."""
+    """Read what to measure from standard input, write the result to standard output, and return the exit code."""
     remarks.disabled = True  # said when the teacher translated
     try:
         print(json.dumps(_measure(**json.load(sys.stdin))._asdict()))

@@ -1,6 +1,6 @@
 """A teacher behind a URL: a server that speaks LibreTranslate's interface, or OpenAI's.
 
-An answer is text to learn from and nothing else: it leads nowhere, and what is not as it was asked for is an error.
+An answer is text to learn from and nothing else: redirects are not followed, and an answer of another form is an error.
 """
 
 import json
@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -24,21 +25,21 @@ SECONDS_TO_WAIT = 120  # for an answer
 SECONDS_BEFORE_RETRY = (1.0, 4.0, 15.0, 60.0)
 BUSY = {408, 425, 429, 500, 502, 503, 504}
 MAX_ANSWER_BYTES = 1 << 24
-LINES_OF_REQUEST = 16  # of LibreTranslate's; OpenAI's has one
+LINES_OF_REQUEST = 16  # for LibreTranslate; for OpenAI a request has one line
 REQUESTS_AT_ONCE = 4
-MAX_SHOWN = 200  # characters of what a server says of an error
+MAX_SHOWN = 200  # characters of a server's error message
 PROMPT = "Translate what the user writes from {} to {}. Answer with the translation alone, in one line."
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuse to be sent elsewhere, where the text and the key were not meant to go."""
+    """Refuse redirects, which would send the text and the key where they were not meant to go."""
 
     def redirect_request(self, *arguments: Any, **keywords: Any) -> None:
         return None
 
 
 class RemoteTeacher:
-    """A server; lines go to it a few at a time, and what came is written before the next ones go."""
+    """A server; it gets a few lines at a time, and their translations are written before the next lines are sent."""
 
     lines_at_once: int | None = LINES_OF_REQUEST * REQUESTS_AT_ONCE
     origin: str | None = None
@@ -58,7 +59,7 @@ class RemoteTeacher:
         self.size = size
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
-        """Return the translations of each line; a blank line is not asked for. Raises DataError where none come."""
+        """Return the translations of each line; blank lines are not sent. Raises DataError if the server gives none."""
         places = [i for i, line in enumerate(chunk.lines) if line.strip()]
         parts = [places[start : start + self.size] for start in range(0, len(places), self.size)]
         found: list[list[str]] = [[""] for _ in chunk.lines]
@@ -70,7 +71,7 @@ class RemoteTeacher:
         return found
 
     def tell(self) -> None:
-        """There is nothing to be said of lines that another program read."""
+        """Log nothing: what a server cut or split is not known."""
 
     def _ask_libretranslate(self, lines: Sequence[str]) -> list[list[str]]:
         source, target = self.languages
@@ -104,7 +105,7 @@ class RemoteTeacher:
         return [texts]
 
     def _post(self, path: str, asked: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
-        """Return the JSON object that a server answers. Raises DataError, at the end of patience, where none comes."""
+        """Return the JSON object that a server answers. Raises DataError if it refuses, or if all retries fail."""
         content = json.dumps(asked).encode()
         request = urllib.request.Request(
             self.url + path, content, {"Content-Type": "application/json"} | headers, method="POST"
@@ -114,7 +115,9 @@ class RemoteTeacher:
                 with self.opener.open(request, timeout=SECONDS_TO_WAIT) as answer:
                     return self._read(answer.read(MAX_ANSWER_BYTES + 1))
             except HTTPError as error:
-                said = error.read(MAX_SHOWN).decode(errors="replace")
+                said = ""
+                with suppress(HTTPException, OSError):  # the rest of the answer may not come
+                    said = error.read(MAX_SHOWN).decode(errors="replace")
                 problem = f"{error.code} {one_line(' '.join(said.split()))}".strip()
                 if error.code not in BUSY:
                     raise DataError(
@@ -147,6 +150,6 @@ class RemoteTeacher:
 
 
 def _are_texts(found: Any, length: int | None = None) -> bool:
-    """Whether it is a list of texts, of so many."""
+    """Return whether `found` is a list of strings, and of that `length` if one is given."""
     is_list = isinstance(found, list) and (length is None or len(found) == length)
     return is_list and all(isinstance(text, str) for text in found)

@@ -20,15 +20,15 @@ UNITS = ["weights MB", "words/s/core", "memory MB"]
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of one model; what cannot be known of a server is None."""
+    """Measurements of one model; those that cannot be known of a server are None."""
 
     name: str
     split: str
     num_lines: int
     scores: list[Score]
     size: int | None = None  # bytes of weights
-    words_per_second: float | None = None  # of the source, of one core
-    memory: int | None = None  # bytes, at most
+    words_per_second: float | None = None  # source words, on one core
+    memory: int | None = None  # bytes, at the peak
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as an object for JSON."""
@@ -43,7 +43,7 @@ def measured(
     evaluation: EvaluationSettings,
     search: Mapping[str, Any],
 ) -> Row:
-    """Translate a text of the student by runs, as one, and score it. Raises UserError where that cannot be done."""
+    """Translate a split of the student's text by a run or an ensemble, and score it. Raises UserError if that fails."""
     source, target = _text(folder, split)
     found = measure(runs, source, search)
     num_words = sum(len(line.split()) for line in source)
@@ -61,7 +61,7 @@ def measured(
 def measured_server(
     name: str, teacher: Teacher, folder: StudentFolder, split: str, evaluation: EvaluationSettings
 ) -> Row:
-    """Have a server translate a text, and score it; how large and how fast it is nobody here can know."""
+    """Have a server translate a split, and score it; the size and speed of the server cannot be known here."""
     source, target = _text(folder, split)
     found = [texts[0] for texts in teacher.translate(Chunk(source, 0))]
     return Row(name, split, len(source), _scores(found, target, evaluation))

@@ -23,9 +23,9 @@ SEARCH, REVERSE = "distillation.search", "distillation.reverse"
 
 
 class Teacher(Protocol):
-    """What translates for a student, at most `lines_at_once` before they are written.
+    """A translator for a student; at most `lines_at_once` lines are translated before they are written.
 
-    `origin` names all that its translations depend on but the lines; None where that is not known.
+    `origin` is a key for all that its translations depend on, except the lines; None where that is not known.
     """
 
     lines_at_once: int | None
@@ -35,16 +35,16 @@ class Teacher(Protocol):
         """Return the translations of each line of a chunk, best first; a blank line has a blank one."""
 
     def tell(self) -> None:
-        """Say once what is to be said of all lines."""
+        """Log the remarks on all lines at once, such as which were cut."""
 
 
 class RunTeacher:
-    """Runs of one vocabulary, which translate as one model."""
+    """A run, or several of one vocabulary that translate as an ensemble."""
 
     lines_at_once: int | None = None
 
     def __init__(self, settings: DistilSettings, key: str = "teacher") -> None:
-        """Load the runs of a key. Raises UserError for what cannot be had, or a search that is none."""
+        """Load the runs that `key` names. Raises UserError for a run that cannot be loaded, or an invalid search."""
         names = settings.reverse_teachers if key == REVERSE else settings.teachers
         with naming(key):
             facts = _facts_of(names)
@@ -52,7 +52,7 @@ class RunTeacher:
                 names[0], "best", settings.device, settings.precision, ensemble=names[1:]
             )
             if facts != _facts_of(names):
-                facts = None  # they have got better meanwhile
+                facts = None  # the runs have got better meanwhile
         num_hypotheses = settings.distillation.num_hypotheses
         search = teacher_search(settings, translator.settings)
         self.translator = translator.searching(search, num_hypotheses)
@@ -71,7 +71,7 @@ class RunTeacher:
 
 
 def _facts_of(names: Sequence[str]) -> list[str] | None:
-    """Return the settings and the hash of the weights of each run; None for what was exported."""
+    """Return the settings and the hash of the weights of each run; None if one of them was exported."""
     runs = [RunDirectory.existing(name) for name in names]
     if any(run.is_exported for run in runs):
         return None
@@ -89,7 +89,10 @@ def _files_of(search: DecodingSettings, run: str) -> list[str]:
 
 
 def teacher_search(settings: DistilSettings, own: DecodingSettings) -> DecodingSettings:
-    """Return the search of the teachers: their own, or the one that was typed. Raises SettingsError for none."""
+    """Return the teachers' own search, with the typed changes or replaced by the typed one.
+
+    Raises SettingsError for a search that is invalid, or that finds too few hypotheses.
+    """
     wanted, num_hypotheses = settings.distillation.search, settings.distillation.num_hypotheses
     search = own
     if wanted is not None:
@@ -108,7 +111,7 @@ def teacher_search(settings: DistilSettings, own: DecodingSettings) -> DecodingS
 
 
 def has_attention(translator: Translator) -> bool:
-    """Whether a model says which words belong together, of lines that begin with no tags."""
+    """Return whether a model has attention from which words can be aligned, and its lines begin with no tags."""
     found = translator.engine.attention(
         [[translator.tokenizer.source.unk_id]], [[translator.tokenizer.target.unk_id]]
     )

@@ -1,8 +1,8 @@
-"""The text of a student: lines for its teachers, and pairs made of their translations, of which not all stay.
+"""The text of a student: lines for its teachers, and the pairs that are chosen from their translations.
 
-What a teacher makes of training text is learned from in the place of its references (Kim & Rush 2016); what one of
-the other direction makes of references comes beside them as further sources (Sennrich et al. 2016). With both and the
-pairs themselves a model learns from its own text three times over (data diversification, Nguyen et al. 2020).
+The translations of training sources take the place of their references (Kim & Rush 2016). A teacher of the reverse
+direction translates the references; its translations are added as further sources (Sennrich et al. 2016). With both and
+the original pairs, a model learns from its own text three times over (data diversification, Nguyen et al. 2020).
 """
 
 import filecmp
@@ -48,10 +48,10 @@ SOURCE, TARGET, LINKS = "train.source", "train.target", "train.links"
 
 
 def write_text(folder: StudentFolder, settings: DistilSettings) -> dict[str, Any]:
-    """Write the text that the teachers translate, and that to validate and to test with; return how much there is.
+    """Write the text that the teachers translate, and the validation and test text; return how much there is.
 
-    The training pairs are those that `data.filter` leaves, sources and references in files of their own; further text
-    stands behind either. Raises UserError for text that is not there.
+    The training pairs are those that `data.filter` leaves. Sources and references have a file each, in which the
+    monolingual lines of that side come last. Raises UserError for text that is not there.
     """
     prepared = prepare_corpus(load_corpus(settings.data), settings.data.filter)
     prepared.log()
@@ -73,7 +73,7 @@ def write_text(folder: StudentFolder, settings: DistilSettings) -> dict[str, Any
 
 
 def _more(settings: DistillationSettings, key: str, tags: Sequence[str]) -> Iterator[str]:
-    """Return further lines. Raises DataError where they lack the tags that the others have."""
+    """Return the monolingual lines that `key` names. Raises DataError if they lack the tags of other source lines."""
     paths, name = getattr(settings, key), f"distillation.{key}"
     if paths is None:
         return iter(())
@@ -91,10 +91,10 @@ def _write_lines(path: Path, lines: Iterable[str]) -> int:
 
 
 def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) -> int:
-    """Write the translations of each line, a list of them in JSON, after those that are there; return how many.
+    """Write the translations of each line as a JSON list, after the lines that are there; return the number of lines.
 
-    Those of runs stay in the cache, too, for the next student of the same teachers; one that needs them meanwhile
-    waits for them.
+    Translations by a teacher with an `origin` are also cached, for the next student of the same teachers; a student
+    that needs them meanwhile waits for them.
     """
     path, by = folder.text(written), f"teachers of {written}"
     if teacher.origin is None:
@@ -103,7 +103,7 @@ def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) 
     if not path.exists():
         folder.finish(by, teacher.origin)
     name = entry_name("translations", teacher.origin, file_facts(folder.text(read))["sha256"])
-    # Runs that got better after a stop make the later lines alone, which are of no use to others.
+    # Runs that got better after a stop translate the later lines only, so the whole file is of no use to others.
     if folder.outcome(by) != teacher.origin and not has_folder(name):
         _translate(folder, teacher, read, path)
         return _count(path)
@@ -144,7 +144,7 @@ def _count(path: Path) -> int:
 
 @dataclass
 class Kept:
-    """The translations of a line that are learned from, and why others are not."""
+    """Chooses the translations of a line to learn from, and counts those that are left out, by reason."""
 
     settings: DistillationSettings
     left_out: Counter[str]
@@ -152,9 +152,9 @@ class Kept:
     num_disagreeing: int = 0
 
     def choose(self, source: str, reference: str | None, translations: Sequence[str]) -> list[str]:
-        """Return the translations of a line that agree with its reference, if it has one, and are of about its length.
+        """Return the translations that agree with the reference, if there is one, and are about as long as the source.
 
-        Each comes once, in its order, or only the one most like the reference.
+        Each comes once, in the given order; with choose=closest, only the one most like the reference is considered.
         """
         written = [text for text in translations if text.strip() and source.strip()]
         texts = list(dict.fromkeys(written))
@@ -196,9 +196,9 @@ class Kept:
 
 
 def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[str, Any]:
-    """Write the pairs that are learned from; return how many there are, and how many others were left out and why.
+    """Write the pairs to learn from; return their number, that of all translations, and of those left out, by reason.
 
-    Those of `reverse` come last. Raises DataError if none stays.
+    Pairs from `distillation.reverse` come last. Raises DataError if no pair is left.
     """
     left_out, num_pairs, num_translations = Counter[str](), 0, 0
     with ExitStack() as stack:
@@ -211,7 +211,7 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
                 num_translations += len(texts)
                 chosen = kept.choose(line, reference, texts)
                 if settings.original and reference is not None:
-                    # The pair itself comes once, whoever else makes it.
+                    # The original pair is written once, even where a teacher makes it, too.
                     chosen = [text for text in chosen if text != reference] + [reference] * (not is_reversed)
                 for text in chosen:
                     for file, side in zip(files, (text, line) if is_reversed else (line, text), strict=True):
@@ -234,7 +234,7 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
 def _translated(
     folder: StudentFolder, read: str, beside: str, written: str
 ) -> Iterator[tuple[str, str | None, list[str]]]:
-    """Return lines that were translated, what stands beside each in its pair, if it is of one, and its translations."""
+    """Yield each line that was translated, the other side of its pair (None for further text), and its translations."""
     lines, others, translations = (
         iterate_lines(str(folder.text(name)), "student", UTF_8) for name in (read, beside, written)
     )
@@ -244,7 +244,7 @@ def _translated(
 
 
 def _texts(line: str, name: str) -> list[str]:
-    """Return the translations in a line of the file. Raises DataError where it has changed."""
+    """Return the translations in a line of the file `name`. Raises DataError where it is no JSON list of strings."""
     try:
         found = json.loads(line)
     except ValueError:
@@ -262,7 +262,7 @@ def _told(left_out: dict[str, int]) -> str:
 
 
 def link_words(folder: StudentFolder, translator: Translator) -> int:
-    """Write which words of each pair belong together by the attention of a teacher, after the lines that are there."""
+    """Write word links of each pair, by a teacher's attention, after the lines there; return the number of lines."""
     reader = translator.reading(None).pairs
 
     def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
@@ -278,7 +278,7 @@ def link_words(folder: StudentFolder, translator: Translator) -> int:
 
 
 def data_of_student(folder: StudentFolder, settings: DistilSettings) -> FilesData:
-    """Return the text that the student learns from, as settings."""
+    """Return the data settings of the student: the distilled text, without a filter."""
     splits = folder.outcome("text")["splits"]
     pairs = {
         split: {

@@ -1,1 +1,1 @@
-"""Formats of documents: blocks of text out, and the same document with other blocks."""
+"""Document formats: each reads a document's lines of text, and writes the same document with other lines."""

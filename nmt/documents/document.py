@@ -1,4 +1,4 @@
-"""What a document is: lines of text with their markup, and all around them, which stays."""
+"""Documents: lines of text with their markup, and all that stands around them, which stays."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
@@ -9,14 +9,14 @@ from nmt.errors import DataError
 
 
 class Document(Protocol):
-    """What was read of a page, or of a file."""
+    """A page, or a file, that was read."""
 
     @property
     def blocks(self) -> list[Content]:
         """Its lines, in their order."""
 
     def write(self, blocks: Sequence[Content]) -> str | bytes:
-        """Return it with other lines; what is as it was stands there as it stood."""
+        """Return the document with other lines; an unchanged line is written as it stood there."""
 
 
 def lines_of(document: Document) -> list[str]:
@@ -25,7 +25,7 @@ def lines_of(document: Document) -> list[str]:
 
 
 def write_translated(document: Document, found: Iterable[Translation]) -> str | bytes:
-    """Return a document with its lines translated, one after the other."""
+    """Return a document with each line replaced by its translation; these come in the order of the lines."""
     return document.write([place(*pair) for pair in zip(document.blocks, found, strict=True)])
 
 
@@ -49,7 +49,7 @@ class TextDocument:
         return [part.content for part in self.parts if isinstance(part, Block)]
 
     def write(self, blocks: Sequence[Content]) -> str:
-        """Return the text with other lines; what is as it was stands there as it stood."""
+        """Return the text with other lines; an unchanged line is written as it stood there."""
         given = iter(blocks)
         return "".join(part if isinstance(part, str) else _written(part, next(given)) for part in self.parts)
 
@@ -65,7 +65,7 @@ def around(text: str) -> tuple[str, str, str]:
 
 
 def decode(content: bytes) -> str:
-    """Return the text in a file. Raises DataError for no UTF-8, or UTF-16 that does not say so."""
+    """Return the text in a file. Raises DataError unless it is UTF-8, or UTF-16 with a byte order mark, without NUL."""
     encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     try:
         text = content.decode(encoding)

@@ -1,4 +1,4 @@
-"""The formats of files, by the ends of their names."""
+"""Document formats by the suffixes of file names."""
 
 from collections.abc import Callable
 from pathlib import PurePath
@@ -26,13 +26,13 @@ SUFFIXES = [*TEXTS, *ARCHIVES]
 
 
 def markup_suffix(path: str) -> str | None:
-    """Return the end of a name, but for that of compression, if files of such names have markup."""
+    """Return the suffix of a name, without that of compression, if files with it have markup; else None."""
     suffix = PurePath(path.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
     return suffix if suffix in SUFFIXES and suffix != PLAIN_TEXT else None
 
 
 def read_document(suffix: str, content: bytes) -> Document:
-    """Return the document in a file, of one of SUFFIXES. Raises DataError for what is none of that format."""
+    """Return the document in a file with one of SUFFIXES. Raises DataError for content that is not of its format."""
     if suffix in ARCHIVES:
         return ARCHIVES[suffix](content)
     text = decode(content)

@@ -1,7 +1,7 @@
-"""HTML: lines of text between tags that make blocks, with the tags inside of them; all else stays as it is.
+"""HTML: lines of text between the tags of blocks, with the inline tags in them; all else stays as it is.
 
-`translate="no"`, the class `notranslate`, code, scripts and the like stay; inside a line they are read with it. Broken
-HTML comes out no more broken: a tag that lacks its other half ends a line.
+Elements with `translate="no"` or the class `notranslate`, code, scripts and the like stay; inside a line, their text
+is read with it. Broken HTML comes out no more broken: a tag that lacks its other half ends a line.
 """
 
 import html
@@ -36,12 +36,12 @@ BLOCKS = {
     "pre", "search", "section", "table", "ul",
 }  # fmt: skip
 PARTS_OF_TABLE = {"tbody", "tfoot", "thead"}
-# A paragraph may be in one of these, which ends with all that is in it where the next one begins.
+# A paragraph may be in one of these elements. Where the next one begins, the element ends with all that is in it.
 ITEMS = {"dd", "dt", "li", "optgroup", "option", "td", "th", "tr"} | PARTS_OF_TABLE
 # What begins within one of these does not end a paragraph around it.
 SCOPES = {"button", "dl", "menu", "object", "ol", "select", "table", "template", "ul"}
-# Elements whose end tag may be left out (13.1.2.4 of the HTML standard). Each ends where one of the first set begins,
-# unless that is within one of the second set, which has begun in the element.
+# Elements whose end tag may be left out (13.1.2.4 of the HTML standard). Each ends where a tag of the first set begins,
+# unless an element of the second set has begun inside of it and is still open.
 ENDED_BY: dict[str, tuple[set[str], set[str]]] = {
     "p": (BLOCKS | ITEMS, SCOPES),
     "li": ({"li"}, {"menu", "ol", "ul"}),
@@ -52,11 +52,11 @@ ENDED_BY: dict[str, tuple[set[str], set[str]]] = {
     **dict.fromkeys(("optgroup", "option"), ({"optgroup", "option"}, set())),
     **dict.fromkeys(("rp", "rt"), ({"rp", "rt"}, {"ruby"})),
 }
-# Within these a tag is none.
+# Within these elements a tag is text.
 RAW = {"iframe", "noembed", "noframes", "script", "style", "textarea", "xmp"}
 NAME = re.compile(r"<(/?)([A-Za-z][^\s/>]*)")
 TAG = re.compile(r"""(?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+')|["'=])*+>""")
-# A name is tried once, from its beginning: what has no value would take time that grows with the square of its length.
+# A name is tried once, from its beginning: or else a name without a value would take time quadratic in its length.
 ATTRIBUTE = re.compile(r"""(?<![^\s"'<>/=])([^\s"'<>/=]++)\s*+=\s*+("[^"]*"|'[^']*'|[^\s"'>]+)""")
 BLANK = " \t\r\n\f"
 SPACE = re.compile(f"[{BLANK}]+")
@@ -76,14 +76,14 @@ def _escape(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[Token]:
-    """Yield all of a text in pieces, as HTML's own rules take them apart, in time that grows with its length alone.
+    """Yield a text split into tokens by the rules of HTML, in time linear in its length.
 
-    The parser of Python's library tells neither what stood there nor, in some versions, when it will be done.
+    The parser of Python's library does not give the source of each token, and some versions take far longer.
     """
     start = here = 0
     while (here := text.find("<", here)) >= 0:
         token = _tag_at(text, here)
-        if token is None:  # a sign like any other
+        if token is None:  # a character like any other
             here += 1
             continue
         if start < here:
@@ -95,7 +95,7 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _tag_at(text: str, start: int) -> Token | None:
-    """Return the piece that begins with the `<` at a place; what has no end goes to that of all."""
+    """Return the token that begins with the `<` at a place, if one does; without an end, it takes all of the rest."""
     if text.startswith("<!--", start):
         return Token(text[start : _behind(text, "-->", start + 2)], "comment")
     if text.startswith(("<!", "<?"), start):
@@ -127,7 +127,7 @@ def _behind(text: str, end: str, start: int) -> int:
 
 
 def _parts(tokens: Iterator[Token]) -> Iterator[str | Block]:
-    """Yield what stays and the lines between it."""
+    """Yield the strings that stay and the lines between them."""
     line: list[Token] = []
     pending = list(tokens)
     begun = Counter[str]()
@@ -155,9 +155,9 @@ def _parts(tokens: Iterator[Token]) -> Iterator[str | Block]:
 
 
 def _size_of(tokens: list[Token], first: int, around: Counter[str]) -> int:
-    """Return how many pieces an element has: up to its end, or to that of all where it has none.
+    """Return how many tokens an element has: up to its end, or to that of the text where it has none.
 
-    What it is in, `around` it, are the names of elements that have begun, and how many of each.
+    `around` counts the open elements before it, by their names.
     """
     name = tokens[first].name
     can_lack_end = name in ENDED_BY
@@ -184,9 +184,9 @@ def _size_of(tokens: list[Token], first: int, around: Counter[str]) -> int:
 
 
 def _lines(tokens: list[Token]) -> Iterator[str | Block]:
-    """Yield what stays and the lines of some pieces: a tag whose other half is elsewhere ends one, too.
+    """Yield the strings that stay and the lines of some tokens: a tag whose other half is elsewhere ends a line, too.
 
-    If it were to move, it might pass another such tag.
+    If it could move within a line, it might pass another such tag.
     """
     halves = find_halves(tokens)
     paired = halves.keys() | set(halves.values())
@@ -195,12 +195,12 @@ def _lines(tokens: list[Token]) -> Iterator[str | Block]:
         yield from _line(tokens)
         return
     for start, end in pairwise([-1, *alone, len(tokens)]):
-        yield from _lines(tokens[start + 1 : end])  # in which others may be alone now
+        yield from _lines(tokens[start + 1 : end])  # in which other tags may be alone now
         yield "".join(token.source for token in tokens[end : end + 1])
 
 
 def _line(tokens: list[Token]) -> Iterator[str | Block]:
-    """Yield the pieces of a line: space and tags at its ends stay, where the tags are not two halves of one."""
+    """Yield the parts of a line: space and tags at its ends stay, but for a tag whose other half is inside."""
     source = "".join(token.source for token in tokens)
     # A reference to what is no character, such as `&#1;`, is nothing.
     has_text = [token.kind == "text" and unescape(token.source).strip() != "" for token in tokens]

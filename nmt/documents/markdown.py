@@ -25,7 +25,7 @@ LINE_ENDS = "\r\n"
 # A line end that stays: two spaces or a backslash before it.
 HARD_BREAK = re.compile(r"(?:(?<! ) {2,}+|\\)$")
 PUNCTUATION = r"!-/:-@\[-`{-~"
-# The address of a link, with brackets in it that are closed, and its title.
+# The address of a link, which may have balanced brackets in it, and its title.
 BARE = r"(?:\\.|[^\s()\\])"
 ADDRESS = rf"(?:<[^<>]*>|(?:{BARE}|\((?:{BARE}|\({BARE}*+\))*+\))*+)"
 TITLE = r"""(?:"(?:\\.|[^"\\])*+"|'(?:\\.|[^'\\])*+'|\((?:\\.|[^()\\])*+\))"""
@@ -45,7 +45,7 @@ INLINE = re.compile(
 )
 EMPHASIS = re.compile(r"\*+|_+|~~")
 ESCAPED = re.compile(rf"\\([{PUNCTUATION}])|&#?\w+;")
-# What would be syntax if it stood there bare.
+# Characters that would be syntax if they were not escaped.
 SYNTAX = re.compile(rf"\\(?=[{PUNCTUATION}])|[`*<\[\]]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|~(?=~)")
 SYNTAX_OF_CELL = re.compile(rf"{SYNTAX.pattern}|\|")
 LINE_START = re.compile(r"^(?:(\d{1,9})(?=[.)](?: |$))|(?=#{1,6}(?: |$)|[-+=>]))")
@@ -82,9 +82,9 @@ def read_markdown(text: str) -> TextDocument:
 
 
 def _lines(text: str, known: dict[str, Any]) -> Iterator[tuple[list[tuple[int, int]], bool]]:
-    """Yield where each line of text stands: from where to where in each of its rows; and whether it is a cell.
+    """Yield where each line of text stands, the start and the end of each of its rows, and whether it is a cell.
 
-    Before the first of them, what the parser finds out about the whole is `known`, such as its `references`.
+    Before it yields a line, the parser puts what it finds in the whole text into `known`, such as its `references`.
     """
     matter = FRONT_MATTER.match(text)
     begin = matter.end() if matter else 0
@@ -132,7 +132,7 @@ def _block(source: str, tokens: Sequence[Token], ends: Sequence[str], is_cell: b
 
 
 def _shown(content: Content) -> Content:
-    """Return content without emphasis on nothing, whose signs would be text."""
+    """Return content without empty emphasis, whose signs would become text."""
     found: list[str | Element] = []
     for part in content:
         if isinstance(part, Element):
@@ -144,7 +144,7 @@ def _shown(content: Content) -> Content:
 
 
 def _with_labels(tokens: list[Token], references: Container[str], is_cell: bool) -> list[Token]:
-    """Return tokens in which links by their own text, `[so]` or `[so][]`, name it beside, as it was defined."""
+    """Return tokens in which a link named by its text, `[so]` or `[so][]`, is `[so][so]`: the text may then change."""
     from markdown_it.common.utils import normalizeReference
 
     found = list(tokens)
@@ -157,7 +157,7 @@ def _with_labels(tokens: list[Token], references: Container[str], is_cell: bool)
 
 
 def _tokens(text: str) -> Iterator[Token]:
-    """Yield what stands in a line; a tag that has no other half stays where it is among its words."""
+    """Yield the tokens of a line; a tag without its other half stays where it is among the words."""
     place = 0
     for found in INLINE.finditer(text):
         token = _token(text, found)
@@ -188,7 +188,7 @@ def _token(text: str, found: re.Match[str]) -> Token | None:
         return Token(source, "+", "[")
     if found["closes"]:
         return Token(source, "-", "[")
-    # What opens has a character behind it, what closes one before it (CommonMark 6.2, without its exceptions).
+    # Emphasis opens before a character and closes behind one, neither a space (CommonMark 6.2, without its exceptions).
     before, behind = text[found.start() - 1 : found.start()], text[found.end() : found.end() + 1]
     opens, closes = behind.strip() != "", before.strip() != ""
     if source[0] == "_" and before.isalnum() and behind.isalnum():

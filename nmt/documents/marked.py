@@ -1,7 +1,8 @@
-"""Text with markup inside, and where that goes in a translation: to the words that its own words became.
+"""Text with markup inside, and its place in a translation: around what the words inside it became.
 
-As Bergamot's translators do (Bogoychev et al. 2020), the markup follows the alignment of words. An element keeps one
-piece here, so that no link comes twice: the run of words that has most of its own and fewest of others.
+As in Bergamot's translators (Bogoychev et al. 2020), the markup follows the word alignment. Here an element stays in
+one piece, so that no link comes twice: it takes the run of target words with most links to its own words and fewest
+to others.
 """
 
 import re
@@ -18,7 +19,8 @@ from nmt.decoding.word_alignment import Link
 class Element:
     """Markup: what stands before its content, and behind it.
 
-    What `is_kept` comes out as it is, though its content is read as a part of the line. Without content it is a place.
+    An element that `is_kept` comes out as it is, though its content is read as a part of the line. One without content
+    marks a place.
     """
 
     before: str = ""
@@ -36,12 +38,12 @@ def text_of(content: Content) -> str:
 
 
 def line_of(content: Content) -> str:
-    """Return text without its markup as one reads it: tags between spaces leave one of them."""
+    """Return text without its markup; where spaces meet, such as those around a tag, one is left."""
     return re.sub(" +", " ", text_of(content)).strip(" ")
 
 
 def render(content: Content, escape: Callable[[str], str]) -> str:
-    """Return text with its markup, `escape` says how the text between is written."""
+    """Return text with its markup; `escape` says how the text between tags is written."""
     written = []
     for part in content:
         if isinstance(part, str):
@@ -74,14 +76,14 @@ def _words(text: str) -> list[tuple[int, int]]:
 
 
 class _Placement:
-    """A text and its translation, the words of both, and which of them belong together."""
+    """A text and its translation, the words of both, and their alignment."""
 
     def __init__(self, source: str, target: str, links: Sequence[Link]) -> None:
         self.source, self.target = source, target
         self.source_words, self.target_words = _words(source), _words(target)
         num_source, num_target = len(self.source_words), len(self.target_words)
         known = [(one, other) for one, other in links if one < num_source and other < num_target]
-        # Words that a model without attention translated are about where they were.
+        # A model without attention gives no links: take its words to be about where they were.
         if not known and num_source and num_target:
             known = [(int((j + 0.5) * num_source / num_target), j) for j in range(num_target)]
         self.sources_of, self.targets_of = _grouped((j, i) for i, j in known), _grouped(known)
@@ -89,7 +91,7 @@ class _Placement:
         self.depths = [0] * num_target
 
     def place(self, content: Content, start: int, within: tuple[int, int], depth: int) -> list[str | Element]:
-        """Return what lies `within` characters of the translation, with the elements of content from `start` on.
+        """Return the translation `within` two places, with the elements of content, whose source begins at `start`.
 
         An element gets no words that an earlier one beside it has.
         """
@@ -128,7 +130,7 @@ class _Placement:
         return [part for part in (*found, self.target[here : within[1]]) if part != ""]
 
     def _span(self, start: int, end: int, within: tuple[int, int], depth: int) -> tuple[int, int]:
-        """Return which characters of the translation, of those `within`, what stands there in the source becomes."""
+        """Return the span of the translation, inside of `within`, that the source from `start` to `end` becomes."""
         own = self._source_words(start, end)
         targets = sorted(target for source in own for target in self.targets_of.get(source, ()))
         is_own = set(own)
@@ -144,7 +146,7 @@ class _Placement:
         first_word, last_word = targets[0] + run[0], targets[0] + run[1]
         first, last = self.target_words[first_word][0], self.target_words[last_word][1]
         self._take(first, last, depth)
-        # Punctuation that the element has not at its ends is not its own: (<b>so</b>), and the like.
+        # An element without punctuation at its ends in the source leaves it outside here, too: (<b>so</b>).
         text = self.source[start:end].strip()
         while first < last - 1 and not _is_punctuation(text[0]) and _is_punctuation(self.target[first]):
             first += 1
@@ -153,9 +155,9 @@ class _Placement:
         return first, last
 
     def _spaced(self, element: Element, start: int, end: int, here: int) -> list[str | Element]:
-        """Return an element that has no words, at a place, with spaces where it has them in the source.
+        """Return an element without words, to stand at a place, with spaces around it where the source has them.
 
-        They are also there where two words would become one.
+        A space is also added where two words would become one.
         """
 
         def is_apart(beside: str, edge: str, neighbour: str) -> bool:
@@ -176,7 +178,7 @@ class _Placement:
             i += 1
 
     def _has_word(self, start: int, end: int) -> bool:
-        """Tell whether all of a word, but for punctuation around it, lies there."""
+        """Return whether a whole word, but for punctuation around it, lies between two places of the source."""
         for i in self._source_words(start, end):
             first, last = word = self.source_words[i]
             while first < last and _is_punctuation(self.source[first]):
@@ -189,7 +191,7 @@ class _Placement:
         return False
 
     def _copy_of(self, start: int, end: int, within: tuple[int, int], depth: int) -> tuple[int, int]:
-        """Return where what its word became has what stands there in the source, or else a place for it."""
+        """Return where the translation of its word repeats a piece of the source, or else an empty span for it."""
         text = re.escape(self.source[start:end].strip())
         for i in self._source_words(start, end) if text else ():
             for j in self.targets_of.get(i, ()):
@@ -209,7 +211,7 @@ class _Placement:
         return (here - 1, here) if here > within[0] and self.target[here - 1] == " " else (here, here)
 
     def _source_words(self, start: int, end: int) -> list[int]:
-        """Return the words of which half lies there; where there are none, those of which anything does."""
+        """Return the source words at least half of which lies between two places; if none, those that overlap them."""
         i = max(0, bisect_left(self.source_words, (start, start)) - 1)
         some = []
         while i < len(self.source_words) and self.source_words[i][0] < end:
@@ -221,7 +223,7 @@ class _Placement:
         return [i for i, is_half in some if is_half] or [i for i, _ in some]
 
     def _gap(self, start: int, end: int) -> int:
-        """Return the place in the translation of what has no words there: at the word that is next to it."""
+        """Return the place of an element that has no words in the translation: at its neighbouring word."""
         words = self.source_words
         if not words or words[0][0] >= start:
             return 0
@@ -246,7 +248,7 @@ def _grouped(pairs: Iterable[Link]) -> dict[int, list[int]]:
 
 
 def _outside(taken: Sequence[tuple[int, int, int, list[str | Element]]], here: int) -> int:
-    """Return a place that is not inside of what is taken: its end, instead."""
+    """Return a place, or the end of the taken span that it lies inside of."""
     i = bisect_left(taken, here, key=lambda one: one[0])
     return taken[i - 1][1] if i and here < taken[i - 1][1] else here
 
@@ -254,7 +256,7 @@ def _outside(taken: Sequence[tuple[int, int, int, list[str | Element]]], here: i
 def _best_run(gains: Sequence[int | None]) -> tuple[int, int] | None:
     """Return the first and the last index of the run with the largest sum; None where nothing is gained.
 
-    No run goes over None (Kadane's algorithm).
+    No run crosses None. The method is Kadane's algorithm.
     """
     best, found, total, first = 0, None, 0, 0
     for i, gain in enumerate(gains):

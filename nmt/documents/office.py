@@ -15,16 +15,16 @@ from nmt.errors import DataError
 
 Node = Any  # an element of lxml, which says nothing of its types
 
-MAX_UNPACKED = 1 << 28  # bytes; what a small file could unpack to is without bound
+MAX_UNPACKED = 1 << 28  # bytes; without this bound, a small file could unpack to any size
 MAX_MEMBERS = 10_000
-# What XML may say that it is encoded in: all of these are decoded in time that grows with their length. Python knows
-# others, such as punycode, whose time grows with the square of it.
+# Encodings that XML may declare. All of these are decoded in time linear in the length; Python knows others, such as
+# punycode, whose time is quadratic.
 ENCODINGS = re.compile(
     r"utf-(7|8|16|16le|16be)|us-ascii|iso-8859-\d+|windows-125\d|koi8-[ru]|shift_jis|euc-(jp|kr)|gb(2312|k|18030)|big5",
     re.IGNORECASE,
 )
 DECLARED = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][A-Za-z0-9._-]*)")
-# Of all text, as a thousand pages have. Each takes some 400 bytes when it is read, however short it is.
+# Tags in all text, as many as a thousand pages have. Each takes some 400 bytes once it is read, however short it is.
 MAX_TAGS = 1_000_000
 
 
@@ -37,9 +37,9 @@ class Container(Element):
 
 @dataclass(frozen=True)
 class Kept(Element):
-    """Nodes that come out as they are; what they are in, where that has to be made anew, too, is their `look`.
+    """Nodes that come out as they are; where the run around them has to be made anew, `look` has its properties.
 
-    `within` are the nodes around it whose children are made anew, from the outside.
+    `within` are the nodes around them whose children are made anew, from the outermost inwards.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -51,21 +51,21 @@ class Parts:
     """The parts of a paragraph while it is read: lines, what stays between them, and the containers that are open."""
 
     def __init__(self, undivided: Collection[str] = ()) -> None:
-        """Begin; `undivided` are the tags of containers of which there is one alone."""
+        """Begin; a container with one of the tags `undivided` may be there once only, so no break divides it."""
         self.undivided = undivided
         self.found: list[Kept | list[str | Element]] = [[]]
         self._open: list[Container] = []
 
     @property
     def content(self) -> list[str | Element]:
-        """What the line at hand has so far, of the innermost container."""
+        """The content so far of the current line, or of the innermost container that is open in it."""
         line = self._open[-1].content if self._open else self.found[-1]
         assert isinstance(line, list)
         return line
 
     @contextmanager
     def within(self, node: Node) -> Iterator[None]:
-        """Have what is read meanwhile in a container; one that goes on behind a break, but has no more, ends there."""
+        """Put what is read meanwhile into a container; its continuation behind a break is dropped if it stays empty."""
         first = self._begin(node)
         yield
         last = self._open.pop()
@@ -73,7 +73,7 @@ class Parts:
             self.content.pop()
 
     def divide(self, kept: Kept) -> None:
-        """End the line with what stays; what is open goes on behind it. Where that cannot be, it stands for a space."""
+        """End the line with what stays; open containers go on behind it. An undivided one gets it as a space."""
         if any(container.node.tag in self.undivided for container in self._open):
             self.content.append(replace(kept, content=[" "], is_kept=True))
             return
@@ -111,7 +111,7 @@ class Paragraph(NamedTuple):
 
 
 class Format(NamedTuple):
-    """How paragraphs are read and written: which files have any, by their names, which tags they have."""
+    """How paragraphs are found, by the names of files and by tags, and how they are read and written."""
 
     name: str  # of a file that must be there
     root: str  # the tag of all of it
@@ -125,7 +125,7 @@ class OfficeDocument:
     """An archive with paragraphs in files of XML."""
 
     def __init__(self, content: bytes, how: Format) -> None:
-        """Read an archive. Raises DataError for what is none of that format."""
+        """Read an archive. Raises DataError for content that is not of the format."""
         self.how = how
         self.members = _unpack(content, how.name)
         texts = {name: data for name, (_, data) in self.members.items() if how.has_text(name)}
@@ -134,7 +134,7 @@ class OfficeDocument:
             raise DataError(f"file: at most {MAX_TAGS} tags are needed in its text; got more")
         self.roots = {name: _parse(content) for name, content in contents.items()}
         tag = self.roots[how.name].tag
-        if tag != how.root:  # such as Word's Strict Open XML, of which all names are others
+        if tag != how.root:  # such as Word's Strict Open XML, whose names all differ
             raise DataError(f"file: {how.root} in {how.name} is needed; got {tag}")
         found = ((name, how.read(node)) for name, root in self.roots.items() for node in root.iter(*how.tags))
         self.paragraphs = [(name, paragraph) for name, paragraph in found if paragraph.lines]
@@ -145,7 +145,7 @@ class OfficeDocument:
         return [line for _, paragraph in self.paragraphs for line in paragraph.lines]
 
     def write(self, blocks: Sequence[Content]) -> bytes:
-        """Return the archive with other lines, once; files in it where nothing changed are as they were."""
+        """Return the archive with other lines; call it once. Files in it where no line changed are as they were."""
         from lxml import etree
 
         given, changed = iter(blocks), set()
@@ -184,7 +184,7 @@ def _unpack(content: bytes, needed: str) -> dict[str, tuple[zipfile.ZipInfo, byt
                 )
             if not {one.compress_type for one in members} <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
                 raise DataError("file: an archive whose files are stored or deflated is needed; got another")
-            # zipfile reads no more of a file than it says that it has.
+            # zipfile reads no more of a file than its declared size.
             found = {one.filename: (one, archive.read(one)) for one in members}
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError):
         raise DataError(f"file: an undamaged archive with {needed} is needed; got another file") from None
@@ -194,7 +194,7 @@ def _unpack(content: bytes, needed: str) -> dict[str, tuple[zipfile.ZipInfo, byt
 
 
 def _as_utf_8(content: bytes) -> bytes:
-    """Return XML of any encoding in UTF-8, in which its tags look like tags. Raises DataError for what is not text."""
+    """Return XML of one of ENCODINGS as UTF-8, in which `<` begins each tag. Raises DataError for any other content."""
     declared = DECLARED.match(content)
     name = declared[1].decode() if declared else "utf-8"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -208,7 +208,7 @@ def _as_utf_8(content: bytes) -> bytes:
 
 
 def _parse(content: bytes) -> Node:
-    """Return the root of XML in UTF-8, whatever it says of itself. Raises DataError for what is no such XML."""
+    """Return the root of XML in UTF-8, whatever encoding it declares. Raises DataError for damage or a DOCTYPE."""
     from lxml import etree
 
     parser = etree.XMLParser(

@@ -9,11 +9,11 @@ from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, 
 
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
-PARTS = {"content.xml", "styles.xml"}  # of which the second has what is above and below pages
+PARTS = {"content.xml", "styles.xml"}  # the second has the headers and footers of pages
 SPACES = re.compile(r"[ \t\r\n]+")
 
 BREAKS = {f"{TEXT}tab", f"{TEXT}line-break"}
-META = f"{TEXT}meta"  # has a name that is its own
+META = f"{TEXT}meta"  # its identifier must be unique
 CONTAINERS = {f"{TEXT}span", f"{TEXT}a", META}
 MARKS = ("bookmark", "reference-mark", "toc-mark", "alphabetical-index-mark")
 STARTS = {f"{TEXT}{name}{end}" for name in MARKS for end in ("", "-start")}
@@ -63,7 +63,7 @@ def _write(paragraph: Paragraph, lines: Sequence[Content]) -> None:
 
 
 def _order_changes(node: Node) -> None:
-    """Have each recorded change begin before it ends: the marks went with words, which may have been turned around."""
+    """Make each recorded change begin before it ends: its marks moved with words, whose order may have changed."""
     ended: dict[str | None, Node] = {}
     for mark in list(node.iter(CHANGE_START, CHANGE_END)):
         key = mark.get(CHANGE)

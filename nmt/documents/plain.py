@@ -1,4 +1,4 @@
-"""Plain text, of which each line is one."""
+"""Plain text, of which each line is translated as one."""
 
 import re
 

@@ -1,6 +1,6 @@
-"""Subtitles, SRT and WebVTT: the text of a cue is a line, but of what several speak each has its own.
+"""Subtitles, SRT and WebVTT: the text of a cue is a line, or where several speak, one for each speaker.
 
-What is translated is wrapped into as many lines as there were. Numbers, times and all else stays as it is.
+A translation is wrapped into at most as many lines as its source had. Numbers, times and all else stay as they are.
 """
 
 import html
@@ -16,19 +16,19 @@ from nmt.errors import DataError
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+[ \t]*-->[ \t]*(?:\d+:)?\d+:\d+[,.]\d+")
 SPEAKER = re.compile(r"\s*(?:\{\\[^{}\r\n]*\}\s*)*[-–—]\s*(?=\S)")
-# What somebody else says: it begins so, or behind tags, or with the tag of a voice.
+# The beginning of what another speaker says: a dash, also behind tags, or the tag of a voice.
 OTHER_SPEAKER = re.compile(rf"{SPEAKER.pattern}|\s*(?:<[^<>\r\n]*>\s*)+[-–—]\s*(?=\S)|\s*<v[.\s]")
-# Tags of a name, times within a cue, and settings of a place in braces.
+# Tags with a name, times within a cue, and position settings in braces.
 TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z]++)[^<>\r\n]*>|<[\d:.]+>|\{\\[^{}\r\n]*\}")
 
 
 def read_srt(text: str) -> TextDocument:
-    """Read the cues of SRT. Raises DataError for what has none."""
+    """Read the cues of SRT. Raises DataError for text without any."""
     return _read(text, has_entities=False)
 
 
 def read_vtt(text: str) -> TextDocument:
-    """Read the cues of WebVTT, in which some characters are entities. Raises DataError for what has none."""
+    """Read the cues of WebVTT, in which some characters are entities. Raises DataError for text without any."""
     return _read(text, has_entities=True)
 
 

@@ -1,4 +1,4 @@
-"""Pieces of a text with markup, and the elements that its tags make."""
+"""Tokens of a text with markup, and the elements that its tags make."""
 
 import html
 import re
@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from nmt.documents.marked import Element
 
-# Elements in each other; a tag that lies deeper has no other half.
+# Depth of nested elements; a tag that lies deeper counts as one without its other half.
 MAX_DEPTH = 50
-# A character by a number that no character has, and that is too long for Python to read.
+# A reference by a number that no character has, and that is too long for Python to read.
 NO_CHARACTER = re.compile(r"(&#[0-9]{100,})")
 
 
 class Token(NamedTuple):
-    """A piece as it stands there: `text`, a tag that opens (`+`) or closes (`-`), or something else.
+    """A token as it stands there, of a kind: `text`, a tag that opens (`+`) or closes (`-`), or another.
 
-    Of what is `kept`, with all that is within, `name` is the text that is read with the line.
+    A token of the kind `kept` is an element with all that is within; its `name` is the text that is read with the line.
     """
 
     source: str
@@ -33,7 +33,7 @@ def unescape(text: str) -> str:
 
 
 def find_halves(tokens: Sequence[Token]) -> dict[int, int]:
-    """Return which tags open an element, each with the one that closes it; elements lie in each other or apart."""
+    """Return, for each tag that opens an element, the one that closes it, by index; elements are nested or apart."""
     found: dict[int, int] = {}
     opened: list[int] = []
     for i, token in enumerate(tokens):
@@ -47,7 +47,7 @@ def find_halves(tokens: Sequence[Token]) -> dict[int, int]:
 
 
 def content_of(tokens: Sequence[Token], plain: Callable[[str], str]) -> list[str | Element]:
-    """Return text with its tags as elements; a tag without another half is one place. `plain` says what text means."""
+    """Return text with its tags as elements; a tag without another half marks a place. `plain` decodes the text."""
     halves = find_halves(tokens)
     closes = set(halves.values())
 

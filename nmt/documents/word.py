@@ -1,6 +1,6 @@
-"""DOCX: paragraphs of runs, each of which has a look; breaks and tabs end a line.
+"""DOCX: paragraphs of runs, each of which has a look, its formatting; breaks and tabs end a line.
 
-What most of the text of a paragraph looks like is no markup, and other looks are elements.
+The look that most of a paragraph's text has is no markup; text with another look is an element.
 """
 
 import re
@@ -23,12 +23,12 @@ CONTROL, CONTROL_CONTENT = f"{WORD}sdt", f"{WORD}sdtContent"
 CONTAINERS = {
     f"{WORD}{name}" for name in ("bdo", "customXml", "dir", "hyperlink", "ins", "moveTo", "smartTag")
 } | {CONTROL}
-# Of containers: they stay the first of their children.
+# Properties of containers, which stay the first of their children.
 PROPERTIES = {f"{WORD}{name}" for name in ("customXmlPr", "smartTagPr")}
 FIELD, FIELD_KIND = f"{WORD}fldChar", f"{WORD}fldCharType"
 MARKS = ("bookmark", "commentRange", "perm", "moveFromRange", "moveToRange")
 STARTS, ENDS = ({f"{WORD}{name}{end}" for name in MARKS} for end in ("Start", "End"))
-# Where Word once found an error, or a page ended: it looks again.
+# Marks where Word last found an error, or where a page ended: Word finds these again.
 DROPPED = {f"{WORD}proofErr", f"{WORD}lastRenderedPageBreak"}
 
 
@@ -46,12 +46,12 @@ class _Reader:
         self.look = _usual_look(node)
         self.starts, self.ends = list[Kept](), list[Kept]()
         self.parts = Parts({CONTROL})
-        self.field: list[Node] = []  # runs of one that is not over
+        self.field: list[Node] = []  # runs of a field that has not ended
         self.depth = 0
         for child in node:
             if child.tag != f"{WORD}pPr":
                 self._read(child)
-        if self.field:  # it is over in another paragraph
+        if self.field:  # it ends in another paragraph
             self.parts.divide(Kept(nodes=tuple(self.field)))
 
     def _read(self, node: Node) -> None:
@@ -168,7 +168,7 @@ def _run_in(parent: Node, look: bytes) -> Node:
 
 
 def _copy_in(parent: Node, node: Node) -> Node:
-    """Add a node without the children that are text; return where others go."""
+    """Add a copy of a node without its content; return the node that new content goes into."""
     made = parent.makeelement(node.tag, dict(node.attrib), nsmap=node.nsmap)
     parent.append(made)
     if node.tag != CONTROL:

@@ -1,4 +1,4 @@
-"""Text that stood in several lines, in as many again."""
+"""Text that stood in several lines, wrapped into as many again."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,12 +6,12 @@ from itertools import accumulate
 
 from nmt.documents.marked import Content, render
 
-# Space is tried once, from its beginning: much of it within a line would take time that grows with its square.
+# A run of space is tried once, from its beginning: or else a long one within a line would take quadratic time.
 LINE_BREAK = re.compile(r"(?:(?<![ \t])[ \t]++)?+(?:\r\n|\r|\n)[ \t]*")
 
 
 def render_wrapped(content: Content, escape: Callable[[str], str], ends: Sequence[str]) -> str:
-    """Return text with its markup, in which spaces have become the `ends` of lines, as far as there are enough."""
+    """Return text with its markup, in which spaces become the `ends` of lines, as far as there are enough spaces."""
     lines = wrap(_written(content), len(ends) + 1)
     # Where a line ends, in the text that is written without markup.
     breaks = dict(
@@ -33,7 +33,7 @@ def render_wrapped(content: Content, escape: Callable[[str], str], ends: Sequenc
 
 
 def _written(content: Content) -> str:
-    """Return the text that is given to be written: what is kept is not."""
+    """Return the text that `render` passes to `escape`, which leaves out kept elements."""
     parts = (
         part if isinstance(part, str) else "" if part.is_kept else _written(part.content) for part in content
     )
@@ -41,7 +41,7 @@ def _written(content: Content) -> str:
 
 
 def wrap(text: str, num_lines: int) -> list[str]:
-    """Return a text in at most so many lines, split at spaces, the longest as short as can be."""
+    """Return a text in at most `num_lines` lines, split at spaces so that the longest is as short as can be."""
     words = text.split(" ")
     low, high = max(map(len, words)), len(text)
     while low < high:

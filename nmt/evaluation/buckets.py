@@ -1,4 +1,4 @@
-"""Sentences of a kind together: by their length, by how rare their words are."""
+"""Buckets of similar sentences: by their length, or by how rare their words are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from nmt.evaluation.scoring import Score, Statistics
 
 @dataclass(frozen=True)
 class Bucket:
-    """The lines whose number is in a range, both ends included; without a `high` end, all from `low` on."""
+    """The lines whose number of words, say, is from `low` to `high`, both included; `high` is None for no upper end."""
 
     low: int
     high: int | None
@@ -23,9 +23,9 @@ class Bucket:
 
 
 def sort_into_buckets(numbers: Sequence[int], bounds: Sequence[int], lowest: int = 1) -> list[Bucket]:
-    """Return buckets up to each of the rising `bounds`, and one for what is beyond.
+    """Return a bucket up to each of the rising `bounds`, and one for what is beyond.
 
-    What is below `lowest` is in none.
+    `numbers` has one for each line; lines below `lowest` are in no bucket.
     """
     lows = [lowest, *(bound + 1 for bound in bounds)]
     highs = [*bounds, None]

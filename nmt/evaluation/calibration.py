@@ -1,7 +1,7 @@
 """Curves of confidence: fitted on validation text, measured on test text.
 
-A word of a translation is right if a longest common subsequence of the words of translation and reference keeps it:
-if the reference has the same word, to the letter, in the same order. A line is as right as the share of its words.
+A word of a translation is right if it is in a longest common subsequence of the words of translation and reference: the
+reference has the same word, to the letter, in the same order. A line is as right as the share of its words that are.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,13 +13,13 @@ from nmt.data.arrays import BoolArray, FloatArray
 from nmt.decoding.confidence import MAX_KNOTS, NUM_BINS, Bin, Calibration, Curve, Measured, Reliability
 from nmt.decoding.translation import Candidate
 
-# Lines of the validation text that are translated once more, and of the test text that are measured.
+# The most lines of the validation text that are translated once more, and of the test text that are measured.
 MAX_LINES = 2000
-# Words, or lines, of about one value that are taken together: of fewer a share says little.
+# The fewest words, or lines, of about one value that are a group: a share of fewer says little.
 MIN_OF_GROUP = 20
 
 Values = Sequence[float] | FloatArray
-# Of the words of a line: their log-probabilities, and 1 for each that is right.
+# For the words of a line: their log-probabilities, and 1 for each that is right, 0 for others.
 Judged = tuple[FloatArray, FloatArray]
 
 
@@ -30,7 +30,7 @@ def calibrate(
     validation: tuple[Sequence[Candidate], Sequence[str]],
     test: tuple[Sequence[Candidate], Sequence[str]] | None,
 ) -> Calibration | None:
-    """Fit curves on translations with details of the validation text, and measure them on those of the test text.
+    """Fit curves on translations of the validation text, with details, and measure them on those of the test text.
 
     Each text is its translations and its references. Returns None where no translation of the validation text has
     words.
@@ -40,7 +40,7 @@ def calibrate(
         return None
     words = fit_curve(*map(np.concatenate, zip(*found, strict=True)))
     lines = fit_curve(*_of_lines(words, found))
-    # Of words that are all less sure than those of any line seen, in proportion fewer are right.
+    # Below the lowest mean confidence of a line seen, the share of right words falls in proportion, to 0 at 0.
     lines = Curve(at=[0.0, *lines.at], shares=[0.0, *lines.shares])
     return Calibration(
         format=1,
@@ -64,7 +64,7 @@ def _measured(words: Curve, lines: Curve, found: Sequence[Judged]) -> Measured |
 
 
 def _of_lines(words: Curve, found: Sequence[Judged]) -> tuple[list[float], list[float]]:
-    """Return of each line how sure to be of its words on average, and which share of them is right."""
+    """Return, for each line, the mean confidence of its words, and the share of them that are right."""
     means = [fmean(words(log_probs)) for log_probs, _ in found]
     return means, [float(right.mean()) for _, right in found]
 
@@ -77,13 +77,13 @@ def _judged(translations: Sequence[Candidate], references: Sequence[str]) -> Ite
 
 
 def common_words(hypothesis: Sequence[str], reference: Sequence[str]) -> tuple[BoolArray, BoolArray]:
-    """Tell of each word of both whether it is in their longest common subsequence, one of them.
+    """Return whether each word, of hypothesis and reference, is in one longest common subsequence of both.
 
     Takes time that grows with the product of their lengths.
     """
     numbers = {word: number for number, word in enumerate(dict.fromkeys(reference))}
     words = np.array([numbers[word] for word in reference], np.int64)
-    rows = [np.zeros(len(reference) + 1, np.int32)]  # lengths of the longest one with so many words of each
+    rows = [np.zeros(len(reference) + 1, np.int32)]  # [i][j]: its length for the first i and j words
     for word in hypothesis:
         before = rows[-1]
         row = before.copy()
@@ -101,16 +101,16 @@ def common_words(hypothesis: Sequence[str], reference: Sequence[str]) -> tuple[B
 
 
 def fit_curve(at: Values, right: Values) -> Curve:
-    """Return the never falling curve that is nearest to what is right at these values.
+    """Return the curve that never falls and is nearest, by squared error, to `right` at the values `at`.
 
-    Knots are groups of about one value, of those as often right the first and the last. Nothing is certain: to the
-    highest group one is added that is wrong, and to the lowest one that is right.
+    A knot is the mean of a group of about equal values; of successive groups with one share, only the first and the
+    last are knots. Nothing is certain: one wrong case is added to the highest group, and one right case to the lowest.
     """
     places, values = np.asarray(at, np.float64), np.asarray(right, np.float64)
     num_groups = min(max(1, len(places) // MIN_OF_GROUP), MAX_KNOTS)
     inner = np.linspace(0, 1, num_groups + 1)[1:-1]
     bounds = np.unique(np.quantile(places, inner, method="inverted_cdf"))
-    # What is the same is in the same group, so that knots rise.
+    # Equal values are in the same group, so that knots rise.
     _, group = np.unique(np.searchsorted(bounds, places, "right"), return_inverse=True)
     counts, sums = np.bincount(group).astype(np.float64), np.bincount(group, values)
     low, high = np.full(len(counts), np.inf), np.full(len(counts), -np.inf)
@@ -127,9 +127,9 @@ def fit_curve(at: Values, right: Values) -> Curve:
 
 
 def isotonic(values: Values, weights: Values) -> FloatArray:
-    """Return the numbers nearest to weighted values, by their squares, that never fall.
+    """Return the numbers that never fall and are nearest to weighted values, by squared error.
 
-    Neighbours that fall are pooled until there are none (Ayer et al. 1955).
+    Neighbours that fall are pooled until there are none (pool adjacent violators, Ayer et al. 1955).
     """
     pools: list[tuple[float, float, int]] = []  # mean, weight, number of values
     for value, weight in zip(values, weights, strict=True):
@@ -144,7 +144,7 @@ def isotonic(values: Values, weights: Values) -> FloatArray:
 
 
 def measure(confidences: Values, right: Values) -> Reliability:
-    """Return the expected calibration error of confidences (Naeini et al. 2015), by tenths of them."""
+    """Return the expected calibration error of confidences (Naeini et al. 2015), and its bins: tenths from 0 to 1."""
     sure, true = np.asarray(confidences, np.float64), np.asarray(right, np.float64)
     place = np.minimum((sure * NUM_BINS).astype(np.int64), NUM_BINS - 1)
     counts = np.bincount(place, minlength=NUM_BINS)

@@ -1,7 +1,7 @@
 """COMET (Rei et al. 2020), by its own program, with a model that is on the disk already.
 
-It is started as a program, which has an environment of its own: it needs older libraries than nmt does, and its models
-are pickled, which nmt never loads.
+It runs as a program with an environment of its own, since it needs older libraries than nmt does, and its models are
+pickled, which nmt never loads.
 """
 
 import math
@@ -40,7 +40,7 @@ class Comet:
             arguments = [self.program, "--model", self.model, "--gpus", "0", "--quiet"]
             for option, lines in paths.items():
                 path = Path(folder, option.strip("-"))
-                # Its lines end at \r, too.
+                # To the program, a line ends at \r, too.
                 path.write_text("".join(line.replace("\r", " ") + "\n" for line in lines), encoding="utf-8")
                 arguments += [option, str(path)]
             done = subprocess.run(

@@ -16,7 +16,7 @@ from nmt.errors import DataError
 
 @dataclass(frozen=True)
 class Interval:
-    """95 % of the scores of texts that are drawn anew from the test text, as sacreBLEU gives it (Koehn 2004)."""
+    """The 95 % confidence interval of a score, by sacreBLEU's bootstrap resampling of the text (Koehn 2004)."""
 
     mean: float
     half_width: float
@@ -39,7 +39,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores of a translation; the loss is per target token in nats, and there only where a model was scored."""
+    """Scores of a translation; loss (nats per target token) and perplexity are None unless a model was scored."""
 
     scores: list[Score]
     num_lines: int
@@ -61,7 +61,7 @@ def key_of(name: str) -> str:
 
 
 def bleu_name(settings: EvaluationSettings) -> str:
-    """Return what BLEU is called: what is not cased and on text as people read it says so by its name.
+    """Return the name of BLEU, which tells when BLEU is of tokenised or of lower-cased text.
 
     Tokenised, lower-cased BLEU can be five points more than BLEU of the same translation.
     """
@@ -80,7 +80,7 @@ def metrics(settings: EvaluationSettings) -> dict[str, Any]:
 
 
 def _bleu(settings: EvaluationSettings) -> BLEU:
-    """Return sacreBLEU's BLEU, which warns of tokenised text unless that is what was asked for."""
+    """Return sacreBLEU's BLEU, which warns of tokenised text unless the settings say that it is tokenised."""
     is_tokenized = settings.tokenize == "none"
     return BLEU(lowercase=settings.lowercase, tokenize=settings.tokenize, force=is_tokenized)
 
@@ -104,7 +104,7 @@ def score_against(
 
 
 class Statistics:
-    """Counts of sacreBLEU's for each line, from which it scores any set of lines without counting again."""
+    """The counts of sacreBLEU for each line, from which it scores any set of lines without counting again."""
 
     def __init__(
         self, hypotheses: Sequence[str], references: Sequence[Sequence[str]], settings: EvaluationSettings
@@ -119,7 +119,7 @@ class Statistics:
     def score(
         self, num_resamples: int | None = None, lines: Sequence[int] | None = None, with_ter: bool = True
     ) -> list[Score]:
-        """Return the scores of the lines with these indices, at least one; of all, where there are none."""
+        """Return the scores of the lines with these indices, at least one; None stands for all lines."""
         scores = []
         for name, metric in self.metrics.items():
             if name == "TER" and not with_ter:

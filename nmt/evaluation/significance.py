@@ -42,10 +42,10 @@ def compare(
 ) -> list[Comparison]:
     """Compare a translation with another one of the same text, the baseline, by BLEU, chrF and TER.
 
-    The random numbers are sacreBLEU's, which SACREBLEU_SEED changes. It counts only larger differences, so that where
-    few lines differ, or no score does, it comes to the smallest p that there is. Of randomisation, as many trials
-    are therefore added as swap all lines that differ, or none, on average; where scores are the same, p is 1.
-    Raises DataError unless all texts have the same number of lines, at least one.
+    The random numbers are sacreBLEU's, which SACREBLEU_SEED changes. sacreBLEU counts only trials with a larger
+    difference, so that it gives the smallest possible p where few lines differ, or no score does. Two things mend that:
+    the expected number of randomisation trials that swap all lines that differ, or none, is added to its count; and
+    where scores are the same, p is 1. Raises DataError unless all texts have the same number of lines, at least one.
     """
     require_same_length(hypotheses, references)
     require_same_length(others, references, "against")
@@ -87,7 +87,7 @@ def compare(
 def _num_different(
     metric: Any, hypotheses: Sequence[str], others: Sequence[str], references: Sequence[Sequence[str]]
 ) -> int:
-    """Return how many lines are not the same to a metric, which may not look at case, say."""
+    """Return how many lines differ to a metric, which may ignore case, say."""
     places = [i for i, (one, other) in enumerate(zip(hypotheses, others, strict=True)) if one != other]
     if not places:
         return 0

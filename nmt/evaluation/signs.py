@@ -13,13 +13,13 @@ MAX_REPEATED = 6  # words of a phrase that may be repeated
 
 @dataclass(frozen=True)
 class Signs:
-    """Indices of lines with each sign; words and numbers come with the lines that they are in."""
+    """Indices of the lines with each sign; `untranslated` and `numbers_lost` map these to words and numbers."""
 
-    empty: list[int]  # nothing translates something
-    copies: list[int]  # the source, as it was
+    empty: list[int]  # the source has text, the translation none
+    copies: list[int]  # the words of the source, but for case; the reference has others
     repetitions: list[int]  # a word three times, or a phrase twice, in a row, where the reference has none
-    untranslated: dict[int, list[str]]  # words of the source that the reference does not have
-    numbers_lost: dict[int, list[str]]  # numbers of source and reference that are not there
+    untranslated: dict[int, list[str]]  # words of the source that are not in the reference
+    numbers_lost: dict[int, list[str]]  # numbers of source and reference that are missing
     num_numbers: int  # that source and reference share, so that a translation should have them
 
 
@@ -68,7 +68,8 @@ def word_recall(
 ) -> list[tuple[str, int, int]]:
     """Return how many words of the references are in the translations, by how often they are in the training text.
 
-    For each range up to the rising `bounds`, and what is beyond: (name, words that were found, words that there are).
+    There is one tuple for each range up to the rising `bounds`, and one for what is beyond: (name, words that were
+    found, words that there are).
     """
     totals, hits = [0] * (len(bounds) + 1), [0] * (len(bounds) + 1)
     for hypothesis, reference in zip(hypotheses, references, strict=True):

@@ -36,7 +36,7 @@ def evaluation_table(evaluation: Evaluation) -> str:
 
 
 def comparison_table(comparisons: Sequence[Comparison], this: str, other: str, num_lines: int) -> str:
-    """Return a table of two translations: scores, intervals, differences and what chance would make of them."""
+    """Return a table of two translations: scores, intervals, differences and p-values."""
     rows = [["", "A", "95 % of A", "B", "95 % of B", "A - B", "p bootstrap", "p randomisation"]]
     for one in comparisons:
         is_error = one.name == "TER"
@@ -72,7 +72,7 @@ def bucket_table(rows: Sequence[BucketRow], title: str, names: Sequence[str]) ->
 
 
 def layout(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of cells as lines: the first column to the left, the others to the right."""
+    """Return rows of cells as aligned lines: the first column to the left, the others to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
@@ -84,7 +84,7 @@ def layout(rows: Sequence[Sequence[str]]) -> str:
 
 
 def comparison_as_dict(comparisons: Sequence[Comparison]) -> dict[str, object]:
-    """Return what JSON says of the other translation, and of the difference."""
+    """Return, for JSON, the scores of the other translation, the differences and the p-values."""
     return {
         key_of(one.name): {
             "value": one.other_value,
@@ -99,7 +99,7 @@ def comparison_as_dict(comparisons: Sequence[Comparison]) -> dict[str, object]:
 
 
 def rows_as_dict(rows: Sequence[BucketRow]) -> list[dict[str, object]]:
-    """Return what JSON says of buckets."""
+    """Return buckets for JSON."""
     return [
         {
             "words": row.name,

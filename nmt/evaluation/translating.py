@@ -1,4 +1,4 @@
-"""A text as a model translates it, and how probable the model finds the true translation."""
+"""The translation of a text by a model, and how probable the model finds the reference."""
 
 import logging
 import math
@@ -34,7 +34,7 @@ def evaluate_text(
 
 
 def translate_lines(translator: Translator, source: Sequence[str]) -> list[Candidate]:
-    """Return the best translation of each line of a text, and say what of it was cut or split."""
+    """Return the best translation of each line of a text, and log which lines were cut or split."""
     translator.begin()
     found = [one.hypotheses[0] for one in translator.find_all(source)]
     translator.remarks.log()
@@ -47,7 +47,7 @@ def translate_text(translator: Translator, source: Sequence[str]) -> list[str]:
 
 
 def text_loss(translator: Translator, text: ParallelText) -> float:
-    """Return the negative log-likelihood of a text per target token, EOS counted, in nats; say what was left out."""
+    """Return the negative log-likelihood of a text per target token, EOS counted, in nats; log what was left out."""
     loss = total_loss(translator, text.source, text.target)
     loss.log()
     return loss.mean
@@ -69,14 +69,14 @@ class Loss(NamedTuple):
         return self.total / max(1, self.num_tokens)
 
     def log(self) -> None:
-        """Say which lines were left out."""
+        """Log which lines were left out."""
         lines = LineNumbers(self.left_out)
         if lines.count:
             logger.warning("%s", lines.tell("left out of the loss, being empty or too long"))
 
     @classmethod
     def joined(cls, parts: Iterable["Loss"]) -> "Loss":
-        """Return the loss of the parts of a text, which follow each other, together."""
+        """Return the loss of a text from those of its consecutive parts."""
         totals, numbers, left_out = zip(*parts, strict=True)
         return cls(sum(totals), sum(numbers), list(chain.from_iterable(left_out)))
 
@@ -88,7 +88,7 @@ def total_loss(
     num_before: int = 0,
     before: Sequence[str] = (),
 ) -> Loss:
-    """Return the loss of lines that have so many before them in their text, of which those `before` are context."""
+    """Return the loss of lines that follow `num_before` others in their text; of these, `before` are context."""
     engine, reader, limit = translator.engine, translator.pairs, translator.engine.max_positions
     total, num_tokens, left_out = 0.0, 0, list[int]()
     chunks = number_chunks(in_chunks(source), reader.context.num_lines, num_before, before)
@@ -109,12 +109,12 @@ def total_loss(
 
 
 def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluation:
-    """Put scores, loss and the perplexity that it stands for together."""
+    """Return scores, loss and the perplexity of that loss together."""
     return Evaluation(scores, num_lines, loss, math.exp(min(loss, 700)))
 
 
 def validation_search(settings: DecodingSettings) -> GreedySettings:
-    """Return greedy search among all words with the limits of the run's own search, for lines as they are."""
+    """Return greedy search with the limits of the run's own search, without a shortlist and without splitting lines."""
     shared = {name: getattr(settings, name) for name in GreedySettings.model_fields if name != "kind"}
     return GreedySettings(kind="greedy", **(shared | {"split": "none", "shortlist": False}))
 

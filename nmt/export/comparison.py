@@ -1,4 +1,4 @@
-"""Whether what was exported translates as the model that it was made of."""
+"""A check that an exported model translates as the model of its run does."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,24 +16,24 @@ from nmt.evaluation.translating import name_search
 from nmt.export.formats import Exported, Format, Work
 
 NUM_LINES = 200
-# In float32 one translation in so many may differ: where two words are as probable as each other.
+# In float32, one translation in this many may differ, where two words are equally probable.
 LINES_PER_DIFFERENCE = 100
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Translations of the same lines by both sides, found by the same search."""
+    """How far the run and its export translate the same lines alike, both with the same settings of search."""
 
     quantization: Quantization
-    tolerance: float  # points of BLEU that fewer bits, or a shortlist, may cost
-    computed_in: str  # by the other side
+    tolerance: float  # BLEU points that quantisation or a shortlist may cost
+    computed_in: str  # number type that the export computes in
     search: str
     num_lines: int
     num_identical: int  # token by token
     bleu: float
     exported_bleu: float
-    has_shortlist: bool = False  # both sides searched its words alone
-    is_same_search: bool = True  # on both sides; else one may stop before it has found the best
+    has_shortlist: bool = False  # both sides searched only among its words
+    is_same_search: bool = True  # False: the export may stop before it has found the best
 
     def report(self) -> str:
         """Return the figures, for people."""
@@ -58,9 +58,9 @@ class Comparison:
 
     @property
     def demand(self) -> str:
-        """The likeness that the export has to reach, in words.
+        """The agreement that the export has to reach, in words.
 
-        What a shortlist holds depends on the lines of a batch, and batches are not the same on both sides.
+        With a shortlist, translations may differ: its words depend on the batch, and the two sides batch differently.
         """
         if not self.is_same_search:
             return "of which some may differ: the other side stops its search earlier"
@@ -69,7 +69,7 @@ class Comparison:
         return f"BLEU may be lower by {self.tolerance:g}"
 
     def require(self) -> None:
-        """Raise ExportError unless translations that were found by the same search are as good as the same."""
+        """Raise ExportError where the agreement is less than demanded; an export whose search stops earlier passes."""
         if not self.is_same_search:
             return
         key = f"quantization={self.quantization}"
@@ -86,7 +86,7 @@ class Comparison:
 def compare(
     folder: Path, to: Format, exported: Exported, text: ParallelText, search: DecodingSettings
 ) -> Comparison:
-    """Translate the first lines of a text with a model and with what was exported of it to `folder`.
+    """Translate the first lines of a text with a model and with its export in `folder`, and compare the translations.
 
     Blank lines do not count, and long ones are cut. Raises UserError where the other side cannot translate here.
     """

@@ -1,4 +1,4 @@
-"""The formats that a run can be exported to: what each has to do, and what it is given for it."""
+"""The formats that a run can be exported to: the interface of a format, its inputs and its results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ TokenLists = list[list[int]]
 
 @dataclass(frozen=True)
 class Exported:
-    """What a format is given: a run, its model in float32 on the CPU, and what was asked for."""
+    """The input of a format: a run, what was loaded from it (the model in float32, on the CPU), and the settings."""
 
     run: RunDirectory
     model: Seq2Seq
@@ -31,7 +31,7 @@ class Exported:
 
 
 class Work(NamedTuple):
-    """What the other side is to translate: by which search, sources as ids without EOS, how long each may become."""
+    """What the export has to translate: a search, source token ids without EOS, and the most target tokens of each."""
 
     search: DecodingSettings
     source: Sequence[Sequence[int]]
@@ -39,10 +39,10 @@ class Work(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What the other side found: target ids of each source, and what it computed them in.
+    """The translations of the export: target token ids of each source, and the number type that computed them.
 
-    It is not the same search where the other side may stop before it has found the best: the figures are shown then,
-    and nothing is demanded of them.
+    `is_same_search` is False where the export may stop before it has found the best hypothesis. The figures of the
+    comparison are then shown, and no agreement is demanded.
     """
 
     target: TokenLists
@@ -51,7 +51,7 @@ class Found(NamedTuple):
 
 
 def plain_search(exported: Exported) -> DecodingSettings:
-    """Return greedy search without any rule but the limits of the run's own, which every program has."""
+    """Return greedy search with the length limits of the run and no other rule: every program can do that."""
     plain = {"min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None}
     return validation_search(exported.settings.decoding).model_copy(update=plain)
 
@@ -62,23 +62,23 @@ class Format(Protocol):
     def require(self, new: TransformerSettings | None = None) -> None:
         """Raise UserError where a library is missing, with the extra that has it.
 
-        Raise RunError, too, where a `new` model of these settings would have no place in the format.
+        Raise RunError, too, where the format could not hold a `new` model of these settings.
         """
 
     def write(self, folder: Path, exported: Exported) -> None:
         """Write all but the page. Raises RunError for what the format cannot hold, with the reason."""
 
     def searches(self, exported: Exported) -> Sequence[DecodingSettings]:
-        """Return the searches under which both sides are to translate the same."""
+        """Return the searches in which the two sides are compared."""
 
     def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
-        """Translate by what was written alone."""
+        """Translate with the model that was written to `folder`."""
 
     def page(self, exported: Exported, comparisons: Sequence["Comparison"]) -> str:
         """Return the page of the folder, in Markdown: how the two sides compare, and how to translate with it."""
 
 
-# The class of each format, by the module that has it.
+# The module and the class of each format.
 FORMATS = {
     "ctranslate2": "nmt.export.ctranslate2.format:CTranslate2",
     "argos": "nmt.export.argos.format:Argos",

@@ -1,4 +1,4 @@
-"""A folder for Marian (Junczys-Dowmunt et al. 2018): its arrays and options, vocabularies, and how to decode."""
+"""A folder for Marian (Junczys-Dowmunt et al. 2018): weights, options, vocabularies and settings of the decoder."""
 
 import io
 import tempfile
@@ -64,12 +64,12 @@ ct2-marian-converter --model_path {model} --vocab_paths {vocabularies} --output_
 - Marian ends a translation after {max_length_factor} times as many pieces as its source has (`max-length-factor`);
   this run after {max_length_ratio} times as many and {max_length_extra} more.
 """
-# In a vocabulary of Marian, a tag has no space before it.
+# Removes the space marker before a tag, which Marian's vocabulary holds without one.
 UNTAGGED = " | sed 's/^▁>>/>>/'"
 
 
 class Marian:
-    """See `nmt.export.formats.Format`. It is compared in plain greedy search by CTranslate2, which converts it."""
+    """See `nmt.export.formats.Format`. CTranslate2 converts it for the comparison, in plain greedy search."""
 
     def require(self, new: TransformerSettings | None = None) -> None:
         load_ctranslate2()
@@ -153,14 +153,14 @@ class Marian:
 
 
 def order(vocabulary: Vocabulary) -> list[int]:
-    """Return our ids in Marian's order: the end, what is unknown, the pieces; it knows no padding and no begin."""
+    """Return our token ids in Marian's order: EOS, UNK, then the pieces. Marian has neither PAD nor BOS."""
     first = [vocabulary.eos_id, vocabulary.unk_id]
     left_out = {*first, vocabulary.pad_id, vocabulary.bos_id}
     return first + [i for i in range(vocabulary.size) if i not in left_out]
 
 
 def names_of(vocabulary: Vocabulary, is_source: bool) -> dict[int, str]:
-    """Return the name of each of our ids that Marian has, in its order. Raises RunError where two would be the same."""
+    """Return Marian's name of each token id of ours that it has, in its order. Raises RunError for two equal names."""
     pieces = token_names(vocabulary)
     names = {i: named_as_theirs(pieces[i]) if is_source else pieces[i] for i in order(vocabulary)}
     names |= {vocabulary.eos_id: EOS, vocabulary.unk_id: UNK}
@@ -172,7 +172,7 @@ def names_of(vocabulary: Vocabulary, is_source: bool) -> dict[int, str]:
 
 
 def vocabulary_files(exported: Exported) -> dict[str, list[str]]:
-    """Return the names of tokens, by the files that hold them: one for both sides, or one for each."""
+    """Return the names of the tokens in each vocabulary file: one file for both sides, or one for each."""
     tokenizer = exported.tokenizer
     if tokenizer.joint:
         return {"vocab.yml": list(names_of(tokenizer.source, False).values())}
@@ -197,7 +197,7 @@ def _require_zero_start(model: Transformer, target: Vocabulary) -> None:
 
 
 def _to_yaml(names: Sequence[str]) -> bytes:
-    """Return a vocabulary as Marian's own are written: a line for each token, in quotes that escape only themselves."""
+    """Return a vocabulary as YAML in Marian's way: a token a line, in single quotes; a quote in a token is doubled."""
     lines = []
     for number, name in enumerate(names):
         if not name.isprintable():
@@ -208,7 +208,7 @@ def _to_yaml(names: Sequence[str]) -> bytes:
 
 
 def _options(model: Transformer, sizes: tuple[int, int]) -> dict[str, Any]:
-    """Return the options that Marian, and those who read its models, look for in one."""
+    """Return the options that Marian, and programs that read its models, look for in a model file."""
     options = model.options
     is_shared = model.source_embedding is model.target_embedding
     return {
@@ -237,7 +237,7 @@ def _options(model: Transformer, sizes: tuple[int, int]) -> dict[str, Any]:
 
 
 def _longest(decoding: DecodingSettings) -> float:
-    """Return by how many times a translation may be longer than its source, of which Marian adds no pieces."""
+    """Return `max-length-factor`, the most target tokens per source token; Marian adds no constant to it."""
     return max(1.0, decoding.max_length_ratio)
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from nmt.errors import DataError
 
-# How the page of every export begins, by which one is told from other folders.
+# Text on the page of every export, which tells an export from other folders.
 MARK = b"Exported by nmt from checkpoint "
 
 
 def check_output(path: Path, overwrite: bool, run: Path) -> None:
     """Raise DataError unless `path` can be written: it is new, or an earlier export that may be replaced.
 
-    A folder that the `run` itself is in is not replaced.
+    A folder that contains the `run` itself is not replaced.
     """
     if not path.absolute().parent.is_dir():
         raise DataError(f"output: a folder in an existing one is needed; got {path}")
@@ -34,8 +34,11 @@ def check_output(path: Path, overwrite: bool, run: Path) -> None:
 
 @contextlib.contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Give a folder to fill that gets its name at the end, and is gone if anything goes wrong."""
-    path = path.resolve()  # of a link, the folder itself is replaced
+    """Give a temporary folder to fill; it becomes `path` at the end.
+
+    If anything goes wrong it is deleted, and an earlier export stays as it was.
+    """
+    path = path.resolve()  # where it is a link, the folder that it points to is replaced
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     earlier = path.with_name(f"{temporary.name}.earlier")
     try:
@@ -45,5 +48,7 @@ def new_folder(path: Path) -> Iterator[Path]:
             os.replace(path, earlier)
         os.replace(temporary, path)
     finally:
+        if earlier.exists() and not path.exists():
+            os.replace(earlier, path)
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(earlier, ignore_errors=True)

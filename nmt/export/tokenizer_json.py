@@ -15,11 +15,11 @@ Json = dict[str, Any]
 
 
 def tokenizer_json(vocabulary: Vocabulary) -> Json:
-    """Return what the file holds: it gives the ids that `vocabulary.encode` gives, and EOS behind them.
+    """Return the content of the file; it gives a text the token ids of `vocabulary.encode`, followed by EOS.
 
-    Where it differs: names of special tokens that stand in the text itself become these tokens; and in a bpe model
-    SentencePiece merges from the left where a piece can be made in two ways that overlap (`aa` and `a` in `aaaaa`).
-    Raises RunError for what tokenizer.json cannot say.
+    The ids differ in two cases. The name of a special token in a text becomes that token. In a bpe model, where two
+    ways to make a piece overlap (`aa` and `a` in `aaaaa`), SentencePiece takes the left one, and this file may not.
+    Raises RunError for a vocabulary that tokenizer.json cannot express.
     """
     if vocabulary.kind == "word":
         raise RunError(
@@ -52,7 +52,7 @@ def tokenizer_json(vocabulary: Vocabulary) -> Json:
 
 
 def tokenizer_config(vocabulary: Vocabulary, max_length: int) -> Json:
-    """Return what `tokenizer_config.json` beside it holds; `max_length` are the most tokens of a source, with EOS."""
+    """Return the content of `tokenizer_config.json`; `max_length` is the most tokens of a source, EOS counted."""
     names = token_names(vocabulary)
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
@@ -67,7 +67,7 @@ def tokenizer_config(vocabulary: Vocabulary, max_length: int) -> Json:
 
 
 def token_names(vocabulary: Vocabulary) -> list[str]:
-    """Return a name for each id, no two alike: its piece, and what is no piece for those that the model lacks."""
+    """Return a unique name for each token id: its piece, or one that is no piece for special tokens the model lacks."""
     names = vocabulary.pieces[: vocabulary.num_pieces]
     taken = set(names)
     for name in vocabulary.pieces[vocabulary.num_pieces :]:
@@ -79,7 +79,7 @@ def token_names(vocabulary: Vocabulary) -> list[str]:
 
 
 def symbols(vocabulary: Vocabulary) -> list[str]:
-    """Return the pieces that a user defined, and that are never taken apart, longest first."""
+    """Return the user-defined pieces, which are never split, longest first."""
     defined = [
         piece
         for piece, kind in zip(vocabulary.pieces, vocabulary.types, strict=False)
@@ -89,16 +89,16 @@ def symbols(vocabulary: Vocabulary) -> list[str]:
 
 
 def merges(vocabulary: Vocabulary) -> list[tuple[str, str]]:
-    """Return the pairs of pieces that become a piece, those first that SentencePiece merges first.
+    """Return the pairs of pieces that merge into a piece, in the order in which SentencePiece merges them.
 
-    It has no such list, but merges any two neighbours that are a piece together, of the highest score first.
+    SentencePiece has no such list: it merges any two neighbours that together are a piece, the highest score first.
     """
     scores = {
         piece: score
         for piece, score, kind in zip(vocabulary.pieces, vocabulary.scores, vocabulary.types, strict=False)
         if kind == NORMAL
     }
-    by_score = sorted(scores, key=lambda piece: -scores[piece])  # equal ones stay in the order of their ids
+    by_score = sorted(scores, key=lambda piece: -scores[piece])  # equal scores stay in the order of ids
     return [
         (piece[:end], piece[end:])
         for piece in by_score
@@ -111,13 +111,13 @@ def _unigram(vocabulary: Vocabulary, names: list[str]) -> Json:
     least = min(
         score for score, kind in zip(vocabulary.scores, vocabulary.types, strict=False) if kind == NORMAL
     )
-    # The score of what is unknown goes by the lowest: none may be lower than those of pieces of text.
+    # The reader derives the score of UNK from the lowest of all, so none may be lower than those of pieces of text.
     scores = [max(score, least) for score in vocabulary.scores]
     for i, kind in enumerate(vocabulary.types):
         if kind == BYTE:
             scores[i] = least
         elif kind == USER_DEFINED:
-            scores[i] = 0.0  # it stands alone when it is segmented, and is taken whole
+            scores[i] = 0.0  # the pre-tokenizer isolates it, and it is taken whole
     return {
         "type": "Unigram",
         "unk_id": vocabulary.unk_id,
@@ -135,14 +135,14 @@ def _bpe(vocabulary: Vocabulary, names: list[str]) -> Json:
         "end_of_word_suffix": None,
         "fuse_unk": True,
         "byte_fallback": vocabulary.has_bytes,
-        "ignore_merges": bool(symbols(vocabulary)),  # these are taken whole, not merged
+        "ignore_merges": bool(symbols(vocabulary)),  # user-defined pieces are taken whole, not merged
         "vocab": {name: i for i, name in enumerate(names)},
         "merges": [list(pair) for pair in merges(vocabulary)],
     }
 
 
 def _normalizers(vocabulary: Vocabulary) -> list[Json]:
-    """Return, one after the other, what SentencePiece does to a text before it segments it."""
+    """Return the steps, in order, by which SentencePiece normalises a text before it segments it."""
     normalizer = vocabulary.normalizer
     steps: list[Json] = []
     if normalizer.characters:
@@ -159,7 +159,7 @@ def _normalizers(vocabulary: Vocabulary) -> list[Json]:
 
 
 def _pre_tokenizer(vocabulary: Vocabulary) -> Json | None:
-    """Return what parts a text around the pieces that a user defined; without such it is segmented as a whole."""
+    """Return the step that splits a text around user-defined pieces; None, and no split, where there are none."""
     defined = symbols(vocabulary)
     if not defined:
         return None

@@ -1,4 +1,4 @@
-"""The weights of a Transformer under the names of another program's layout, with its vocabularies in its order."""
+"""The weights of a Transformer in another program's layout: under its names, the vocabularies in its order."""
 
 from collections.abc import Collection, Sequence
 
@@ -13,14 +13,14 @@ from nmt.models.interface import Seq2Seq
 from nmt.models.layers import LayerOptions
 from nmt.models.transformer import Transformer
 
-# The bias of what is never to come: its probability is exactly zero in float32, and float16 can still hold it.
+# The output bias of forbidden tokens: their probability is exactly zero in float32, and float16 can hold the bias.
 FORBIDDEN = -1e4
 
 
 def require_plain(
     model: Seq2Seq, tokenizer: Tokenizer, activations: Collection[str], program: str
 ) -> Transformer:
-    """Return a model that is the Transformer of the paper. Raises RunError, with the reason, for any other."""
+    """Return a plain Transformer that reads lines alone. Raises RunError, with the reason, for any other model."""
     if not isinstance(model, Transformer):
         kind = type(model).__name__.removesuffix("Seq2Seq").lower()
         raise RunError(
@@ -38,7 +38,10 @@ def require_plain(
 def require_plain_layers(
     options: LayerOptions | TransformerSettings, activations: Collection[str], program: str
 ) -> None:
-    """Raise RunError, with the reason, for layers that are not those of the paper."""
+    """Raise RunError, with the reason, for layers unlike those of Vaswani et al. 2017.
+
+    The place of the norm is free, and the activation is one of `activations`.
+    """
     needed = {
         "normalization": (options.normalization, ["layer"]),
         "positions": (options.positions, ["sinusoidal"]),
@@ -54,7 +57,7 @@ def require_plain_layers(
 
 
 def require_attention(model: Transformer, program: str) -> None:
-    """Raise RunError for a decoder without self-attention, of which what a `program` is given has no place."""
+    """Raise RunError for a decoder without self-attention, which the files for `program` cannot hold."""
     if model.options.decoder != "attention":
         raise RunError(
             f"run: model.decoder=attention is needed, since what {program} is given here has no other; "
@@ -65,9 +68,10 @@ def require_attention(model: Transformer, program: str) -> None:
 def weights_in_layout(
     layout: Layout, model: Transformer, target: Vocabulary, orders: tuple[Sequence[int], Sequence[int]]
 ) -> dict[str, Tensor]:
-    """Return the weights with vocabularies that are our ids in these `orders`.
+    """Return the weights in a layout; the rows of source and target vocabulary are our token ids in these `orders`.
 
-    PAD, BOS and UNK never come, as in nmt. A decoder that begins with zeros has them as the row of BOS.
+    The output bias forbids PAD, BOS and UNK, as nmt does. Where the decoder begins with zeros, the embedding of BOS is
+    a row of zeros.
     """
     own = {name: tensor.detach().float().cpu() for name, tensor in model.named_parameters()}
     given = layout.give(with_biases({name: tensor for name, tensor in own.items() if is_of_layers(name)}))

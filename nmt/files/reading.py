@@ -1,7 +1,7 @@
-"""Reading files that a stranger may have written: plain ones only, up to a size, and JSON that says one thing.
+"""Reading files that a stranger may have written: plain files up to a size, and JSON with a single meaning.
 
-Opening a pipe or a device waits, perhaps forever, and a link leads anywhere; nested JSON can exhaust the stack, and
-small text can stand for endless numbers. All of that is refused in one line.
+Opening a pipe or a device can wait forever, and a link can lead anywhere. Nested JSON can exhaust the stack, and short
+text can stand for an infinite number. All of these are refused with an error of one line.
 """
 
 import errno
@@ -16,14 +16,14 @@ from typing import Any
 
 from nmt.errors import RunError
 
-# Settings take kilobytes; a header of weights about 100 bytes for each of some hundred tensors.
+# Settings take kilobytes; the header of a weights file takes about 100 bytes for each of some hundred tensors.
 MAX_JSON_BYTES = 1 << 22
 # Figures of an update take 300 bytes, a trial of a search some hundred.
 MAX_LINE_BYTES = 1 << 20
 # Settings nest four deep, folders of a run three.
 MAX_JSON_DEPTH = 16
 MAX_FOLDER_DEPTH = 16
-# Characters that no name or path can hold: NUL, and halves of characters, which are no text alone.
+# Characters that no name or path can hold: NUL and lone surrogates, which are halves of characters.
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
@@ -41,9 +41,9 @@ def require_plain(folder: Path) -> None:
 
 
 def _entries(folder: Path, depth: int) -> Iterator[tuple[Path, int]]:
-    """Yield what is in a folder and below, but for folders that are not too deep.
+    """Yield path and mode of all files below a folder, and of the folders that are too deep to enter.
 
-    What a training removes meanwhile is passed over.
+    Entries that a training removes meanwhile are skipped.
     """
     try:
         paths = sorted(folder.iterdir())
@@ -61,7 +61,7 @@ def _entries(folder: Path, depth: int) -> Iterator[tuple[Path, int]]:
 
 
 def open_plain(path: Path) -> io.BufferedReader:
-    """Open a plain file to read it; OSError for anything else, without waiting for it."""
+    """Open a plain file for reading. Raises OSError for anything else, without waiting for it."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -70,7 +70,7 @@ def open_plain(path: Path) -> io.BufferedReader:
 
 
 def read_plain(path: Path, max_bytes: int) -> bytes:
-    """Return the content of a plain file of at most `max_bytes`. Raises RunError where it is not that."""
+    """Return the content of a plain file of at most `max_bytes`. Raises RunError for any other file."""
     try:
         with open_plain(path) as file:
             content = file.read(max_bytes + 1)
@@ -82,9 +82,9 @@ def read_plain(path: Path, max_bytes: int) -> bytes:
 
 
 def read_whole_lines(path: Path) -> Iterator[tuple[bytes, int]]:
-    """Yield each line of a plain file that has its end, and the byte behind it; a torn last line does not count.
+    """Yield each complete line of a plain file, and the offset of the byte after it; a torn last line is left out.
 
-    Raises RunError for a file that cannot be read, or a line that is too long: what has no ends may have no end.
+    Raises RunError for a file that cannot be read, or a line that is too long: a file without line ends may be endless.
     """
     end = 0
     try:
@@ -107,14 +107,15 @@ def _unreadable(path: Path, error: OSError) -> RunError:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object. Raises RunError if it is missing, damaged, or more than a file of a run ever is."""
+    """Read a JSON object from a file. Raises RunError if it is missing, damaged, or larger than any of a run is."""
     return parse_json(read_plain(path, MAX_JSON_BYTES), path)
 
 
 def parse_json(content: bytes, origin: Path) -> dict[str, Any]:
-    """Return the JSON object in `content`, of which an error says that it is in `origin`.
+    """Return the JSON object in `content`; errors name `origin`, the file that it is from.
 
-    Each key comes once, numbers are finite and integers less than 2^63 in size, as seeds are. Raises RunError.
+    Each key must occur once, numbers must be finite, and integers less than 2^63 in size, as seeds are. Raises RunError
+    for anything else, such as values that nest too deep.
     """
     try:
         value = json.loads(
@@ -155,7 +156,7 @@ def _integer(text: str) -> int:
 
 
 def _require_shallow(value: Any) -> None:
-    """Raise ValueError for what nests too deep, or holds text that no file name could be."""
+    """Raise ValueError for a value that nests too deep, or holds text that no file name can hold."""
     level = [value]
     for _ in range(MAX_JSON_DEPTH):
         below: list[Any] = []

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: flushed before they get their names, and described by their sizes and sums."""
+"""Files that are complete or absent: flushed before they get their names, with manifests of sizes and checksums."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ def to_json(value: Mapping[str, Any]) -> bytes:
 
 
 def finite(value: Any) -> Any:
-    """Return a value for JSON, in which null stands for what is no finite number."""
+    """Return a value for JSON, with None in place of each float that is not finite."""
     if isinstance(value, Mapping):
         return {key: finite(item) for key, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
@@ -30,14 +30,14 @@ def finite(value: Any) -> Any:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name, flush it to the disk, and give it its name, for good as well."""
+    """Write a file under a temporary name, flush it to the disk, rename it, and flush the new name as well."""
     with being_written(path) as file:
         file.write(content)
 
 
 @contextmanager
 def being_written(path: Path) -> Iterator[IO[bytes]]:
-    """Within the block, write what is to be a file; it is that, flushed to the disk, if the block ends well."""
+    """Yield a temporary file; if the block raises nothing, it is flushed to the disk and renamed to `path`."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     try:
@@ -52,7 +52,7 @@ def being_written(path: Path) -> Iterator[IO[bytes]]:
 
 
 def flush(path: Path) -> None:
-    """Have the content of a file, or the names in a folder, on the disk."""
+    """Flush the content of a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -61,21 +61,21 @@ def flush(path: Path) -> None:
 
 
 def file_facts(path: Path) -> dict[str, Any]:
-    """Return what a manifest says of a file."""
+    """Return what a manifest records of a file: its SHA-256 and its size in bytes."""
     with open_plain(path) as file:
         num_bytes = os.fstat(file.fileno()).st_size
         return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": num_bytes}
 
 
 def write_manifest(folder: Path, described: Iterable[Path]) -> None:
-    """Write what the manifest of a folder says of files, each of a name of its own, there or elsewhere."""
+    """Write the manifest of a folder for files there or elsewhere, whose names must all differ."""
     write_atomically(folder / MANIFEST, to_json({path.name: file_facts(path) for path in described}))
 
 
 def difference(path: Path, recorded: object) -> str | None:
     """Say how a file differs from what a manifest recorded of it; None where it does not.
 
-    A file of another size is not read: one that only claims to be long takes no time.
+    A file of another size is not read, so that a sparse file that claims to be long takes no time.
     """
     facts = recorded if isinstance(recorded, dict) else {}
     try:
@@ -93,10 +93,10 @@ def difference(path: Path, recorded: object) -> str | None:
 def differing_files(
     folder: Path, elsewhere: Path | None = None, trusted_from: float = math.inf
 ) -> Iterator[tuple[str, str]]:
-    """Yield the name of each file that is not what the manifest of a folder says, and how it differs.
+    """Yield the name of each file that differs from the manifest of a folder, and how it differs.
 
-    A file that is not in the folder may be in another one. One of `trusted_from` bytes or more is not read where it has
-    its size and was last changed before the manifest. Raises RunError for a manifest that cannot be read.
+    A file that is not in the folder may be in `elsewhere`. A file of `trusted_from` bytes or more is not read if it has
+    the recorded size and was last changed before the manifest. Raises RunError for a manifest that cannot be read.
     """
     manifest = folder / MANIFEST
     for name, recorded in read_json(manifest).items():
@@ -111,7 +111,7 @@ def differing_files(
 
 
 def _is_trusted(path: Path, recorded: object, manifest: Path, trusted_from: float) -> bool:
-    """Whether nobody has changed a large file; the kernel notes the time of a change, and no program can set it."""
+    """Whether a large file is unchanged: the kernel notes the time of its last change, which no program can set."""
     try:
         status = path.lstat()
         num_bytes = recorded.get("bytes") if isinstance(recorded, dict) else None

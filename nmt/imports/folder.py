@@ -10,7 +10,7 @@ from nmt.runs.directory import MAX_TOKENIZER_BYTES
 
 
 def require_folder(folder: Path, names: list[str]) -> None:
-    """Raise RunError unless a folder holds plain files alone, and these among them."""
+    """Raise RunError unless a folder holds only folders and plain files, the files `names` among them."""
     if not folder.is_dir():
         raise RunError(f"run: a folder is needed; got {folder}, which is none")
     require_plain(folder)
@@ -20,17 +20,17 @@ def require_folder(folder: Path, names: list[str]) -> None:
 
 
 def read_model(path: Path) -> bytes:
-    """Return a SentencePiece model, not yet looked into. Raises RunError for a file that is too large."""
+    """Return the bytes of a SentencePiece model, not yet parsed. Raises RunError for a file that is too large."""
     return read_plain(path, MAX_TOKENIZER_BYTES)
 
 
 def read_numbers(path: Path) -> dict[str, int]:
-    """Return the number of each piece, from JSON. Raises RunError unless they are 0 to one less than there are."""
+    """Return the numbers of N pieces from a JSON file. Raises RunError unless they are 0 to N - 1, each once."""
     return require_numbers(parse_json(read_plain(path, MAX_TOKENIZER_BYTES), path), path)
 
 
 def require_numbers(numbers: Mapping[Any, Any], path: Path) -> dict[str, int]:
-    """Return the numbers of pieces. Raises RunError unless each from 0 to one less than there are comes once."""
+    """Return the numbers of N pieces. Raises RunError unless they are 0 to N - 1, each once."""
     if not all(isinstance(piece, str) and type(number) is int for piece, number in numbers.items()):
         raise RunError(f"run: a number for each piece is needed; got something else in {path}")
     if sorted(numbers.values()) != list(range(len(numbers))):

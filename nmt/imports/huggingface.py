@@ -34,14 +34,14 @@ from nmt.runs.weights import read_foreign, read_shapes
 
 PICKLE = "pytorch_model.bin"
 UNK = "<unk>"
-LARGEST_DIFFERENCE = 2e-3  # of a table in 16 bits
+LARGEST_DIFFERENCE = 2e-3  # of a position table that was saved in 16 bits
 
 
 Row = Annotated[int, Number, Field(ge=0)]
 
 
 class Config(RecordedSettings):
-    """What is read of config.json; the defaults are those that transformers gives to what is not there."""
+    """The keys of config.json that are read; a missing key has the default that transformers gives it."""
 
     model_type: Literal["marian", "pegasus"]
     d_model: Size
@@ -79,7 +79,7 @@ def read(folder: Path) -> Imported:
     tokenizer, *sides = read_sides(models, (numbers, target_numbers), specials)
     shapes = read_shapes(path)
     _require_sinusoids(path, [name for name in POSITIONS if name in shapes])
-    # Shared tensors that were saved more than once, and tables that are computed.
+    # Not read: shared tensors that were saved more than once, and tables of positions, which are computed.
     repeated = {*POSITIONS, *LAYOUT.embeddings.values()} if LAYOUT.shared in shapes else {*POSITIONS}
     if config.tie_word_embeddings:
         repeated.add(LAYOUT.output_weight)
@@ -117,7 +117,7 @@ def _require_sinusoids(path: Path, names: list[str]) -> None:
 
 def _read_config(folder: Path) -> Config:
     values: dict[str, Any] = read_json(folder / CONFIG)
-    if (folder / GENERATION).is_file():  # newer versions have the tokens of a search there
+    if (folder / GENERATION).is_file():  # newer versions of transformers keep the special token ids there
         values = read_json(folder / GENERATION) | {
             key: value for key, value in values.items() if value is not None
         }
@@ -138,7 +138,7 @@ def _model_settings(config: Config, path: Path) -> TransformerSettings:
 
 
 def _specials(config: Config, numbers: Mapping[str, int], path: Path) -> Specials:
-    """Return the rows of the special tokens of a side. Raises RunError where it has no such rows."""
+    """Return the rows of the special tokens of a side. Raises RunError for a row that the vocabulary lacks."""
     rows = Specials(
         config.pad_token_id, numbers.get(UNK, -1), config.decoder_start_token_id, config.eos_token_id
     )

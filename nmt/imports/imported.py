@@ -17,9 +17,9 @@ from nmt.layouts.pieces import Side
 from nmt.models.build import parameter_shapes
 from nmt.runs.weights import Shapes, count_parameters, find_not_finite, require_shapes, shapes_of
 
-# The output bias of what never comes: small enough in any softmax, and no burden to a loss that smooths labels.
+# The output bias of tokens that never come: low enough in any softmax, yet no burden to a loss with label smoothing.
 NEVER = -100.0
-# What no configuration of theirs says of a Transformer, and what its weights will say.
+# Keys of a Transformer that no other program's configuration has. `read_weights` sets three of them by the weights.
 UNSAID: dict[str, Any] = {
     "kind": "transformer",
     "num_key_value_heads": None,
@@ -65,11 +65,12 @@ def read_weights(
     found: Shapes,
     read: Callable[[], Mapping[str, Tensor]],
 ) -> Imported:
-    """Return the weights of a file as those of a model of ours, each piece with the row that it has there.
+    """Return the weights of a file as those of a model of ours; each token id has the row there that its side names.
 
-    `found` are the shapes in the file, `sizes` the rows of its vocabularies. A row behind the last stands for nothing:
-    zeros, and never written. `tied_embeddings` and `attention_bias` become what the file has, `zero_start` as well.
-    Raises RunError where names, shapes or numbers are not those of such a model.
+    `found` are the shapes in the file, `sizes` the numbers of rows of its vocabularies; `read` reads the tensors. The
+    row behind the last one stands for no token: its embedding is zeros, and it is never written. `tied_embeddings`,
+    `attention_bias` and `zero_start` become what the file has. Raises RunError where names or shapes are not those of
+    such a model, or weights are not finite.
     """
     is_shared, has_output = layout.shared in found, layout.output_weight in found
     tied = "none" if has_output else "three_way" if is_shared and tokenizer.joint else "two_way"

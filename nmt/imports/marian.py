@@ -34,18 +34,18 @@ from nmt.layouts.marian import (
 from nmt.layouts.pieces import Specials, read_sides
 from nmt.runs.directory import MAX_TOKENIZER_BYTES
 
-# Sines and cosines go on as long as they are asked for.
+# Sines and cosines can be computed for any position, so the limit is free to choose.
 MAX_POSITIONS = 1024
 NUMBER = re.compile("[0-9]{1,9}")
-# The output layer that newer versions have, not transposed.
+# The name of the output layer in newer versions of Marian, which do not transpose it.
 UNTURNED = "decoder_ff_logit_out_Wt"
-MAX_DEPTH = 10  # of YAML, one in another
-# libyaml reads large vocabularies in a tenth of the time; neither makes anything but text, lists and mappings of them.
+MAX_DEPTH = 10  # of nested YAML collections
+# libyaml reads large vocabularies in a tenth of the time. Either loader makes only text, lists and mappings.
 Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 class Options(RecordedSettings):
-    """What is read of the options in a model; the defaults are Marian's for what is not there."""
+    """The options in a model file that are read; a missing option has Marian's default."""
 
     type: Literal["transformer"]
     width: Size = Field(alias="dim-emb")
@@ -69,7 +69,7 @@ class Options(RecordedSettings):
 
 
 class Decoder(RecordedSettings):
-    """What is read of decoder.yml."""
+    """The keys of decoder.yml that are read."""
 
     models: Annotated[list[str], Field(min_length=1, max_length=1)]
     vocabs: Annotated[list[str], Field(min_length=2, max_length=2)]
@@ -123,7 +123,7 @@ def _read_tensors(path: Path, names: Iterable[str], output: str) -> dict[str, Te
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """Return the path of a file of the folder. Raises RunError for one that is elsewhere, or nowhere."""
+    """Return the path of a file of the folder. Raises RunError for a file that is elsewhere or missing."""
     path = folder / name
     if Path(name).name != name.removeprefix("./") or not path.is_file():
         raise RunError(f"run: a file in {folder} is needed; got {name}")
@@ -131,9 +131,9 @@ def _inside(folder: Path, name: str) -> Path:
 
 
 def _mapping(path: Path, loader: Any, content: bytes) -> dict[Any, Any]:
-    """Return what YAML says. Raises RunError unless that is a mapping, without aliases and of little depth.
+    """Return the mapping in YAML. Raises RunError for anything else, for aliases, and for more than MAX_DEPTH levels.
 
-    libyaml makes deep ones by functions that call each other, until the process has no stack left.
+    libyaml builds nested collections recursively, and deep ones would exhaust the stack of the process.
     """
     try:
         depth, text = 0, content.decode()
@@ -169,7 +169,7 @@ def _read_vocabulary(path: Path) -> Numbered:
 
 
 def _model_settings(path: Path, headers: Mapping[str, Array]) -> TransformerSettings:
-    """Return the settings of the model that the options in it tell of."""
+    """Return the settings of a model, from the options in its file."""
     header = headers.get(OPTIONS)
     if header is None or header.dtype not in BYTES or math.prod(header.shape) > MAX_JSON_BYTES:
         raise RunError(f"run: a model with {OPTIONS} is needed; got {path}, which has none")

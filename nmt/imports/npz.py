@@ -1,4 +1,4 @@
-"""Arrays in a `.npz` that a stranger may have written: what each says of itself is checked before it is read."""
+"""Arrays in a `.npz` that a stranger may have written: the header of each is checked before the array is read."""
 
 import lzma
 import math
@@ -26,14 +26,14 @@ DAMAGE = (
 
 
 class Array(NamedTuple):
-    """What an array says of itself."""
+    """The header of an array."""
 
     shape: tuple[int, ...]
     dtype: str
 
 
 def read_headers(path: Path) -> dict[str, Array]:
-    """Return what each array says of itself; no memory is taken for any. Raises RunError for a damaged file."""
+    """Return the header of each array, without memory for its content. Raises RunError for a damaged file."""
     found: dict[str, Array] = {}
     with _open(path) as archive:
         for info in archive.infolist():
@@ -51,19 +51,19 @@ def read_headers(path: Path) -> dict[str, Array]:
 
 
 def read_arrays(path: Path, names: Iterable[str]) -> dict[str, npt.NDArray[np.generic]]:
-    """Return arrays whose headers have been looked at. Raises RunError for a damaged file."""
+    """Return arrays whose headers have been checked. Raises RunError for a damaged file."""
     arrays = {}
     with _open(path) as archive:
         for name in names:
             with archive.open(name + ENDING) as file:
                 array = np.lib.format.read_array(file, allow_pickle=False)
-            # Tensors have the order of bytes of this machine alone.
+            # Tensors can have no byte order but that of this machine.
             arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
     return arrays
 
 
 def shapes_of_floats(headers: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of those that hold numbers of floating point."""
+    """Return the shapes of the arrays of floating-point numbers."""
     return {name: array.shape for name, array in headers.items() if array.dtype in FLOATING}
 
 

@@ -17,7 +17,7 @@ NORMALIZATIONS = get_args(TokenizerSettings.model_fields["normalization"].annota
 
 
 def write_run(output: Path, imported: Imported, settings: ImportSettings) -> None:
-    """Write a run whose one checkpoint is from before any update, and whose text is what was given, if any was."""
+    """Write a run with one checkpoint, of update 0; its text is `data` of the settings, if that was given."""
     own = settings.model_dump(mode="json", include={"data", "decoding", "evaluation"})
     if settings.data is None:
         del own["data"]
@@ -32,7 +32,7 @@ def write_run(output: Path, imported: Imported, settings: ImportSettings) -> Non
 
 
 def _tokenizer_settings(tokenizer: Tokenizer) -> TokenizerSettings:
-    """Return what would train a tokenizer of this kind; what a text becomes, its models say alone."""
+    """Return settings that would train a tokenizer of this kind. They only describe it: its models segment the text."""
     source = tokenizer.source
     normalization = source.normalization
     return TokenizerSettings(

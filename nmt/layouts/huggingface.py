@@ -7,10 +7,10 @@ GENERATION = "generation_config.json"
 WEIGHTS = "model.safetensors"
 SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
-# By our names, and by theirs.
+# From our names of activations to theirs.
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "swish"}
 OUR_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()} | {"silu": "silu"}
-# What the two keys of a configuration are called; one of ours may be two of theirs.
+# From their keys of a configuration to ours; one of ours may be two of theirs.
 KEYS = {
     "d_model": "d_model",
     "encoder_layers": "num_encoder_layers",
@@ -58,5 +58,5 @@ LAYOUT = Layout(
     output_weight="lm_head.weight",
     output_bias="final_logits_bias",
 )
-# Tables of sines and cosines, which some save.
+# Tables of sinusoidal positions, which some files hold.
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")

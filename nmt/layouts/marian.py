@@ -2,14 +2,14 @@
 
 from nmt.layouts.names import Layout, Parts
 
-OPTIONS = "special:model.yml"  # the array of bytes that the options of a model are
+OPTIONS = "special:model.yml"  # the array whose bytes are the options of a model
 DECODER = "decoder.yml"
 EOS, UNK = "</s>", "<unk>"
 MODEL, SOURCE_MODEL, TARGET_MODEL = "model.npz", "source.spm", "target.spm"
-# By our names, and by theirs; their `gelu` is another function.
+# From our names of activations to theirs; their `gelu` is another function.
 ACTIVATIONS = {"relu": "relu", "silu": "swish"}
 OUR_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()}
-# What the letters of Marian's options do before and after a sub-layer: d dropout, a add, n normalise.
+# Marian's options for the steps before and after a sub-layer, a letter each: d dropout, a add, n normalise.
 PROCESSES = {
     "post": {"transformer-preprocess": "", "transformer-postprocess": "dan", "transformer-postprocess-top": ""},
     "pre": {"transformer-preprocess": "n", "transformer-postprocess": "da", "transformer-postprocess-top": "n"},

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 LAYER = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.(.+)")
-# Weights and biases of the three projections that a model need not have biases in.
+# Weights and biases of the projections to queries, keys and values, whose biases are optional.
 PROJECTION = re.compile(r"(.+_attention\.(?:query|key_value|query_key_value))\.(weight|bias)")
 
 Parts = tuple[str, ...]
@@ -16,9 +16,9 @@ Parts = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Layout:
-    """What each of our modules is called, `{}` standing for the word for weight or bias.
+    """The other program's name of each of our modules, with `{}` in place of its word for weight or bias.
 
-    Where a module has several names, ours are theirs one below the other.
+    Where it has several names, our tensor is theirs concatenated along the output dimension.
     """
 
     layers: Mapping[str, str]  # the prefix of a layer, by its stack; `{}` is its number
@@ -27,14 +27,14 @@ class Layout:
     ends: Mapping[str, str]  # the normalisation behind the last layer, by its stack
     linear: Mapping[str, str]  # their words for weight and bias
     norm: Mapping[str, str]
-    embeddings: Mapping[str, str]  # by our names
+    embeddings: Mapping[str, str]  # from our names to theirs
     shared: str  # the embedding of both sides, where there is one
     output_weight: str
     output_bias: str
-    is_transposed: bool = False  # matrices are (in, out), and vectors (1, D)
+    is_transposed: bool = False  # their matrices are (in, out), their vectors (1, D)
 
     def names_of(self, name: str) -> Parts:
-        """Return what a parameter of the layers is called there."""
+        """Return the other program's names of one of our parameters in the layers."""
         module, _, leaf = name.rpartition(".")
         found = LAYER.fullmatch(module)
         if found is None:
@@ -47,7 +47,7 @@ class Layout:
         return tuple(part.format(words[leaf]) for part in parts)
 
     def give(self, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return parameters of the layers under their names."""
+        """Return our parameters of the layers as the other program's tensors, by their names there."""
         given: dict[str, Tensor] = {}
         for name, tensor in weights.items():
             names = self.names_of(name)
@@ -56,7 +56,7 @@ class Layout:
         return given
 
     def take(self, names: Iterable[str], theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return parameters of the layers, `names` of ours, from what they have."""
+        """Return our parameters `names` of the layers, made of the other program's tensors."""
         return {
             name: torch.cat([self._turn_back(name, theirs[part]) for part in self.names_of(name)])
             for name in names
@@ -79,7 +79,7 @@ def is_of_layers(name: str) -> bool:
 
 
 def with_biases(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return parameters with the biases, zeros, of projections that have none."""
+    """Return parameters, with biases of zeros added to attention projections that have none."""
     found = (PROJECTION.fullmatch(name) for name in weights)
     modules = [match[1] for match in found if match]
     zeros = {
@@ -90,7 +90,7 @@ def with_biases(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def without_zero_biases(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], bool]:
-    """Return parameters without biases of projections if all of these are zero, and whether they were not."""
+    """Return parameters without the biases of attention projections if all are zero, and whether any is not zero."""
     biases = [name for name in weights if name.endswith(".bias") and PROJECTION.fullmatch(name)]
     if any(weights[name].any() for name in biases):
         return dict(weights), True

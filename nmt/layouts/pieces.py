@@ -9,15 +9,16 @@ from typing import NamedTuple
 from nmt.data.tokenizer import NORMAL, USER_DEFINED, WORD_START, Tokenizer, Vocabulary
 from nmt.errors import DataError, RunError
 
-UNUSED = 5  # SentencePiece.Type of sentencepiece_model.proto: no piece of any text, but it stands for its own
-# By how much SentencePiece finds an unknown character less likely than any piece.
+# SentencePiece.Type of sentencepiece_model.proto: no text is split into such a piece, but it decodes to its own text.
+UNUSED = 5
+# SentencePiece scores an unknown character this much below its least likely piece.
 UNKNOWN_PENALTY = 10.0
-# What a source line begins with in models of several target languages.
+# The tag that a source line begins with in models of several target languages.
 TAG = re.compile(">>.+<<")
 
 
 class Specials(NamedTuple):
-    """The rows of the special tokens; `start` is the one that the decoder begins with."""
+    """The rows of the special tokens in a table of embeddings; the decoder begins with the token of row `start`."""
 
     pad: int
     unk: int
@@ -27,7 +28,7 @@ class Specials(NamedTuple):
 
 @dataclass(frozen=True)
 class Side:
-    """A vocabulary, the row of each of its ids in the other program's tables, and the ids that have none."""
+    """A vocabulary, the row of each of its token ids in the other program's tables, and the ids without a row."""
 
     vocabulary: Vocabulary
     rows: list[int]
@@ -39,11 +40,12 @@ def read_sides(
     numbers: tuple[Mapping[str, int], Mapping[str, int]],
     specials: tuple[Specials, Specials],
 ) -> tuple[Tokenizer, Side, Side]:
-    """Return the tokenizer of two SentencePiece models whose pieces have rows of their own, and each side of it.
+    """Return the tokenizer of two SentencePiece models, and for each side the rows of its pieces.
 
-    A piece without a row is read as an unknown one, and never written. Where one table serves both sides, there are
-    rows whose piece a model lacks: those of the target are written and never read; of the source, a character is read
-    where it was unknown, and a tag at the begin of a line. Raises RunError where a model cannot have such pieces.
+    A piece without a row is read as the unknown token, and never written. Where one table serves both sides, it has
+    rows for pieces that a model lacks. The target model gets these for writing alone. The source model gets single
+    characters, which it would read as unknown, and tags, which begin a line. Raises RunError where a model cannot have
+    such pieces.
     """
     try:
         own = [Vocabulary(model) for model in models]
@@ -82,7 +84,7 @@ def read_sides(
 
 
 def named_as_theirs(piece: str) -> str:
-    """Return what other programs call a piece: a tag has no space before it."""
+    """Return a piece as other programs write it: a tag has no mark of a space before it."""
     return piece[1:] if piece[:1] == WORD_START and TAG.fullmatch(piece[1:]) else piece
 
 
@@ -94,7 +96,7 @@ def _side(vocabulary: Vocabulary, numbers: Mapping[str, int], specials: Specials
 
 
 def _piece(text: str, kind: int, score: float = 0.0) -> bytes:
-    """Return a piece as protobuf, which adds up what is written one after the other."""
+    """Return a piece as protobuf; appended to a serialised model, it becomes the last piece of that model."""
     encoded = text.encode()
     body = b"\x0a" + _length(encoded) + encoded + b"\x15" + struct.pack("<f", score) + bytes([0x18, kind])
     return b"\x0a" + _length(body) + body

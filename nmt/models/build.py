@@ -39,14 +39,14 @@ def build_model(settings: ModelSettings, tokenizer: Tokenizer) -> Seq2Seq:
 
 
 def parameter_shapes(settings: ModelSettings, tokenizer: Tokenizer) -> dict[str, torch.Size]:
-    """Return the names and shapes of the parameters that the model would have, without the memory that they take."""
+    """Return the names and shapes of the parameters that the model would have, without allocating them."""
     with torch.device("meta"), _WithoutNormalNumbers():
         model = build_model(settings, tokenizer)
     return {name: parameter.shape for name, parameter in model.named_parameters()}
 
 
 class _WithoutNormalNumbers(TorchFunctionMode):
-    """Draw no normal numbers: where there is no memory for them, PyTorch takes a second to find out how."""
+    """Draw no normal numbers: on the meta device, PyTorch would take a second to find out how."""
 
     def __torch_function__(self, function: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
         keywords = keywords or {}

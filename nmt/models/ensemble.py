@@ -1,4 +1,4 @@
-"""Several models with one vocabulary that translate as one: the mean of their probabilities at each position."""
+"""Ensembles of models with one vocabulary, which translate by the mean of their probabilities at each position."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from nmt.models.interface import AttentionMap, Decoded, DecoderState, Seq2Seq
 
 
 class Ensemble(Seq2Seq):
-    """Models side by side. Their outputs (…, D) stand one after the other, and so D is the sum of theirs."""
+    """An ensemble of models. Its outputs (…, D) are theirs concatenated, so that D is the sum of their widths."""
 
     def __init__(self, members: Sequence[Seq2Seq]) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class Ensemble(Seq2Seq):
         return Decoded(torch.cat([member(batch, sample_mask).outputs for member in self._all()], -1))
 
     def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
-        """Encode `source` (B, S) with each model; what each keeps is named by its number."""
+        """Encode `source` (B, S) with each model; in the state, names of tensors begin with the model's number."""
         states = [member.start(source, source_lengths) for member in self._all()]
         return _side_by_side(states)
 
@@ -53,7 +53,7 @@ class Ensemble(Seq2Seq):
         return self._mean(outputs, [member.project for member in self._all()])
 
     def project_to(self, words: Tensor) -> Callable[[Tensor], Tensor]:
-        """Return what turns outputs into the logarithm of mean probabilities (…, V'), as if no other words were."""
+        """Return a function from outputs to log mean probabilities (…, V') among the token ids `words` (V') alone."""
         projections = [member.project_to(words) for member in self._all()]
         return lambda outputs: self._mean(outputs, projections)
 
@@ -69,7 +69,7 @@ class Ensemble(Seq2Seq):
 
 
 def _side_by_side(states: Sequence[DecoderState]) -> DecoderState:
-    """Return one state of those of all models, each of which has the same groups of sentences, or none."""
+    """Return the states of all models as one; each model has the same groups of sentences, or none."""
 
     def named(parts: Sequence[dict[str, Tensor] | None]) -> dict[str, Tensor]:
         return {

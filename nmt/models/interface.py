@@ -53,28 +53,28 @@ class AttentionMap:
 class DecoderState:
     """All that a decoder keeps between two positions; `step` advances it.
 
-    What belongs to the sentence is shared by its hypotheses: `expand` does not copy it and `reorder` does not
-    move it. Sentences of about one length are a group, so that little of what is kept of their positions is padding;
-    hypotheses are in the order of the groups.
+    The hypotheses of a sentence share its tensors: `expand` does not copy them and `reorder` does not move them.
+    Sentences of similar length form a group, so that the tensors of a group hold little padding; hypotheses are in the
+    order of the groups.
     """
 
-    groups: list[dict[str, Tensor]]  # what belongs to the sentences of each group, each (B of the group, …)
+    groups: list[dict[str, Tensor]]  # tensors of the sentences of each group, each (B of the group, …)
     hypotheses: dict[str, Tensor]  # each (N, …)
     beam_size: int = 1
     length: int = 0  # positions decoded so far
 
     @property
     def device(self) -> torch.device:
-        """Where it lies."""
+        """The device of the tensors."""
         return next(iter(self.hypotheses.values())).device
 
     @property
     def num_sentences(self) -> int:
-        """B."""
+        """The number of sentences, B."""
         return len(next(iter(self.hypotheses.values()))) // self.beam_size
 
     def join(self, other: "DecoderState") -> None:
-        """Add a group of sentences. Neither state has decoded anything yet."""
+        """Add the groups of sentences of `other`. Neither state has decoded anything yet."""
         self.groups += other.groups
         self.hypotheses = {
             name: concatenate_rows([rows, other.hypotheses[name]]) for name, rows in self.hypotheses.items()
@@ -92,11 +92,11 @@ class DecoderState:
         self.hypotheses = {name: kept.index_select(0, rows) for name, kept in self.hypotheses.items()}
 
     def keep(self, sentences: Tensor) -> Tensor:
-        """Keep the sentences with indices `sentences` (B', ascending); return these in the order in which they lie now.
+        """Keep the sentences with indices `sentences` (B', ascending); return these indices in their new order.
 
-        Both are on the host, so that no device is waited for. Most stay where they are: in each group, those at one end
-        take the places of those that leave. The first group shrinks from its beginning and the others from their end,
-        so that two of them stay side by side. It is done in place, and not for gradients.
+        Both are on the host, so that nothing waits for a device. Most sentences stay in place: in each group, sentences
+        at one end take the places of those that leave. The first group shrinks from its beginning and the others from
+        their end, so that the first two stay side by side. The tensors change in place, without gradients.
         """
         sizes = [len(next(iter(group.values()))) for group in self.groups] or [self.num_sentences]
         orders, groups, first = [], [], 0
@@ -128,7 +128,7 @@ def _fill(kept: Tensor, start: int) -> Tensor:
 
 
 def _rearrange(tensors: dict[str, Tensor], order: Tensor, start: int) -> dict[str, Tensor]:
-    """Return the rows `order` (N', on the host) of each of the tensors (N, …), put in place from index `start` on."""
+    """Return the rows `order` (N', on the host) of each of the tensors (N, …), moved in place to `start` and after."""
     places = (order != torch.arange(start, start + len(order))).nonzero().squeeze(1)
     device = next(iter(tensors.values())).device
     places, moving = send(torch.stack([places, order[places]]), device)
@@ -143,9 +143,10 @@ class Seq2Seq(nn.Module):
     """A model that reads a sentence and predicts its translation, position by position.
 
     `output` is the layer from outputs (…, D) to logits (…, V). `max_positions` is the longest sequence that the
-    model can read or write, None where it has no limit; `learned_lengths` are those of the lines that it learned from,
-    None where they are not known. `is_guided` says that attention to the source learns, or has learned, from links of
-    words: then `forward` gives the weights of the head that does. `shortlist` is where that of its run is, or would be.
+    model can read or write, None where it has no limit; `learned_lengths` are the lengths of the lines that it learned
+    from, None where they are not known. `is_guided` says that attention to the source learns, or has learned, from
+    word-alignment links: `forward` then returns its weights, in a Transformer those of the one head that learns them.
+    `shortlist` is the path where the run's shortlist is, or would be.
     """
 
     output: nn.Linear
@@ -171,17 +172,17 @@ class Seq2Seq(nn.Module):
         raise NotImplementedError
 
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
-        """Return the weights of all attention while `batch` is decoded, layer by layer; none, where there is none.
+        """Return the weights of all attention while `batch` is decoded, layer by layer; [] without attention.
 
-        In a forward pass of its own, so that neither training nor search keeps what they do not need.
+        This takes a forward pass of its own, so that training and search need not keep the weights.
         """
         return []
 
     def alignment(self, batch: Batch) -> Tensor | None:
-        """Return how much of each source position goes into each target position, (B, T, S); None without attention.
+        """Return the share of each source position in each target position, (B, T, S); None without attention.
 
-        It is that of the head that has learned from links, else the mean of all heads and layers of attention to the
-        source; rows sum to one.
+        The shares are the weights that have learned from word-alignment links, if `is_guided`, else the mean over all
+        heads and layers of attention to the source. Rows sum to one.
         """
         if self.is_guided:
             with torch.no_grad():
@@ -190,7 +191,7 @@ class Seq2Seq(nn.Module):
         if not maps:
             return None
         weights = torch.stack(maps).mean(0)
-        # Local attention around a predicted position has rows that sum to less.
+        # Local attention around a predicted position has rows that sum to less than one.
         return weights / weights.sum(-1, keepdim=True)
 
     def project(self, outputs: Tensor) -> Tensor:
@@ -199,7 +200,7 @@ class Seq2Seq(nn.Module):
         return logits
 
     def project_to(self, words: Tensor) -> Callable[[Tensor], Tensor]:
-        """Return what turns outputs (…, D) into logits (…, V') of the ids `words` (V') alone."""
+        """Return a function from outputs (…, D) to logits (…, V') of the token ids `words` (V') alone."""
         output: Any = self.output
         if not isinstance(output, nn.Linear):  # laid out for translating
             chosen: Callable[[Tensor], Tensor] = output.choose(words)
@@ -209,6 +210,6 @@ class Seq2Seq(nn.Module):
 
 
 def concatenate_rows(tensors: list[Tensor]) -> Tensor:
-    """Return rows (N, …, S) of all groups, with zeros behind the source positions that a group has."""
+    """Return the rows (N, …, S) of all groups in one tensor, padded with zeros to the longest source."""
     longest = max(tensor.shape[-1] for tensor in tensors)
     return torch.cat([functional.pad(tensor, [0, longest - tensor.shape[-1]]) for tensor in tensors])

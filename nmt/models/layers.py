@@ -13,7 +13,7 @@ from nmt.data.batching import send
 class LayerOptions:
     """Options that all layers of a Transformer share; see conf/model/transformer.yaml.
 
-    The defaults serve encoders under other heads; a model is given them all.
+    The defaults are for encoders with other heads; a translation model is given all options.
     """
 
     d_model: int
@@ -49,21 +49,21 @@ class LayerOptions:
 
 
 class Embedding(nn.Embedding):
-    """Word vectors that are stored small, so that the output layer can share them, and read large.
+    """Word vectors that are stored small, so that the output layer can share them, and scaled up when read.
 
     The scale √width is that of Vaswani et al. 2017, section 3.4. Recurrent models learn much faster with it, too:
-    after 150 updates on the built-in corpus, attention was at 3.7 nats per token with it and at 5.3 without.
+    after 150 updates on the built-in corpus, the attention model was at 3.7 nats per token with it, at 5.3 without.
     """
 
     def __init__(self, vocabulary_size: int, width: int) -> None:
         super().__init__(vocabulary_size, width)
         self.scale = width**0.5
-        self.cutoff = 0.0  # share of the words whose vector is left out
-        self.zero_id: int | None = None  # the token whose vector is of zeros, whatever its weights are
+        self.cutoff = 0.0  # share of the tokens whose vector is replaced by zeros
+        self.zero_id: int | None = None  # the token whose vector is zero, whatever its weights are
         nn.init.normal_(self.weight, std=1 / self.scale)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Return the vectors (…, width) of ids (…)."""
+        """Return the vectors (…, width) of token ids (…)."""
         vectors = super().forward(ids) * self.scale
         if self.zero_id is not None:
             vectors = vectors * (ids != self.zero_id).unsqueeze(-1)
@@ -77,7 +77,7 @@ VocabularyLayers = tuple[Embedding, Embedding, nn.Linear]
 
 
 def vocabulary_layers(source_size: int, target_size: int, width: int, tied: str) -> VocabularyLayers:
-    """Make what depends on the vocabularies; the output layer is one from outputs (…, width) to logits (…, V).
+    """Make the layers that depend on the vocabularies; the last maps outputs (…, width) to logits (…, V).
 
     `tied` says which of the three share weights: none, two_way (target embedding and output layer) or three_way.
     """
@@ -95,7 +95,7 @@ def vocabulary_layers(source_size: int, target_size: int, width: int, tied: str)
 def xavier_linear(d_in: int, d_out: int, num_blocks: int = 1, bias: bool = True) -> nn.Linear:
     """Make a linear layer by Xavier's rule (Glorot & Bengio 2010), with a bias of zero.
 
-    Where it computes several projections at once, `num_blocks`, each is initialised as if it stood alone.
+    Where it computes `num_blocks` projections at once, each is initialised as if it stood alone.
     """
     linear = nn.Linear(d_in, d_out, bias=bias)
     for block in linear.weight.chunk(num_blocks):
@@ -116,7 +116,7 @@ def scale_weights(model: nn.Module, factor: float) -> None:
 def to_autocast_dtype(x: Tensor) -> Tensor:
     """Return x (…) in the type that autocast computes products in, if it is on.
 
-    Sums with what comes out of products then stay in that type, instead of being converted back and forth.
+    Sums with the results of products then stay in that type, instead of being converted back and forth.
     """
     device = x.device.type
     return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
@@ -128,7 +128,7 @@ def normalisation(kind: str, width: int) -> nn.Module:
 
 
 class RMSNorm(nn.RMSNorm):
-    """PyTorch's, whose fast kernel wants weights of the type of what they scale."""
+    """PyTorch's RMSNorm, with weights in the type of its input, since the fast kernel needs one type for both."""
 
     def __init__(self, width: int) -> None:
         super().__init__(width, eps=1e-6)

@@ -1,4 +1,4 @@
-"""Positions of tokens, as a Transformer is told them."""
+"""Encodings of the positions of tokens for a Transformer."""
 
 import math
 
@@ -7,11 +7,11 @@ from torch import Tensor, nn
 
 
 class Positions(nn.Module):
-    """The positions of one side, in one of four ways.
+    """The position encodings of one side, of one of four kinds.
 
-    sinusoidal and learned: a vector that is added to the word's (Vaswani et al. 2017, section 3.5); rotary: queries and
+    sinusoidal and learned: a vector is added to the word vector (Vaswani et al. 2017, section 3.5); rotary: queries and
     keys are turned by an angle that grows with the position, so that their product depends on the distance (Su et al.
-    2021); relative: nothing here, attention looks up distances itself (`RelativePositions`).
+    2021); relative: nothing is done here, since attention looks up distances itself (`RelativePositions`).
     """
 
     def __init__(self, kind: str, d_model: int, d_head: int, max_positions: int) -> None:
@@ -23,11 +23,11 @@ class Positions(nn.Module):
             nn.init.normal_(self.table.weight, std=d_model**-0.5)
 
     def keep_sinusoids(self) -> None:
-        """Keep those that were computed, from now on: a search asks for one position at a time."""
+        """Keep computed sinusoids from now on: a search asks for one position at a time."""
         self.kept = torch.empty(0, self.d_model)
 
     def add_to(self, vectors: Tensor, positions: Tensor, longest: int) -> Tensor:
-        """Return vectors (N, D) with those of their positions (N, or 1 for all), which are below `longest`."""
+        """Return vectors (N, D) plus the vectors of their positions (N, or 1 for all), which are below `longest`."""
         if self.table is not None:
             added = self.table(positions)
         elif self.kind == "sinusoidal":
@@ -37,8 +37,8 @@ class Positions(nn.Module):
         return vectors + added.to(vectors.dtype)
 
     def _sinusoids(self, length: int, like: Tensor) -> Tensor:
-        """Return those of positions below `length`, and perhaps of some more, to be added to vectors like `like`."""
-        kept = self.kept  # threads of a caller may search at once
+        """Return the sinusoids of positions below `length`, perhaps of more, to be added to vectors like `like`."""
+        kept = self.kept  # read once, since several threads may search at the same time
         if kept is None:
             return sinusoids(length, self.d_model, like.device)
         if len(kept) < length:
@@ -46,7 +46,7 @@ class Positions(nn.Module):
         return kept
 
     def rotation(self, positions: Tensor) -> Tensor | None:
-        """Return cosines and sines (2, N, 1, d/2) of the angles at positions (N), where queries and keys are turned."""
+        """Return cosines and sines (2, N, 1, d/2) of the angles at positions (N); None unless they are rotary."""
         if self.kind != "rotary":
             return None
         angles = positions.to(torch.float32).unsqueeze(1) * _rates(self.d_head, positions.device)
@@ -56,7 +56,7 @@ class Positions(nn.Module):
 class RelativePositions(nn.Module):
     """Vectors of distances, added to keys and to values (Shaw et al. 2018); one set for all heads of a layer.
 
-    Distances beyond `max_distance` count as it.
+    Distances beyond `max_distance` are clipped to it.
     """
 
     def __init__(self, max_distance: int, d_head: int) -> None:
@@ -67,7 +67,7 @@ class RelativePositions(nn.Module):
             nn.init.xavier_uniform_(table.weight)
 
     def look_up(self, num_queries: int, num_keys: int, first: int = 0) -> tuple[Tensor, Tensor]:
-        """Return the vectors (T, S, d) of keys and of values for S keys and T queries, from position `first` on."""
+        """Return the vectors (T, S, d) of keys and of values for S keys, and T queries from position `first` on."""
         queries = torch.arange(first, first + num_queries, device=self.keys.weight.device)
         distances = torch.arange(num_keys, device=queries.device) - queries.unsqueeze(1)
         index = distances.clamp(-self.max_distance, self.max_distance) + self.max_distance
@@ -89,7 +89,7 @@ def rotate_queries_and_keys(rows: Tensor, rotation: Tensor, num_heads: int, num_
 
 
 def sinusoids(length: int, width: int, device: torch.device) -> Tensor:
-    """Return positions 0 … `length - 1` as (length, width) of Vaswani et al. 2017, section 3.5.
+    """Return the vectors (length, width) of positions 0 … `length - 1` (Vaswani et al. 2017, section 3.5).
 
     Sines fill the first half and cosines the second; interleaving them, as the paper does, is the same up to
     an order of the columns.

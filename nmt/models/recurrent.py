@@ -20,7 +20,7 @@ Sequences = TypeVar("Sequences", Tensor, PackedSequence)
 
 
 class Encoded(NamedTuple):
-    """A source sentence as the encoder leaves it; C is d_hidden times the number of directions."""
+    """The encoder's results for source sentences; C is d_hidden times the number of directions."""
 
     outputs: Tensor  # (B, S, C), zero behind the end of a sentence
     hidden: Tensor  # (B, L, C): the last state of every layer
@@ -40,7 +40,7 @@ class RecurrentEncoder(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, embedded: Tensor, lengths: Tensor) -> Encoded:
-        """Read `embedded` (B, S, E) of `lengths` (B, on the host). Longest first, no device is waited for."""
+        """Encode `embedded` (B, S, E) of `lengths` (B, on the host); longest first, nothing waits for the device."""
         is_sorted = bool((lengths[1:] <= lengths[:-1]).all())
         outputs = embedded
         hidden: list[Tensor] = []
@@ -58,8 +58,8 @@ class RecurrentEncoder(nn.Module):
     def read(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         """Return encoded positions (B, L, C) for vectors (B, L, D) of `lengths` (B, on the host, each at least 1).
 
-        As `TransformerEncoder.read`, for a head of another kind. In one direction, a position knows only itself and
-        those before it.
+        Like `TransformerEncoder.read`, this is for a head of another kind. In one direction, a position sees only
+        itself and those before it.
         """
         return self(vectors, lengths).outputs
 
@@ -81,7 +81,7 @@ class Bridge(nn.Module):
 
 
 class RecurrentSeq2Seq(Seq2Seq):
-    """A recurrent encoder and a recurrent decoder; how the source reaches the decoder is the subclass's."""
+    """A recurrent encoder and a recurrent decoder; subclasses define how the source reaches the decoder."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         return self.encoder(self.source_embedding(source), source_lengths)
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
-        """Decode all target positions of a batch, with its own predictions where `sample_mask` (B, T) says so."""
+        """Decode all target positions of a batch; where `sample_mask` (B, T) is True, from the model's prediction."""
         state = self.start(batch.source, batch.source_lengths)
         if sample_mask is None:
             return self.decode(self.target_embedding(batch.target_in), state)
@@ -134,8 +134,8 @@ def recurrent_layers(
 ) -> nn.ModuleList:
     """Make recurrent layers, or cells, of a kind; all but the first read vectors of width `d_between`.
 
-    Each gate starts as if it stood alone: Xavier for what comes in, orthogonal for the state (Saxe et al. 2014), zero
-    for biases, but one for the forget gate of LSTMs (Jozefowicz et al. 2015).
+    Each gate is initialised as if it stood alone: Xavier for weights of the input, orthogonal for weights of the state
+    (Saxe et al. 2014), zero for biases, but one for the forget gate of LSTMs (Jozefowicz et al. 2015).
     """
     layers = nn.ModuleList(
         kind(d_between if layer else d_input, d_hidden, **options) for layer in range(num_layers)
@@ -157,10 +157,10 @@ def recurrent_layers(
 def run_layer(
     layer: nn.Module, inputs: Sequences, first: tuple[Tensor, ...] = ()
 ) -> tuple[Sequences, tuple[Tensor, ...]]:
-    """Run a recurrent layer over `inputs` from its `first` states, zeros if there are none; return its last ones, too.
+    """Return the outputs and last states of a recurrent layer over `inputs`, from `first` states, or zeros if none.
 
-    On CUDA it computes in the type of its weights: autocast would make that float16, whatever type it was asked for,
-    and most gradients are too small for it where the loss is not scaled.
+    On CUDA the layer computes in the type of its weights. Autocast would use float16, whatever type was asked for, and
+    most gradients are too small for float16 where the loss is not scaled.
     """
     if inputs.is_cuda:
         dtype = next(layer.parameters()).dtype
@@ -176,7 +176,7 @@ def concatenate_positions(tensors: list[Tensor]) -> Tensor:
 
 
 def concatenate(parts: list[Decoded], join: Callable[[list[Tensor]], Tensor]) -> Decoded:
-    """Return as one what was decoded in parts; `join` makes one tensor of those of the parts."""
+    """Return the results of all parts as one; `join` makes one tensor of the tensors of the parts."""
     if len(parts) == 1:
         return parts[0]
     attention = [part.attention for part in parts if part.attention is not None]

@@ -1,8 +1,8 @@
 """Attention of recurrent models: which source positions matter to a query (Bahdanau et al. 2015; Luong et al. 2015).
 
-A query q is a state of the decoder, h_s what the encoder made of source position s. All attention goes one way:
-weights = softmax(score(q, h_s)) over the positions s of a span, context = Σ weights_s · V h_s. Classes of attention
-differ in the score; span, hard choice and coverage are there only if asked for.
+A query q is a state of the decoder, h_s the encoder's output at source position s. All kinds of attention share one
+scheme: weights = softmax(score(q, h_s)) over the positions s of a span, context = Σ weights_s · V h_s. The classes
+differ in the score; span, hard choice and coverage are optional.
 """
 
 from typing import Any
@@ -17,10 +17,10 @@ from nmt.models.layers import xavier_linear
 class Span(nn.Module):
     """Positions s with |s - p| ≤ window around a place p of the source are seen (Luong et al. 2015, section 3.2).
 
-    local_m: p = t, the target's own position, as if both sides went in parallel, or the last one of a shorter source.
+    local_m: p = t, the target position, as if both sides ran in parallel, but at most the last source position.
     local_p: p = S · sigmoid(v · tanh(W q)), each head with its own v. Weights are multiplied with
-    exp(-(s - p)² / 2σ²), σ = window / 2: by it alone the gradient reaches v and W. p is less than one beyond the last
-    position, so that a window of at least one is never empty.
+    exp(-(s - p)² / 2σ²), σ = window / 2: the gradient reaches v and W only through this factor. p is less than one
+    beyond the last position, so that a window of at least one is never empty.
     """
 
     def __init__(self, kind: str, window: int, d_query: int, d_attention: int, num_heads: int) -> None:
@@ -33,10 +33,10 @@ class Span(nn.Module):
     def forward(
         self, query: Tensor, lengths: Tensor, places: Tensor, longest: int
     ) -> tuple[Tensor, Tensor | None]:
-        """Return what queries (B, Q, d_query) at the target positions `places` (Q) see, (B, H or 1, Q, S).
+        """Return where queries (B, Q, d_query) at the target positions `places` (Q) see, as bools (B, H or 1, Q, S).
 
-        Also the logarithm of what weights are multiplied with, if they are. `lengths` (B) of the sources that can be
-        seen are floating-point numbers, `longest` is S.
+        Return also the logarithm of the factors of the weights, or None for local_m. `lengths` (B) of the visible
+        sources are floating-point numbers, `longest` is S.
         """
         if self.is_predicted:
             logits = self.place(torch.tanh(self.hidden(query))).transpose(1, 2)  # (B, H, Q)
@@ -50,14 +50,14 @@ class Span(nn.Module):
 
 
 def choose(logits: Tensor, temperature: float | None) -> Tensor:
-    """Return weights (…, S) that are one at one position, for logits (…, S), -inf where nothing is to be seen.
+    """Return one-hot weights (…, S) for logits (…, S), which are -inf at hidden positions.
 
-    In training, with a `temperature`, the position is a sample by Gumbel noise g, and the gradient is that of
+    In training, with a `temperature`, the position is sampled with Gumbel noise g, and the gradient is that of
     softmax((logits + g) / temperature): straight-through (Jang et al. 2017). Without, it is the most probable one.
     """
     if temperature is None:
         return _one_hot(logits)
-    # Fewer bits than 32 have too few numbers near zero for the rare large noise.
+    # Types of fewer than 32 bits have too few numbers near zero to give the rare large noise.
     wide = torch.promote_types(logits.dtype, torch.float32)
     exponential = torch.empty_like(logits, dtype=wide, requires_grad=False).exponential_()
     noisy = logits - exponential.clamp_min_(torch.finfo(wide).tiny).log_()  # zero would make infinite noise
@@ -83,22 +83,22 @@ class Coverage(nn.Module):
         self.direction = xavier_linear(1, d_attention, bias=False)  # u
 
     def predict_fertilities(self, memory: Tensor) -> Tensor:
-        """Return how many target words each position of the encoded source (B, S, C) is worth, (B, S).
+        """Return the fertilities (B, S) of the encoded source (B, S, C): how many target words a position is worth.
 
-        In 32 bits at least: coverage is a sum over the whole sentence.
+        They have 32 bits at least, since coverage is a sum over the whole sentence.
         """
         logits = self.fertility(memory).squeeze(-1)
         return 2 * torch.sigmoid(logits.to(torch.promote_types(logits.dtype, torch.float32)))
 
 
 class Attention(nn.Module):
-    """The way from queries to contexts; subclasses say what the score is.
+    """Multi-head attention, from queries to contexts; subclasses define the score.
 
     Queries, keys and values of width d_attention are split over `num_heads`, which attend independently
     (Vaswani et al. 2017, section 3.2.2). `span` global sees the whole sentence, local_m and local_p a window of it.
-    `choice` soft is the weighted mean, straight_through one position: the Gaussian of local_p multiplies probabilities
-    before that choice, and the context is the value of the position, unscaled. `location_positions` concerns the
-    location score alone.
+    `choice` soft takes the weighted mean of the values, straight_through the value of one position, unscaled; the
+    Gaussian of local_p then multiplies the probabilities before the choice. `location_positions` concerns the location
+    score alone.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Attention(nn.Module):
         return contexts, weights.mean(1) if self.num_heads > 1 else weights.squeeze(1)
 
     def score(self, query: Tensor, memory: dict[str, Tensor], covered: Tensor | None) -> Tensor:
-        """Return scores (B, H, Q, S), also of positions that are not to be seen; arguments as in `forward`."""
+        """Return scores (B, H, Q, S), hidden positions included; arguments as in `forward`."""
         raise NotImplementedError
 
     def split_heads(self, x: Tensor) -> Tensor:
@@ -219,7 +219,7 @@ class DotAttention(Attention):
         return scores
 
     def transform(self, keys: Tensor) -> Tensor:
-        """Return keys (B, H, S, d_head) as queries are to meet them."""
+        """Return keys (B, H, S, d_head) in the form that queries are multiplied with."""
         return keys
 
 
@@ -254,7 +254,7 @@ class LocationAttention(Attention):
         self.location = xavier_linear(d_query, num_rows, num_blocks=self.num_heads, bias=False)
 
     def project_memory(self, memory: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """Hide what has no row in W; spans stay within what is left, so they never are empty."""
+        """Hide positions without a row in W; spans stay within the others, so that they are never empty."""
         is_known = torch.arange(mask.shape[1], device=mask.device) < self.location_positions
         return super().project_memory(memory, mask & is_known)
 

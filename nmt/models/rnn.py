@@ -12,10 +12,10 @@ from nmt.models.recurrent import LAYERS, Bridge, RecurrentSeq2Seq, recurrent_lay
 
 
 class RNNSeq2Seq(RecurrentSeq2Seq):
-    """The decoder knows of the source what fits into one context vector.
+    """A recurrent model whose decoder sees the source only through one context vector.
 
-    `context` is the encoder's last state or the mean over all of them; `context_use` gives it to the decoder as
-    its first state, at every step, or both; at every step it is concatenated with the word vector or added to it.
+    `context` is the encoder's last state or the mean over its outputs. `context_use` gives it to the decoder as its
+    first state, at every step, or both. At every step, `context_join` concatenates it with the word vector or adds it.
     """
 
     def __init__(

@@ -22,13 +22,13 @@ from nmt.models.recurrent_attention import SCORES
 
 
 class AttentionSeq2Seq(RecurrentSeq2Seq):
-    """The decoder looks at all source positions again at every step.
+    """A recurrent model whose decoder attends to the source positions at every step.
 
     `join` says where the context goes. input: the query is the state before the step, and the context enters the
     recurrent layers with the word vector (Bahdanau). output: the query is the state after the step, and context and
     state make the output, which is fed into the next step (Luong, input feeding). output_only: the same without
-    feeding, so that all positions are attended at once in training. Coverage is part of the decoder's state, (N, S),
-    and goes from one position to the next, so that `join` must not be output_only then.
+    feeding, so that training attends for all target positions at once. With coverage, `join` must not be output_only:
+    coverage is part of the decoder's state, (N, S), and passes from one position to the next.
     """
 
     def __init__(self, layers: VocabularyLayers, attention: Mapping[str, Any], **sizes: Any) -> None:
@@ -56,7 +56,7 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
         return DecoderState([group], hypotheses)
 
     def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
-        """Decode `embedded` (N, T, E) position by position; what needs no recurrence is done for all at once."""
+        """Decode `embedded` (N, T, E) position by position; steps without recurrence take all positions at once."""
         embedded, steps = self.dropout(embedded), []
         if self.join == "output_only":
             states = torch.stack([self._recur(x, state) for x in embedded.unbind(1)], 1)  # (N, T, d_hidden)
@@ -80,7 +80,7 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
 
     @torch.no_grad()
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
-        """Return the weights of the source positions, the mean over heads, and what local attention could see."""
+        """Return the weights of the source positions, averaged over heads, and the windows of local attention."""
         if self.attention.span is None:
             return [AttentionMap("cross", 1, self(batch).attention.unsqueeze(1))]
         seen: list[Tensor] = []  # of each step, (B or 1, 1, Q, S)
@@ -111,10 +111,10 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
         return x
 
     def _attend(self, queries: Tensor, state: DecoderState) -> Decoded:
-        """Ask with queries (N, T, d_hidden) of the next T positions, and advance the state past these.
+        """Attend with the queries (N, T, d_hidden) of the next T positions, and advance the state past these.
 
-        Outputs are the contexts (N, T, d_attention). The hypotheses of a sentence ask the same keys side by side,
-        so these are never copied.
+        Outputs are the contexts (N, T, d_attention). The hypotheses of a sentence query the same keys side by side,
+        so that keys are never copied.
         """
         length, places, coverage = queries.shape[1], None, state.hypotheses.get("coverage")
         if self.attention.span is not None:

@@ -1,6 +1,6 @@
 """The simpler simple recurrent unit (SSRU, Kim et al. 2019), which takes the place of a decoder's self-attention.
 
-What it keeps of all positions before is one vector, so that a step costs the same however long a translation is.
+It keeps one vector of all earlier positions, so that a step costs the same however long a translation is.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class SSRU(nn.Module):
         self.forget = xavier_linear(options.d_model, options.d_model)
 
     def forward(self, x: Tensor, layout: Layout, kept: Kept | None = None) -> Tensor:
-        """Return (N, D) for rows x (N, D); with what is kept, each is the next position of a hypothesis."""
+        """Return (N, D) for rows x (N, D); with `kept`, each row is the next position of a hypothesis."""
         forget = torch.sigmoid(self.forget(x))
         forget, candidate = (part.to(state_dtype(x.dtype)) for part in (forget, self.candidate(x)))
         new = (1 - forget) * candidate
@@ -45,15 +45,15 @@ class SSRU(nn.Module):
 
 
 def state_dtype(dtype: torch.dtype) -> torch.dtype:
-    """Return the type of states, at least float32: what is added up over a sentence would be rounded at each step."""
+    """Return the type of states, at least float32: in fewer bits, each step would round a sum over the sentence."""
     return torch.promote_types(dtype, torch.float32)
 
 
 def scan(forget: Tensor, new: Tensor) -> Tensor:
     """Return all states (B, T, D) of s_t = forget_t · s_{t-1} + new_t, in log T steps of all positions at once.
 
-    After each step a position holds the last 1, 2, 4 … positions as one (Hillis & Steele 1986). There are no logarithms
-    and no quotients in it, so that forget gates near 0 and 1 do no harm.
+    Each position combines the last 1, 2, 4 … positions, twice as many after each step (Hillis & Steele 1986). The scan
+    takes no logarithms and no quotients, so that forget gates near 0 and 1 do no harm.
     """
     span, length = 1, new.shape[1]
     while span < length:
@@ -83,7 +83,7 @@ class RecurrentDecoderLayer(nn.Module):
         kept: Kept | None = None,
         queries: Queries = None,
     ) -> Tensor:
-        """Return (N, D) for rows x (N, D) as DecoderLayer does; nothing is there that a rotation could turn."""
+        """Return (N, D) for rows x (N, D) as DecoderLayer does; `rotation` is unused, since no keys are turned."""
         own, shared = layouts
         x = self.residuals[0](x, lambda h: self.recurrence(h, own, kept))
         x = self.residuals[1](x, lambda h: self.cross_attention(h, shared, memories, queries))

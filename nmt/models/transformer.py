@@ -1,7 +1,7 @@
-"""The Transformer (Vaswani et al. 2017): encoder, decoder, and how a search goes on with what it keeps.
+"""The Transformer (Vaswani et al. 2017): encoder, decoder, and the state that a search keeps between steps.
 
-Positions of all sentences are rows (N, D); a layout says which sentence and place each row belongs to, so that no work
-is done on padding. How attention, dropout, layouts and the cache are made fast is told in nmt/models/kernels.
+Positions of all sentences are rows (N, D). A layout says which sentence and position each row belongs to, so that no
+work is done on padding. nmt/models/kernels explains how attention, dropout, layouts and the cache are made fast.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ from nmt.models.transformer_layers import DecoderLayer, EncoderLayer
 
 
 class Stack(nn.Module):
-    """Layers one after the other, whose positions are told in one way, and a normalisation at the end.
+    """Layers one after the other, with one kind of position encoding; if `norm` is pre, a normalisation follows.
 
     With `layer_dropout` each layer is left out of a training step with that probability (Fan et al. 2020).
     """
@@ -59,13 +59,13 @@ class Stack(nn.Module):
         return self.dropout(to_autocast_dtype(self.positions.add_to(vectors, positions, longest)))
 
     def kept_layers(self) -> Iterator[Any]:
-        """Yield the layers, but for those left out. The host draws which, so that these cost nothing."""
+        """Yield the layers that are not left out. The host draws them, so that the others cost nothing."""
         share = self.options.layer_dropout if self.training else 0.0
         return (layer for layer in self.layers if share == 0 or float(torch.rand(())) >= share)
 
 
 class TransformerEncoder(Stack):
-    """The encoder, also for a head of another kind: see `read`."""
+    """The encoder of a Transformer; `read` is for heads of another kind."""
 
     def __init__(self, num_layers: int, options: LayerOptions, max_positions: int) -> None:
         super().__init__((EncoderLayer(options) for _ in range(num_layers)), options, max_positions)
@@ -82,8 +82,8 @@ class TransformerEncoder(Stack):
     def read(self, vectors: Tensor, lengths: Tensor, causal: bool = False) -> Tensor:
         """Return encoded positions (B, L, D) for vectors (B, L, D) of `lengths` (B, on the host, each at least 1).
 
-        What is behind a sentence's end is neither read nor of any meaning in the result. With `causal`, a position
-        sees itself and those before it.
+        Positions after a sentence's end are not read, and mean nothing in the result. With `causal`, a position sees
+        itself and those before it.
         """
         layout = self.lay_out(lengths, vectors.device, vectors.shape[1])
         return layout.unpack(self(layout.pack(vectors), layout, causal), vectors.shape[:2])
@@ -113,8 +113,8 @@ class Transformer(Seq2Seq):
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once.
 
-        With `sample_mask` (B, T) twice: what the first pass predicts replaces the true tokens in the second (Mihaylova
-        & Martins 2019). No gradient goes through the prediction.
+        With `sample_mask` (B, T), the decoder runs twice: where it is True, predictions of the first pass replace the
+        true tokens in the second (Mihaylova & Martins 2019). No gradient goes through the prediction.
         """
         source, target = (
             Packing(lengths, room, self.options.num_heads, self.options.num_shared_heads)
@@ -143,7 +143,7 @@ class Transformer(Seq2Seq):
         group: dict[str, Tensor] = {}
         for i, layer in enumerate(cast(Iterable[DecoderLayer], self.decoder.layers)):
             memory = layer.cross_attention.project_memory(encoded, layout)
-            # Most of the room around the sentences is left out, which each step would read.
+            # Most of the room around the sentences is cut off, since each step would read it.
             key, value = memory[:, :height, :, :width].contiguous()
             group |= {f"key_{i}": key, f"value_{i}": value}
         # A copy of the mask for each head, since each step needs it so.
@@ -172,7 +172,7 @@ class Transformer(Seq2Seq):
         return Decoded(self.decoder.norm(x))
 
     def _own_of(self, state: DecoderState) -> list[Kept] | list[Cache]:
-        """Return what each layer keeps of the positions before, with room for the next one."""
+        """Return each layer's state or cache of the earlier positions, with room for the next one."""
         layers = range(len(self.decoder.layers))
         if self.is_recurrent:
             return [Kept(state.hypotheses[f"own_state_{i}"]) for i in layers]
@@ -196,9 +196,9 @@ class Transformer(Seq2Seq):
         ]
 
     def _decode(self, batch: Batch, target_in: Tensor, encoded: Tensor, layouts: list[Packing]) -> Decoded:
-        """Return what follows `target_in` (B, T), for the rows of the encoded source."""
+        """Decode the positions after `target_in` (B, T), for the rows of the encoded source."""
         source, target = layouts
-        # The head that learns links of words is the first of the layer before the last (Garg et al. 2019).
+        # The first head of the last layer but one (or of the only one) learns word-alignment links (Garg et al. 2019).
         weights, guided = None, self.decoder.layers[-2:][0] if self.is_guided else None
         embedded = self.target_embedding(target.pack(target_in))
         x = self.decoder.enter(embedded, target.positions, target.cells.shape[1])

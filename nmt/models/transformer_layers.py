@@ -1,7 +1,7 @@
 """Layers of a Transformer (Vaswani et al. 2017): attention, feed-forward, and their surroundings.
 
-Positions of all sentences are rows (N, D); a layout says which sentence and place each row belongs to, so that no work
-is done on padding. How attention, dropout, layouts and the cache are made fast is told in nmt/models/kernels.
+Positions of all sentences are rows (N, D). A layout says which sentence and position each row belongs to, so that no
+work is done on padding. nmt/models/kernels explains how attention, dropout, layouts and the cache are made fast.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,8 +47,8 @@ class SelfAttention(nn.Module):
     def forward(
         self, x: Tensor, layout: Layout, rotation: Tensor | None, causal: bool, cache: Cache | None = None
     ) -> Tensor:
-        """Return (N, D) for rows x (N, D); with a cache each is the next position of a hypothesis."""
-        # Queries, keys and values side by side: (N, H·d + 2·H of the groups·d).
+        """Return (N, D) for rows x (N, D); with a cache, each row is the next position of a hypothesis."""
+        # Queries, keys and values side by side: (N, H·d + 2·G·d), where G is the number of heads of keys and values.
         rows = (
             torch.cat([self.query(x), self.key_value(x)], 1) if self.is_grouped else self.query_key_value(x)
         )
@@ -60,7 +60,7 @@ class SelfAttention(nn.Module):
             mask: Tensor | None = cache.mask
         else:
             heads, memory = layout.self_heads(rows, self.num_heads, self.num_shared_heads)
-            # No token sees the empty cells where `causal` hides all that comes after it.
+            # `causal` needs no mask: empty cells come after all tokens of a sentence, which cannot see them.
             mask = None if causal else layout.padding_mask
         relative = None
         if self.relative is not None:
@@ -118,7 +118,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """A sub-layer's surroundings: dropout, the sum with its input, and normalisation before or after."""
+    """The residual connection of a sub-layer: dropout, the sum with its input, normalisation before or after."""
 
     def __init__(self, options: LayerOptions) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class Residual(nn.Module):
         self.dropout = Dropout(options.dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return x with what `sublayer` makes of it, both (…, D)."""
+        """Return x plus the output of `sublayer` for it, both (…, D)."""
         if self.is_before:
             return self.dropout.add_to(x, sublayer(self.norm(x)))
         return self.norm(self.dropout.add_to(x, sublayer(x)))
@@ -167,9 +167,9 @@ class DecoderLayer(nn.Module):
         cache: Cache | None = None,
         queries: Queries = None,
     ) -> Tensor:
-        """Return (N, D) for rows x (N, D), laid out in one way as sequences, in another by sentences of the memories.
+        """Return (N, D) for rows x (N, D); `layouts` split them into sequences, and into sentences of the memories.
 
-        The two ways differ where a sentence has several hypotheses. `queries` grows by those of cross-attention.
+        The two differ where a sentence has several hypotheses. Cross-attention appends its queries to `queries`.
         """
         own, shared = layouts
         x = self.residuals[0](x, lambda h: self.self_attention(h, own, rotation, cache is None, cache))

@@ -14,13 +14,13 @@ from markupsafe import Markup
 from nmt import __version__
 from nmt.reports.drawing.shapes import COLOURS, Drawing
 
-# Control characters, halves of characters, and those that turn the direction of what follows.
+# Control characters, lone surrogates, and characters that change the direction of the text after them.
 NOT_SHOWN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing with its title above it, and below what there is to say of it."""
+    """A drawing with its title above it, and a note below it."""
 
     title: str
     note: str
@@ -29,7 +29,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text; a row of one cell is a heading within the table, `prose` are columns that hold sentences."""
+    """Cells of text; a row of one cell is a heading within the table, `prose` are indices of columns of sentences."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -48,7 +48,7 @@ def svg(drawing: Drawing) -> str:
 
 @cache
 def templates() -> jinja2.Environment:
-    """Return the templates of this package, which escape all values and miss none."""
+    """Return the templates of this package, which escape all values and refuse an undefined one."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("nmt.reports"),
         autoescape=True,
@@ -75,7 +75,7 @@ def _source(environment: jinja2.Environment, name: str) -> str:
 
 
 def _shown(value: object) -> object:
-    """Replace what cannot be shown in a text that somebody wrote; what a template made holds nothing of the kind."""
+    """Replace characters that cannot be shown in a text; what a template made (Markup) has none of them."""
     return (
         NOT_SHOWN.sub("\ufffd", value) if isinstance(value, str) and not isinstance(value, Markup) else value
     )

@@ -28,19 +28,19 @@ TRAINING_TENSORS = "training.safetensors"
 STATE = "state.json"
 OUTPUTS = Path("outputs")
 STEP = re.compile("step-[0-9]{6,18}")
-# SentencePiece models take about 15 bytes for each piece, and a quarter of a million for a normalization.
+# SentencePiece models take about 15 bytes for each piece, and a quarter of a million bytes for a normalisation.
 MAX_TOKENIZER_BYTES = 1 << 25
 
 
 class RunDirectory:
-    """The folder of a run, that training writes and everything else reads."""
+    """The folder of a run: training writes it, everything else reads it."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
     @classmethod
     def existing(cls, name: str, key: str = "run") -> "RunDirectory":
-        """Return the run at the path `name`, or for `last` the newest one; RunError, of `key`, if there is none.
+        """Return the run at the path `name`, or the newest for `last`. Raises RunError, naming `key`, without one.
 
         Links, pipes and the like in it are refused at once, so that nothing in it leads elsewhere.
         """
@@ -59,7 +59,7 @@ class RunDirectory:
 
     @property
     def is_exported(self) -> bool:
-        """Whether it was exported to CTranslate2, which has a file of its own by the name of the settings."""
+        """Whether the folder is an export for CTranslate2, which has its own `config.json`; ours is `nmt.json`."""
         return (self.path / EXPORTED_CONFIG).is_file()
 
     @property
@@ -73,7 +73,7 @@ class RunDirectory:
         return self.path / (VOCABULARY_MAP if self.is_exported else SHORTLIST)
 
     def require_alone(self, checkpoint: str, ensemble: Sequence[str]) -> None:
-        """Raise SettingsError where something else is asked of an exported folder than the one model that it has."""
+        """Raise SettingsError for an ensemble or a checkpoint but `best`: an exported folder has one model."""
         for key, value, needed in (("checkpoint", checkpoint, "best"), ("ensemble", ",".join(ensemble), "")):
             if value != needed:
                 raise SettingsError(
@@ -99,7 +99,7 @@ class RunDirectory:
         write_atomically(self.config_path, _config(settings))
 
     def require_readable(self, settings: TrainSettings) -> None:
-        """Raise RunError for settings that could not be read again: names of files, say, that are no UTF-8."""
+        """Raise RunError for settings that could not be read again, such as file names that are not UTF-8."""
         try:
             parse_json(_config(settings), self.config_path)
         except UnicodeEncodeError as error:
@@ -107,7 +107,7 @@ class RunDirectory:
             raise RunError(f"run: settings in UTF-8 are needed for {CONFIG}; got {near}") from None
 
     def read_model_settings(self) -> ModelFiles:
-        """Return what translating needs of the settings. Raises RunError if it is not there, or wrong."""
+        """Return the settings that translating needs. Raises RunError if they are missing or wrong."""
         require_kept(self.read_config(), self.config_path)
         return self._check(ModelFiles)
 
@@ -135,7 +135,7 @@ class RunDirectory:
         models = [read_plain(path, MAX_TOKENIZER_BYTES) for path in paths]
         for manifest in self._manifests():
             for path in paths:
-                # Older manifests say nothing of it.
+                # Older manifests do not list the tokenizer.
                 if path.name in manifest and difference(path, manifest[path.name]):
                     raise RunError(f"run: an undamaged tokenizer is needed; got {path}, which has changed")
         try:
@@ -144,11 +144,11 @@ class RunDirectory:
             raise RunError(f"run: {self.path}: {error}") from None
 
     def read_context(self) -> Context:
-        """Return which lines before a line the model reads with it. Raises RunError for a damaged run."""
+        """Return how many earlier lines the model reads with a line, and the separator. Raises RunError if damaged."""
         return Context.of(self.read_tokenizer(self.read_model_settings().tokenizer.joint).source)
 
     def _manifests(self) -> Iterator[dict[str, Any]]:
-        """Yield those that can be read; a checkpoint without one is refused when it is asked for."""
+        """Yield the readable manifests; a checkpoint without one is refused when it is asked for."""
         for step in self.steps():
             with contextlib.suppress(RunError):
                 yield read_json(self.step_path(step) / MANIFEST)
@@ -188,15 +188,15 @@ class RunDirectory:
         return [self.step_path(step)]
 
     def weights_hash(self, checkpoint: str) -> str | None:
-        """Return the SHA-256 of the weights of a checkpoint, as its manifest has it; None for a mean of several."""
+        """Return the SHA-256 of a checkpoint's weights, as its manifest records it; None for a mean of several."""
         folders = self.find_checkpoints(checkpoint)
         facts = read_json(folders[0] / MANIFEST).get(MODEL_WEIGHTS)
         return facts.get("sha256") if len(folders) == 1 and isinstance(facts, dict) else None
 
     def read_facts(self) -> tuple[LearnedLengths | None, bool]:
-        """Return the lengths of the lines that were learned from, and whether links of words were learned, too.
+        """Return the lengths of the training lines, and whether the model learned from word-alignment links.
 
-        Of a run of an older version, the lengths are not known.
+        The lengths are None for a run of an older version, which did not record them.
         """
         path = self.path / DATA
         facts = read_json(path) if path.exists() else {}
@@ -215,7 +215,7 @@ class RunDirectory:
 
 
 def _is_of_a_run(config: Path) -> bool:
-    """Whether a file is the settings of a run, perhaps damaged: that of an exported model has the same name."""
+    """Whether a `config.json` holds the settings of a run, perhaps damaged; that of an exported model does not."""
     try:
         return "format" in read_json(config)
     except RunError:
@@ -227,7 +227,7 @@ def _config(settings: TrainSettings) -> bytes:
 
 
 def require_new_file(key: str, path: str | None, overwrite: bool) -> None:
-    """Raise DataError, of `key`, for a file that is there and not to be replaced, or that has no folder to be in."""
+    """Raise DataError, naming `key`, for a file that exists and must not be replaced, or whose folder is missing."""
     if path is None:
         return
     if not overwrite and os.path.exists(path):

@@ -1,4 +1,4 @@
-"""Languages as Argos Translate and LibreTranslate know them, and those that the text of a run is of."""
+"""Languages as Argos Translate and LibreTranslate name them, and the languages of a run's text."""
 
 from typing import NamedTuple
 
@@ -7,9 +7,9 @@ from nmt.errors import RunError, SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.text import data_of_run
 
-# What other programs call a language that has a code of its own here.
+# Codes of other programs that differ from ours, which are those of Argos Translate.
 CODES = {"pt-br": "pb", "zh-tw": "zt", "zh-hk": "zt", "zh-hant": "zt", "zh-hans": "zh"}
-# What it is called by other programs again.
+# Our codes that clients of LibreTranslate write in another way.
 SHOWN = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
 LANGUAGES = """\
 af Afrikaans, am Amharic, ar Arabic, az Azerbaijani, be Belarusian, bg Bulgarian, bn Bengali, br Breton, bs Bosnian,
@@ -36,9 +36,9 @@ class Language(NamedTuple):
 def languages_of(
     run: RunDirectory, source_language: str | None, target_language: str | None
 ) -> tuple[Language, Language]:
-    """Return the languages that were typed, `de` or `gsw:Schweizerdeutsch`, else those that the run has text of.
+    """Return the languages that were given, `de` or `gsw:Schweizerdeutsch`, else those of the run's text.
 
-    Raises SettingsError where neither says.
+    Raises SettingsError where neither tells a language, or where both sides have the same one.
     """
     typed = source_language, target_language
     known = ("", "") if all(typed) else names_of_text(run)
@@ -60,13 +60,13 @@ def languages_of(
 
 
 def language(code: str, name: str = "") -> Language:
-    """Return a language by whatever programs call it, with its name or a name of one's own."""
+    """Return a language by any code that programs use for it, with the given name or else its usual one."""
     code = code_of(code)
     return Language(code, name or NAMES.get(code, code))
 
 
 def code_of(name: str) -> str:
-    """Return the code of a language, whose region counts in few."""
+    """Return our code of a language; its region or script counts only in the few codes of `CODES`."""
     name = name.lower().replace("_", "-")
     return CODES.get(name, name.split("-")[0])
 
@@ -77,7 +77,7 @@ def shown(code: str) -> str:
 
 
 def names_of_text(run: RunDirectory) -> tuple[str, str]:
-    """Return what the run calls the languages of its text, `de` and `zh-TW`; empty for what is no known language."""
+    """Return the run's own names of its languages, such as `de` and `zh-TW`; empty for an unknown language."""
     names: tuple[Files, Files] = "", ""
     try:
         data = data_of_run(run)

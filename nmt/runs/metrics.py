@@ -11,7 +11,7 @@ from nmt.files.reading import parse_json, read_whole_lines
 from nmt.files.writing import finite
 from nmt.runs.directory import RunDirectory
 
-# Bound of the lines held at once: a million updates make 20,000 lines of 300 bytes.
+# Largest file whose lines are held at once: a million updates make 20,000 lines of 300 bytes.
 MAX_BYTES = 1 << 26
 
 
@@ -27,15 +27,15 @@ class Metrics:
             file.write(json.dumps(finite(figures), allow_nan=False) + "\n")
 
     def flush(self) -> None:
-        """Have all lines on the disk."""
+        """Flush all lines to the disk."""
         if self.path.exists():
             with open(self.path, "rb") as file:
                 os.fsync(file.fileno())
 
     def cut(self, update: int) -> None:
-        """Keep the lines up to an update: what came after it will come again, and the last line may be torn.
+        """Remove the lines after an update: training will write them again, and the last one may be torn.
 
-        They are read one by one, however many there are. Raises RunError if a whole one that is kept cannot be read.
+        Lines are read one by one, however many there are. Raises RunError if a complete one up to there is damaged.
         """
         if not self.path.exists():
             return
@@ -54,9 +54,9 @@ class Metrics:
 
 
 def read_metrics(run: RunDirectory) -> list[dict[str, Any]]:
-    """Return the lines of a run's `metrics.jsonl`; of one that is missing, none; a torn last line does not count.
+    """Return the lines of a run's `metrics.jsonl`, none if it is missing; a torn last line is left out.
 
-    Raises RunError for what is no such file.
+    Raises RunError for a file that is damaged or too large.
     """
     path = Metrics(run.path).path
     if not path.exists():

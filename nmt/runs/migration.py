@@ -1,4 +1,4 @@
-"""Settings and names of weights of runs that an older version wrote, as this version would have written them."""
+"""Migration of runs of older versions: settings and names of weights as this version would have written them."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from nmt.errors import RunError
 
 FORMAT = 13
-# Keys that came with formats 2 to 13, at the values that do what formats before did.
+# Keys that formats 2 to 13 added, with the values that keep the behaviour of earlier formats.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -106,7 +106,7 @@ ADDED: dict[str, Any] = {
 
 
 def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a run in this version's format; those of an unknown one come back as they are."""
+    """Return the settings of a run in this version's format; those of an unknown format stay unchanged."""
     if config.get("format") not in range(1, FORMAT):
         return dict(config)
     model, training = config.get("model"), config.get("training")
@@ -133,7 +133,7 @@ def migrate(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def require_kept(config: Mapping[str, Any], path: Path) -> None:
-    """Raise RunError for the settings of a run that were taken back, and cannot be migrated."""
+    """Raise RunError for settings that this version no longer has and cannot migrate."""
     model = config.get("model")
     attention = model.get("attention") if isinstance(model, dict) else None
     if isinstance(attention, dict) and attention.get("choice") == "score_function":
@@ -145,7 +145,7 @@ def require_kept(config: Mapping[str, Any], path: Path) -> None:
 
 
 def current_name(name: str) -> str:
-    """Return what a tensor that format 1 called `name`, or `name/…`, is called now; names of this version stay."""
+    """Return the present name of a tensor that format 1 called `name`, or `name/…`; present names stay."""
     name = re.sub(r"^(encoder|decoder)_norm\.", r"\1.norm.", name)
     name = re.sub(r"^(encoder|decoder)\.(\d+)\.(?=self_|cross_|feed_|residuals)", r"\1.layers.\2.", name)
     name = re.sub(r"^source_positions\.", "encoder.positions.table.", name)

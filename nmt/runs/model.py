@@ -1,4 +1,4 @@
-"""The model of a run: its weights from a checkpoint, or from several their mean."""
+"""The model of a run, with the weights of a checkpoint or the mean of several."""
 
 from pathlib import Path
 
@@ -27,9 +27,9 @@ def load_model(run: RunDirectory, checkpoint: str) -> tuple[Seq2Seq, Tokenizer]:
 
 
 def _read_weights(run: RunDirectory, checkpoint: str, shapes: Shapes) -> tuple[dict[str, Tensor], Path]:
-    """Return the weights of a checkpoint, or of several their average, and the folder of the last.
+    """Return the weights of a checkpoint, or the average of several, and the folder of the last one.
 
-    A training that goes on meanwhile may remove what is being read; then those that are there now are read.
+    A training that goes on meanwhile may remove a checkpoint that is being read; then the present ones are read.
     """
     while True:
         steps = run.steps()

@@ -77,7 +77,7 @@ class GitState(Recorded):
 
 
 class Session(Recorded):
-    """From one start of the program to its end; a run that was continued has several."""
+    """One execution of the program; a run that was resumed has several sessions."""
 
     command: list[str]
     started: str
@@ -146,14 +146,14 @@ class Recorder:
 
     @property
     def is_tested(self) -> bool:
-        """Whether the final translation is scored, and noted where there is a record."""
+        """Whether the final translation is scored, and noted in the record if there is one."""
         is_noted = not self.values or self.values["test"] is not None
         return is_noted and (self.run.path / TEST).exists()
 
     def begin(self, corpus: Corpus, joint: bool, num_parameters: int, update: int) -> None:
         """Note what the run is made of, and that a session begins after an update.
 
-        Scores and curves of an earlier session are dropped: the model that they are of is about to change.
+        Scores and confidence curves of an earlier session are removed, since their model is about to change.
         """
         for name in (TEST, CONFIDENCE):
             (self.run.path / name).unlink(missing_ok=True)
@@ -182,13 +182,13 @@ class Recorder:
         self._write()
 
     def note_settings(self) -> None:
-        """Note that settings are others now: those of a test that is still to be. A run without a record gets none."""
+        """Note the changed settings of a test that is still to come. A run without a record gets none."""
         if self.values:
             self.values["settings"] = settings_hash(self.run)
             self._write()
 
     def end(self, update: int, seconds: float, num_tokens: int, best: tuple[int, float] | None) -> None:
-        """Note how far the session came, as it was saved, and the update and BLEU of the best validation."""
+        """Note the progress that the session saved, and the update and BLEU of the best validation."""
         self.values["sessions"][-1] |= {
             "finished": _now(),
             "last_update": update,
@@ -200,7 +200,7 @@ class Recorder:
         self._write()
 
     def note_test(self, found: Mapping[str, Any], hypotheses: Sequence[str], seconds: float) -> None:
-        """Note the final translation, by the best checkpoint, and what was `found` of it.
+        """Note the final translation, by the best checkpoint, and the scores `found` for it.
 
         A run without a record gets none.
         """
@@ -224,7 +224,7 @@ class Recorder:
 
 
 def text_facts(text: ParallelText) -> TextFacts:
-    """Return what tells a text from any other."""
+    """Return the number of lines and the hash of a text, which tell it from any other."""
     return TextFacts(lines=len(text.source), hash=content_key(text.source, text.target))
 
 
@@ -240,7 +240,7 @@ def tokenizer_hashes(run: RunDirectory, joint: bool) -> dict[str, str]:
 
 
 def describe_machine(device: torch.device, dtype: torch.dtype) -> Machine:
-    """Return what computes."""
+    """Return the machine that computes, with the precision `dtype`."""
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else _processor()
     return Machine(
         device=device.type,

@@ -1,4 +1,4 @@
-"""Types of what a run records: read by later versions, and written by strangers perhaps."""
+"""Types of the records of a run, which later versions read and strangers may have written."""
 
 from typing import Annotated
 
@@ -12,6 +12,6 @@ Checkpoint = Annotated[str, Field(pattern=r"^step-[0-9]{6,18}$")]
 
 
 class Recorded(Settings):
-    """A part of a record; what a later version adds is no error."""
+    """A part of a record; keys that a later version adds are ignored."""
 
     model_config = pydantic.ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)

@@ -12,7 +12,7 @@ from nmt.runs.directory import RunDirectory
 
 
 def data_of_run(run: RunDirectory) -> DataSettings:
-    """Return the settings of the text that a run was made with. Raises UserError if they are damaged, or no files."""
+    """Return the settings of a run's text. Raises UserError if there are none, or they are damaged or name no files."""
     config = run.read_config()
     if "data" not in config:
         raise RunError(
@@ -25,20 +25,21 @@ def data_of_run(run: RunDirectory) -> DataSettings:
 
 
 def corpus_of_run(run: RunDirectory) -> Corpus:
-    """Load the text that a run was made with, without tags. Raises UserError if it cannot be had."""
+    """Load the text that a run was made with, without tags. Raises UserError if it cannot be loaded."""
     return load_corpus(data_of_run(run))
 
 
 def text_of_run(split: str, run: RunDirectory) -> ParallelText:
-    """Load the `test` or `validation` text that a run was made with, tagged. Raises UserError if it cannot be had."""
+    """Load the `test` or `validation` text of a run, with tags. Raises UserError if it cannot be loaded."""
     return select_split(corpus_of_run(run).tagged(), split)
 
 
 def tagged_for(run: RunDirectory, text: ParallelText, split: str) -> ParallelText:
     """Return a text with the tags that a run needs before its source lines, where it needs any.
 
-    Where a pair is there several times, with several tags, they come in their order. Raises RunError for a pair that
-    is not in the split of the run itself, whose tag nobody knows, DataError where the run has no tags of its own.
+    The tags are looked up in the run's own split; a pair that occurs there several times gets their tags in turn.
+    Raises RunError for a pair that is not there, since its tag is unknown. Where the run's data has no tags, the lines
+    must begin with one already; DataError if not.
     """
     tags = known_tags(run.read_tokenizer(run.read_model_settings().tokenizer.joint).source.pieces)
     if not tags:

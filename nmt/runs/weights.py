@@ -1,4 +1,4 @@
-"""Weights in safetensors: what a file says of itself is checked before anything is allocated for what it holds."""
+"""Weights in safetensors: the header of a file is checked before memory is allocated for its tensors."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from nmt.files.reading import MAX_JSON_BYTES, open_plain, read_json
 from nmt.files.writing import MANIFEST, difference
 from nmt.runs.migration import current_name
 
-FLOATING = ("F64", "F32", "F16", "BF16")  # what weights and moments are
+FLOATING = ("F64", "F32", "F16", "BF16")  # types of weights and of the optimiser's moments
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -30,9 +30,9 @@ def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 
 def read_tensors(path: Path, expected: Shapes | None = None) -> dict[str, Tensor]:
-    """Load a safetensors file: its header, its shapes (where they are known) and its sum are checked before.
+    """Load a safetensors file after checking its header, its shapes (if `expected` is given) and its checksum.
 
-    Raises RunError if it is damaged, is not what the manifest beside it says, or has other shapes.
+    Raises RunError if it is damaged, differs from the manifest beside it, or has other shapes.
     """
     with _open(path) as file:
         shapes = _shapes(path, file)
@@ -53,7 +53,7 @@ def read_foreign(path: Path, names: Iterable[str]) -> dict[str, Tensor]:
 
 @contextmanager
 def _open(path: Path) -> Iterator[Any]:
-    """Open a plain safetensors file whose header is as small as that of a model is."""
+    """Open a plain safetensors file. Raises RunError if it is damaged or its header is larger than a model's."""
     try:
         with open_plain(path) as file:
             num_bytes = int.from_bytes(file.read(8), "little")
@@ -62,7 +62,7 @@ def _open(path: Path) -> Iterator[Any]:
         with safetensors.safe_open(path, framework="pt") as opened:
             yield opened
     except (OSError, MemoryError, safetensors.SafetensorError) as error:
-        # A file of no end takes all of the addresses.
+        # MemoryError: the file is mapped, and a huge one does not fit into the address space.
         raise _damaged(path, str(error)) from None
 
 
@@ -95,7 +95,7 @@ def count_parameters(shapes: Shapes) -> int:
 
 
 def require_shapes(expected: Shapes, found: Shapes, origin: Path) -> None:
-    """Raise RunError unless the names and shapes of what was found are those that the settings ask for."""
+    """Raise RunError unless the names and shapes `found` are those that the settings ask for."""
     needed = f"run: weights that fit the settings are needed; got {origin}"
     for name in sorted(expected.keys() ^ found.keys()):
         raise RunError(f"{needed}, which {'lacks' if name in expected else 'has an unknown'} {name}")
@@ -105,9 +105,9 @@ def require_shapes(expected: Shapes, found: Shapes, origin: Path) -> None:
 
 
 def find_not_finite(tensors: Mapping[str, Tensor]) -> str | None:
-    """Return the name of the first of tensors on the host that holds a number that is not finite, if one does."""
+    """Return the name of the first tensor (on the host) that holds a number that is not finite, or None."""
     for name, tensor in tensors.items():
-        # The extremes tell of infinities, and pass on what is no number, in a twentieth of the time of `isfinite`.
+        # Minimum and maximum show infinities and propagate NaN, in a twentieth of the time of `isfinite`.
         if tensor.numel() and not torch.stack(tensor.aminmax()).isfinite().all():
             return name
     return None

@@ -1,1 +1,1 @@
-"""A server of translations: LibreTranslate's HTTP interface, and lines of many clients in one search."""
+"""A translation server: LibreTranslate's HTTP interface, and the lines of many clients in one batch."""

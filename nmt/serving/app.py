@@ -1,4 +1,4 @@
-"""The routes of a server, for any server of ASGI: who answers what, and what every answer has."""
+"""The routes of the server as an ASGI application: what answers each path, and what every answer carries."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # an extra brings it
 
 logger = logging.getLogger(__name__)
 
-# Pages of other hosts may ask.
+# Pages of other hosts may send requests.
 CORS = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Headers": "Authorization, Content-Type",
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 def make_app(service: Service) -> "ASGIApp":
-    """Return the application that answers by a service."""
+    """Return the ASGI application that answers requests with a service."""
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -66,9 +66,9 @@ def make_app(service: Service) -> "ASGIApp":
                 response = await answer(request)
             except Refused as refused:
                 response = JSONResponse({"error": refused.text}, refused.status, refused.headers)
-            except asyncio.CancelledError:  # by uvicorn, when the time for what was begun is over
+            except asyncio.CancelledError:  # uvicorn cancels what still runs when the time to stop is over
                 response = JSONResponse({"error": "The server stops"}, 503)
-            except Exception as error:  # its message may have the text of a client, which is nobody's
+            except Exception as error:  # its message may hold a client's text, which is private
                 where = "".join(traceback.format_tb(error.__traceback__))
                 logger.error("%s failed: %s\n%s", path, type(error).__name__, where)
                 response = JSONResponse({"error": "Internal server error"}, 500)
@@ -95,7 +95,7 @@ def make_app(service: Service) -> "ASGIApp":
 
     async def download_file(request: "Request") -> "Response":
         name, content = service.held.get(request.path_params["name"])
-        # Whatever it is, no browser is to show it as a page of this server.
+        # Whatever the file is, no browser is to show it as a page of this server.
         disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, media_type="application/octet-stream", headers=HEADERS | disposition)
 
@@ -123,7 +123,7 @@ def make_app(service: Service) -> "ASGIApp":
 
 
 async def _while_there(request: "Request", work: Coroutine[Any, Any, T]) -> T:
-    """Return what work comes to; cancel it when the client goes away, whom no answer reaches."""
+    """Return the result of work; cancel it when the client disconnects, as no answer can reach it."""
     doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(request.receive())
     try:
         await asyncio.wait((doing, leaving), return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""Lines of many requests in one search: a queue in front of a model, and a thread that takes what is there."""
+"""Lines of many requests in one batch: a queue in front of a model, and a thread that takes batches from it."""
 
 import asyncio
 import math
@@ -13,11 +13,11 @@ from nmt.decoding.translation import Translation
 from nmt.serving.metrics import Metrics
 from nmt.serving.refusal import Refused
 
-# A long text goes through the queue in parts, so many of which fill a batch: there is room beside one of them.
+# A long text goes through the queue in parts. This many parts fill a batch, so one part leaves room for other texts.
 PARTS_OF_BATCH = 4
-# How many lines a text may have for each that may wait: most of so many are blank.
+# A text may have this many times as many lines as may wait: most lines of so long a text must be blank.
 LINES_OF_TEXT = 4
-# What waits is done in seconds, so that asking again need not wait for long.
+# A full queue is done in seconds, so a refused client may soon ask again.
 RETRY_SECONDS = 2
 
 T = TypeVar("T")
@@ -30,12 +30,12 @@ class Wanted(NamedTuple):
     details: bool = False
 
 
-# Lines, and what is wanted of each, to their translations.
+# A function from lines, and what is wanted of each, to their translations.
 Translate = Callable[[Sequence[str], Wanted], list[Translation]]
 
 
 class Job(NamedTuple):
-    """Lines of a text that are translated together, who waits for them, and their `turn` in the queue."""
+    """Lines of a text that are translated together, the future of their translations, and their `turn` in the queue."""
 
     lines: Sequence[str]
     wanted: Wanted
@@ -44,22 +44,23 @@ class Job(NamedTuple):
 
 
 def refuse_more(num_lines: int, most: int) -> None:
-    """Raise Refused for a request with more lines than can ever wait."""
+    """Raise Refused for a request with more than `most` lines, which could never all wait."""
     if num_lines > most:
         raise Refused(413, f"Invalid request: at most {most} lines are needed")
 
 
 class Batcher:
-    """Translates what waits, at most `max_lines` at a time unless a text has more, in a thread of its own.
+    """Translates the jobs in its queue, at most `max_lines` a batch unless one job has more, in a thread of its own.
 
-    What comes while nothing is being translated begins at once. Behind a batch, what waits does so for up to
-    `wait_seconds` more, until as many texts are there as a moment ago, or `part_lines`: those who have just been
-    answered ask again at once, and go along, but of many clients some are translated while others are answered.
+    A job that comes while the thread is idle begins at once. After a batch, the thread waits up to `wait_seconds`,
+    until as many jobs wait as were there when the batch was done, or jobs with `part_lines` lines. Clients that have
+    just been answered ask again at once and join the next batch; of many clients, some are translated while others are
+    answered.
 
-    One whose future was cancelled before it began is dropped, and where a batch fails, each of its texts is tried
-    alone. Requests take turns: the turn of lines is that of now, and as many later as their request has put into the
-    queue before them (start-time fair queuing, Goyal et al. 1996). So a book does not hold up others, nor they the
-    book, of which at least one part, of `part_lines`, goes with each batch.
+    A job whose future was cancelled before it began is dropped. Where a batch fails, each of its jobs is tried alone.
+    Requests take turns (start-time fair queuing, Goyal et al. 1996): the turn of a job is the present one plus the
+    number of lines that its request has queued before it. So a book does not hold up other requests, nor they the
+    book: at least one part of it, of `part_lines` lines, goes with each batch.
     """
 
     def __init__(
@@ -70,21 +71,21 @@ class Batcher:
         self.part_lines = -(-max_lines // PARTS_OF_BATCH)
         self.metrics = metrics
         self._waiting: list[Job] = []  # in the order of their turns
-        self._num_lines = 0  # of them
-        self._turn = 0  # of what was taken last
-        self._num_present = 0  # texts that were being translated, or waited, when the last batch was done
+        self._num_lines = 0  # of all waiting jobs
+        self._turn = 0  # of the last batch
+        self._num_present = 0  # jobs that were translated, or waited, when the last batch was done
         self._free_since = -math.inf
         self._changed = threading.Condition()
         threading.Thread(target=self._work, daemon=True).start()
 
     def require_room(self, num_lines: int, num_before: int) -> None:
-        """Raise Refused where so many lines more than wait cannot wait, after `num_before` of the same request."""
+        """Raise Refused where the queue lacks room for `num_lines`, after `num_before` lines of the same request."""
         refuse_more(num_before + num_lines, self.max_waiting)
         if self._num_lines + num_lines > self.max_waiting:
             raise Refused(503, "The server is busy: too many lines wait", RETRY_SECONDS)
 
     def submit(self, lines: Sequence[str], wanted: Wanted, num_before: int = 0) -> Future[list[Translation]]:
-        """Put lines into the queue, after `num_before` of the same request; return who will have what they become."""
+        """Put lines into the queue, after `num_before` of the same request; return the future of their translations."""
         with self._changed:
             job = Job(lines, wanted, Future(), self._turn + num_before)
             insort(self._waiting, job, key=lambda one: one.turn)
@@ -101,7 +102,7 @@ class Batcher:
             self._free_since = time.monotonic()
 
     def _translate(self, jobs: Sequence[Job]) -> None:
-        """Translate what is wanted alike, and tell who waits."""
+        """Translate jobs that want the same, and set their futures."""
         if not jobs:
             return
         began = time.monotonic()
@@ -126,7 +127,7 @@ class Batcher:
             start += len(job.lines) + 1
 
     def _take(self) -> list[Job]:
-        """Wait for work; return what is translated together, of which the same is wanted."""
+        """Wait for work; return the jobs of the next batch, which all want the same."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting)
             until = self._free_since + self.wait_seconds
@@ -148,7 +149,7 @@ class Batcher:
 
 
 async def all_of(works: Iterable[Awaitable[T]]) -> list[T]:
-    """Return what all works come to; where one fails, the others, which nobody waits for any more, are cancelled."""
+    """Return the results of all works; where one fails, cancel the others, as nobody waits for them any more."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
         return await asyncio.gather(*tasks)

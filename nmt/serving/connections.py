@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 def protocol(max_connections: int, seconds: float) -> "type[H11Protocol]":
     """Return uvicorn's protocol with bounds, which it lacks.
 
-    A client has so many seconds for the head of a request, and as many to take an answer. Where there are more
-    connections than may be, the one that has been without a request for the longest is closed.
+    A client has `seconds` to send the head of a request, and as many to take an answer. Where there are more than
+    `max_connections`, the connection that has been without a request for the longest is closed.
     """
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    # Those that are between requests, the longest first.
+    # Connections that are between requests, the longest idle first.
     idle: dict[H11Protocol, None] = {}
 
     class Bounded(H11Protocol):
@@ -29,7 +29,7 @@ def protocol(max_connections: int, seconds: float) -> "type[H11Protocol]":
             self._await_head()
             if len(self.connections) > max_connections:
                 longest = next(iter(idle))
-                del idle[longest]  # its connection is lost later, and more may come before
+                del idle[longest]  # `connection_lost` comes later, and more connections may come before
                 longest.transport.abort()
 
         def data_received(self, data: bytes) -> None:
@@ -38,7 +38,7 @@ def protocol(max_connections: int, seconds: float) -> "type[H11Protocol]":
                 idle.pop(self, None)
 
         def on_response_complete(self) -> None:
-            self._await_head()  # before the next request, if it has come already, is begun
+            self._await_head()  # before the next request begins, which may be here already
             super().on_response_complete()
             if self._is_busy():
                 idle.pop(self, None)
@@ -66,6 +66,6 @@ def protocol(max_connections: int, seconds: float) -> "type[H11Protocol]":
 
 
 def allow_files() -> None:
-    """Let this process have as many open files, connections among them, as the machine lets it have."""
+    """Raise the limit on open files, which connections count against, to the most that the machine allows."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

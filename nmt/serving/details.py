@@ -1,4 +1,4 @@
-"""What is known of the words of a text: which go back to which, and how sure the model is of each."""
+"""Details of a translation's words: which source words each goes back to, and how sure the model is of it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,10 +9,10 @@ NUM_DIGITS = 4  # of a confidence, and of a share
 
 
 def details_of(found: Sequence[Translation]) -> dict[str, Any]:
-    """Return the words of all lines of a text on both sides, counted through, and what the best translations say.
+    """Return the words of a text on both sides, numbered across its lines, and the details of the best translations.
 
-    `alignment` links the number of a word of `source` to that of one of `target`, `attention` has such pairs with a
-    share of attention, and `confidences` has one for each of `target`, None where the model says nothing.
+    `alignment` has pairs of a word's number in `source` and one in `target`, `attention` such pairs with a share of
+    attention, and `confidences` one confidence for each word of `target`, None where the model says nothing.
     """
     source: list[str] = []
     target: list[str] = []
@@ -22,7 +22,7 @@ def details_of(found: Sequence[Translation]) -> dict[str, Any]:
     for line in found:
         best = line.hypotheses[0]
         words, translated = line.source.split(), best.text.split()
-        # A tokenizer that normalises may count other words than there are: links beyond them lead nowhere.
+        # A tokenizer that normalises may count words differently: links beyond the last word lead nowhere.
         alignment += [
             (len(source) + one, len(target) + other)
             for one, other in best.alignment or ()

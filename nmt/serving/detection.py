@@ -1,11 +1,11 @@
-"""Which language a text is of, among those of a server, by the bytes that are usual in each."""
+"""Detection of a text's language, among those of a server, by the bytes that are usual in each."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-# What a language is to the detector, where it is not called so, or more than one there.
+# The detector's labels of a language, where it has another name there, or several.
 CHINESE = ("zh", "yue", "wuu")
 LABELS = {"pb": ("pt",), "zh": CHINESE, "zt": CHINESE, "nb": ("no",)}
 # More of a text does not make its language any clearer.
@@ -13,14 +13,14 @@ MAX_CHARACTERS = 10_000
 
 
 class Guess(NamedTuple):
-    """A language by its code, and how sure to be of it, in percent."""
+    """A language by its code, and the confidence in it, in percent."""
 
     code: str
     confidence: float
 
 
 class Detector:
-    """Looks at text by the model of langid (Lui and Baldwin 2012), which py3langid keeps."""
+    """Detects languages with the model of langid (Lui and Baldwin 2012), which py3langid contains."""
 
     def __init__(self, codes: Iterable[str]) -> None:
         import py3langid
@@ -39,7 +39,10 @@ class Detector:
         return code in self._code_of.values()
 
     def guess(self, text: str) -> list[Guess]:
-        """Return what a text may be of, best first, whatever other languages it might be of as well."""
+        """Return the languages that a text may be in, best first.
+
+        Confidences are shares among all languages that the model knows, not only those of the server.
+        """
         shares: defaultdict[str, float] = defaultdict(float)
         for label, share in self._identifier.rank(text[:MAX_CHARACTERS]):
             if label in self._code_of:

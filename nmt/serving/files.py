@@ -1,4 +1,4 @@
-"""Files that clients send, and what they became, which is held for whoever knows its address."""
+"""Files that clients send, and their translations, each held for whoever knows its address."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ MAX_NAME = 100
 HELD_SECONDS = 1800
 UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
-# Of a file that a client made: it is nobody's page, and nothing between here and there keeps it.
+# Headers of a client's file: no browser shows it as a page, and no cache on the way keeps it.
 HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 
 
@@ -42,14 +42,14 @@ class Held:
         return key
 
     def get(self, key: str) -> tuple[str, bytes]:
-        """Return a file, and what it is called. Raises Refused for one that is not there, or no longer."""
+        """Return the name of a file and its content. Raises Refused for one that is not held, or no longer."""
         if key not in self._files:
             raise Refused(404, "Not Found")
         return self._files[key]
 
 
 async def read_upload(file: Upload) -> Document:
-    """Return the document in a file. Raises Refused where it is none."""
+    """Return the document in a file. Raises Refused where the file is no document."""
     if not file.name:
         raise Refused(400, "Invalid request: missing file parameter")
     if not file.content:
@@ -64,7 +64,7 @@ async def read_upload(file: Upload) -> Document:
 
 
 def safe_name(name: str, language: str) -> str:
-    """Return a name for a file, for any system and for any header: `letter_en.docx`, of Latin letters."""
+    """Return a file name that is safe on any system and in any header, in ASCII: `letter_en.docx`."""
     stem, _, suffix = re.split(r"[/\\]", name)[-1].rpartition(".")
     latin = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode()
     safe = UNSAFE.sub("_", latin).strip("._")[:MAX_NAME]
@@ -72,9 +72,9 @@ def safe_name(name: str, language: str) -> str:
 
 
 def address_of(request: "Request", prefix: str, num_proxies: int) -> str:
-    """Return where files can be fetched, by the host that the client asked. Raises Refused for one that is none.
+    """Return the address to fetch files from, on the host that the client named. Raises Refused for an invalid host.
 
-    Behind proxies, X-Forwarded-Proto says how the client asked it.
+    Behind proxies, X-Forwarded-Proto says whether the client used http or https.
     """
     host = request.headers.get("host", "")
     if not HOST.fullmatch(host):

@@ -1,4 +1,4 @@
-"""The languages of a server by the names that clients use, which text is of which, and the way from one to another."""
+"""The languages of a server: the codes that clients use, detection, and the way from one language to another."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from nmt.serving.refusal import Refused
 from nmt.serving.text import Finds
 
 AUTO = "auto"
-# What text without a word is said to be of, at no confidence.
+# The detected language of text without a word, at confidence 0.
 NO_LANGUAGE = "en"
 
 
 class Languages:
-    """The languages of all pairs, in the order of their codes, and the shortest way from each to each."""
+    """The languages of all pairs, in the order of their codes, and the shortest way from each to each other."""
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
         self.pairs = {(pair.source.code, pair.target.code): pair for pair in pairs}
@@ -31,11 +31,11 @@ class Languages:
 
     @cached_property
     def detector(self) -> Detector:
-        """What tells languages, loaded when it is first asked: it takes tens of megabytes."""
+        """The language detector, loaded at its first use: it takes tens of megabytes."""
         return Detector(self.by_code)
 
     def table(self) -> list[dict[str, Any]]:
-        """Return each language with those that it is translated to, itself among them."""
+        """Return each language with its target languages, itself among them."""
         return [
             {
                 "code": shown(code),
@@ -53,9 +53,9 @@ class Languages:
         return self.by_code[code]
 
     def detect(self, text: str) -> list[Guess]:
-        """Return which languages a text may be of, best first, but at least one.
+        """Return the languages that a text may be in, best first, at least one.
 
-        It is that of the only source, at no confidence, where text of it cannot be told from others.
+        Where the server has one source language alone, and the detector does not know it, return that, at confidence 0.
         """
         only = self.sources[0] if len(self.sources) == 1 else None
         if only is not None and not self.detector.knows(only):
@@ -65,7 +65,7 @@ class Languages:
         return self.detector.guess(text) or [Guess(self.sources[0], 0.0)]
 
     def way(self, source: Language, target: Language) -> Finds | None:
-        """Return what translates; None for a language and itself. Raises Refused where there is no way."""
+        """Return the pair or pivot that translates; None from a language to itself. Raises Refused if no way exists."""
         if not self._reaches(source.code, target.code):
             raise Refused(
                 400,
@@ -81,7 +81,7 @@ class Languages:
         return source == target or (source, target) in self.ways
 
     def _find_ways(self, source: str) -> None:
-        """Find the ways from a language, by breadth: each through as few models as there can be."""
+        """Find the ways from a language by breadth-first search: each goes through as few models as possible."""
         found: dict[str, list[Pair]] = {source: []}
         waiting = deque([source])
         while waiting:

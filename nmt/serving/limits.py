@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 MINUTE = 60.0
-# A few megabytes; whoever has been quiet for the longest is forgotten first.
+# So many take a few megabytes; the client that has been quiet for the longest is forgotten first.
 MAX_CLIENTS = 50_000
-# Bits of an IPv6 address that one customer of a network has to himself are those behind these.
+# Leading bits of an IPv6 address, which name a network: all bits after them are one customer's own.
 NETWORK_BITS = 64
 
 
 class Rate:
-    """Lets each client have `per_minute` of something: a bucket that leaks, as the time at which it is empty again."""
+    """Lets each client have `per_minute` of something: a leaky bucket, kept as the time when it is empty again."""
 
     def __init__(self, per_minute: int, what: str, max_clients: int = MAX_CLIENTS) -> None:
         self.per_minute, self.what, self.max_clients = per_minute, what, max_clients
@@ -30,13 +30,13 @@ class Rate:
     def take(self, client: str, amount: int, now: float | None = None) -> None:
         """Count what a client takes. Raises Refused, with the seconds to wait, for more than it may.
 
-        More than a minute's at once is given to who has taken nothing, and counts in full.
+        A client with an empty bucket may take more than a minute's amount at once, which counts in full.
         """
         now = time.monotonic() if now is None else now
         begins = max(now, self._empty_at.get(client, now))
         seconds = amount * MINUTE / self.per_minute
         wait = begins - now + min(seconds, MINUTE) - MINUTE
-        if wait > 1e-6:  # of rounding
+        if wait > 1e-6:  # less is a rounding error
             raise Refused(
                 429, f"Slowdown: {self.per_minute} {self.what} per minute are allowed", math.ceil(wait)
             )
@@ -47,9 +47,10 @@ class Rate:
 
 
 def client_of(request: "Request", num_proxies: int) -> str:
-    """Return the address that a request comes from: of IPv6 the network, which is one customer's.
+    """Return the address that a request comes from; of an IPv6 address the network, which is one customer's.
 
-    Each of the proxies in front adds to X-Forwarded-For whom it heard; what is before that, anybody may have written.
+    Each of the proxies in front adds the address that called it to X-Forwarded-For; anybody may have written what
+    stands before those.
     """
     peer = request.client.host if request.client else ""
     if not num_proxies:

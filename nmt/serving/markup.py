@@ -1,4 +1,4 @@
-"""Documents, translated line by line, with their markup where its words went."""
+"""Documents, translated line by line; markup goes to the translations of the words that it was around."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from nmt.serving.text import Finds, Translated, find
 
 
 async def translate_html(way: Finds | None, text: str, details: bool = False) -> Translated:
-    """Return the translation of HTML; without a way all of it stays."""
+    """Return the translation of HTML; where `way` is None, all of it stays as it is."""
     document = await asyncio.to_thread(read_html, text)
     written, found = await translate_document(way, document)
     return Translated(str(written), [], details_of(found) if details else None)

@@ -19,7 +19,7 @@ class Metrics:
             self.requests[route, status] += 1
 
     def count_batch(self, num_lines: int, num_cut: int, seconds: float) -> None:
-        """Count what was translated together, and lines that were cut."""
+        """Count a batch: its lines, those of them that were cut, and its seconds."""
         with self._lock:
             self.counts["sentences"] += num_lines
             self.counts["cut"] += num_cut
@@ -27,7 +27,7 @@ class Metrics:
             self.seconds += seconds
 
     def count(self, name: str, number: int = 1) -> None:
-        """Count something else of COUNTERS."""
+        """Add a number to one of the other COUNTERS."""
         with self._lock:
             self.counts[name] += number
 

@@ -1,4 +1,4 @@
-"""The models of a server, as many of them in memory as may be."""
+"""The models of a server, of which as many are in memory as `serve.memory` allows."""
 
 import math
 import threading
@@ -15,28 +15,29 @@ MEGABYTE = 1e6
 
 
 class Models:
-    """Loads a model when it is asked, and puts away those that were not asked for the longest to make room for it.
+    """Loads a model when it is asked, and unloads those that were not asked for the longest to make room for it.
 
-    Room is `serve.memory`, and how much a model takes is known once it was loaded. One that is larger is loaded alone.
+    All models together have `serve.memory` megabytes. How much a model takes is known once it was loaded. A model
+    larger than `serve.memory` is loaded alone.
     """
 
     def __init__(self, folders: Sequence[str], settings: ServeSettings, metrics: Metrics) -> None:
         self._limit = math.inf if settings.memory is None else settings.memory * MEGABYTE
         self._metrics = metrics
         self._has_stopped = False
-        # What was asked last comes last.
+        # The model that was asked last comes last.
         self._workers = OrderedDict((folder, Worker(folder, settings)) for folder in folders)
-        self._changed = threading.Condition()  # in its lock the order may change
+        self._changed = threading.Condition()  # the order changes under its lock alone
 
     def load(self) -> None:
-        """Load models in their order as long as there is room. Raises UserError for one that cannot be had."""
+        """Load models in their order as long as there is room. Raises UserError for one that cannot be loaded."""
         for worker in self._workers.values():
             if sum(one.memory for one in self._workers.values()) < self._limit:
                 self._start(worker)
 
     def translate(self, folder: str, task: Task) -> list[Translation]:
-        """Return what the model of a folder makes of lines. Raises ModelFailed, UserError where it is not there."""
-        if self._has_stopped:  # a batch that fails then is tried line by line: no model is loaded for that
+        """Return the translations by a folder's model. Raises ModelFailed, or UserError where it cannot be loaded."""
+        if self._has_stopped:  # a batch that fails then is tried job by job: no model is loaded for that
             raise ModelFailed(folder)
         worker = self._workers[folder]
         try:
@@ -54,11 +55,11 @@ class Models:
                     logger.error("%s", error)
                     raise
         finally:
-            with self._changed:  # behind the lock of the worker, which those who wait for room may need
+            with self._changed:  # after the worker's lock is released, which those who wait for room may need
                 self._changed.notify_all()
 
     def stop(self) -> None:
-        """Put all models away for good, whatever they do."""
+        """Unload all models for good, even while they translate."""
         self._has_stopped = True
         for worker in self._workers.values():
             worker.stop()
@@ -72,7 +73,7 @@ class Models:
             self._make_room(worker)
 
     def _make_room(self, worker: Worker) -> bool:
-        """Put others away until one fits; return whether it does, or is alone. Those that translate stay."""
+        """Unload others, but none that translates, until a worker fits; return whether it fits or is alone."""
         others = [one for one in self._workers.values() if one is not worker and one.is_running]
         excess = worker.memory + sum(one.memory for one in others) - self._limit
         num_left = len(others)

@@ -1,4 +1,4 @@
-"""The page to translate on and that of the routes: files that come with nmt, and nothing else."""
+"""The page to translate on and the page about the routes: they consist of files that come with nmt alone."""
 
 import hashlib
 import json
@@ -18,13 +18,13 @@ KINDS = {
     "json": "application/json",
     "svg": "image/svg+xml",
 }
-# Nothing from elsewhere, nothing in the markup that runs, nowhere to send anything but here.
+# A page loads nothing from elsewhere, runs no script in its markup, and sends nothing but to this server.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
-    "Cache-Control": "no-cache",  # asked for again, and sent again only where it changed
+    "Cache-Control": "no-cache",  # browsers ask each time, and get a file again only where it changed
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
@@ -49,7 +49,7 @@ def pages(url_prefix: str) -> "list[Route]":
 
 
 def to_page(url_prefix: str) -> "Route":
-    """Return the route that leads from the prefix to what lies below it, which relative addresses need."""
+    """Return the route that redirects from the prefix to the prefix with a slash, which relative addresses need."""
     from starlette.responses import RedirectResponse
     from starlette.routing import Route
 
@@ -67,7 +67,7 @@ def _sender(content: bytes, kind: str) -> "Callable[[Request], Awaitable[Respons
 
     async def send(request: "Request") -> "Response":
         known = request.headers.get("if-none-match", "")
-        # A proxy that compresses makes a weak tag of it.
+        # A proxy that compresses makes the tag a weak one, which begins with W/.
         if tag in (one.strip().removeprefix("W/") for one in known.split(",")):
             return Response(status_code=304, headers=headers)
         return Response(content, headers=headers, media_type=kind)

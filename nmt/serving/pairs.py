@@ -21,7 +21,7 @@ from nmt.serving.metrics import Metrics
 from nmt.serving.models import Models
 from nmt.serving.worker import Task
 
-# Emoji and what joins them, space, and what controls: nothing that could be translated.
+# Unicode categories of emoji and their joiners, of space and control characters: nothing that could be translated.
 WORDLESS = {"So", "Sk", "Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp"}
 
 
@@ -32,15 +32,15 @@ class Asked:
         self.num_lines = Counter[Batcher]()
 
 
-# Of the request that is being answered; many texts of one are still one.
+# The counts of the request that is being answered, which all of its texts share.
 asked: ContextVar[Asked] = ContextVar("asked")
 
 
 class Pair:
     """A model from one language to another, behind a queue.
 
-    A text has at most `max_alternatives` translations beside the best; None: as many as are wanted. Where it
-    `has_context`, a line is read with those before it.
+    A text has at most `max_alternatives` translations beside the best; None: as many as are wanted. A model that
+    `has_context` reads a line with the lines before it.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Pair:
         self._has_context = has_context
 
     async def find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
-        """Return the translations of the lines of a text; one without a word stays as it is."""
+        """Return the translations of the lines of a text; a line without a word stays as it is."""
         # Blank lines take time and memory, too.
         refuse_more(len(lines), LINES_OF_TEXT * self.batcher.max_waiting)
         found = [Translation(line, [Candidate(line)]) for line in lines]
@@ -64,7 +64,7 @@ class Pair:
             return found
         if self._has_context:  # blank lines say where a document ends
             places, size = list(range(len(lines))), len(lines)
-        else:  # what is of about one length is soonest done together
+        else:  # lines of similar length are translated fastest together
             places, size = with_words, self.batcher.part_lines
             if len(places) > size:
                 places = sorted(places, key=lambda i: -len(lines[i]))
@@ -88,7 +88,7 @@ def is_wordless(text: str) -> bool:
 
 
 def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> list[Pair]:
-    """Return the pairs of languages of all runs. Raises UserError for what is no run, and for two of the same pair."""
+    """Return the language pairs of all runs. Raises UserError for a folder that is no run, or two runs of one pair."""
     pairs: dict[tuple[str, str], Pair] = {}
     folder_of: dict[tuple[str, str], str] = {}
     for folder in settings.folders:
@@ -127,9 +127,9 @@ def _translate(
 def _languages(
     run: RunDirectory, tags: Sequence[str], settings: ServeSettings
 ) -> list[tuple[tuple[Language, Language], str | None]]:
-    """Return the pairs of languages of a run, each with the name that its model knows the target language by.
+    """Return the language pairs of a run, each with the name of the target language in the model, or None.
 
-    It has such names where its vocabulary has `tags` of them.
+    A model has such names where its vocabulary has `tags` of languages.
     """
     typed = settings.source_language, settings.target_language
     if "data" in run.read_config() and not any(typed):
@@ -148,9 +148,9 @@ def _languages(
 
 
 def _name_of(code: str, typed: str | None, tags: Sequence[str], run: RunDirectory) -> str | None:
-    """Return the name that a model with tags knows a language by: as it was typed, or else the one of its code.
+    """Return the name of a language in the tags of a model: the name that was typed, or else the one of its code.
 
-    Raises SettingsError where there is none, or several.
+    It is None for a model without tags. Raises SettingsError where no name fits, or several do.
     """
     names = list(map(language_of, tags))
     if not names:

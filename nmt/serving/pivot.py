@@ -1,4 +1,4 @@
-"""A way from one language to another through others between."""
+"""A way from one language to another through pivot languages."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ class Pivot:
         self.ways = ways
 
     async def find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
-        """Return the translations of the lines of a text; further ones are those of the last model."""
+        """Return the translations of the lines of a text; alternatives come from the last model alone."""
         *before, last = self.ways
         found: list[Translation] | None = None
         for way in before:
@@ -28,7 +28,7 @@ def _texts(found: list[Translation] | None, lines: Sequence[str]) -> Sequence[st
 
 
 def _joined(first: list[Translation] | None, then: list[Translation]) -> list[Translation]:
-    """Return translations of translations as those of the first text."""
+    """Return `then`, the translations of `first`, as translations of what `first` translates."""
     if first is None:
         return then
     return [
@@ -43,9 +43,10 @@ def _joined(first: list[Translation] | None, then: list[Translation]) -> list[Tr
 
 
 def _through(middle: Candidate, candidate: Candidate) -> Candidate:
-    """Return a translation of a translation: a word goes back to what those that it goes back to go back to.
+    """Return a translation of a translation, its alignment composed of both.
 
-    It is as sure as they are on average, times what the last model says of it.
+    A target word goes back to the source words of the middle words that it is linked to. Its confidence is the mean
+    of theirs times its own in the last model.
     """
     if middle.alignment is None or candidate.alignment is None:
         return replace(candidate, alignment=None, attention=[], word_confidences=[])

@@ -2,14 +2,14 @@
 
 
 class Refused(Exception):
-    """Why a request is not done, in the words of LibreTranslate, and the status of HTTP that says so.
+    """Why a request is refused, in the words of LibreTranslate, and the HTTP status of the answer.
 
-    `retry_seconds` is after how long it may be asked again, where that could help.
+    `retry_seconds` says after how long the client may ask again, where that could help.
     """
 
     def __init__(self, status: int, text: str, retry_seconds: int | None = None) -> None:
         super().__init__(text)
-        # What a client sent may be in it, and half a character cannot be sent back.
+        # The text may quote what a client sent, and a lone surrogate cannot be sent back.
         self.status, self.text = status, text.encode("utf-8", "replace").decode()
         self.retry_seconds = retry_seconds
 

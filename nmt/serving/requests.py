@@ -1,6 +1,6 @@
-"""The fields of a request, however it carries them: JSON, a form, a form of parts, or the query of its address.
+"""The fields of a request, however it carries them: JSON, a form, a multipart form, or the query of its address.
 
-A form of parts may have files as well, where they are wanted.
+A multipart form may have files as well, where they are wanted.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ class Upload(NamedTuple):
 
 
 async def read_fields(request: "Request", max_bytes: int, seconds: float, max_files: int = 0) -> Fields:
-    """Return the fields of a request; those of its address come first, but beside JSON they do not count.
+    """Return the fields of a request; those in its query override those of a form, and are ignored beside JSON.
 
-    Raises Refused for a body that is too large, too slow, or not what it says that it is.
+    Raises Refused for a body that is too large, too slow, or not of the content type that the request names.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -78,7 +78,7 @@ def _parse_json(body: bytes) -> Fields:
 
 
 def _parse_pairs(content: bytes) -> dict[str, str]:
-    """Return fields as `a=b&c=d` has them; the first of a name counts."""
+    """Return the fields of `a=b&c=d`; the first of each name counts."""
     try:
         pairs = parse_qsl(
             content.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS

@@ -1,4 +1,4 @@
-"""A server on a port, until it is told to stop: what is being answered is finished first."""
+"""A server on a port, until it is told to stop; it then finishes the requests that it is answering."""
 
 import contextlib
 import logging
@@ -20,9 +20,9 @@ BACKLOG = 2048
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound, so that the port is ours before models are loaded, and that refuses for now.
+    """Return a bound socket, which keeps the port while models are loaded, and refuses connections until then.
 
-    Raises SettingsError where the port is taken, or the address none of this machine.
+    Raises SettingsError where the port is taken, or the address is none of this machine.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -58,8 +58,8 @@ def serve(service: Service, settings: ServeSettings, bound: socket.socket) -> No
     )
     server = uvicorn.Server(config)
     allow_files()
-    # uvicorn has handlers of its own while it runs, and raises the signal again when it has finished: these keep what
-    # comes before, and let the exit code be 0.
+    # uvicorn has signal handlers of its own while it runs, and raises the signal again when it has finished. These
+    # handlers note a signal that comes before uvicorn runs, and keep the exit code 0 after it.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: setattr(server, "should_exit", True))
     bound.listen(BACKLOG)

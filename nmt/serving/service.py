@@ -28,7 +28,7 @@ from nmt.serving.refusal import Refused
 from nmt.serving.requests import Fields, Upload
 from nmt.serving.text import translate_text
 
-# Without which nobody can use the page of LibreTranslate, in milliseconds between two requests of it.
+# Milliseconds between two requests of LibreTranslate's page, which cannot be used without this number.
 FRONTEND_TIMEOUT = 500
 FORMATS = ("text", "html")
 DETECTED = {"code": AUTO, "name": "Auto Detect"}
@@ -50,10 +50,10 @@ class Service:
 
     @classmethod
     def load(cls, settings: ServeSettings) -> "Service":
-        """Load the models for which there is room. Raises UserError for what cannot be had."""
+        """Load the models for which there is room. Raises UserError for a model or a file that cannot be used."""
         keys, metrics = read_keys(settings.api_keys), Metrics()
         if settings.suggestions is not None:
-            _append(settings.suggestions, "")  # says now what is wrong with the file
+            _append(settings.suggestions, "")  # raises now if the file cannot be written
         models = Models(settings.folders, settings, metrics)
         pairs = make_pairs(settings, models, metrics)
         models.load()
@@ -134,7 +134,7 @@ class Service:
         return [_shown(guess) for guess in self.languages.detect("\n".join(texts))]
 
     async def suggest(self, fields: Fields) -> dict[str, Any]:
-        """Keep a better translation of a text. Raises Refused where none is taken."""
+        """Keep a better translation of a text. Raises Refused where the server takes none."""
         if self.settings.suggestions is None:
             raise Refused(403, "Suggestions are disabled on this server.")
         self._require_key(fields)
@@ -155,7 +155,7 @@ class Service:
         return {"success": True}
 
     async def frontend_settings(self) -> dict[str, Any]:
-        """Return what pages in front of a server ask for."""
+        """Return the settings that a page in front of a server asks for."""
         has_keys = self.settings.api_keys is not None
         source = self.languages.by_code[self.languages.sources[0]]
         target = next(pair.target for pair in self.languages.pairs.values() if pair.source == source)
@@ -172,7 +172,7 @@ class Service:
         }
 
     def _guess(self, texts: Sequence[str], format_name: str) -> Guess:
-        """Return the language that texts are most likely of, all together."""
+        """Return the language that texts, taken together, are most likely in."""
         text = "\n".join(texts)[: 2 * MAX_CHARACTERS]
         if format_name == "html":
             text = "\n".join(lines_of(read_html(text)))
@@ -209,7 +209,7 @@ class Service:
 
 
 def read_rates(settings: ServeSettings) -> tuple[Rate | None, Rate | None]:
-    """Return what a client may send of requests and of characters; None: as much as it likes."""
+    """Return the limits on a client's requests and on its characters; None is no limit."""
     requests, characters = settings.requests_per_minute, settings.characters_per_minute
     return (
         None if requests is None else Rate(requests, "requests"),
@@ -266,7 +266,7 @@ def _flag(fields: Fields, name: str) -> bool:
 
 
 def _require_text(value: Any, name: str) -> str:
-    """Return a text. Raises Refused for a value that is none, and for halves of characters."""
+    """Return a value that is text. Raises Refused for any other, and for text with a lone surrogate."""
     if isinstance(value, str):
         try:
             value.encode("utf-8")
@@ -283,7 +283,7 @@ def _require_most(size: int, limit: int | None) -> None:
 
 
 def _append(path: str, line: str) -> None:
-    """Add a line to a file in one piece. Raises SettingsError where it cannot be written."""
+    """Append a line to a file in one write. Raises SettingsError where it cannot be written."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:

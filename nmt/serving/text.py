@@ -15,11 +15,11 @@ class Finds(Protocol):
     """What translates from one language to another."""
 
     async def find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
-        """Return the translations of the lines of a text; one without a word stays as it is."""
+        """Return the translations of the lines of a text; a line without a word stays as it is."""
 
 
 class Translated(NamedTuple):
-    """What a text became: its translation, others that it could have, and what is known of its words, or None."""
+    """The translation of a text, the alternatives to it, and the details of its words, or None."""
 
     text: str
     others: list[str]
@@ -27,7 +27,7 @@ class Translated(NamedTuple):
 
 
 async def find(way: Finds | None, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
-    """Return the translations of the lines of a text; without a way all of them stay."""
+    """Return the translations of the lines of a text; where `way` is None, all stay as they are."""
     if way is None:
         return [Translation(line, [Candidate(line)]) for line in lines]
     return await way.find(lines, wanted)
@@ -36,7 +36,7 @@ async def find(way: Finds | None, lines: Sequence[str], wanted: Wanted) -> list[
 async def translate_text(
     way: Finds | None, text: str, num_alternatives: int = 0, details: bool = False
 ) -> Translated:
-    """Return the translation of a text; its line ends stay as they are, and without a way all of it does."""
+    """Return the translation of a text; its line ends stay as they are, and so does all where `way` is None."""
     parts = LINE_END.split(text)
     found = await find(way, parts[::2], Wanted(1 + num_alternatives, details))
     texts = []

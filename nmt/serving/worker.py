@@ -1,4 +1,4 @@
-"""A model in a process of its own: when it dies, nothing else does; when it is put away, its memory is free again."""
+"""A model in a process of its own: when it dies, nothing else does; when it is unloaded, its memory is free again."""
 
 import atexit
 import logging
@@ -25,7 +25,7 @@ class ModelFailed(Exception):
 
 
 class Task(NamedTuple):
-    """Lines that are translated together, what is wanted of each, and the language, by the name that the model has."""
+    """Lines that are translated together, what is wanted of each, and the target language by its name in the model."""
 
     lines: Sequence[str]
     wanted: Wanted
@@ -33,7 +33,7 @@ class Task(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What came of a task, or why nothing did, and the bytes of memory that the process holds."""
+    """The translations of a task, or why it failed, and the bytes of memory that the process holds."""
 
     found: list[Translation]
     failure: str
@@ -46,7 +46,7 @@ class Worker:
     def __init__(self, folder: str, settings: ServeSettings) -> None:
         self.folder, self.settings = folder, settings
         self.lock = threading.Lock()
-        self.memory = 0  # bytes that it held when it was last heard of
+        self.memory = 0  # bytes that the process held at its last answer
         self._process: SpawnProcess | None = None
         self._connection: Connection | None = None
 
@@ -56,7 +56,7 @@ class Worker:
         return self._process is not None and self._process.is_alive()
 
     def start(self) -> None:
-        """Load the model. Raises UserError for what cannot be had, ModelFailed where the process does not live."""
+        """Load the model. Raises UserError where it cannot be loaded, ModelFailed where its process dies."""
         self.stop()
         context = multiprocessing.get_context("spawn")  # this process has threads, and a GPU cannot be forked
         self._connection, theirs = context.Pipe()
@@ -67,7 +67,7 @@ class Worker:
         self._receive()
 
     def translate(self, task: Task) -> list[Translation]:
-        """Return what lines become. Raises ModelFailed."""
+        """Return the translations of a task. Raises ModelFailed."""
         assert self._connection is not None
         try:
             self._connection.send(task)
@@ -109,16 +109,16 @@ class Worker:
 
 
 def _work(connection: Connection, folder: str, settings: ServeSettings) -> None:
-    """Load a model and do tasks, until the other side is closed."""
+    """Load a model and do tasks, until the server closes its end of the connection."""
     from nmt.decoding.loading import Model, load_translator
     from nmt.decoding.translator import Translator
 
-    # What is sent to all processes of a group: the server finishes what it has begun, and then ends this one.
+    # All processes of a group get these signals: the server finishes what it has begun, and then ends this process.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     try:
         loaded = load_translator(folder, settings.checkpoint, settings.device, settings.precision)
-        loaded.searching(loaded.settings)  # finds out that a glossary is not there before somebody asks
+        loaded.searching(loaded.settings)  # finds a missing glossary before a client asks
         model = Model(loaded)
     except UserError as error:
         connection.send(error)
@@ -139,7 +139,7 @@ def _work(connection: Connection, folder: str, settings: ServeSettings) -> None:
             translator = translators[key]
             translator.begin()
             found, failure = translator.find(task.lines), ""
-        except Exception as error:  # its message may have the text of a client, which is nobody's
+        except Exception as error:  # its message may hold a client's text, which is private
             where = "".join(traceback.format_tb(error.__traceback__))
             found, failure = [], f"{type(error).__name__}\n{where}"
         connection.send(Done(found, failure, resident_bytes()))

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_WAIT = 1.0  # seconds: a signal that comes just before a wait is answered only after it
+MAX_WAIT = 1.0  # seconds: a signal that comes just before a wait is handled only after it
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run: its number, what tells it apart, and all of its overrides."""
+    """One run: its number, the values that distinguish it, and all of its overrides."""
 
     number: int
     setting: str
@@ -42,16 +42,16 @@ class Job:
 
 @dataclass(frozen=True)
 class JobRunner:
-    """Trains runs of one sweep; it is sent to each process that does."""
+    """Trains runs of one sweep; a copy is sent to each process that trains one."""
 
     folder: Path
     settings: GridSweep | OptunaSweep
     config_directory: str | None
 
     def run(self, job: Job, ranks: "Ranks | None" = None) -> None:
-        """Train one run in its folder, or go on there, and note how it ended; what it fails of ends no other.
+        """Train one run in its folder, or go on there, and record how it ended. A failure ends no other run.
 
-        Where several `ranks` train it, the first one notes it.
+        Where several `ranks` train it, the first one writes the record.
         """
         from nmt.runs.directory import RunDirectory
         from nmt.training.ranks import Ranks
@@ -85,7 +85,7 @@ class JobRunner:
             write_record(self.folder, job.number, JobRecord(setting=job.setting, state=state, error=reason))
 
     def run_all(self, jobs: Sequence[Job]) -> None:
-        """Train these runs, as many at once and where the settings of the sweep say."""
+        """Train these runs where the settings of the sweep say, and as many at once as they say."""
         if self.settings.cluster == "ray":
             self._run_on_ray(jobs)
         elif self.settings.cluster is not None:
@@ -97,8 +97,8 @@ class JobRunner:
                 self.run(job)
 
     def _run_side_by_side(self, jobs: Sequence[Job]) -> None:
-        """Train runs in processes of their own, which end with this one: what was done is saved."""
-        context = multiprocessing.get_context("spawn")  # a GPU is of no use to a process that was forked
+        """Train runs in processes of their own. When this process ends, they save their work and end, too."""
+        context = multiprocessing.get_context("spawn")  # a forked process cannot use a GPU
         waiting = list(reversed(jobs))
         running: dict[Any, SpawnProcess] = {}
         try:
@@ -116,8 +116,8 @@ class JobRunner:
                 process.join()
 
     def _run_in_process(self, job: Job) -> None:
-        """Train one run of several at once, with its share of the cores; each line of the log says whose it is."""
-        # A terminal sends these to all processes; the first one sees to them.
+        """Train one of several runs at once, with its share of the cores; its number begins each line of its log."""
+        # A terminal sends these signals to all processes; the parent handles them.
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, terminate)
@@ -141,7 +141,7 @@ class JobRunner:
                 pass
 
     def _run_on_cluster(self, jobs: Sequence[Job]) -> None:
-        """Hand runs to submitit, and wait for them; their logs are where it puts them."""
+        """Hand runs to submitit, and wait for them; submitit writes their logs into the folder OF_SUBMITIT."""
         submitit = require_submitit()
         try:
             executor = submitit.AutoExecutor(self.folder / OF_SUBMITIT, cluster=self.settings.cluster)
@@ -170,7 +170,7 @@ class JobRunner:
 
 
 def _loaded(runner: JobRunner) -> Callable[[Job], None]:
-    """Return what trains a run in a process of Ray's."""
+    """Return the function that trains a run in a process of Ray."""
     log_to_stderr()
     return runner.run
 
@@ -183,7 +183,7 @@ def require_submitit() -> Any:
 
 
 def _end_with_parent() -> None:
-    """Have this process save and end when the one that began it is no more."""
+    """Wait for the end of the parent process, then have this one save and end."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

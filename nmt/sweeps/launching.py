@@ -28,9 +28,9 @@ OF_THE_LAUNCH = (*LAUNCH, "sweep.trials", "sweep.at_once", "sweep.cluster", "swe
 def run_sweep(overrides: list[str], config_directory: str | None) -> None:
     """Train every combination of values, or search for good ones; print the table and the best run.
 
-    Raises UserError for what is wrong before anything has begun, SweepError where runs have failed.
+    Raises UserError, before any run begins, for wrong settings or a wrong folder; SweepError where runs have failed.
     """
-    from nmt.training.ranks import Place  # takes a while, and completion of the shell asks for this module
+    from nmt.training.ranks import Place  # imports torch, which importing this module should not cost
 
     if (size := Place.of_process().size) > 1:
         raise SettingsError(
@@ -94,7 +94,7 @@ class Sweep:
                 raise SettingsError(
                     f"{key}: a folder is needed in a sweep, whose runs become the last; got last"
                 )
-        # Tells what is wrong with the last run now, not when the others have been trained.
+        # Checks all combinations, or the ends of a search, so that the last run does not fail after the others.
         for row in tried:
             compose(TRAIN, self._job(0, row).overrides, config_directory).settings()
 
@@ -103,7 +103,7 @@ class Sweep:
         return Job(number, " ".join(swept), [*self.fixed, *swept])
 
     def jobs(self) -> list[Job]:
-        """Return all runs that are known up to now: of a search, those that were asked for."""
+        """Return all runs that are known up to now: of a search, those that Optuna has proposed."""
         if isinstance(self.settings, GridSweep):
             return [self._job(number, values) for number, values in enumerate(self.grid)]
         if self.search is None:
@@ -120,7 +120,7 @@ class Sweep:
             self.runner.run_all(self.jobs())
 
     def write(self) -> list[RunResult]:
-        """Write what all runs have come to up to now, and return it."""
+        """Write the results that all runs have up to now, and return them."""
         results = [read_result(self.folder, job.number, job.setting) for job in self.jobs()]
         write_results(self.folder, results)
         return results
@@ -138,6 +138,6 @@ class Sweep:
             self.runner.run_all([self._job(number, values) for number, values in batch])
             for number, _ in batch:
                 record = read_record(self.folder, number)
-                if record is not None and record.state != "failed":  # else it stays begun, to be tried again
+                if record is not None and record.state != "failed":  # else it stays open, to be tried again
                     result = read_result(self.folder, number, record.setting)
                     self.search.tell(number, record, result.validation_bleu)

@@ -31,7 +31,7 @@ class JobRecord(pydantic.BaseModel):
 
 @dataclass(frozen=True)
 class RunResult:
-    """One run of a sweep. Validation BLEU, the best of the run, is what runs are chosen by; the test is only told."""
+    """One run of a sweep. Runs are chosen by their best validation BLEU; test BLEU is only reported."""
 
     job: int
     setting: str
@@ -57,7 +57,7 @@ def read_record(sweep: Path, job: int) -> JobRecord | None:
 
 
 def read_as(model: type[ModelT], path: Path) -> ModelT | None:
-    """Return what is in a file of JSON, None where there is none. Raises RunError if it is something else."""
+    """Return a JSON file as a `model`, None where there is no file. Raises RunError if it holds something else."""
     if not path.exists():
         return None
     try:
@@ -76,7 +76,7 @@ def write_record(sweep: Path, job: int, record: JobRecord) -> None:
 
 
 def read_result(sweep: Path, job: int, setting: str) -> RunResult:
-    """Return what a job has come to up to now."""
+    """Return the result that a job has up to now."""
     path, record = sweep / str(job), read_record(sweep, job)
     run = RunDirectory(path)
     steps = run.steps()
@@ -103,7 +103,7 @@ def read_result(sweep: Path, job: int, setting: str) -> RunResult:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return what is in a file of a run; nothing where it is damaged, for the table tells of other runs as well."""
+    """Return the content of a JSON file of a run; nothing for a damaged one, so that the table lists other runs."""
     try:
         return read_json(path)
     except RunError as error:
@@ -148,7 +148,7 @@ def table(results: Sequence[RunResult]) -> str:
 
 
 def print_results(results: Sequence[RunResult], folder: Path) -> None:
-    """Print the table, which run is the best one, what to do with it, and where all of this is as data."""
+    """Print the table, the best run, the command that translates with it, and the files that hold the same as data."""
     print(table(results))
     best = best_of(results)
     if best is not None:

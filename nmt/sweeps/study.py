@@ -22,11 +22,11 @@ logger = logging.getLogger(__name__)
 
 
 Space = Mapping[str, Any]
-"""For each key that is searched one of Optuna's distributions, of numbers or of values as they would be typed."""
+"""One of Optuna's distributions for each searched key: of numbers, or of values as they would be typed."""
 
 
 def ends(space: Space) -> Iterator[dict[str, str]]:
-    """Yield values for runs that have both ends of all numbers, and each value of all lists."""
+    """Yield values of runs that together have both ends of each range of numbers and each value of each list."""
     lists = {key: getattr(one, "choices", None) or (one.low, one.high) for key, one in space.items()}
     for place in range(max(map(len, lists.values()))):
         yield _typed({key: values[min(place, len(values) - 1)] for key, values in lists.items()})
@@ -63,7 +63,7 @@ class Search:
             ) from None
 
     def begun(self, space: Space) -> list[tuple[int, dict[str, str]]]:
-        """Return the numbers and the values of the runs that have been asked for and not been told of."""
+        """Return number and values of each proposed run without an outcome; mark half-written ones as failed."""
         runs, states = dict(self.all(space)), self.optuna.trial.TrialState
         running = [trial.number for trial in self.study.get_trials(deepcopy=False, states=[states.RUNNING])]
         for number in running:
@@ -72,9 +72,9 @@ class Search:
         return [(number, runs[number]) for number in running if number in runs]
 
     def all(self, space: Space) -> list[tuple[int, dict[str, str]]]:
-        """Return the numbers and the values of all runs, without those that a kill left half asked for.
+        """Return the numbers and the values of all runs, without those whose values a kill left half written.
 
-        Raises RunError where they are not of this space.
+        Raises RunError where the values are not of this space.
         """
         trials = self.study.get_trials(deepcopy=False)
         return [self._read(trial, space) for trial in trials if not self._is_half(trial, space)]
@@ -82,8 +82,8 @@ class Search:
     def ask(self, space: Space) -> tuple[int, dict[str, str]]:
         """Return the number and the values of a new run.
 
-        They depend on the seed and on what is known of the runs before alone, so a search that was interrupted
-        goes on as one that was not.
+        The values depend only on the seed and on what is known of earlier runs, so a search that was interrupted
+        goes on as if it had not been.
         """
         seed = np.random.SeedSequence([self.settings.seed, len(self.all(space))]).generate_state(1)[0]
         self.study.sampler = self.optuna.samplers.TPESampler(
@@ -95,15 +95,15 @@ class Search:
         return self._read(self.study.get_trials(deepcopy=False)[trial.number], space)
 
     def _is_half(self, trial: Any, space: Space) -> bool:
-        """Say whether a run has but some of its values: Optuna writes them one after the other."""
+        """Say whether a run has only some of its values, which Optuna writes one after the other."""
         states = self.optuna.trial.TrialState
         return trial.state in (states.RUNNING, states.FAIL) and trial.distributions.items() < space.items()
 
     def _read(self, trial: Any, space: Space) -> tuple[int, dict[str, str]]:
         """Return the number and the values of a run.
 
-        They become overrides of Hydra's, and the file may be a stranger's: only what could have been asked for passes.
-        Raises RunError for anything else.
+        The values become overrides of Hydra, and the file may be a stranger's: only values that this search could have
+        proposed pass. Raises RunError for anything else.
         """
         if trial.distributions != space or trial.params.keys() != space.keys():
             got = ", ".join(f"{key}={value}" for key, value in trial.params.items()) or "none"
@@ -120,7 +120,7 @@ class Search:
         return RunError(f"run: {needed}; got {one_line(got)} for run {trial.number} in {self.path}")
 
     def tell(self, number: int, record: JobRecord, validation_bleu: float | None) -> None:
-        """Note how a run ended that need not be tried again."""
+        """Tell Optuna the outcome of a run, which is then not tried again."""
         states = self.optuna.trial.TrialState
         if record.state == "pruned":
             self.study.tell(number, state=states.PRUNED)
@@ -130,7 +130,7 @@ class Search:
             self.study.tell(number, state=states.FAIL)
 
     def pruner(self, number: int) -> "Pruner":
-        """Return what decides over a run of this search."""
+        """Return the pruner of a run of this search."""
         return Pruner(self, number)
 
 
@@ -144,12 +144,12 @@ class Pruner:
         self.has_pruned = PRUNED in frozen.user_attrs
 
     def __call__(self, update: int, bleu: float) -> bool:
-        """Note validation BLEU of an update; return whether the run is to end."""
-        if update not in self.reported:  # else the run went on from before it
+        """Report validation BLEU after an update to Optuna; return whether the run is to end."""
+        if update not in self.reported:  # else the run went on from an earlier checkpoint
             self.trial.report(bleu, update)
             self.reported.add(update)
         if self.trial.should_prune():
-            # For whoever goes on, should a kill come before the job notes how it ended.
+            # A resumed sweep reads this if a kill comes before the job records how it ended.
             self.trial.set_user_attr(PRUNED, True)
             self.has_pruned = True
         return self.has_pruned
@@ -163,7 +163,10 @@ def require_optuna() -> Any:
 
 
 def _cut_torn_line(path: Path, lock: Any) -> None:
-    """Cut what a kill has left of a line, behind which Optuna would write the next; under the lock all are whole."""
+    """Cut off the line that a kill left incomplete, since Optuna would append the next one to it.
+
+    Under the lock, no other process has written half a line.
+    """
     lock.acquire()
     try:
         length = max((end for _, end in read_whole_lines(path)), default=0)
@@ -174,7 +177,7 @@ def _cut_torn_line(path: Path, lock: Any) -> None:
 
 
 def _typed(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return values as they would be typed; numbers in four digits, which say as much and can be read."""
+    """Return values as they would be typed; floats have four significant digits, which suffice and are easy to read."""
     return {
         key: repr(float(f"{value:.4g}")) if isinstance(value, float) else str(value)
         for key, value in values.items()

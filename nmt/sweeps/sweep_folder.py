@@ -65,7 +65,7 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
 
 
 def _began_with(folder: Path, overrides: Sequence[str]) -> bool:
-    """Say whether a sweep began with these overrides; one that cannot be read is not the one that is looked for."""
+    """Say whether a sweep began with these overrides; False for a sweep that cannot be read."""
     try:
         found = read_as(SweepFile, folder / FILE)
     except RunError:
@@ -74,7 +74,7 @@ def _began_with(folder: Path, overrides: Sequence[str]) -> bool:
 
 
 def _require_safe(folder: Path) -> None:
-    """Raise RunError for a folder that would have something outside of it written, or a stranger's pickles loaded."""
+    """Raise RunError for a folder whose links could lead writes elsewhere, or that has pickles, which can run code."""
     if os.path.lexists(folder / OF_SUBMITIT):
         raise RunError(
             f"run: a sweep without {OF_SUBMITIT} is needed to go on, since that holds pickles; got {folder}; no job "

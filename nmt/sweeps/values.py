@@ -14,7 +14,7 @@ def values_of(override: Override) -> list[str]:
     if not override.is_discrete_sweep():
         raise _needed(override, "a list of values", "with sweep=grid", "; sweep=optuna searches intervals")
     before = random.getstate()
-    random.seed(str(override.input_line))  # shuffle(...) has one order, also when the sweep goes on
+    random.seed(str(override.input_line))  # gives shuffle(...) one order, also when the sweep goes on
     try:
         found = list(override.sweep_string_iterator())
     except ValueError:  # a range whose step is 0
@@ -27,7 +27,10 @@ def values_of(override: Override) -> list[str]:
 
 
 def distribution_of(override: Override) -> Any:
-    """Return what Optuna is to choose from. Raises SettingsError for an interval that holds nothing."""
+    """Return the distribution that Optuna draws from.
+
+    Raises SettingsError for an interval that does not rise, a log interval not above 0, or a range of one value.
+    """
     optuna, value = require_optuna(), override.value()
     if isinstance(value, IntervalSweep):
         low, high, step, is_log = value.start, value.end, None, "log" in value.tags

@@ -16,16 +16,16 @@ class Page:
         self.run, self.refresh_seconds = RunDirectory(folder), refresh_seconds
 
     def log(self, figures: Mapping[str, float], update: int) -> None:
-        """Make the page where the figures are of a validation; the others come often, and are in the next one."""
+        """Make the page if the figures are of a validation; other figures come often, and wait for the next page."""
         if any(name.startswith("validation/") for name in figures):
             self._write(self.refresh_seconds)
 
     def close(self) -> None:
-        """Make the page a last time, which stays as it is."""
+        """Make the page a last time; browsers no longer reload it."""
         self._write(0)
 
     def _write(self, refresh_seconds: int) -> None:
-        # Templates take a tenth of a second to import, which only this tracker needs.
+        # Only this tracker needs templates, whose import takes a tenth of a second.
         from nmt.reports.run.log import RunLog, training_page
 
         log = RunLog.read(self.run, self.run.path.resolve().name)

@@ -18,7 +18,7 @@ class MLflow:
     def __init__(
         self, folder: Path, experiment: str, run_id: str | None, settings: Mapping[str, Any]
     ) -> None:
-        # Plain files in the run, which MLflow still reads and writes, but no longer without being asked.
+        # The figures are plain files in the run's folder; MLflow still supports them, but only if this asks for it.
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
         with importing("mlflow", "tracking"):
             from mlflow import entities
@@ -41,9 +41,9 @@ class MLflow:
             self.client.log_batch(self.run_id, params=parameters[first : first + MAX_PARAMETERS_AT_ONCE])
 
     def log(self, figures: Mapping[str, float], update: int) -> None:
-        """Write or send figures, but for those that are shown already.
+        """Write or send figures, except those that MLflow has already.
 
-        MLflow itself is asked which those are: a process can be killed between the first of them and the last.
+        MLflow itself is asked for them: a process can be killed between the first and the last figure of an update.
         """
         now = int(time.time() * 1000)
         self.client.log_batch(
@@ -60,7 +60,7 @@ class MLflow:
         self.client.set_terminated(self.run_id)
 
     def _last_shown(self, name: str) -> int:
-        """Return the last update of which a figure was shown before this process showed it, or -1."""
+        """Return the last update for which an earlier process showed the figure `name`, or -1."""
         if name not in self.shown_before:
             history = self.client.get_metric_history(self.run_id, name)
             self.shown_before[name] = max((metric.step for metric in history), default=-1)

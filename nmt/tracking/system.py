@@ -11,7 +11,7 @@ MEGABYTE = 1e6
 
 
 class SystemFigures:
-    """Memory and how busy processors and GPU are, since the figures before."""
+    """Memory, the load of the processors since the last reading, and the present load of the GPU."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -42,7 +42,7 @@ class _Utilization(ctypes.Structure):
 
 
 class _Gpu:
-    """One GPU as NVIDIA's management library sees it, if it does; the driver brings the library."""
+    """One GPU as NVIDIA's management library (NVML) sees it, where the driver brings that library."""
 
     def __init__(self, device: torch.device) -> None:
         self.handle = ctypes.c_void_p()
@@ -58,7 +58,7 @@ class _Gpu:
             self.library = None
 
     def share(self) -> float | None:
-        """Return the share of time in which the GPU computed, from 0 to 1, or None where nobody tells."""
+        """Return the share of time in which the GPU computed, from 0 to 1, or None where NVML does not tell."""
         found = _Utilization()
         if self.library is None or self.library.nvmlDeviceGetUtilizationRates(
             self.handle, ctypes.byref(found)

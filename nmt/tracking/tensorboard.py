@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 class TensorBoard:
-    """Writes event files; TensorBoard leaves out of earlier ones what comes after update `resumed_from`."""
+    """Writes event files; TensorBoard hides the figures after update `resumed_from` in earlier event files."""
 
     def __init__(self, folder: Path, resumed_from: int | None) -> None:
         # Takes a third of a second to import.

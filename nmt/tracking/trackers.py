@@ -37,7 +37,7 @@ class NoTracker:
 
 
 class Lenient:
-    """A tracker whose failures are said once and cost no training: a server may be away, a library may change."""
+    """A tracker whose first failure is logged and ends only the tracker: a server may be away, a library may change."""
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
@@ -50,7 +50,7 @@ class Lenient:
             self._give_up(error)
 
     def close(self) -> None:
-        """Close what has not failed."""
+        """Close the tracker, unless it has failed before."""
         try:
             self.tracker.close()
         except Exception as error:
@@ -62,7 +62,7 @@ class Lenient:
 
 
 class Mark(pydantic.BaseModel):
-    """Memory of a tracker: the name of its run there and, where it cannot tell, what was sent."""
+    """Memory of a tracker: the id of its run there and, where the service cannot tell, the figures last sent."""
 
     model_config = pydantic.ConfigDict(extra="forbid")
 
@@ -73,7 +73,7 @@ class Mark(pydantic.BaseModel):
 
 
 def read_mark(folder: Path, kind: str) -> Mark | None:
-    """Return what was remembered in the folder of a run, if it is of this kind. Raises RunError if it is damaged."""
+    """Return the mark in the folder of a run, None if it has none of this kind. Raises RunError if it is damaged."""
     path = folder / FILE
     if not path.exists():
         return None
@@ -85,17 +85,17 @@ def read_mark(folder: Path, kind: str) -> Mark | None:
 
 
 def write_mark(folder: Path, mark: Mark) -> None:
-    """Remember it in the folder of a run; not flushed to the disk, which would take longer than an update."""
+    """Write the mark into the folder of a run; it is not flushed, which would take longer than an update."""
     temporary = folder / f".{FILE}.{os.getpid()}"
     temporary.write_text(mark.model_dump_json() + "\n", encoding="utf-8")
     os.replace(temporary, folder / FILE)
 
 
 class OnlyNew:
-    """Hands on what was not sent before a run was killed and went on.
+    """Hands on only those figures that were not sent before a run was killed and resumed.
 
-    The figures that come again are the same, but for times, and what draws them cannot take them back. Only those of
-    the very update at which a process was killed, sent but not remembered, may come twice.
+    A resumed run computes the same figures again, except for times, and the service cannot take back the first ones.
+    Only figures of the update at which a process was killed, sent but not yet marked, may be sent twice.
     """
 
     def __init__(self, tracker: Tracker, folder: Path, mark: Mark) -> None:

@@ -27,7 +27,7 @@ def require_login() -> None:
 
 
 class Wandb:
-    """One run of a project; whether it is sent or only written is for WANDB_MODE to say."""
+    """One run of a project; WANDB_MODE says whether it is sent or only written."""
 
     def __init__(self, folder: Path, project: str, run_id: str, settings: Mapping[str, Any]) -> None:
         with importing("wandb", "tracking"):
@@ -40,7 +40,7 @@ class Wandb:
             resume="allow",
             config=dict(settings),
             dir=str(folder),
-            # Standard output belongs to results, and code is nobody's business.
+            # Standard output is for results alone, and the user's code must not be sent.
             settings=wandb.Settings(
                 console="off",
                 silent=True,
@@ -62,7 +62,7 @@ class Wandb:
         self._remove_links()
 
     def _remove_links(self) -> None:
-        """A run holds plain files only; a link to a log of the library's own is none."""
+        """Remove the library's links to its own logs: a run holds plain files only."""
         for path in self.folder.rglob("*"):
             if path.is_symlink():
                 path.unlink()

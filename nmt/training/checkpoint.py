@@ -1,4 +1,4 @@
-"""Saving the state of training, and taking it up again."""
+"""Saving checkpoints of a training, and resuming from them."""
 
 import logging
 import math
@@ -28,33 +28,33 @@ from nmt.training.step import TrainingStep
 
 logger = logging.getLogger(__name__)
 
-TEMPORARY_FILE = re.compile(r"\.[a-z.]+\.(json|jsonl|model)\.\d+")  # what write_atomically left behind
+TEMPORARY_FILE = re.compile(r"\.[a-z.]+\.(json|jsonl|model)\.\d+")  # of a write_atomically that was killed
 
 
 @dataclass
 class Progress:
-    """Where training is, in numbers; with weights and moments, all that it takes to go on."""
+    """The position of a training, in numbers; with weights and moments, it is all that resuming needs."""
 
     __pydantic_config__ = pydantic.ConfigDict(extra="forbid")
 
     update: NonNegativeInt = 0  # updates done
     epoch: NonNegativeInt = 0  # the epoch that the next update belongs to
-    part: NonNegativeInt = 0  # of that epoch, where the text is laid out in several
+    part: NonNegativeInt = 0  # the part of that epoch, where long text is laid out in several
     position: NonNegativeInt = 0  # updates of that part done
     seconds: NonNegativeFloat = 0.0  # spent in training, validation included
     num_tokens: NonNegativeInt = 0  # target tokens seen
     best_bleu: float | None = None
-    best_loss: float | None = None  # of the best by BLEU; none where it was not finite, or is not known
+    best_loss: float | None = None  # loss at best_bleu; None where it was not finite, or is not known
     best_step: NonNegativeInt | None = None
     validations_without_gain: NonNegativeInt = 0
     max_tokens: PositiveInt | None = None  # what training.max_tokens=auto found
-    loss_scale: dict[str, int | float] = field(default_factory=dict)  # of float16
+    loss_scale: dict[str, int | float] = field(default_factory=dict)  # of the gradient scaler of float16
     window: WindowState = field(default_factory=WindowState)  # figures since the last line of the log
     interim: NonNegativeInt | None = None  # the update of a checkpoint that only an interruption asked for
-    origins: dict[str, str] = field(default_factory=dict)  # hashes of what the run learns from, by their keys
+    origins: dict[str, str] = field(default_factory=dict)  # hashes of text, tokenizer, links, teachers
 
     def is_improved_by(self, bleu: float, loss: float) -> bool:
-        """Tell whether a validation is better than the best: by BLEU, and by loss where BLEU is the same."""
+        """Tell whether a validation beats the best so far: by higher BLEU, or by lower loss where BLEU is the same."""
         if self.best_bleu is None:
             return True
         best_loss = math.inf if self.best_loss is None else self.best_loss
@@ -72,13 +72,13 @@ def save_checkpoint(
     keep: int,
     is_interim: bool = False,
 ) -> Path:
-    """Write the checkpoint of `progress.update`, point `last.json` and `best.json`, and drop what is no longer kept.
+    """Write the checkpoint of `progress.update`, set `last.json` and `best.json`, and remove old checkpoints.
 
-    Raises RunError, and touches nothing, if some weight or moment is not finite: nothing could go on from it.
-    The folder gets its name when all of it, the manifest last, is on the disk; whatever happens before leaves nothing.
-    The manifest describes the tokenizer, too, without which the weights mean nothing. Kept are the newest `keep` and
-    the best. A checkpoint that only an interruption asked for (`is_interim`) is kept beside them until the next one, so
-    that a run which was interrupted ends with the checkpoints of one that was not.
+    Raises RunError, and writes nothing, if a weight or moment is not finite: training could not go on from it.
+    The folder gets its final name when all of it, the manifest last, is on the disk; an error before that leaves
+    nothing. The manifest describes the tokenizer, too, without which the weights mean nothing. The newest `keep`
+    checkpoints and the best one are kept. A checkpoint that only an interruption asked for (`is_interim`) is kept
+    beside them until the next one, so that an interrupted run ends with the same checkpoints as an uninterrupted one.
     """
     weights, state = _on_host(weights), _on_host(state)
     if name := find_not_finite(weights | state):
@@ -115,10 +115,11 @@ def save_checkpoint(
 
 
 def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str, str]) -> Progress:
-    """Take up training from the last checkpoint of a run that is whole; from the start, if none was saved yet.
+    """Load the newest undamaged checkpoint into `step` and return its progress; a fresh one if none was saved yet.
 
-    One that is damaged, or not finite, is named and set aside. Raises RunError if all are, or if what was saved does
-    not fit the model, or comes from other text than `origins` are the hashes of.
+    A checkpoint that is damaged or not finite is logged and renamed to `damaged-…`. Raises RunError if no undamaged one
+    is left, if the saved tensors do not fit model and optimizer, or if the run began with other text, tokenizer, links
+    or teachers than those whose hashes are `origins`.
     """
     newest, steps = _last_saved(run), run.steps()
     if newest is None and not steps:
@@ -139,7 +140,7 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
         )
     progress = _check_state(values, folder)
     whole = {number for number in steps if run.step_path(number) not in damaged}
-    if progress.best_step not in whole:  # it was dropped for a better one, which is damaged
+    if progress.best_step not in whole:  # it was removed for a better one, which is damaged
         progress.best_step = progress.best_bleu = progress.best_loss = None
     refuse_other_origins(progress.origins, origins)
     require_shapes(shapes_of(dict(step.model.named_parameters())), shapes_of(weights), folder)
@@ -161,7 +162,7 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
 
 
 def _require_own_moments(saved: Container[str], step: TrainingStep) -> None:
-    """Raise RunError where moments of a parameter were saved that are no use to the optimizer that now has it."""
+    """Raise RunError where the saved moments of a parameter are those of another optimizer than it has now."""
     for name, parameter in step.model.named_parameters():
         is_of_muon = moments_of(step.optimizer, parameter) == MOMENTS_OF_MUON
         others, had = (MOMENTS_OF_ADAM, "adam or adamw") if is_of_muon else (MOMENTS_OF_MUON, "muon")
@@ -173,7 +174,7 @@ def _require_own_moments(saved: Container[str], step: TrainingStep) -> None:
 
 
 def reason_to_stop(limits: TrainingSettings, progress: Progress) -> str | None:
-    """Say why a training that stands there is over, if it is."""
+    """Return the limit that ends a training which has come to `progress`; None if it goes on."""
     if progress.update >= limits.max_updates:
         return f"training.max_updates={limits.max_updates}"
     if limits.max_epochs is not None and progress.epoch >= limits.max_epochs:
@@ -186,7 +187,7 @@ def reason_to_stop(limits: TrainingSettings, progress: Progress) -> str | None:
 
 
 def saved_progress(run: RunDirectory) -> Progress:
-    """Return where the last checkpoint of a run is; the start, if none was saved yet. Raises RunError if damaged."""
+    """Return the progress of a run's last checkpoint; a fresh one if none was saved. Raises RunError if damaged."""
     steps = run.steps()
     if not steps:
         return Progress()
@@ -195,7 +196,7 @@ def saved_progress(run: RunDirectory) -> Progress:
 
 
 def refuse_other_origins(saved: Mapping[str, str], present: Mapping[str, str]) -> None:
-    """Raise RunError if text or vocabulary are not what a run began with; what older runs do not tell is not asked."""
+    """Raise RunError if a hash differs from the one that a run began with; a key that either side lacks is skipped."""
     for key, value in saved.items():
         if present.get(key, value) != value:
             raise RunError(
@@ -204,7 +205,7 @@ def refuse_other_origins(saved: Mapping[str, str], present: Mapping[str, str]) -
 
 
 def clear_unfinished(run: RunDirectory) -> None:
-    """Remove what a process that was killed while it wrote has left; nobody may be writing."""
+    """Remove the unfinished files and folders of killed processes; no process may be writing to the run."""
     for folder in run.checkpoints_path.glob(".step-*"):
         shutil.rmtree(folder)
     for path in run.path.iterdir():
@@ -214,10 +215,10 @@ def clear_unfinished(run: RunDirectory) -> None:
 
 @contextmanager
 def naming_last_checkpoint(run: RunDirectory) -> Iterator[None]:
-    """Turn an error of the system into one line that says what could not be written, and what is safe."""
+    """Within the block, turn an OSError into one line: what could not be written, and the last good checkpoint."""
     try:
         yield
-    except BrokenPipeError:  # of whoever reads standard error, not of the run
+    except BrokenPipeError:  # from the reader of standard error, not from the run
         raise
     except OSError as error:
         raise RunError(
@@ -270,7 +271,7 @@ def _point(run: RunDirectory, progress: Progress) -> None:
 
 
 def _discard(folder: Path) -> None:
-    """Remove a checkpoint; a part of it never stands under its name."""
+    """Remove a checkpoint; it is renamed first, so that no half-removed folder bears its name."""
     if folder.exists():
         doomed = folder.with_name(f".{folder.name}.old")
         os.replace(folder, doomed)

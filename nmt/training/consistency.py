@@ -14,24 +14,25 @@ from nmt.training.cross_entropy import positions_at_once
 
 
 class Agreement(NamedTuple):
-    """Weights by which two passes, of log-probabilities p and q, make one loss for each token.
+    """Weights that combine two passes, with log-probabilities p and q, into one loss for each token.
 
-    own_p · CE(p) + own_q · CE(q) + forth · KL(p ‖ q) + back · KL(q ‖ p). Both passes learn from both divergences.
+    own_p · CE(p) + own_q · CE(q) + forth · KL(p ‖ q) + back · KL(q ‖ p). Gradients of both divergences reach both
+    passes.
     """
 
     own_p: float
     own_q: float
     forth: float
     back: float
-    cutoff: float  # share of the word vectors that the second pass does without
+    cutoff: float  # share of the tokens whose embeddings are zero in the second pass
 
 
 def agreement(settings: ConsistencySettings) -> Agreement | None:
-    """Return the weights of what the settings name; None for a single pass.
+    """Return the weights of the loss that the settings name; None for a single pass.
 
-    R-Drop (Liang et al. 2021) adds up both cross-entropies and alpha times the mean of both divergences; here all of
-    it is halved, so that a token weighs as much as in a single pass. SimCut (Gao et al. 2022) adds alpha times the
-    divergence from the whole pass to the cut one.
+    R-Drop (Liang et al. 2021) adds up both cross-entropies and alpha times the mean of both divergences; here the sum
+    is halved, so that a token weighs as much as in a single pass. SimCut (Gao et al. 2022) adds alpha times KL(p ‖ q),
+    where p is of the full pass and q of the pass with cut embeddings.
     """
     match settings:
         case RDropSettings(weight=weight):
@@ -43,7 +44,7 @@ def agreement(settings: ConsistencySettings) -> Agreement | None:
 
 @contextmanager
 def cut_words(model: nn.Module, share: float) -> Iterator[None]:
-    """Within the block, leave out a share of the word vectors of both sides (token cutoff, Shen et al. 2020)."""
+    """Within the block, zero the embeddings of a share of the tokens on both sides (token cutoff, Shen et al. 2020)."""
     embeddings = [module for module in model.modules() if isinstance(module, Embedding)]
     for embedding in embeddings:
         embedding.cutoff = share
@@ -55,7 +56,7 @@ def cut_words(model: nn.Module, share: float) -> Iterator[None]:
 
 
 class ChunkedAgreement(torch.autograd.Function):
-    """Output layer and loss of two passes, in chunks of positions, whose gradients are known in the forward pass."""
+    """Output layer and loss of two passes, in chunks of positions; the forward pass computes the gradients, too."""
 
     @staticmethod
     def forward(
@@ -69,12 +70,12 @@ class ChunkedAgreement(torch.autograd.Function):
         smoothing: float,
         agreement: Agreement,
     ) -> tuple[Tensor, Tensor]:
-        """Return the loss of outputs (N, D), summed over what `is_token` (N) says.
+        """Return the loss of the outputs (N, D) of both passes, summed over the positions where `is_token` (N) is true.
 
-        Also the negative log-likelihood of the first pass, which is without smoothing and carries no gradient.
+        Also return the negative log-likelihood of the first pass, without smoothing; it carries no gradient.
         """
         device = first.device.type
-        # Several rectangles of 32 bits exist at once, where a single pass needs two of 16.
+        # Several (positions, V) matrices of 32 bits exist at once, where a single pass needs two of 16 bits.
         size = max(1, positions_at_once(len(weight), device) // 8)
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
         total = torch.zeros((), dtype=torch.promote_types(dtype, torch.float32), device=first.device)

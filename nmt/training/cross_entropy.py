@@ -1,4 +1,4 @@
-"""Cross-entropy over a vocabulary, in chunks of positions: the logits of all never exist at once."""
+"""Cross-entropy over a vocabulary, in chunks of positions, so that the logits of all never exist at once."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 from nmt.data.expected_words import ExpectedWords
 
-# Logits that exist at once: on the CPU they should stay in cache, elsewhere in memory.
+# Number of logits that exist at once: on the CPU they should fit into its cache, elsewhere into memory.
 LOGITS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27, "mps": 1 << 25}
 
 
@@ -17,12 +17,12 @@ def positions_at_once(vocabulary_size: int, device: str) -> int:
 
 
 class ChunkedCrossEntropy(torch.autograd.Function):
-    """Output layer and cross-entropy with label smoothing (Szegedy et al. 2016), and with what teachers expect (Hinton
-    et al. 2015; Kim & Rush 2016).
+    """Output layer and cross-entropy with label smoothing, and with the words that teachers expect.
 
-    The gradient is known as soon as a chunk's logits are, softmax minus the target's probabilities, so the forward
-    pass computes it and the backward pass only scales it. What smoothing spreads over all words is the same in
-    every row: it enters as sums over weights and outputs, not as a pass over the logits.
+    Smoothing is that of Szegedy et al. (2016), learning from teachers that of Hinton et al. (2015) and Kim & Rush
+    (2016). The gradient of a chunk, softmax minus the target's probabilities, is known as soon as its logits are, so
+    the forward pass computes it and the backward pass only scales it. Smoothing gives all words of every row the same
+    probability: it enters as sums over weights and outputs, not as a pass over the logits.
     """
 
     @staticmethod
@@ -37,21 +37,21 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         expected: ExpectedWords | None = None,
         share_of_teacher: float = 0.0,
     ) -> tuple[Tensor, Tensor]:
-        """Return the loss of outputs (N, D) and targets (N), summed over what `is_token` (N) says.
+        """Return the loss of outputs (N, D) and targets (N), summed over the positions where `is_token` (N) is true.
 
-        Also the negative log-likelihood, which is without smoothing and carries no gradient. What is `expected` (N, k)
-        has a share in the target; the true word has the rest.
+        Also return the negative log-likelihood, without smoothing and teachers; it carries no gradient. In the target
+        distribution, the `expected` words (N, k) have the share `share_of_teacher`; the true word has the rest.
         """
         device = outputs.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
         wide = torch.promote_types(dtype, torch.float32)
         vocabulary_size, needs_gradient = len(weight), any(ctx.needs_input_grad)
         counted, num_tokens = is_token.to(wide), is_token.sum()  # (N): 1 or 0; on the device
-        # Fillers are zero here, so that sums over rows and the gradient of the weights need not know of them.
+        # Filler rows are set to zero, so that sums over rows and the gradient of the weights need no mask.
         x = outputs.to(dtype).masked_fill(~is_token.unsqueeze(1), 0)
         w, b = weight.to(dtype), bias.to(dtype)
         true_logits, normalisers = torch.empty(2, len(x), dtype=wide, device=outputs.device)
-        # Of what is expected: logits by their shares, and outputs by what each word has of the rest.
+        # For the teachers: the sum of logits weighted by `shares`, and that of outputs weighted by `rest`.
         expected_logit_sum, rest_sum = x.new_zeros((), dtype=wide), x.new_zeros(x.shape[1], dtype=wide)
         if expected is None:
             share_of_teacher, rest = 0.0, counted.new_zeros(1)
@@ -59,7 +59,7 @@ class ChunkedCrossEntropy(torch.autograd.Function):
             shares = share_of_teacher * expected.probabilities.to(wide)  # (N, k)
             rest = (share_of_teacher - shares.sum(1)).clamp_(min=0) * counted / vocabulary_size  # (N)
         share_of_true = (1 - share_of_teacher) * (1 - smoothing)
-        share = (1 - share_of_teacher) * smoothing / vocabulary_size  # that each word has by smoothing
+        share = (1 - share_of_teacher) * smoothing / vocabulary_size  # of each word, by smoothing
         is_spread = smoothing > 0 or expected is not None
         weight_sum = weight.sum(0, dtype=wide) if is_spread else weight.new_zeros(weight.shape[1])  # (D)
         shift = -(share * weight_sum).to(dtype)
@@ -67,7 +67,7 @@ class ChunkedCrossEntropy(torch.autograd.Function):
             grad_outputs = torch.empty_like(x)
             grad_weight, grad_bias = torch.zeros_like(weight), torch.zeros_like(bias)
         size = min(len(x), positions_at_once(vocabulary_size, device))
-        # The big rectangles are made once: fresh memory costs more than the arithmetic on it.
+        # The big rectangles are allocated once: fresh memory costs more than the arithmetic on it.
         rectangles = torch.empty(2, size, vocabulary_size, dtype=dtype, device=outputs.device)
         rows = torch.arange(size, device=outputs.device)
         with torch.autocast(device, enabled=False):
@@ -85,8 +85,9 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                 if needs_gradient:
                     torch.softmax(logits, 1, out=probabilities)
                 if needs_gradient and dtype != torch.float16:
-                    # The true word gives the normaliser to 1/500 nat in bfloat16, without another pass; a word of
-                    # which nothing is left in 32 bits counts as 87 nats. In float16 nothing is left beyond 16 nats.
+                    # The true word's logit and probability give the normaliser without another pass, to 1/500 nat in
+                    # bfloat16; a probability that underflows in 32 bits counts as 87 nats. Float16 is not used here,
+                    # since its probabilities underflow beyond 16 nats.
                     surprise = probabilities[true].to(wide).clamp_(min=torch.finfo(wide).tiny).log_()
                     normalisers[here] = true_logits[here] - surprise
                 else:
@@ -96,14 +97,14 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                     gradient[true] -= share_of_true
                     shift_here = shift
                     if expected is not None:
-                        # Words of a token differ, so that what is written back is the same in any order.
+                        # The expected words of a position differ, so that the result is the same in any order.
                         gradient.scatter_(1, words, (gradient.gather(1, words) - shares[here]).to(dtype))
                         shift_here = shift - torch.outer(rest[here], weight_sum).to(dtype)
                     torch.addmm(shift_here, gradient, w, out=grad_outputs[here])
                     grad_weight += gradient.t() @ chunk
                     grad_bias += counted[here].to(dtype) @ gradient
             nll = ((normalisers - true_logits) * counted).sum()
-            total = nll.clone()  # of what is returned, it alone carries a gradient
+            total = nll.clone()  # a copy, since it carries a gradient and nll does not
             if share_of_true < 1:
                 true_logit_sum = true_logits @ counted
                 total = total + (1 - share_of_true) * true_logit_sum - expected_logit_sum

@@ -1,4 +1,4 @@
-"""The plan of each epoch, or of each part of one: made once, and that of the next while the present one trains."""
+"""Plans of epochs, or of parts of epochs: each is made once, the next one while the present one trains."""
 
 import ctypes
 import multiprocessing
@@ -20,19 +20,19 @@ from nmt.data.batching import Plan, plan_epoch
 from nmt.data.dataset import Dataset, Ids
 from nmt.training.pairs import Part, TrainingPairs
 
-# Seconds that laying out an epoch takes before it is worth a process of its own.
+# If laying out a part takes longer than this, in seconds, it is worth a process of its own.
 WORTH_A_PROCESS = 0.5
 PR_SET_PDEATHSIG = 1  # of Linux's <linux/prctl.h>: the signal for a process whose parent has ended
 
 
 def can_fork() -> bool:
-    """Tell whether this process may go on as two: libraries of other systems than Linux do not survive it."""
-    # A daemon may have no processes of its own.
+    """Tell whether this process may fork: on other systems than Linux, libraries do not survive a fork."""
+    # A daemonic process may have no children.
     return sys.platform == "linux" and not multiprocessing.current_process().daemon
 
 
 def fork(function: Callable[..., None], *arguments: Any) -> ForkProcess:
-    """Start a process of one thread that calls `function`, with all that this one holds; it ends with this one.
+    """Fork this process; the child calls `function` in a single thread, and is killed when this process ends.
 
     Raises OSError where the system allows no more processes.
     """
@@ -40,20 +40,21 @@ def fork(function: Callable[..., None], *arguments: Any) -> ForkProcess:
         target=_run, args=(function, *arguments), daemon=True
     )
     with warnings.catch_warnings():
-        # Python warns of other threads, whose locks nobody opens in the fork. Those of PyTorch are idle then, and
-        # PyTorch's DataLoader forks in the same way.
+        # Python warns that nobody releases the locks of other threads in the fork. PyTorch's threads are idle then,
+        # and its DataLoader forks in the same way.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     return process
 
 
 def _run(function: Callable[..., None], *arguments: Any) -> None:
-    # Else it would hold connections of a parent that was killed, to which others then go on waiting for an answer.
+    # The child inherits the connections of its parent. If it outlived a parent that was killed, they would stay open,
+    # and their other ends would go on waiting for an answer.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = multiprocessing.parent_process()
     if parent is None or os.getppid() != parent.pid:
         os._exit(1)
-    # A terminal sends these to all, and the first process sees to the rest.
+    # A terminal sends SIGINT and SIGHUP to all processes; the parent handles them, and ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -62,7 +63,7 @@ def _run(function: Callable[..., None], *arguments: Any) -> None:
 
 
 class LaidOut(NamedTuple):
-    """Pairs as they are segmented in an epoch or in a part of one, and its updates."""
+    """The pairs of an epoch, or of a part of one, as they are segmented in it, and the plan of its updates."""
 
     part: Part
     plan: Plan
@@ -71,20 +72,20 @@ class LaidOut(NamedTuple):
 class Epochs:
     """Lays out one epoch after the other, or one part after the other where the text is long; each has a number.
 
-    Segmenting and planning millions of pairs takes seconds to minutes, in which a GPU would wait. On Linux the next
-    part is therefore laid out by a fork of this process, which shares the text and writes what it found into an
-    unnamed file. A thread would compete for Python's lock with the training loop.
+    Segmenting and planning millions of pairs takes seconds to minutes, in which a GPU would wait. On Linux, a fork of
+    this process therefore lays out the next part; it shares the text and writes the result into an unnamed file. A
+    thread would compete with the training loop for Python's global interpreter lock.
     """
 
     def __init__(self, pairs: TrainingPairs, seed: int, update_tokens: int) -> None:
         self.pairs, self.seed, self.update_tokens = pairs, seed, update_tokens
         self._number: int | None = None
         self._plan: Plan | None = None
-        self._seconds = 0.0  # that the epoch at hand took to lay out
+        self._seconds = 0.0  # of the last layout in this process
         self._ahead: _Ahead | None = None
 
     def enter(self, number: int) -> Plan:
-        """Have the pairs be those of part `number`, and return its plan."""
+        """Switch the pairs to part `number`, and return its plan."""
         if self._plan is None or number != self._number:
             found = self._take_ahead(number)
             if found is None:
@@ -96,18 +97,18 @@ class Epochs:
         return self._plan
 
     def begin_next(self) -> None:
-        """Have another process lay out the next epoch, if that takes long and has not begun yet."""
+        """Have another process lay out the next part, if that takes long and has not begun yet."""
         is_worth_it = self._seconds > WORTH_A_PROCESS and can_fork()
         if is_worth_it and self._ahead is None and self._number is not None:
-            with suppress(OSError):  # without another process it is laid out when its turn comes
+            with suppress(OSError):  # without another process, `enter` lays it out
                 self._ahead = _Ahead(self, self._number + 1)
 
     def close(self) -> None:
-        """End what was begun."""
+        """Kill the process that lays out a part ahead, if there is one."""
         self._take_ahead(None)
 
     def _take_ahead(self, number: int | None) -> LaidOut | None:
-        """Return what was laid out ahead, if it is part `number` and came out well."""
+        """Return the part that was laid out ahead, if it is part `number` and its process succeeded; else None."""
         ahead, self._ahead = self._ahead, None
         if ahead is None:
             return None
@@ -126,7 +127,7 @@ class Epochs:
 
 
 class _Ahead:
-    """A part that a process is laying out."""
+    """A part that a forked process lays out, and the file for the result."""
 
     def __init__(self, epochs: Epochs, number: int) -> None:
         self.number = number
@@ -135,7 +136,7 @@ class _Ahead:
 
 
 def _write(epochs: Epochs, number: int, file: IO[bytes]) -> None:
-    """Lay out a part into a file; a failure, such as a full disk, only has the parent do it again itself."""
+    """Lay out a part into a file; after a failure, such as a full disk, the parent lays it out itself."""
     try:
         part, plan = epochs._lay_out(number)
         arrays: dict[str, Any] = {

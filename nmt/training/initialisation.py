@@ -1,4 +1,4 @@
-"""Where the weights start from, if not from random numbers alone, and which of them stay there."""
+"""Initial weights that come from another run or from word vectors, and parameters that are frozen."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.errors import RunError, SettingsError
 from nmt.models.layers import Embedding
 
-# Parameters that have a row for each piece, and the side whose pieces these are.
+# Parameters that have a row for each piece of a vocabulary, and the side of that vocabulary.
 SIDE_OF_ROWS = {
     "source_embedding.weight": "source",
     "target_embedding.weight": "target",
     "output.weight": "target",
     "output.bias": "target",
 }
-# Weights name a parameter that layers share once; here is the other name of each.
+# Weights list a parameter that layers share once: a name that they lack is looked up under the one given here.
 SHARED_WITH = {
     "target_embedding.weight": "source_embedding.weight",
     "output.weight": "target_embedding.weight",
 }
-# Settings by which models compute otherwise with weights of the same names and shapes.
+# Settings that change what a model computes, but not the names and shapes of its weights.
 MEANINGS = ("norm", "positions", "activation", "num_heads", "cell")
 
 
@@ -33,9 +33,9 @@ class Copied:
     """How many parameters of a model have been taken from another one."""
 
     whole: int
-    in_part: int  # the rows of pieces that both vocabularies have
-    num_rows: int  # of those in part, together
-    left: int  # as they were
+    in_part: int  # only the rows of pieces that both vocabularies have
+    num_rows: int  # rows copied of those in part, in total
+    left: int  # unchanged
 
     def __str__(self) -> str:
         in_part = f"{self.in_part} in part ({self.num_rows} rows)"
@@ -49,11 +49,11 @@ def copy_matching(
     other_tokenizer: Tokenizer,
     origin: Path,
 ) -> Copied:
-    """Copy the parameters whose name and shape agree with one of the weights `other`.
+    """Copy the weights `other` into the parameters of a model that have the same name and shape.
 
-    Those with a row for each piece need agree in width only, if the vocabularies differ: rows are matched by the text
-    of the piece (token matching, Aji et al. 2020), those of special tokens by what they stand for. Raises RunError,
-    naming `origin`, if no matrix agrees as a whole.
+    If the vocabularies differ, parameters with a row for each piece need to agree in width only: rows are matched by
+    the text of the piece (token matching, Aji et al. 2020), those of special tokens by what they stand for. Raises
+    RunError, naming `origin`, if no matrix is copied as a whole.
     """
     whole = in_part = num_rows = left = num_matrices = 0
     rows_of_side = {
@@ -76,7 +76,7 @@ def copy_matching(
             num_rows += len(rows)
         else:
             left += 1
-    if not num_matrices:  # a bias has the shape of any model's, and carries nothing over alone
+    if not num_matrices:  # biases fit most other models by shape, and are of no use alone
         raise RunError(
             "training.from_run: a run with matrices of the model's names and shapes is needed; "
             f"got {origin}, which has none; without model=... and model.KEY=... its own model is taken"
@@ -85,7 +85,7 @@ def copy_matching(
 
 
 def other_meanings(model: ModelSettings, other: ModelSettings) -> str:
-    """Say by which settings a model computes otherwise than another one with its weights; nothing where none differ."""
+    """Return which settings make a model compute otherwise than another one with the same weights; empty if none do."""
     values = ((name, getattr(other, name, None), getattr(model, name, None)) for name in MEANINGS)
     return "; ".join(
         f"model.{name}={there} there, {here} here" for name, there, here in values if there != here
@@ -99,7 +99,7 @@ def _find(other: Mapping[str, Tensor], name: str) -> Tensor | None:
 
 
 def _match_pieces(vocabulary: Vocabulary, other: Vocabulary) -> list[tuple[int, int]] | None:
-    """Return the ids of the same pieces in two vocabularies, None if all are the same."""
+    """Return the two ids of each piece that both vocabularies have; None if the vocabularies are the same."""
     if vocabulary.pieces == other.pieces:
         return None
     special, other_special = vocabulary.special_ids, other.special_ids
@@ -113,11 +113,11 @@ def _match_pieces(vocabulary: Vocabulary, other: Vocabulary) -> list[tuple[int, 
 
 
 def freeze(model: nn.Module, parts: Sequence[str]) -> int:
-    """Keep the parameters of `parts` as they are, and return how many numbers they hold.
+    """Freeze the parameters of `parts`, and return how many numbers they hold.
 
-    A part is the name of a parameter or of a module that holds some, such as `encoder` or `encoder.layers.0`; what
-    layers share is frozen for all of them. Raises SettingsError for a part that names nothing, and if nothing would
-    be left to learn.
+    A part is the name of a parameter or of a module that holds some, such as `encoder` or `encoder.layers.0`; a
+    parameter that layers share is frozen in all of them. Raises SettingsError for a part that names nothing, and if
+    all parameters would be frozen.
     """
     named = dict(model.named_parameters(remove_duplicate=False))
     frozen: dict[int, nn.Parameter] = {}
@@ -137,7 +137,7 @@ def freeze(model: nn.Module, parts: Sequence[str]) -> int:
 
 
 def set_word_vectors(embedding: Embedding, ids: Tensor, vectors: Tensor) -> None:
-    """Let an embedding return `vectors` (M, width) for `ids` (M)."""
+    """Set the weights of an embedding so that it returns `vectors` (M, width) for the piece ids `ids` (M)."""
     weight = embedding.weight
     with torch.no_grad():
         weight[ids.to(weight.device)] = (vectors / embedding.scale).to(weight)

@@ -10,11 +10,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
-    """Holds the first of these signals back until the block ends; a second one does at once what it always does.
+    """Holds back the first of these signals until the block ends; a second one takes effect at once, as usual.
 
-    A signal that the process was told to ignore is ignored. Of several processes that one launcher has started
-    (`has_launcher`), each may get SIGTERM and SIGHUP twice, from whoever ends them all and from the launcher, which
-    kills what does not end: there, only a second SIGINT does anything.
+    A signal that the process was told to ignore is ignored. Where one launcher has started several processes
+    (`has_launcher`), each may get SIGTERM and SIGHUP twice: from whoever ends them all, and from the launcher, which
+    kills processes that do not end. There, only a second SIGINT takes effect.
     """
 
     def __init__(self, has_launcher: bool = False) -> None:
@@ -23,7 +23,7 @@ class Interruption:
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():  # nowhere else can handlers be set
+        if threading.current_thread() is threading.main_thread():  # no other thread may set handlers
             for number in SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     self._previous[number] = signal.signal(number, self._hold_back)

@@ -1,4 +1,4 @@
-"""The log of a run on disk, which is also the lock of the run."""
+"""The log file of a run, which also serves as its lock."""
 
 import fcntl
 import logging
@@ -13,7 +13,7 @@ logger = logging.getLogger("nmt")
 
 
 class LogFile(logging.StreamHandler[IO[str]]):
-    """Writes log lines to a file; one that cannot be written is an error like that of any other file."""
+    """Writes log lines to a file; a line that cannot be written raises an error, as with any other file."""
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Raise the error, which is being handled."""
@@ -22,9 +22,9 @@ class LogFile(logging.StreamHandler[IO[str]]):
 
 @contextmanager
 def log_file(path: Path) -> Iterator[None]:
-    """Within the block, write what is logged to a file as well, which nobody else can do at the same time.
+    """Within the block, write log lines to a file as well, and hold a lock on it against other processes.
 
-    The kernel takes the lock back however the process ends. Raises RunError if another process has it.
+    The kernel releases the lock however the process ends. Raises RunError if another process holds it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = open(path, "a", encoding="utf-8")  # noqa: SIM115  closed below, where that may fail

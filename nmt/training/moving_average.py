@@ -1,4 +1,4 @@
-"""An exponential moving average of weights, which often translates better than the last ones."""
+"""An exponential moving average of weights, which often translates better than the last weights."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class MovingAverage:
-    """Follows the weights of a model. The first ones count little: the decay grows to its value over the updates."""
+    """Averages the weights of a model. The first ones count little: the decay grows to its value over the updates."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay
@@ -17,9 +17,9 @@ class MovingAverage:
 
     @torch.no_grad()
     def update(self, number: int, is_applied: Tensor) -> None:
-        """Follow the weights as they are after update `number`, counted from 1; stay where it was not applied.
+        """Move the averages towards the weights after update `number`, counted from 1; keep them if it was not applied.
 
-        `is_applied`, a truth value, is on the device of the weights, where the host does not wait for it.
+        `is_applied` is a Boolean scalar on the device of the weights, so that the host does not wait for it.
         """
         decay, averages = min(self.decay, number / (number + 10)), list(self.averages.values())
         steps = torch._foreach_sub(list(self.weights.values()), averages)
@@ -36,7 +36,7 @@ class MovingAverage:
             self._swap()
 
     def load(self, averages: Mapping[str, Tensor]) -> None:
-        """Go on from averages that were saved."""
+        """Replace the averages by saved ones."""
         for name, average in self.averages.items():
             average.copy_(averages[name])
 

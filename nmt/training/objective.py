@@ -15,16 +15,16 @@ class Loss(NamedTuple):
     """Sums over the target tokens of a batch, in nats."""
 
     total: Tensor  # what is minimised, with label smoothing and the weighted loss of alignment
-    negative_log_likelihood: Tensor  # without, for perplexity; carries no gradient
-    alignment: Tensor | None = None  # where links of words are learned; carries no gradient
+    negative_log_likelihood: Tensor  # without either, for perplexity; carries no gradient
+    alignment: Tensor | None = None  # None where no word links are learned; carries no gradient
 
 
 class Objective(nn.Module):
-    """Cross-entropy with label smoothing of a model's predictions, in one pass or in two that should agree.
+    """Cross-entropy of a model's predictions with label smoothing, in one pass or in two that should agree.
 
-    Where a batch has links of words, attention learns them, too: cross-entropy times `alignment_weight` (Chen et al.
-    2016; Garg et al. 2019). Where it has what teachers expect, one pass learns that, too, by a share of
-    `teacher_weight`.
+    Where a batch has word links, attention learns them, too: their cross-entropy is added, times `alignment_weight`
+    (Chen et al. 2016; Garg et al. 2019). Where a batch has words that teachers expect, a single pass learns them, too:
+    they have a share of `teacher_weight` in its target.
     """
 
     def __init__(
@@ -65,14 +65,14 @@ class Objective(nn.Module):
         return self._with_alignment(loss, batch, [(decoded, own_p), (again, own_q)])
 
     def _with_alignment(self, loss: Loss, batch: Batch, passes: list[tuple[Decoded, float]]) -> Loss:
-        """Add the loss of alignment in some passes, each by its share, where the batch says what is right."""
+        """Add the alignment loss of each pass, times the share of the pass, where the batch has word links."""
         if batch.alignment is None:
             return loss
         found = loss.total.new_zeros(())
         for decoded, share in passes:
             assert decoded.attention is not None
             weights = decoded.attention.to(torch.promote_types(decoded.attention.dtype, torch.float32))
-            # A position that cannot be seen, as some scores have them, costs 87 nats.
+            # A weight of zero, which some attention scores give to positions that they cannot see, costs 87 nats.
             log_weights = weights.clamp_min(torch.finfo(torch.float32).tiny).log()
             found = found - share * (batch.alignment * log_weights).sum()
         total = loss.total + self.alignment_weight * found

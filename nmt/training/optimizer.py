@@ -9,20 +9,20 @@ from torch import Tensor, nn
 from nmt.config import AdamWSettings, MuonSettings, OptimizerSettings
 from nmt.models.interface import Seq2Seq
 
-# The fused kernels of these devices leave out an update if they are told to; that of MPS does not.
+# The fused kernels of these devices skip an update if `found_inf` is set; that of MPS does not.
 FUSED_ON = ("cpu", "cuda")
-# What they keep of each parameter that they have moved.
+# Names of the state that each optimizer keeps of a parameter, from its first update on.
 MOMENTS_OF_ADAM = ("step", "exp_avg", "exp_avg_sq")
 MOMENTS_OF_MUON = ("momentum_buffer",)
 
 
 class SkippingAdamW(torch.optim.AdamW):
-    """AdamW that leaves out an update, moments and all, where `found_inf` is not zero."""
+    """AdamW that skips an update, that of its moments included, where `found_inf` is not zero."""
 
     found_inf: Tensor | None = None  # in one number, on the device
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Apply the gradients. Where no kernel looks at `found_inf`, the host does, and waits for it."""
+        """Apply the gradients. Without a fused kernel that checks `found_inf`, the host checks it, and waits for it."""
         if not self.defaults["fused"]:
             found_inf, self.found_inf = self.found_inf, None
             if found_inf is not None and bool(found_inf):
@@ -31,10 +31,10 @@ class SkippingAdamW(torch.optim.AdamW):
 
 
 class MuonWithAdamW(torch.optim.Optimizer):
-    """Muon for matrices of layers (Jordan et al. 2024) and AdamW for what else there is, as one optimizer.
+    """Muon for matrices of layers (Jordan et al. 2024) and AdamW for all other parameters, as one optimizer.
 
-    An update of a matrix is as large as one of AdamW (Liu et al. 2025), so that both have one learning rate. Matrices
-    that are frozen are among the `matrices`: what Muon has kept of them stays its own.
+    An update of a matrix is as large as one of AdamW (Liu et al. 2025), so that both have one learning rate. Frozen
+    matrices are among the `matrices`, too, so that saved moments of theirs still count as Muon's.
     """
 
     found_inf: Tensor | None = None  # in one number, on the device
@@ -68,14 +68,14 @@ class MuonWithAdamW(torch.optim.Optimizer):
 
 
 def moments_of(optimizer: torch.optim.Optimizer, parameter: Tensor) -> tuple[str, ...]:
-    """Return the names of what the optimizer keeps of a parameter."""
+    """Return the names of the moments that the optimizer keeps of a parameter."""
     if isinstance(optimizer, MuonWithAdamW) and id(parameter) in optimizer.matrices:
         return MOMENTS_OF_MUON
     return MOMENTS_OF_ADAM
 
 
 def build_optimizer(settings: OptimizerSettings, model: Seq2Seq) -> torch.optim.Optimizer:
-    """Make the optimizer that the settings name; only matrices of layers decay, not embeddings or vectors."""
+    """Make the optimizer that the settings name; weight decay is for matrices of layers, not embeddings or vectors."""
     embeddings = {
         id(parameter)
         for module in model.modules()

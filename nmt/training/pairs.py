@@ -1,4 +1,4 @@
-"""The pairs that are learned from, as they are segmented in an epoch."""
+"""The training pairs, as they are segmented in an epoch."""
 
 import logging
 from collections.abc import Callable
@@ -22,23 +22,23 @@ logger = logging.getLogger(__name__)
 
 # Text that takes a larger share of a GPU's free memory stays on the host; its batches are gathered there.
 LARGEST_SHARE_OF_MEMORY = 0.25
-# Pairs that are laid out together: memory for that is some 100 bytes a pair, and a GPU gets through in minutes.
+# Pairs that are laid out together: that takes some 100 bytes a pair, and a GPU trains on them for minutes.
 PAIRS_OF_PART = 2_000_000
-USUAL_SHARE = 0.99  # of lines, which are not longer than usual
+USUAL_SHARE = 0.99  # of the lines have at most the usual length
 
 
 class Part(NamedTuple):
-    """Some of the pairs, or all, as they are segmented once: the rows of a data set."""
+    """All pairs, or a part of them, in one segmentation: a data set, and the rows of it to train on."""
 
     dataset: Dataset
     rows: Int64Array
 
 
 class TrainingPairs:
-    """Those pairs of a data set that are trained on, all together or, where they are many, a part at a time.
+    """The pairs of a data set to train on: all together or, where there are many, a part at a time.
 
-    Parts take turns: parts number 0 to `num_parts` - 1 are the first epoch. Each has every so-manieth pair of the text,
-    so that it is like the whole, and memory does not depend on how long the text is. Lengths count EOS.
+    Parts are numbered over all epochs: 0 to `num_parts` - 1 are the first epoch. Each has every `num_parts`-th pair of
+    the text, so that it resembles the whole, and memory does not depend on the length of the text. Lengths count EOS.
     """
 
     def __init__(
@@ -51,7 +51,8 @@ class TrainingPairs:
     ) -> None:
         """Take the `selected` pairs of a data set.
 
-        `repeat` returns those of a part as often as each is to be seen; `resample` draws text anew, by a number.
+        `repeat` returns the rows of a part, each as often as an epoch is to have it. `resample` changes and segments a
+        data set anew, given the number of the part.
         """
         self.plain, self.selected, self.device, self.repeat, self.resample = (
             dataset, selected, device, repeat, resample,
@@ -67,19 +68,19 @@ class TrainingPairs:
         self._set(Part(dataset, self.rows_of(0)))
 
     def rows_of(self, number: int) -> Int64Array:
-        """Return the pairs of a part, by their places in the text, as often as each is to be seen."""
+        """Return the indices in the text of the pairs of a part, each as often as an epoch is to have it."""
         rows = np.asarray(self.selected[number % self.num_parts :: self.num_parts])
         return rows if self.repeat is None else self.repeat(rows)
 
     def totals(self) -> tuple[int, int, int]:
-        """Return how many pairs an epoch has, and how many tokens each side of them."""
+        """Return the numbers of pairs, of source tokens and of target tokens in an epoch."""
         parts = (Part(self.plain, self.rows_of(number)) for number in range(self.num_parts))
         of_parts = [self.lengths_of(part) for part in ([self.current] if self.num_parts == 1 else parts)]
         source, target = (sum(int(lengths[side].sum()) for lengths in of_parts) for side in range(2))
         return sum(len(lengths) for lengths, _ in of_parts), source, target
 
     def segment(self, number: int) -> Part:
-        """Return a part as it is segmented in its turn, on the host; nothing else decides but its number."""
+        """Return a part as it is segmented in its turn, on the host; the result depends on its number alone."""
         rows = self.rows_of(number)
         if self.resample is None:
             return Part(self.plain, rows)
@@ -88,14 +89,14 @@ class TrainingPairs:
         return Part(self.resample(self.plain.take(rows), number), np.arange(len(rows)))
 
     def enter(self, part: Part) -> None:
-        """Become what `segment` returned."""
+        """Switch to a part that `segment` returned."""
         if part.dataset is not self.current.dataset:
             self.dataset = part.dataset.to(self.device)
         self._set(part)
 
     @staticmethod
     def lengths_of(part: Part) -> tuple[Int64Array, Int64Array]:
-        """Return the lengths of both sides of the pairs of what `segment` returned."""
+        """Return the source lengths and the target lengths of the pairs of a part, EOS counted."""
         source, target = (ids.lengths_of(part.rows) + 1 for ids in (part.dataset.source, part.dataset.target))
         return source, target
 
@@ -115,8 +116,8 @@ def training_pairs(
 ) -> TrainingPairs:
     """Return the `selected` pairs of a data set, changed and segmented once or anew in each epoch, as the settings say.
 
-    Of a mixture each of its `groups` has its share. Segmentations are drawn as Kudo (2018) and Provilkov et al. (2020)
-    do; seed and epoch alone decide on them.
+    In a mixture, each of its `groups` has its share. Segmentations are drawn as Kudo (2018) and Provilkov et al. (2020)
+    do; they depend on the seed and the number of the part alone.
     """
     repeat = None if groups is None else partial(groups.repeat, seed=settings.seed)
     alpha, augment = settings.training.subword_sampling, settings.data.augment
@@ -135,7 +136,7 @@ def training_pairs(
 
 
 def learned_lengths(dataset: Dataset, selected: Int64Array, context: Context) -> LearnedLengths:
-    """Return the lengths of the source lines of some pairs, EOS not counted."""
+    """Return the usual and the longest length of the source lines of the `selected` pairs, EOS not counted."""
     counts, with_context = np.zeros(1, np.int64), 0  # counts of the lines of each length
     for start in range(0, len(selected), PAIRS_LOOKED_AT):
         rows = selected[start : start + PAIRS_LOOKED_AT]
@@ -151,7 +152,7 @@ def learned_lengths(dataset: Dataset, selected: Int64Array, context: Context) ->
 
 
 def lengths_behind(ids: Ids, separator_id: int) -> Int64Array:
-    """Return how many tokens of each sentence stand behind the last separator in it."""
+    """Return the number of tokens after the last separator in each sentence; all of them where there is none."""
     places = np.flatnonzero(ids.tokens.numpy() == separator_id)
     starts, ends = ids.offsets[:-1], ids.offsets[1:]
     last = np.concatenate([[-1], places])[np.searchsorted(places, ends)]

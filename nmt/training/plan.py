@@ -1,4 +1,4 @@
-"""The plan of a training in words, and its duration, measured by timing a few of its updates."""
+"""The plan of a training in words, and its duration, estimated by timing a few of its updates."""
 
 import time
 from collections.abc import Sequence
@@ -32,20 +32,21 @@ from nmt.training.recipes import far_from_recipe
 from nmt.training.setup import Prepared, prepare
 from nmt.training.trainer import Trainer
 
-# Updates that come first count for nothing where others follow: memory, kernels and caches are new to them.
+# The first updates are not counted where others follow: they also wait for memory, kernels and caches.
 NUM_UNTIMED = 3
 MAX_UPDATES = 20
-MAX_SECONDS = 3.0  # no further update is begun then
-PARTS = 4  # of an update: one of them says whether there is time for a whole one
-# Fixed costs of an update count once for each part, so that timing parts makes an update look slower.
+MAX_SECONDS = 3.0  # of timing, after which no update is begun
+PARTS = 4  # of an update: timing one part tells whether there is time for a whole update
+# Where a whole update would take longer than this, one part alone is timed. That makes the update look slower: its
+# fixed costs count once for each part.
 MAX_SECONDS_OF_ONE = 8.0
 
 
 def plan_and_time(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> list[str]:
     """Return the lines of the plan of a run, and of the time that it would take at most.
 
-    The run gets no folder; text that is tokenised for it stays in the cache, for the training to come.
-    Raises UserError for what training would refuse.
+    No run folder is made; the text that is tokenised stays in the cache, for the training to come.
+    Raises UserError for settings and data that training would refuse.
     """
     prepared = prepare(settings, run, ranks, is_plan=True)
     prepared.text.log()
@@ -53,13 +54,13 @@ def plan_and_time(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> l
 
 
 def plan_lines(prepared: Prepared) -> list[str]:
-    """Say what a run is going to do, a line for each part."""
+    """Return lines that say what a run is going to do, one for each aspect."""
     trainer, corpus, tokenizer = prepared.trainer, prepared.text.corpus, prepared.tokenizer
     parameters = list(trainer.model.parameters())
     num_parameters = sum(parameter.numel() for parameter in parameters)
     num_frozen = sum(parameter.numel() for parameter in parameters if not parameter.requires_grad)
     frozen = f", {num_frozen} of them frozen" if num_frozen else ""
-    updates = trainer.plan(trainer.part)  # the one that training begins with
+    updates = trainer.plan(trainer.part)  # of the part that training begins with
     pairs = trainer.pairs
     padding = 100 * padding_share(updates, pairs.source_lengths, pairs.target_lengths)
     num_pairs, source_tokens, target_tokens = pairs.totals()
@@ -106,7 +107,7 @@ def _of_ranks(trainer: Trainer) -> str:
 
 
 def _notes(trainer: Trainer, num_pairs: int) -> list[str]:
-    """Say what a try-out of few updates may mean to leave out, and a long training surely does not."""
+    """Return notes on settings that a short trial may well have, but a long training hardly means to have."""
     settings = trainer.settings
     max_updates, schedule, forcing = (
         settings.training.max_updates,
@@ -136,7 +137,7 @@ def _notes(trainer: Trainer, num_pairs: int) -> list[str]:
 
 
 def _normalization(target: Vocabulary, lines: Sequence[str]) -> str:
-    """Say what is done to text before it is segmented, and which references no translation can be equal to."""
+    """Describe the normalisation of text, and count the references it changes: no translation can be equal to them."""
     changed = [number for number, line in enumerate(lines, 1) if not target.is_kept(line)]
     if not changed:
         return f"by {target.normalization}"
@@ -176,7 +177,7 @@ def _updates_of_epoch(trainer: Trainer) -> int:
 
 
 def _last_update(trainer: Trainer) -> int:
-    """Return the update after which a training is over, by the number of updates or of epochs."""
+    """Return the last update of a training, as the maximum number of updates or of epochs limits it."""
     limits = trainer.settings.training
     if limits.max_epochs is None:
         return limits.max_updates
@@ -207,9 +208,9 @@ def _time_lines(prepared: Prepared) -> list[str]:
 
 
 def _seconds_per_update(trainer: Trainer, num_left: int) -> tuple[float, str]:
-    """Return the mean time of an update, and over what it was measured; the model is of no further use.
+    """Return the mean seconds of an update and, in words, what was timed; the model is of no further use.
 
-    No more updates are run than are left, and than the time allows.
+    At most `num_left` updates are timed, and none is begun after MAX_SECONDS.
     """
     updates, lengths = trainer.plan(trainer.part), trainer.pairs.target_lengths
     with recordable_stream(trainer.step.device):
@@ -220,10 +221,10 @@ def _seconds_per_update(trainer: Trainer, num_left: int) -> tuple[float, str]:
         of_whole = _seconds(trainer, [part]) * float(lengths[first].sum() / lengths[part].sum())
         if of_whole > MAX_SECONDS_OF_ONE:
             return of_whole, "a part of one"
-        # From all over the epoch, so that no run of short or of long sentences is taken for all of them.
+        # These are from all over the epoch, so that a run of short or of long sentences does not bias the mean.
         stride = max(1, len(updates) // MAX_UPDATES)
         chosen = [updates[number * stride % len(updates)] for number in range(min(MAX_UPDATES, num_left))]
-        if trainer.step.replay is not None:  # a shape is recorded when it comes again; most updates replay it
+        if trainer.step.replay is not None:  # most updates replay a recording, made when a shape recurs
             for update in 2 * chosen:
                 trainer.step.run(1, update)
         seconds: list[float] = []
@@ -245,7 +246,7 @@ def _seconds(trainer: Trainer, update: Update) -> float:
 
 
 def _wait(device: torch.device) -> None:
-    """Have the device finish what it was given, so that the clock tells of it."""
+    """Wait until the device has finished its work, so that the clock covers it."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":

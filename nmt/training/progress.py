@@ -28,7 +28,7 @@ class UpdateFigures:
 
 
 class AppliedUpdate(NamedTuple):
-    """The figures of an update, read from the device; of several, sums and the norm of the last."""
+    """Figures of an update, read from the device; of several updates, their sums and the gradient norm of the last."""
 
     total: float
     negative_log_likelihood: float
@@ -37,7 +37,7 @@ class AppliedUpdate(NamedTuple):
     alignment: float | None = None
 
     def followed_by(self, other: "AppliedUpdate") -> "AppliedUpdate":
-        """Return the figures of both."""
+        """Return the figures of both updates together."""
         has_alignment = self.alignment is not None or other.alignment is not None
         return AppliedUpdate(
             self.total + other.total,
@@ -57,16 +57,16 @@ class WindowState:
 
     applied: list[AppliedUpdate] = field(
         default_factory=list
-    )  # one of all; each, where older versions wrote it
+    )  # one for all updates; one for each where an older version wrote it
     num_skipped: int = 0  # since the last line
-    num_skipped_in_row: int = 0  # up to now, however long ago that began
+    num_skipped_in_row: int = 0  # up to now, also beyond the last line
 
 
 class Window:
     """Figures of the updates since the last line of the log.
 
-    What was read of them can be saved and taken up again, so that a line of the log is the same in a run that stopped
-    between two lines.
+    The figures read so far can be saved and restored, so that a run which stopped between two lines of the log gives
+    the same loss in the next one.
     """
 
     def __init__(self, state: WindowState = WindowState()) -> None:
@@ -89,7 +89,7 @@ class Window:
         self.seconds_collating += figures.seconds_collating
 
     def leave_out(self, seconds: float) -> None:
-        """Leave out of the speed `seconds` in which something else than training was done."""
+        """Leave `seconds` that were not spent on training out of the speed."""
         self.started += seconds
 
     def seconds_per_update(self) -> float:
@@ -97,7 +97,7 @@ class Window:
         return (time.monotonic() - self.started) / max(1, self.num_updates)
 
     def read(self) -> None:
-        """Read from the device what came of the updates; waits for the last one."""
+        """Read the results of the updates from the device; this waits for the last update."""
         if not self.unread:
             return
         columns = [
@@ -116,7 +116,7 @@ class Window:
         self.unread = []
 
     def state(self) -> WindowState:
-        """Return what a window that goes on with this one is made of."""
+        """Return the state from which another window continues this one."""
         self.read()
         applied = [] if self.applied is None else [self.applied]
         return WindowState(applied, self.num_skipped, self.num_skipped_in_row)
@@ -124,7 +124,7 @@ class Window:
     def close(self) -> dict[str, float]:
         """Return loss per target token, target tokens per second, and figures of the last update; begin anew.
 
-        The loss is that of the updates that were applied; if there were none, it is not a number.
+        The loss is that of the updates that were applied; if there were none, it is NaN.
         """
         self.read()
         applied, self.applied = self.applied or NONE_APPLIED, None

@@ -1,8 +1,8 @@
-"""The processes that train one model together, each a rank; a process on its own is one rank of one.
+"""The processes that train one model together, each a rank; a process on its own is the only rank.
 
 Every rank holds the whole model and computes its share of each update. The gradients are added up, so that all ranks
-take the same step. What they compute is exchanged on their device; what the host has to know, such as that a signal
-came, goes from host to host, so that no device is waited for.
+take the same step. Gradients and losses are exchanged on the device; facts for the host, such as that a signal came,
+go from host to host, so that no rank waits for a device.
 """
 
 import json
@@ -18,9 +18,9 @@ from typing import Any
 
 import torch
 
-# This module is imported before there is a group of ranks, since its functions keep the group of that time as a
-# default. Where the compiler is the first to import it, later, they keep even a destroyed group, and its threads, to
-# the end of the process, where such a thread can abort it.
+# This module is imported before there is a process group, since its functions keep the group of the import as a
+# default argument. If the compiler imported it first, later, they would keep even a destroyed group and its threads
+# to the end of the process, where such a thread can abort the process.
 import torch.distributed.nn.functional
 from torch import Tensor, distributed
 from torch.distributed.distributed_c10d import PrefixStore
@@ -30,13 +30,13 @@ from nmt.errors import RunError, UserError, first_line
 
 # Keys in the store that all ranks share, for a roll call that finds out who has ended.
 ROLL_CALL, ANSWER = "roll call", "here"
-SAID = "said"  # the key of a rank that says why it ends
+SAID = "said"  # the key that a rank sets when it reports why it ends
 SECONDS_BETWEEN_LOOKS, MAX_SECONDS_OF_ROLL_CALL = 1.0, 5.0
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a process stands among those that were started with it."""
+    """The rank of a process among the processes that were started together, and their number."""
 
     rank: int
     size: int
@@ -58,7 +58,8 @@ class Place:
 class Ranks:
     """All ranks of a training, as one of them sees them; each has to call the same methods in the same order.
 
-    Raises RunError, naming it, where another rank has ended.
+    If a rank has ended, the first of the others raises RunError, which names it, and the rest raise SystemExit. All of
+    them raise SystemExit if a rank has already reported why it ends.
     """
 
     def __init__(self, rank: int = 0, size: int = 1, store: Any = None) -> None:
@@ -66,7 +67,7 @@ class Ranks:
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the rank that writes the run and tells of it."""
+        """Whether this is the rank that writes the run and logs its progress."""
         return self.rank == 0
 
     def add_up(self, tensors: Sequence[Tensor]) -> None:
@@ -88,7 +89,7 @@ class Ranks:
                 distributed.broadcast(tensor.detach(), 0)
 
     def gather(self, value: Any) -> list[Any]:
-        """Return the values of all ranks, in their order; each is what JSON can hold."""
+        """Return the values of all ranks, in the order of the ranks; JSON must be able to hold each of them."""
         if self.size == 1:
             return [value]
         own = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
@@ -102,7 +103,7 @@ class Ranks:
         return [json.loads(text[: int(length)].numpy().tobytes()) for text, length in pairs]
 
     def largest(self, *numbers: float) -> list[float]:
-        """Return the largest of each number of all ranks."""
+        """Return the maximum over all ranks of each number."""
         if self.size == 1:
             return list(numbers)
         values = torch.tensor(numbers, dtype=torch.float64)
@@ -113,7 +114,7 @@ class Ranks:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Have all ranks get beyond this block, or none: where some raise a UserError, the first of these says it."""
+        """Let all ranks get beyond this block, or none: the first with a UserError raises it, the others exit."""
         own = None
         try:
             yield
@@ -141,7 +142,7 @@ class Ranks:
 
     @contextmanager
     def _naming_the_lost(self) -> Iterator[None]:
-        """Turn an error of the connection into one line that says which ranks have ended; one rank says it."""
+        """Turn an error of the connection into one line that names the ranks that have ended; one rank reports it."""
         try:
             yield
         except RuntimeError:
@@ -159,7 +160,7 @@ class Ranks:
             ) from None
 
     def _lost(self) -> list[int]:
-        """Return the ranks that do not answer a roll call; the first one, where nobody keeps the roll any more."""
+        """Return the ranks that do not answer a roll call; the first rank, if the store cannot be reached."""
         names = [f"{ANSWER}/{rank}" for rank in range(self.size)]
         ends = time.monotonic() + MAX_SECONDS_OF_ROLL_CALL
         try:
@@ -183,14 +184,14 @@ class Ranks:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Within the block, answer a roll call, in a thread: a rank that waits for another one cannot do it itself.
+        """Within the block, answer a roll call in a thread, since a rank that waits for another one cannot answer.
 
-        Let the others know of a UserError that ends the block: this rank is the one that says why.
+        If a UserError ends the block, tell the other ranks that this one reports the reason.
         """
         is_over = threading.Event()
 
         def answer() -> None:
-            with suppress(RuntimeError):  # whoever kept the roll has ended
+            with suppress(RuntimeError):  # the process that held the store has ended
                 while not self.store.check([ROLL_CALL]):
                     if is_over.wait(SECONDS_BETWEEN_LOOKS):
                         return
@@ -212,7 +213,7 @@ class Ranks:
 def joined(place: Place) -> Iterator[Ranks]:
     """Within the block, be one of the ranks that were started together.
 
-    NCCL carries what is on a GPU, Gloo what is on a CPU. Raises RunError where the others cannot be met.
+    NCCL transfers tensors on a GPU, Gloo those on a CPU. Raises RunError if the other ranks cannot be reached.
     """
     if place.size == 1:
         yield Ranks()
@@ -222,7 +223,7 @@ def joined(place: Place) -> Iterator[Ranks]:
     _name_the_meeting_place()
     try:
         shared, _, _ = next(rendezvous("env://", place.rank, place.size))
-        # The name keeps apart steps of SLURM, and what an earlier attempt of torchrun has left in the store.
+        # The prefix keeps apart the keys of SLURM's steps, and those that an earlier attempt of torchrun has left.
         step, attempt = (os.environ.get(key, 0) for key in ("SLURM_STEP_ID", "TORCHELASTIC_RESTART_COUNT"))
         store = PrefixStore(f"nmt {step} {attempt}", shared)
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
@@ -231,7 +232,7 @@ def joined(place: Place) -> Iterator[Ranks]:
         raise RunError(
             f"training: {place.size} ranks that can reach each other are needed; got {first_line(error)}"
         ) from None
-    if place.rank:  # what all would say, the first one says
+    if place.rank:  # what all ranks would log, the first one logs
         for handler in logging.getLogger("nmt").handlers:
             handler.setFormatter(logging.Formatter(f"rank {place.rank}: %(message)s"))
             handler.setLevel(logging.WARNING)
@@ -242,16 +243,16 @@ def joined(place: Place) -> Iterator[Ranks]:
             yield ranks
         ended_well = True
     finally:
-        if ended_well or backend == "gloo":  # NCCL would wait for what a lost rank has left open
+        if ended_well or backend == "gloo":  # NCCL would wait for operations that a lost rank left open
             distributed.destroy_process_group()
 
 
 def _name_the_meeting_place() -> None:
-    """Say where the ranks of a step of SLURM meet, which torchrun says by itself: on the first of its machines."""
+    """Set the address where the ranks of a SLURM step meet, on its first machine; torchrun sets it by itself."""
     if "SLURM_STEP_NODELIST" in os.environ:
         os.environ.setdefault("MASTER_ADDR", first_host(os.environ["SLURM_STEP_NODELIST"]))
         job, step = (int(os.environ.get(f"SLURM_{name}_ID", 0)) for name in ("JOB", "STEP"))
-        # A job may have several steps at once, each a training.
+        # A job may have several steps at once, each a training, so each step has a port of its own.
         os.environ.setdefault("MASTER_PORT", str(20_000 + (job + 7919 * step) % 20_000))
 
 

@@ -1,4 +1,4 @@
-"""Which experiment suits so many training pairs, and where settings lie far from it."""
+"""Which experiment suits a number of training pairs, and which settings lie far from it."""
 
 import math
 from importlib import resources
@@ -8,9 +8,9 @@ import yaml
 
 from nmt.config import GrammarData, TrainSettings
 
-# Training pairs that the experiments in conf/experiment/ of these names are made for.
+# The number of training pairs that each of these experiments in conf/experiment/ is made for.
 NUM_PAIRS = {"low_resource": 5_000, "small": 30_000, "medium": 200_000, "large": 4_000_000}
-# Keys that suit many pairs or few, and by what factor they may differ.
+# Keys whose values depend on the number of pairs, and the factor by which they may differ.
 FACTORS = {
     "tokenizer.vocabulary_size": 4.0,
     "model.d_model": 2.0,
@@ -20,9 +20,10 @@ FACTORS = {
 
 
 def far_from_recipe(settings: TrainSettings, num_pairs: int) -> str | None:
-    """Say which settings lie far from those of the experiment for so many pairs, and of which; None where none do.
+    """Return a note on settings far from those of the experiment that suits `num_pairs`; None where none are far.
 
-    A training that starts from a run has the sizes of that run, and the built-in corpus is like no other text.
+    Not compared are a training that starts from a run, which has the sizes of that run, the built-in corpus, which is
+    like no other text, and tokenizers other than bpe and unigram.
     """
     is_own = settings.training.from_run is None and not isinstance(settings.data, GrammarData)
     if not is_own or settings.tokenizer.kind not in ("bpe", "unigram"):

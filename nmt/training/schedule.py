@@ -15,7 +15,7 @@ from nmt.config import (
 
 
 def learning_rate(settings: ScheduleSettings, update: int, highest: float, max_updates: int) -> float:
-    """Return the learning rate of an update, counted from 1, that the schedule gives to the `highest` rate."""
+    """Return the learning rate of an update, counted from 1; `highest` is its peak, which Noam alone does not use."""
     match settings:
         case InverseSquareRootSettings(warmup_updates=warmup):
             return highest * min(update / warmup, (warmup / update) ** 0.5)
@@ -29,7 +29,7 @@ def learning_rate(settings: ScheduleSettings, update: int, highest: float, max_u
         case WarmupStableDecaySettings(warmup_updates=warmup, decay_share=decay_share):
             num_decaying = decay_share * max_updates
             progress = min(1.0, max(0.0, 1 - (max_updates - update) / num_decaying))
-            # As one minus the root (Hägele et al. 2024): lower losses than in a straight line.
+            # The decay is one minus the square root (Hägele et al. 2024): losses are lower than with a linear one.
             return highest * min(1.0, update / max(1, warmup)) * (1 - math.sqrt(progress))
         case ConstantSettings(warmup_updates=warmup):
             return highest * min(1.0, update / warmup) if warmup else highest

@@ -32,10 +32,10 @@ from nmt.training.trainer import IsHopeless, Trainer
 
 logger = logging.getLogger(__name__)
 
-# Texts drawn anew from the test text for the intervals of its scores: as many as sacreBLEU takes.
+# Bootstrap resamples of the test text, for the confidence intervals of its scores: as many as sacreBLEU takes.
 NUM_RESAMPLES = 1000
-OF_TEST = ("decoding", "evaluation")  # settings that the test of a run is under
-OF_PLACE = ("device", "precision", "tracking")  # where it is done, and shown
+OF_TEST = ("decoding", "evaluation")  # settings that the test of a run depends on
+OF_PLACE = ("device", "precision", "tracking")  # settings of where a run is done, and where it is shown
 
 
 def train(
@@ -43,8 +43,8 @@ def train(
 ) -> Evaluation | None:
     """Train in `run`, or go on there, then translate and score the test split, if there is one.
 
-    The first rank does it all, the others help it to train. `is_hopeless` is asked after each validation whether to end
-    without a test. Nothing is written before settings, device, data and tokenizer are known to be good.
+    The first rank does all of this, the others only train with it. `is_hopeless` is asked after each validation whether
+    to end without a test. Nothing is written before settings, device, data and tokenizer are known to be good.
     Raises UserError for what the user can mend.
     """
     prepared = prepare(settings, run, ranks)
@@ -108,7 +108,7 @@ def _train_and_test(
 
 @contextlib.contextmanager
 def _shown(trainer: Trainer, resuming: bool) -> Iterator[Tracker]:
-    """Have the figures of a run shown where its settings say, however the run ends."""
+    """Within the block, send the figures of a run to its tracker, which is closed however the block ends."""
     values = trainer.settings.model_dump(mode="json", exclude={"run", "resume"})
     resumed_from = trainer.progress.update if resuming else None
     tracker = open_tracker(trainer.settings.tracking, trainer.run.path, resumed_from, values)
@@ -120,7 +120,7 @@ def _shown(trainer: Trainer, resuming: bool) -> Iterator[Tracker]:
 
 
 def _finish(trainer: Trainer, corpus: Corpus, recorder: Recorder, tracker: Tracker) -> Evaluation | None:
-    """Test a run, unless that is done or there is no text for it, and fit its curves of confidence."""
+    """Test a run, unless it is tested already or has no test text, and fit its curves of confidence."""
     evaluation, tested = None, None
     if corpus.test is not None and not recorder.is_tested:
         evaluation, tested = final_test(trainer, corpus, recorder, tracker)
@@ -150,9 +150,9 @@ def final_test(
 
 
 def fit_confidence(trainer: Trainer, corpus: Corpus, tested: Sequence[Candidate] | None) -> None:
-    """Translate the validation text as the test text, fit curves of confidence, and measure them on the test text.
+    """Translate the validation text, fit curves of confidence on it, and measure them on the test text.
 
-    `tested` is the translation of the test text, where there is one already.
+    Both texts are translated in the same way; `tested` is the translation of the test text, if there is one already.
     """
     run, translator = trainer.run, _best_translator(trainer)
 
@@ -175,21 +175,21 @@ def fit_confidence(trainer: Trainer, corpus: Corpus, tested: Sequence[Candidate]
 
 
 def _best_translator(trainer: Trainer) -> Translator:
-    """Return what translates with the best checkpoint and the run's own search, with details."""
+    """Return a translator that uses the best checkpoint and the run's own search, with details."""
     step, decoding = trainer.step, trainer.settings.decoding
     engine = TorchEngine(*load_model(trainer.run, "best"), step.device, step.dtype)
     return Translator(engine, decoding).searching(decoding, details=True)
 
 
 def _end(recorder: Recorder, run: RunDirectory) -> None:
-    """Record what was saved: at a second signal, more was done than that."""
+    """Record the progress that was saved: at a second signal, training itself has come further."""
     saved = saved_progress(run)
     best = None if saved.best_bleu is None else (saved.best_step or saved.update, saved.best_bleu)
     recorder.end(saved.update, saved.seconds, saved.num_tokens, best)
 
 
 def _settle(trainer: Trainer, settings: TrainSettings, needs_test: bool, recorder: Recorder) -> None:
-    """Note the search and the scoring of a test that is still to be; say what else does not change a finished run."""
+    """Save changed settings of a test that is still to come; warn of other changes, which a finished run ignores."""
     run = trainer.run
     own = run.read_config()
     now = settings.model_dump(mode="json", exclude={"run", "resume"})
@@ -205,6 +205,6 @@ def _settle(trainer: Trainer, settings: TrainSettings, needs_test: bool, recorde
 
 
 def _log_changes(own: Mapping[str, Any], settings: TrainSettings) -> None:
-    """Say which settings of a run are others from now on."""
+    """Log which settings of a run change from now on."""
     for change in changes(own, settings.model_dump(mode="json", exclude={"run", "resume"})):
         logger.info("changed      %s: %s before, %s now", *change)

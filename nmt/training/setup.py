@@ -46,7 +46,7 @@ from nmt.training.word_teacher import (
     unread,
 )
 
-# Of these, a run has one before it has its settings: its log, or what it is a student by.
+# A run that stopped before its settings were written has one of these: its log, or the settings of a student.
 BEGUN = ("train.log", "distil.json")
 
 
@@ -59,15 +59,15 @@ class Prepared:
     tokenizer: Tokenizer
     left_out: LeftOut
     num_short: int  # training lines without all of their context
-    start: list[str]  # where first weights are from, a line each
+    start: list[str]  # lines that say where the initial weights come from
     resuming: bool
 
 
 def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: bool = False) -> Prepared:
-    """Load text, tokenizer and model of a run, on all ranks or, where one of them cannot, on none.
+    """Load text, tokenizer and model of a run, on all ranks or, if one of them fails, on none.
 
-    For a plan, teachers do not read the pairs: updates take as long without. Raises UserError for what the user can
-    mend.
+    For a plan, teachers do not read the pairs, since updates take as long without. Raises UserError for what the user
+    can mend.
     """
     with ranks.together():
         prepared = _prepare(settings, run, ranks, is_plan)
@@ -77,7 +77,7 @@ def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: b
 
 
 def _require_begun(run: RunDirectory) -> None:
-    """Raise RunError for a folder with something else than what a run leaves that stopped before it was one."""
+    """Raise RunError for a folder that is not that of a run which stopped before its settings were written."""
     if (run.path / "sweep.json").is_file():
         raise RunError(f"run: the option -m is needed to go on with a sweep; got {run.path} without")
     if not any((run.path / name).is_file() for name in BEGUN):
@@ -85,7 +85,7 @@ def _require_begun(run: RunDirectory) -> None:
 
 
 def _what_decides(settings: TrainSettings, trainer: Trainer) -> dict[str, str]:
-    """Return what has to be the same on all ranks, or they would learn different models, or wait for each other."""
+    """Return the values that must agree on all ranks: else they would learn different models or wait for each other."""
     values = flatten(settings.model_dump(mode="json", exclude={"run", "resume"}))
     of_machine = {"device": trainer.step.device.type, "precision": str(trainer.step.dtype)}
     return {key: str(value) for key, value in values} | of_machine
@@ -108,7 +108,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     if is_taken and not resuming:
         _require_begun(run)
     if run.path.is_dir():
-        require_plain(run.path)  # what is written there is not to go elsewhere
+        require_plain(run.path)  # no link may lead what is written there elsewhere
     parent = None
     if settings.training.from_run is not None and not run.steps():
         parent = RunDirectory.existing(settings.training.from_run, "training.from_run")
@@ -143,7 +143,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
     model.is_guided = dataset.links is not None
-    # Also where a run goes on that stopped before its first checkpoint.
+    # A resumed run that stopped before its first checkpoint gets its initial weights again.
     start = [] if run.steps() else start_from(settings, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
     model.learned_lengths = learned_lengths(dataset, selected, context)
@@ -159,9 +159,9 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
 
 
 def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[Teacher]:
-    """Return the runs whose words are learned; none where training is over, so that they may have gone."""
+    """Return the teachers of a run; none if its training is over, since their folders may be gone by then."""
     saved = Progress()
-    with suppress(RunError):  # of a damaged checkpoint, which is told of later
+    with suppress(RunError):  # of a damaged checkpoint, which is reported later
         saved = saved_progress(run)
     if reason_to_stop(settings.training, saved) is not None:
         return []
@@ -171,7 +171,7 @@ def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[Teacher]:
 
 
 def require_what_comes_later(settings: RecipeSettings) -> None:
-    """Raise UserError where something is not there that is needed only when much is read or learned."""
+    """Raise UserError if something is missing that would be needed only after much has been read or learned."""
     require_tracker(settings.tracking)
     sentence_splitter(settings.decoding.sentence_splitter)
     if isinstance(settings.decoding, BeamSettings) and settings.decoding.glossary is not None:
@@ -181,7 +181,7 @@ def require_what_comes_later(settings: RecipeSettings) -> None:
 
 
 def _tokenizer_of_new(settings: TrainSettings, corpus: Corpus, parent: RunDirectory | None) -> Tokenizer:
-    """Return the vocabulary of a new run: that of the run it starts from, if it is to have the same settings."""
+    """Return the tokenizer of a new run: that of the run it starts from, if its settings are the same; else its own."""
     symbols = [*(corpus.groups.symbols if corpus.groups else ()), *context_symbols(settings.data.context)]
     own = settings.tokenizer
     if parent is None:
@@ -193,7 +193,7 @@ def _tokenizer_of_new(settings: TrainSettings, corpus: Corpus, parent: RunDirect
 
 
 def _require_weights(run: RunDirectory, expected: Shapes) -> None:
-    """Raise RunError where the newest checkpoint whose weights have a header holds others; damage is told of later."""
+    """Raise RunError if the newest checkpoint with a readable header has other shapes; damage is reported later."""
     for step in reversed(run.steps()):
         try:
             found = read_shapes(run.step_path(step) / MODEL_WEIGHTS)
@@ -206,7 +206,7 @@ def _require_weights(run: RunDirectory, expected: Shapes) -> None:
 def origins(
     corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset, teachers: Sequence[Teacher]
 ) -> dict[str, str]:
-    """Return hashes of what a run learns from, by the keys that it comes from: a run goes on with the same alone."""
+    """Return hashes of all that a run learns from, by key: a run can be resumed only while they are the same."""
     found = {
         "data.train": content_key(corpus.train.source, corpus.train.target),
         "data.validation": content_key(corpus.validation.source, corpus.validation.target),
@@ -221,7 +221,7 @@ def origins(
 def start_from(
     settings: TrainSettings, parent: RunDirectory | None, model: Seq2Seq, tokenizer: Tokenizer
 ) -> list[str]:
-    """Replace first weights by those of another run and by word vectors, where there are any; say what was replaced."""
+    """Replace initial weights by those of `parent` and by word vectors, if given; return lines on what was replaced."""
     lines = []
     if parent is not None:
         with naming("training.from_run"):

@@ -29,12 +29,12 @@ from nmt.training.schedule import learning_rate, teacher_forcing_ratio
 
 logger = logging.getLogger(__name__)
 
-# Name of what is saved of weights that an average stands before.
+# Name under which a weight in training is saved, where its moving average is saved as the weight itself.
 WEIGHT = "weight_in_training"
 
 
 class TrainingStep:
-    """A model, its objective and its optimizer, moved by one update at a time.
+    """A model, its objective and its optimizer, trained by one update at a time.
 
     What an update does depends on the weights, the moments, the settings, its number and its micro-batches alone.
     """
@@ -59,7 +59,7 @@ class TrainingStep:
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
         self.scaler.scale(
             torch.zeros((), device=device)
-        )  # makes it ready, also on a rank without a share of an update
+        )  # initialises it, also on a rank without a share of an update
         self.replay: Replay | None = None
         decay = settings.training.ema_decay
         self.moving_average = None if decay is None else MovingAverage(self.model, decay)
@@ -71,8 +71,8 @@ class TrainingStep:
         """Run update `number`, counted from 1, on micro-batches of indices into the pairs.
 
         All ranks run the same update, each its share of it. An update whose loss or gradient is not finite is not
-        applied; the device decides that, too. Where memory runs out, a rank begins its share again with micro-batches
-        of half the size.
+        applied; fused optimizers decide that on the device. Where memory runs out, a rank begins its share again with
+        micro-batches of half the size.
         """
         settings, limits = self.settings, self.settings.training
         rate = learning_rate(settings.schedule, number, settings.optimizer.learning_rate, limits.max_updates)
@@ -96,7 +96,7 @@ class TrainingStep:
         self._add_up(*(part for part in sums if part is not None))
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limits.max_gradient_norm)
-        if not self.scaler.is_enabled():  # else it looks at the gradients itself
+        if not self.scaler.is_enabled():  # an enabled scaler checks the gradients itself
             self.optimizer.found_inf = norm.isfinite().logical_not().float()  # type: ignore[attr-defined]
         self.scaler.step(self.optimizer)
         self.scaler.update()
@@ -108,9 +108,9 @@ class TrainingStep:
         return UpdateFigures(total, nll, norm, num_tokens, rate, seconds_collating, has_halved, alignment)
 
     def fits(self, rows: Int64Array) -> bool:
-        """Tell whether there is memory to learn from these pairs at once; nothing is learned."""
+        """Tell whether a forward and backward pass over these pairs at once fits in memory; nothing is learned."""
         try:
-            # They stand for the optimizer's moments, which come with the first update.
+            # These tensors stand for the optimizer's moments, which are allocated in the first update.
             parameters = [] if self.optimizer.state else self.model.parameters()
             moments = [(torch.empty_like(p), torch.empty_like(p)) for p in parameters]
             self._accumulate(0, [rows], num_tokens=1)
@@ -128,12 +128,15 @@ class TrainingStep:
         return nullcontext() if self.moving_average is None else self.moving_average.in_place()
 
     def weights(self) -> dict[str, Tensor]:
-        """Return the weights that translate."""
+        """Return copies of the weights to translate with: the moving averages, where there are any."""
         with self.averaged_weights():
             return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
 
     def state(self) -> dict[str, Tensor]:
-        """Return what training needs beside `weights` to go on."""
+        """Return the tensors that resuming needs beside `weights`.
+
+        These are the moments and, where `weights` returns averages, the weights in training.
+        """
         state = {
             f"{name}/{key}": value
             for name, parameter in self.model.named_parameters()
@@ -144,9 +147,9 @@ class TrainingStep:
         return state
 
     def shapes_of_state(self, names: Container[str]) -> dict[str, torch.Size]:
-        """Return the shape that each part of `state` has, of what may be there what is in `names`.
+        """Return the shape of each tensor that `state` must hold, given the `names` of those that were saved.
 
-        A parameter has all moments or, being frozen, none.
+        A parameter has all of its moments or, being frozen, none: where one name is there, all moments are expected.
         """
         shapes = {}
         for name, parameter in self.model.named_parameters():
@@ -173,9 +176,9 @@ class TrainingStep:
                 self.moving_average.load(weights)
 
     def compile(self, first_rows: Callable[[], Int64Array]) -> None:
-        """Compile what `training.compile` says, with `on` CUDA graphs as well.
+        """Compile the layers as `training.compile` says; with `on`, use CUDA graphs as well.
 
-        It is tried on the pairs `first_rows`, which are asked for only where something is compiled.
+        The compiled layers are tried on the pairs that `first_rows` returns; it is called if something is compiled.
         """
         wanted = self.settings.training.compile
         is_compiled = compile_layers(self.model, wanted, lambda: self.fits(first_rows()))
@@ -187,7 +190,7 @@ class TrainingStep:
         self.replay = Replay(self._learn, record)
 
     def forget_gradients(self) -> None:
-        """Drop the gradients and what was recorded with them, and give back the memory that was reserved for them."""
+        """Drop the gradients and the graphs that were recorded with them, and free the memory reserved for them."""
         self.optimizer.zero_grad(set_to_none=True)
         if self.replay is not None:
             self.replay.forget()
@@ -195,9 +198,9 @@ class TrainingStep:
             torch.cuda.empty_cache()
 
     def _add_up(self, *losses: Tensor) -> None:
-        """Add to the gradients and losses of this rank those of all others.
+        """Add the gradients and losses of all other ranks to those of this one.
 
-        What had no share in them, such as a layer that was left out, has gradients of zero on one rank as on many.
+        Parameters without a gradient, such as those of a layer that was left out, get zeros, on one rank as on many.
         """
         learning = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         for parameter in learning:
@@ -214,7 +217,7 @@ class TrainingStep:
         total, nll, alignment = torch.zeros(3, device=self.device)
         seconds_collating = 0.0
         for index, rows in enumerate(micro_batches):
-            of_all = self.ranks.rank + index * self.ranks.size  # its number in the update
+            of_all = self.ranks.rank + index * self.ranks.size  # the micro-batch's number in the update
             seed = np.random.SeedSequence([self.settings.seed, number, of_all, 0]).generate_state(1)
             torch.manual_seed(int(seed[0]))  # of dropout, and of which tokens are sampled
             began = time.perf_counter()
@@ -226,17 +229,17 @@ class TrainingStep:
         return Loss(total, nll, alignment if self.model.is_guided else None), seconds_collating
 
     def _learn(self, batch: Batch, num_tokens: Tensor) -> Loss:
-        """Run a batch forward and backward; its gradients are those of the mean over `num_tokens`."""
+        """Run a batch forward and backward; its loss is divided by the `num_tokens` target tokens of the update."""
         sample_mask = None
         if self.is_sampling:
-            # As large as the room, so that a batch meets the same numbers whether it is replayed or not.
+            # Drawn for the whole room, so that a batch gets the same random numbers whether it is replayed or not.
             _, height, width = rooms_of(batch)[1]
             num_sentences, longest = batch.target_in.shape
             drawn = torch.rand(height, width, device=self.device)[:num_sentences, :longest]
             sample_mask = drawn >= self.teacher_forcing_ratio
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
             loss = self.objective(batch, sample_mask)
-        # Is 1 where the loss is finite; else not a number, so that the gradients are not finite either.
+        # It is 1 where the loss is finite; else NaN, so that the gradients are not finite either.
         is_finite = 1 + 0 * loss.total.detach()
         self.scaler.scale(loss.total * (is_finite / num_tokens)).backward()
         return loss._replace(total=loss.total.detach())

@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 MAX_TOKENS_ON_CPU = 16_384
 
 IsHopeless = Callable[[int, float], bool]
-"""Says by an update and its validation BLEU whether there is no use in going on."""
+"""Tells from the number of an update and its validation BLEU whether going on is of no use."""
 
 
 class Trainer:
@@ -60,7 +60,7 @@ class Trainer:
         self.last_bleu, self.is_hopeless = math.nan, False
 
     def show(self, tracker: Tracker) -> None:
-        """Hand what goes into metrics.jsonl from now on, and figures of the machine, to something that draws them."""
+        """From now on, send the figures that go into metrics.jsonl, and those of the machine, to a tracker as well."""
         self.tracker = tracker
 
     def resume(self) -> None:
@@ -75,7 +75,7 @@ class Trainer:
             self.step.scaler.load_state_dict(progress.loss_scale)
 
     def stand_together(self) -> None:
-        """Have all ranks stand where the first one does, with its weights and moments."""
+        """Give all ranks the progress, weights and moments of the first one."""
         if self.ranks.size == 1:
             return
         weights, state = self.step.weights(), self.step.state()
@@ -87,7 +87,7 @@ class Trainer:
         if not self.ranks.is_first:
             self.step.load(weights, state)
             self._stand_at(PROGRESS.validate_python(progress))
-        _ = self.max_tokens  # is found by all ranks together
+        _ = self.max_tokens  # called here, since all ranks have to find it together
 
     @property
     def part(self) -> int:
@@ -95,7 +95,7 @@ class Trainer:
         return self.progress.epoch * self.pairs.num_parts + self.progress.part
 
     def plan(self, number: int) -> Updates:
-        """Return the updates of a part of the text, by its number, and have the pairs be those of it."""
+        """Return the updates of part `number` of the text, and switch the pairs to that part."""
         plan = self.epochs.enter(number)
         return plan.within(self._find_max_tokens(plan))
 
@@ -105,7 +105,7 @@ class Trainer:
         return self.plan(self.part).max_tokens
 
     def _find_max_tokens(self, plan: Plan) -> int:
-        """Return what fits; under `auto`, what was found when it was first asked for: the run keeps it."""
+        """Return `training.max_tokens`; for `auto`, find what fits at the first call, and keep it for the whole run."""
         given = self.settings.training.max_tokens
         if given != "auto":
             return given
@@ -123,8 +123,8 @@ class Trainer:
     def train(self, is_hopeless: IsHopeless | None = None) -> None:
         """Run updates until there is a reason to stop; validate and save on the way and at the end.
 
-        At a SIGINT, SIGTERM or SIGHUP of any rank, the update at hand is finished and saved, and the signal is raised
-        again. Whatever ends an update otherwise on one rank than on another is agreed on by all.
+        When any rank gets SIGINT, SIGTERM or SIGHUP, the update at hand is finished and saved, and the signal is raised
+        again. All ranks agree on what may differ between them at the end of an update: signals, lack of memory, time.
         """
         limits, progress = self.settings.training, self.progress
         started = time.monotonic() - progress.seconds
@@ -169,7 +169,7 @@ class Trainer:
                         return
 
     def _has_no_hope(self, is_hopeless: IsHopeless | None) -> bool:
-        """Ask on the first rank, which alone may have been given somebody to ask."""
+        """Return on all ranks what `is_hopeless` says on the first one, which alone may have been given it."""
         own = is_hopeless is not None and is_hopeless(self.progress.update, self.last_bleu)
         return any(self.ranks.gather(own))
 
@@ -191,7 +191,7 @@ class Trainer:
         )
 
     def _refuse_to_skip_more(self) -> None:
-        """Raise RunError where no update could be applied for too long."""
+        """Raise RunError where too many updates in a row could not be applied."""
         num_skipped = self.window.num_skipped_in_row
         with self.ranks.together():
             if num_skipped >= self.settings.training.max_updates_skipped:
@@ -257,7 +257,7 @@ class Trainer:
             progress.best_bleu, progress.best_step = bleu, progress.update
             progress.best_loss = loss if math.isfinite(loss) else None
             progress.validations_without_gain = 0
-        elif progress.update % self.settings.training.validate_every == 0:  # not where a run happens to stop
+        elif progress.update % self.settings.training.validate_every == 0:  # not the one at a run's stop
             progress.validations_without_gain += 1
         logger.info(
             "update %d validation loss %.4f perplexity %.2f BLEU %.2f%s",

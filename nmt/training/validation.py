@@ -31,7 +31,7 @@ def validate(step: TrainingStep, settings: TrainSettings, text: ParallelText) ->
     engine = TorchEngine(step.model, step.tokenizer, step.device, step.dtype)
     translator = Translator(engine, validation_search(settings.decoding))
     ranks, size, context = step.ranks, len(text.source), translator.context.num_lines
-    # Neighbours, since a line may be read with those before it.
+    # Each rank takes adjacent lines, since a line may be read with those before it.
     start, end = (size * rank // ranks.size for rank in (ranks.rank, ranks.rank + 1))
     source, before = text.source[start:end], text.source[max(0, start - context) : start]
     own = total_loss(translator, source, text.target[start:end], start, before)

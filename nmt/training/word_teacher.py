@@ -1,8 +1,8 @@
-"""Teachers of words: what other models expect at each position is learned beside the true word.
+"""Teachers of words: a student learns the words that other models expect at each position, beside the true word.
 
-Word-level distillation (Hinton et al. 2015; Kim & Rush 2016): the teachers read the sentence and the true words before,
-as the student does, and the student's distribution moves towards theirs. They read each pair once, before training; the
-words that are likeliest to them stay in the cache (as Tan et al. 2019 keep the eight likeliest).
+Word-level distillation (Hinton et al. 2015; Kim & Rush 2016): the teachers read the source sentence and the true target
+words before a position, as the student does, and the student's distribution moves towards theirs. The teachers read
+each pair once, before training; their likeliest words are kept in the cache (Tan et al. 2019 keep the eight likeliest).
 """
 
 import logging
@@ -48,13 +48,13 @@ class Teacher(NamedTuple):
 
 
 def find_teachers(runs: Runs | None, max_length: int, key: str = KEY) -> list[RunDirectory]:
-    """Return the runs that `key` names. Raises RunError for one that has no model, or cannot read such sentences."""
+    """Return the runs that `key` names. Raises RunError for one without a model, or without enough positions."""
     names = as_list(runs)
     found = [RunDirectory.existing(name, key) for name in names]
     for run in found:
         with naming(key):
             model = run.read_model_settings().model
-            run.find_checkpoints("best")  # which a folder that was exported lacks
+            run.find_checkpoints("best")  # raises it for an exported folder
         if isinstance(model, TransformerSettings) and model.max_positions <= max_length:
             raise RunError(
                 f"{key}: a run of more than data.max_length={max_length} positions is needed; "
@@ -64,13 +64,13 @@ def find_teachers(runs: Runs | None, max_length: int, key: str = KEY) -> list[Ru
 
 
 def hashed(runs: Sequence[RunDirectory]) -> list[Teacher]:
-    """Return teachers with their hashes, by which they are in order, however they were named."""
+    """Return teachers with their hashes, sorted by these, so that the order of their names does not matter."""
     with naming(KEY):
         return sorted((Teacher(run, str(run.weights_hash("best"))) for run in runs), key=lambda one: one.hash)
 
 
 def origin_of(teachers: Sequence[Teacher]) -> dict[str, str]:
-    """Return the hash of all teachers, if there are any, by their key."""
+    """Return one hash of all teachers under their key; nothing if there are no teachers."""
     return {KEY: content_key(*(teacher.hash for teacher in teachers))} if teachers else {}
 
 
@@ -97,7 +97,7 @@ def ask_teachers(
     selected: Int64Array,
     tokenizer: Tokenizer,
 ) -> ExpectedWords:
-    """Return what runs as one expect in the `selected` pairs of a data set of the cache, where that stays, too.
+    """Return the words that an ensemble expects in the `selected` pairs of a cached data set; they are cached, too.
 
     Raises RunError for weights that do not fit, or that change meanwhile.
     """
@@ -129,7 +129,7 @@ def ask_teachers(
 def unread(
     teachers: Sequence[Teacher], settings: TrainSettings, dataset: Dataset, tokenizer: Tokenizer
 ) -> ExpectedWords:
-    """Return what stands where teachers have not read the pairs: as much to compute with, and one row of memory.
+    """Return placeholders for pairs that teachers have not read: as much to compute with, but one row of memory.
 
     Raises RunError for weights that do not fit, or that change meanwhile.
     """
@@ -159,7 +159,7 @@ def _load(teachers: Sequence[Teacher], settings: TrainSettings) -> TorchEngine:
 def _read_all(
     engine: TorchEngine, dataset: Dataset, selected: Int64Array, num_kept: int, limit: int | Literal["auto"]
 ) -> Iterator[ExpectedWords]:
-    """Yield what is expected at all positions of the pairs, some at a time; zeros where a pair is not selected."""
+    """Yield the expected words at all positions, some pairs at a time; zeros where a pair is not selected."""
     max_tokens = MAX_TOKENS if limit == "auto" else min(limit, MAX_TOKENS)
     alone = replace(dataset, links=None)
     with tqdm(desc="words of teachers", total=len(selected), unit=" pairs", disable=None, leave=False) as bar:

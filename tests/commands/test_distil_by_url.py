@@ -1,6 +1,9 @@
 """Teachers behind a URL, by real servers on the loopback: what they are asked, and what is made of their answers."""
 
 import json
+import os
+import socket
+import struct
 import threading
 import time
 from contextlib import contextmanager
@@ -32,9 +35,13 @@ def serving(answer):
             self.send_response(status)
             if status == 302:
                 self.send_header("Location", "/elsewhere")
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(body) or 9))
             self.end_headers()
-            self.wfile.write(body)
+            if body:
+                self.wfile.write(body)
+            else:  # the connection is reset before the rest has come
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                os.close(self.connection.detach())
 
         def log_message(self, *arguments):
             pass
@@ -119,6 +126,9 @@ def test_a_busy_server_is_asked_again_a_few_times(monkeypatch):
     with serving(lambda *asked: next(answers)) as (url, _):
         assert teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0)) == [["A"]]
     assert waited == list(remote.SECONDS_BEFORE_RETRY[:2])
+    answers = iter([(503, b""), (200, {"translatedText": ["A"]})])
+    with serving(lambda *asked: next(answers)) as (url, _):
+        assert teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0)) == [["A"]]
     with serving(lambda *asked: (500, {"error": "no\nmemory"})) as (url, asked):
         with pytest.raises(
             DataError, match=r'500 .*"no.*memory.*, 5 times; the same command with resume=true goes on'

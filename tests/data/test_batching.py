@@ -74,7 +74,7 @@ def test_a_plan_is_that_of_a_tree_cut_by_hand(pairs, update_tokens, scale):
     parts = halved([(int(i), int(source[i]), int(target[i])) for i in order], num_parts, update_tokens)
     expected = [parts[i] for i in generator.permutation(len(parts))]
     plan = plan_epoch(1, 2, source, target, update_tokens).within(10**9)
-    assert [rows.tolist() for rows in plan.updates] == expected
+    assert [rows.tolist() for rows in plan.plan.updates] == expected
 
 
 def test_a_plan_depends_on_seed_and_epoch_alone():

@@ -22,7 +22,9 @@ PAD, UNK, BOS, EOS = range(4)
 SIZE = 200  # so large that a shortlist of 64 is short
 LONGEST = 3
 CPU = torch.device("cpu")
-VOCABULARY = SimpleNamespace(pad_id=PAD, unk_id=UNK, bos_id=BOS, eos_id=EOS, size=SIZE)
+VOCABULARY = SimpleNamespace(
+    pad_id=PAD, unk_id=UNK, bos_id=BOS, eos_id=EOS, special_ids=(PAD, UNK, BOS, EOS), size=SIZE
+)
 TOKENIZER = SimpleNamespace(source=VOCABULARY, target=VOCABULARY)
 SOURCES = [[4, 9, 5], [10], [6, 6, 8, 7, 5]]
 PREFIXES = [(), (150, 7), (199,)]
@@ -98,7 +100,7 @@ def test_no_other_words_come_and_prefixes_do(make, kind, settings):
 def test_special_tokens_may_have_any_ids(make, settings):
     """Those that a vocabulary of another program lacks come after its pieces."""
     ids = {"pad_id": 197, "unk_id": 30, "bos_id": 198, "eos_id": 196}
-    vocabulary = SimpleNamespace(**ids, size=SIZE)
+    vocabulary = SimpleNamespace(**ids, special_ids=tuple(ids.values()), size=SIZE)
     tokenizer = SimpleNamespace(source=vocabulary, target=vocabulary)
     model = make("transformer")
     with torch.no_grad():

@@ -29,10 +29,10 @@ from nmt.models.transformer import Transformer
 from nmt.runs.languages import Language, languages_of
 
 VERSION = "1.0"
-# The oldest Argos Translate that is to take the package.
+# The oldest version of Argos Translate that may install the package.
 ARGOS_VERSION = "1.9.0"
 TOKENIZER = "sentencepiece.model"
-# How it translates, which nothing in a package changes: the limits are those that CTranslate2 has by itself.
+# How Argos Translate searches, which no package can change; the limits of length are CTranslate2's defaults.
 BEAM_SIZE, LENGTH_PENALTY, MIN_LENGTH, MAX_LENGTH, MAX_SOURCE_LENGTH, BATCH_SIZE = 4, 0.2, 1, 256, 1024, 32
 
 PAGE = """\
@@ -79,7 +79,7 @@ with a model for `{source_code}` that it fetches when it first translates; `spli
 
 
 class Argos:
-    """See `nmt.export.formats.Format`. It is compared in greedy search and in the beam that Argos Translate has."""
+    """See `nmt.export.formats.Format`. It is compared in greedy search and in Argos Translate's own beam."""
 
     def require(self, new: TransformerSettings | None = None) -> None:
         load_ctranslate2()
@@ -165,7 +165,7 @@ class Argos:
 
 
 def _require_plain(tokenizer: Tokenizer) -> None:
-    """Raise RunError for what a package cannot tell Argos Translate about text."""
+    """Raise RunError for two vocabularies, language tags or context lines: a package cannot have them."""
     if not tokenizer.joint:
         raise RunError(
             "run: tokenizer.joint=true is needed with format=argos, since a package has one tokenizer, which reads the "
@@ -184,14 +184,14 @@ def _require_plain(tokenizer: Tokenizer) -> None:
 
 
 def _fitted(model: Seq2Seq, tokenizer: Tokenizer) -> Seq2Seq:
-    """Return the model as Argos Translate can use it: it never says UNK, and reads the longest that it is given.
+    """Return the model fitted to Argos Translate: it never writes UNK, and reads up to MAX_SOURCE_LENGTH positions.
 
-    Raises RunError for one that has learned fewer positions.
+    Raises RunError for a model that has learned fewer positions.
     """
     if not isinstance(model, Transformer):
-        return model  # which is refused with the reason
+        return model  # `write_model` refuses it, with the reason
     fitted = deepcopy(model)
-    with torch.no_grad():  # else UNK would come, since nothing tells CTranslate2 that it must not
+    with torch.no_grad():  # nothing else tells CTranslate2 that UNK must not come
         fitted.output.bias[tokenizer.target.unk_id] = FORBIDDEN
     assert fitted.max_positions is not None
     if model.options.positions == "learned" and fitted.max_positions < MAX_SOURCE_LENGTH:

@@ -23,7 +23,7 @@ from nmt.runs.migration import FORMAT
 
 
 class CTranslate2:
-    """See `nmt.export.formats.Format`. It is compared in greedy search, and once more with the shortlist."""
+    """See `nmt.export.formats.Format`. It is compared in greedy search, and again with a shortlist, if any."""
 
     def require(self, new: TransformerSettings | None = None) -> None:
         load_ctranslate2()
@@ -78,7 +78,8 @@ def write_model(
 def write_facts(folder: Path, exported: Exported) -> None:
     """Write what `nmt` needs to translate with the folder: the settings of the run, lengths, and curves of confidence.
 
-    Keys of its search that CTranslate2 does not have get the value that says what it does.
+    Keys of the search that CTranslate2 does not support get the value that describes what it does. Curves are written
+    only if they were fitted on this checkpoint.
     """
     run, decoding = exported.run, exported.settings.decoding
     fixed = {key: value for key, value in FIXED.items() if hasattr(decoding, key)}

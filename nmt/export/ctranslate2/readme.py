@@ -103,9 +103,9 @@ DOCUMENTS = (
 
 
 def readme(exported: Exported, comparisons: Sequence[Comparison]) -> str:
-    """Return the page, in Markdown, for a model that was found to translate as `comparisons` say.
+    """Return the page, in Markdown, with the results of `comparisons`.
 
-    The second of them, where there is one, is with the vocabulary map.
+    The second comparison, where there is one, is with the vocabulary map.
     """
     tokenizer, decoding = exported.tokenizer, exported.settings.decoding
     max_positions, comparison, *with_map = exported.model.max_positions, *comparisons

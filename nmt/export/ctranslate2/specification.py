@@ -1,4 +1,4 @@
-"""The weights of a Transformer under the names of CTranslate2, which it calls a specification."""
+"""The weights of a Transformer under CTranslate2's names, in an object that CTranslate2 calls a specification."""
 
 from typing import Any, cast
 
@@ -48,7 +48,7 @@ def specification(model: Seq2Seq, target: Vocabulary) -> Any:
             (specs.transformer_spec.TransformerDecoderSpec, model.decoder),
         )
     )
-    # Links of words come from one layer: the one before the last says most, and its first head may have learned them.
+    # Word alignments come from one layer. The last but one aligns best, and its first head may have learned to align.
     decoder.alignment_layer = np.int16(-min(2, len(model.decoder.layers)))
     decoder.alignment_heads = np.int16(1 if model.is_guided else model.options.num_heads)
     encoder.embeddings[0].weight = _numbers(model.source_embedding.weight)
@@ -62,7 +62,7 @@ def specification(model: Seq2Seq, target: Vocabulary) -> Any:
 
 
 def norm_epsilon(model: Seq2Seq) -> float:
-    """Return what the normalisations add to the variance, the same everywhere."""
+    """Return the epsilon that normalisations add to the variance, the same in all of them."""
     norms = [module for module in model.modules() if isinstance(module, nn.LayerNorm | nn.RMSNorm)]
     (epsilon,) = {norm.eps for norm in norms}
     assert epsilon is not None
@@ -70,7 +70,7 @@ def norm_epsilon(model: Seq2Seq) -> float:
 
 
 def _options(specs: Any, options: LayerOptions) -> dict[str, Any]:
-    """Return what both sides are made with."""
+    """Return the options that encoder and decoder are made with."""
     return {
         "num_heads": options.num_heads,
         "num_heads_kv": options.num_key_value_heads,
@@ -79,7 +79,7 @@ def _options(specs: Any, options: LayerOptions) -> dict[str, Any]:
         "activation": specs.Activation[ACTIVATIONS[options.activation]],
         "ffn_glu": options.activation == "swiglu",
         "relative_position": options.positions == "relative",
-        # All dimensions of a head turn, the first half against the second.
+        # All dimensions of a head are rotated, the first half paired with the second.
         "rotary_dim": 0 if options.positions == "rotary" else None,
         "rotary_interleave": False,
     }
@@ -126,7 +126,7 @@ def _fill_cross_attention(theirs: Any, ours: CrossAttention, residual: Residual)
 def _fill_feed_forward(theirs: Any, ours: FeedForward, residual: Residual) -> None:
     _fill_norm(theirs.layer_norm, residual.norm)
     weight, bias = _numbers(ours.inner.weight), _numbers(ours.inner.bias)
-    if ours.activation.activation == "swiglu":  # the half that SiLU is taken of, then the other
+    if ours.activation.activation == "swiglu":  # the half that goes through SiLU, then the other
         (weight, noact_weight), (bias, noact_bias) = weight.chunk(2), bias.chunk(2)
         theirs.linear_0_noact.weight, theirs.linear_0_noact.bias = noact_weight, noact_bias
     theirs.linear_0.weight, theirs.linear_0.bias = weight, bias
@@ -147,5 +147,5 @@ def _fill_norm(theirs: Any, ours: nn.Module) -> None:
 
 
 def _numbers(weights: Tensor) -> Tensor:
-    """Return a copy, since quantization may write into it."""
+    """Return a float32 copy on the CPU, since quantisation may write into it."""
     return weights.detach().to("cpu", torch.float32, copy=True)

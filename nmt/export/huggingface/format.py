@@ -49,7 +49,7 @@ class HuggingFace:
         load_transformers()
         if new is not None:
             require_plain_layers(new, ACTIVATIONS, LAYOUT_NAME)
-            if new.norm == "pre" and new.tied_embeddings != "auto":  # which makes one of one vocabulary
+            if new.norm == "pre" and new.tied_embeddings != "auto":  # `auto` is three_way with one vocabulary
                 _require_one_embedding(new.tied_embeddings == "three_way")
 
     def write(self, folder: Path, exported: Exported) -> None:
@@ -62,7 +62,7 @@ class HuggingFace:
             _require_one_embedding(is_shared and "output.weight" not in dict(model.named_parameters()))
         orders = numbering(tokenizer)
         weights = weights_in_layout(LAYOUT, model, tokenizer.target, orders)
-        if model.options.norm == "pre":  # or transformers says that it makes them up
+        if model.options.norm == "pre":  # else transformers warns that it initialises them
             assert model.max_positions is not None
             table = sinusoids(model.max_positions, model.options.d_model, torch.device("cpu"))
             weights |= {name: table.clone() for name in POSITIONS}
@@ -83,7 +83,7 @@ class HuggingFace:
         orders = numbering(exported.tokenizer)
         _require_same_pieces(tokenizer, exported.tokenizer.source, orders[0], source)
         found = generate(model, _renumbered(source, _places(orders[0])), limits, search)
-        # In greedy search a lower limit cuts, and changes nothing before.
+        # In greedy search, a lower limit cuts a translation and changes no token before the cut.
         cut = [ids[:limit] for ids, limit in zip(_renumbered(found, orders[1]), limits, strict=True)]
         return Found(cut, "float32")
 
@@ -105,7 +105,7 @@ def load(folder: Path, device: str) -> tuple[Any, Any]:
     model = library.AutoModelForSeq2SeqLM.from_pretrained(
         str(folder), dtype=torch.float32, local_files_only=True
     )
-    with warnings.catch_warnings():  # of a library that this tokenizer does not ask in the end
+    with warnings.catch_warnings():  # about a library that this tokenizer does not use in the end
         warnings.simplefilter("ignore", UserWarning)
         tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
     return model.eval().to(device), tokenizer
@@ -115,7 +115,7 @@ def load(folder: Path, device: str) -> tuple[Any, Any]:
 def generate(
     model: Any, source: Sequence[Sequence[int]], limits: Sequence[int], search: DecodingSettings
 ) -> TokenLists:
-    """Return what the model finds for sources, ids without EOS, of about one length at a time."""
+    """Return the target token ids of sources (token ids without EOS), in batches of similar length."""
     pad_id, eos_id = model.config.pad_token_id, model.config.eos_token_id
     found: TokenLists = [[] for _ in source]
     order = sorted(range(len(source)), key=lambda i: len(source[i]))
@@ -138,9 +138,9 @@ def generate(
 
 
 def numbering(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
-    """Return our ids of both sides in the order of their rows.
+    """Return our token ids of both sides, in the order of the rows of the export.
 
-    The special tokens have the same numbers on both sides: where they do not have them here, they come first.
+    Special tokens need the same rows on both sides: where our ids of the two sides differ, these tokens come first.
     """
     sides = tokenizer.source, tokenizer.target
     specials = [side.special_ids for side in sides]
@@ -154,7 +154,7 @@ def numbering(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
 
 
 def _places(order: Sequence[int]) -> list[int]:
-    """Return the row of each of our ids."""
+    """Return the row of each of our token ids."""
     places = [0] * len(order)
     for row, i in enumerate(order):
         places[i] = row
@@ -228,18 +228,21 @@ def settings_of(model: Transformer) -> dict[str, Any]:
 
 
 def search_of(decoding: DecodingSettings) -> dict[str, Any]:
-    """Return the options of `generate` for a beam, or for greedy search in place of any other."""
+    """Return the options of `generate` for a beam search; any other search is replaced by greedy search."""
     if not isinstance(decoding, BeamSettings):
         return {"num_beams": 1}
     return {
         "num_beams": decoding.beam_size,
         "length_penalty": decoding.length_penalty,
-        "early_stopping": decoding.early_stopping or "never",  # which goes on as long as nmt does
+        "early_stopping": decoding.early_stopping or "never",  # it goes on as long as nmt does
     }
 
 
 def _numbers(vocabulary: Vocabulary, order: Sequence[int], is_alone: bool = False) -> dict[str, int]:
-    """Return the row of each piece; a vocabulary of the source alone has tags as the tokenizer cuts them off."""
+    """Return the row of each piece.
+
+    A vocabulary of the source alone (`is_alone`) has tags without their space marker, as the tokenizer cuts them off.
+    """
     names = tokenizer_json.token_names(vocabulary)
     return {named_as_theirs(names[i]) if is_alone else names[i]: row for row, i in enumerate(order)}
 

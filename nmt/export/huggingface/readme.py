@@ -51,7 +51,7 @@ CLASSES = {"post": ("Marian", "MarianMTModel"), "pre": ("Pegasus", "PegasusForCo
 
 
 def readme(exported: Exported, comparison: Comparison) -> str:
-    """Return the page, in Markdown, for a model that was found to translate as `comparison` says."""
+    """Return the page, in Markdown, with the result of `comparison`."""
     model, decoding = exported.model, exported.settings.decoding
     assert isinstance(model, Transformer)
     assert model.max_positions is not None

@@ -56,7 +56,7 @@ class ONNX:
 
 
 def check_settings(exported: Exported) -> None:
-    """Raise UserError for what is asked for and these graphs do not have."""
+    """Raise UserError for a quantisation or a device that these graphs do not support."""
     settings = exported.settings
     if settings.quantization not in SUFFIXES:
         raise RunError(
@@ -69,7 +69,7 @@ def check_settings(exported: Exported) -> None:
 
 
 def write_graphs(folder: Path, model: Transformer, tokenizer: Tokenizer, quantization: Quantization) -> None:
-    """Write encoder and decoder under the names that tell the type of their weights."""
+    """Write encoder and decoder to files whose names tell the type of their weights."""
     graphs = {ENCODER: encoder_graph(model), DECODER: decoder_graph(model, tokenizer.target)}
     for name, graph in graphs.items():
         path = folder / f"{name}{SUFFIXES[quantization]}.onnx"
@@ -80,15 +80,15 @@ def write_graphs(folder: Path, model: Transformer, tokenizer: Tokenizer, quantiz
 
 
 def quantize(graph: Any, path: Path) -> None:
-    """Write a graph whose products are of 8-bit integers: activations get their scale while they are computed.
+    """Write a graph that multiplies 8-bit integers; activations get their scale at run time (dynamic quantisation).
 
-    Weights have no sign, since products of signed ones overflow on processors without instructions for them.
+    Weights are unsigned, since products of signed ones overflow on processors without instructions for them.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     root = logging.getLogger()
     level = root.level
-    root.setLevel(logging.ERROR)  # it gives advice on graphs of images
+    root.setLevel(logging.ERROR)  # the library logs advice on image models
     try:
         quantize_dynamic(graph, path, weight_type=QuantType.QUInt8)
     finally:
@@ -96,10 +96,10 @@ def quantize(graph: Any, path: Path) -> None:
 
 
 def model_config(model: Transformer, tokenizer: Tokenizer) -> dict[str, Any]:
-    """Return config.json: what loaders have to know of the graphs, which is names and shapes of the cache.
+    """Return config.json: the names and shapes of the cache, which loaders have to know.
 
-    `marian` is the kind of model whose cache is named so. Heads and widths are those of keys and values, of which there
-    may be fewer than of queries; how the layers compute is in the graphs alone.
+    `marian` is the model type whose cache has these names. Heads and widths are those of keys and values, which may
+    have fewer heads than queries have. How the layers compute is in the graphs alone.
     """
     options, vocabulary = model.options, tokenizer.target
     return {
@@ -119,7 +119,7 @@ def model_config(model: Transformer, tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def generation_config(model: Transformer, tokenizer: Tokenizer) -> dict[str, Any]:
-    """Return generation_config.json: greedy search up to what the model can write."""
+    """Return generation_config.json: greedy search up to the most tokens that the model can write."""
     return {"num_beams": 1, "do_sample": False, "max_length": model.max_positions, **_special_ids(tokenizer)}
 
 
@@ -147,7 +147,7 @@ def tokenizer_files(tokenizer: Tokenizer, model: Transformer) -> dict[str, Any]:
 
 
 def limits_of(exported: Exported) -> dict[str, int | float]:
-    """Return how long a source may be, and its translation, EOS not counted: as long as nmt lets them be."""
+    """Return nmt's limits on the tokens of a source and of its translation, EOS not counted."""
     decoding, max_positions = exported.settings.decoding, exported.model.max_positions
     assert max_positions is not None
     return {

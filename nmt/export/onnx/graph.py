@@ -1,7 +1,7 @@
 """A Transformer as two functions of tensors alone, an encoder and a decoder with a cache, and both as ONNX graphs.
 
-Whatever the model computes is traced from the model itself; names and shapes of inputs and outputs are those that
-optimum gave them and transformers.js expects. P is the number of positions in the cache.
+The graphs are traced from the model itself. Names and shapes of their inputs and outputs are those that optimum
+introduced and transformers.js expects. P is the number of positions in the cache.
 """
 
 import copy
@@ -23,12 +23,12 @@ from nmt.models.transformer import Transformer
 from nmt.models.transformer_layers import DecoderLayer
 
 OPSET = 18
-# A graph is one protobuf message.
+# A graph is one protobuf message, which is limited to 2 GiB.
 MOST_BYTES = 2**31 - 2**24
 
 
 class Rectangle(Grid):
-    """Rows of B sentences of L positions each, of which the mask (B, 1, 1, L) hides those behind the end."""
+    """The layout of B sentences of L positions each; the mask (B, 1, 1, L) hides the padding behind the end of each."""
 
     def __init__(self, num_sentences: int, length: int, padding_mask: Tensor | None = None) -> None:
         super().__init__(num_sentences)
@@ -51,7 +51,7 @@ class Rectangle(Grid):
 
 
 class Grown:
-    """The cache of a layer that is an input, and grows by the positions of a call: see `nmt.models.kernels.Cache`."""
+    """The cache of a layer as an input, which a call extends by its positions: see `nmt.models.kernels.Cache`."""
 
     def __init__(self, key: Tensor, value: Tensor, mask: Tensor) -> None:
         self.key, self.value, self.mask, self.position = key, value, mask, key.shape[2]
@@ -66,14 +66,14 @@ class Grown:
 
 
 class EncoderGraph(nn.Module):
-    """Ids and a mask to the encoded source."""
+    """Computes the encoded source from its token ids and a mask."""
 
     def __init__(self, model: Transformer) -> None:
         super().__init__()
         self.embedding, self.encoder = model.source_embedding, model.encoder
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return (B, S, D) for ids (B, S), of which the mask (B, S) is 1 where there is a token."""
+        """Return the encoded source (B, S, D) of token ids (B, S); the mask (B, S) is 1 where there is a token."""
         num_sentences, length = input_ids.shape
         layout = Rectangle(num_sentences, length, _hidden(attention_mask))
         rows = self.encoder(self.embedding(layout.pack(input_ids)), layout)
@@ -81,10 +81,10 @@ class EncoderGraph(nn.Module):
 
 
 class DecoderGraph(nn.Module):
-    """Ids, the encoded source and a cache to logits and the grown cache.
+    """Computes logits and the extended cache from target token ids, the encoded source and a cache.
 
-    The cache of a layer is keys and values of the target (B, H, P, d), then those of the source (B, H, S, d). The
-    latter are empty in the first call: only what they lack of the source is projected, which is nothing from then on.
+    The cache of a layer is keys and values of the target (B, H, P, d), then those of the source (B, H, S, d). Those of
+    the source are empty in the first call, which projects the whole source; later calls project nothing of it.
     """
 
     def __init__(self, model: Transformer, target: Vocabulary) -> None:
@@ -103,7 +103,7 @@ class DecoderGraph(nn.Module):
         encoder_hidden_states: Tensor,
         past_key_values: list[Tensor],
     ) -> tuple[Tensor, list[Tensor]]:
-        """Return logits (B, T, V) behind ids (B, T), and the cache with their positions."""
+        """Return logits (B, T, V) of what follows token ids (B, T), and the cache extended by their positions."""
         num_sentences, length = input_ids.shape
         num_before, num_known = past_key_values[0].shape[2], past_key_values[2].shape[2]
         rest = encoder_hidden_states[:, num_known:]
@@ -128,7 +128,7 @@ class DecoderGraph(nn.Module):
 
 
 def check(model: Seq2Seq) -> Transformer:
-    """Return the model as what it has to be. Raises RunError for a model that the graphs cannot hold."""
+    """Return the model, typed as a Transformer. Raises RunError for a model that the graphs cannot hold."""
     if not isinstance(model, Transformer):
         raise RunError(
             "run: model=transformer is needed, since the cache of these files is keys and values of attention, which "
@@ -158,7 +158,7 @@ def encoder_graph(model: Transformer) -> Any:
     model = copy.deepcopy(model).float().eval()
     ids, mask = torch.ones(
         2, 2, 3, dtype=torch.long
-    ).unbind()  # two tensors: one would be taken for one input
+    ).unbind()  # two tensors: the same one twice would become a single input
     shapes = {0: "batch_size", 1: "encoder_sequence_length"}
     return _trace(
         EncoderGraph(model),
@@ -227,13 +227,13 @@ def _trace(
 
 
 def _hidden(mask: Tensor) -> Tensor:
-    """Return what is added to scores, (B, 1, 1, S): 0 where the mask (B, S) is 1, else -inf."""
+    """Return the mask that is added to attention scores, (B, 1, 1, S): 0 where the mask (B, S) is 1, else -inf."""
     return torch.where(mask > 0, 0.0, -torch.inf)[:, None, None]
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep back what the exporter says to those who write it."""
+    """Silence the exporter's messages below errors, which are meant for its developers."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "torch.export", "onnxscript", "onnx_ir")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -95,7 +95,7 @@ DOCUMENTS = (
 def readme(
     exported: Exported, comparisons: Sequence[Comparison], suffix: str, limits: dict[str, int | float]
 ) -> str:
-    """Return the page, in Markdown, for graphs that were found to translate as `comparisons` say."""
+    """Return the page, in Markdown, with the results of `comparisons`."""
     tokenizer, settings = exported.tokenizer, exported.settings
     page = PAGE.format(
         run=exported.run.path.resolve().name,
@@ -116,9 +116,10 @@ def readme(
 def differences(
     decoding: DecodingSettings, tokenizer: Tokenizer, has_beam: bool = False, has_kinds: bool = True
 ) -> str:
-    """Return what of a run's own search is left out, as lines of a list: its rules, and the beam if there is none.
+    """Return list items, in Markdown, on what an export lacks of its run, and on the language tags that lines need.
 
-    A beam without other kinds of length penalty than a power of the length does not have `has_kinds`.
+    It lacks rules of the search, context lines and, without `has_beam`, the beam. Without `has_kinds`, its beam knows
+    no length penalty but a power of the length.
     """
     lines = ""
     if isinstance(decoding, BeamSettings):

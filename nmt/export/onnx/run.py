@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class SpecialIds(NamedTuple):
-    """The ids that a search has to know: padding and end of a source, beginning and end of a translation."""
+    """The special token ids that a search needs: PAD and EOS of the source, BOS and EOS of the target."""
 
     source_pad: int
     source_eos: int
@@ -33,7 +33,7 @@ class SpecialIds(NamedTuple):
 
 
 class Beam(NamedTuple):
-    """A beam for one sentence, by the names of conf/decoding/beam.yaml; of one hypothesis it is greedy search."""
+    """A beam for one sentence, with the keys of conf/decoding/beam.yaml; with `beam_size` 1 it is greedy search."""
 
     beam_size: int = 1
     length_penalty: float = 0.0
@@ -41,13 +41,13 @@ class Beam(NamedTuple):
     early_stopping: bool = False
 
     def penalty(self, length: int) -> float:
-        """Return what the score of so many tokens, EOS counted, is divided by."""
+        """Return the divisor of the score of a hypothesis of `length` tokens, EOS counted."""
         base = length if self.length_penalty_kind == "power" else (5 + length) / 6
         return float(base**self.length_penalty)
 
 
 def load_onnxruntime() -> Any:
-    """Import ONNX Runtime and what writes graphs. Raises UserError where they are not installed."""
+    """Import ONNX Runtime and the libraries that write graphs. Raises UserError where one is not installed."""
     with importing("onnx", "format"):
         import onnx  # noqa: F401
         import onnxruntime
@@ -56,7 +56,7 @@ def load_onnxruntime() -> Any:
 
 
 class Graphs:
-    """Encoder and decoder of a folder: `suffix` tells files of one type of weights from others."""
+    """Encoder and decoder of a folder; the `suffix` of their file names tells the type of the weights."""
 
     def __init__(self, folder: Path, suffix: str = "") -> None:
         library = load_onnxruntime()
@@ -74,7 +74,7 @@ class Graphs:
         self.results = [found.name for found in self.decoder.get_outputs()]
 
     def encode(self, ids: Int64Array, mask: Int64Array) -> dict[str, Any]:
-        """Return what the decoder is given of ids (B, S) with their mask (B, S), and a cache without positions."""
+        """Return the decoder's inputs for source token ids (B, S) and their mask (B, S), with an empty cache."""
         (encoded,) = self.encoder.run(None, {"input_ids": ids, "attention_mask": mask})
         empty = {
             name: np.zeros((len(ids), shape[1], 0, shape[3]), np.float32)
@@ -83,7 +83,7 @@ class Graphs:
         return {"encoder_hidden_states": encoded, "encoder_attention_mask": mask, **empty}
 
     def step(self, tokens: Int64Array, state: dict[str, Any]) -> tuple[Floats, dict[str, Any]]:
-        """Return logits (B, V) behind the tokens (B, T), and the state with the positions of these tokens."""
+        """Return logits (B, V) of what follows the tokens (B, T), and the state extended by their positions."""
         logits, *present = self.decoder.run(None, {"input_ids": tokens, **state})
         names = [name.replace("present", "past_key_values") for name in self.results[1:]]
         return logits[:, -1], {**state, **dict(zip(names, present, strict=True))}
@@ -92,21 +92,21 @@ class Graphs:
 def greedy_search(
     graphs: Graphs, source: Sequence[Sequence[int]], limits: Sequence[int], special: SpecialIds
 ) -> list[list[int]]:
-    """Return the target ids of sources without EOS, each of at most as many tokens as its limit."""
+    """Return the target token ids of sources (token ids without EOS), for each source at most its limit."""
     found: list[list[int]] = [[] for _ in source]
     by_length = sorted(range(len(source)), key=lambda i: len(source[i]))
     for start in range(0, len(source), SENTENCES_AT_ONCE):
         rows = by_length[start : start + SENTENCES_AT_ONCE]
         batch = _search_batch(graphs, [source[i] for i in rows], max(limits[i] for i in rows), special)
         for i, tokens in zip(rows, batch, strict=True):
-            found[i] = tokens[: limits[i]]  # in greedy search a lower limit cuts, and changes nothing before
+            found[i] = tokens[: limits[i]]  # in greedy search, a lower limit changes no token before the cut
     return found
 
 
 def beam_search(
     graphs: Graphs, source: Sequence[int], limit: int, special: SpecialIds, beam: Beam
 ) -> list[int]:
-    """Return the target ids of one source without EOS, at most `limit`: what `nmt.decoding.beam_search` finds.
+    """Return the target token ids, at most `limit`, of a source without EOS, as `nmt.decoding.beam_search` finds them.
 
     page/search.js is this search in JavaScript.
     """
@@ -122,7 +122,7 @@ def beam_search(
     for position in range(limit + 1):
         logits, state = graphs.step(tokens[:, None], state)
         log_probs = _log_softmax(logits)
-        if position == limit:  # nothing but the end may come, and so it is certain
+        if position == limit:  # only EOS may come, so its probability is 1
             log_probs[:] = -np.inf
             log_probs[:, special.eos] = 0
         sums = (scores[:, None] + log_probs).ravel()

@@ -26,7 +26,7 @@ PAGE = ("index.html", "style.css", "icon.svg", "page.js", "search.js", "segmenta
 
 
 class Web:
-    """See `nmt.export.formats.Format`. It is compared in the search that the page does."""
+    """See `nmt.export.formats.Format`. It is compared in the page's own search."""
 
     def require(self, new: TransformerSettings | None = None) -> None:
         load_onnxruntime()
@@ -81,14 +81,14 @@ class Web:
 
 
 def beam_of(search: DecodingSettings) -> Beam:
-    """Return the beam that searches as settings say, but for their rules."""
+    """Return the beam of these settings, without their rules; for any search without a beam, greedy search."""
     if not isinstance(search, BeamSettings):
         return Beam()
     return Beam(search.beam_size, search.length_penalty, search.length_penalty_kind, search.early_stopping)
 
 
 def _write_vocabularies(folder: Path, exported: Exported) -> list[str]:
-    """Write the vocabularies, and return the names of those of source and target: twice the same if it is one."""
+    """Write the vocabulary files, and return the names of those of source and target; a joint one is named twice."""
     sides = {"vocabulary.json": exported.tokenizer.source}
     if not exported.tokenizer.joint:
         sides = {
@@ -96,7 +96,7 @@ def _write_vocabularies(folder: Path, exported: Exported) -> list[str]:
             "target_vocabulary.json": exported.tokenizer.target,
         }
     for name, side in sides.items():
-        # Without white space, which browsers would have to fetch.
+        # The JSON has no white space, since browsers would have to fetch it.
         text = json.dumps(vocabulary_json(side), ensure_ascii=False, separators=(",", ":"))
         write_atomically(folder / name, text.encode())
     names = [f"{folder.name}/{name}" for name in sides]
@@ -104,7 +104,7 @@ def _write_vocabularies(folder: Path, exported: Exported) -> list[str]:
 
 
 def _facts(exported: Exported, model: Transformer) -> dict[str, Any]:
-    """Return what the page has to know of the model and its run."""
+    """Return what the page has to know about the model and its run."""
     limits, learned = limits_of(exported), model.learned_lengths
     long_line = exported.settings.decoding.long_line or (learned and learned.usual)
     names = names_of_text(exported.run)

@@ -1,4 +1,4 @@
-"""The page on an exported page: how to put it on a server, and whose work is in it."""
+"""The README of an exported web page: how to put the page on a server, and the licences of what is in it."""
 
 from collections.abc import Sequence
 from textwrap import indent
@@ -74,7 +74,7 @@ https://github.com/microsoft/onnxruntime, under the MIT licence. The third-party
 
 
 def readme(exported: Exported, comparisons: Sequence[Comparison]) -> str:
-    """Return the page, in Markdown, for graphs that were found to translate as `comparisons` say."""
+    """Return the README, in Markdown, with the results of `comparisons`."""
     settings = exported.settings
     page = PAGE.format(
         run=exported.run.path.resolve().name,
@@ -86,5 +86,5 @@ def readme(exported: Exported, comparisons: Sequence[Comparison]) -> str:
 
 
 def licenses(version: str) -> str:
-    """Return whose work is in the folder, with what a version of the runtime asks for."""
+    """Return LICENSES.md: who wrote what is in the folder, and the licence of this version of the runtime."""
     return LICENSES.format(script=SCRIPT, program=PROGRAM, package=PACKAGE, version=version)

@@ -26,7 +26,7 @@ def copy_runtime(folder: str | None, to: Path) -> str:
 
 
 def _fetch(folder: Path) -> Path:
-    """Have npm fetch the package and check its sum; return where it was unpacked."""
+    """Have npm fetch the package and check its checksum; return the folder where it was unpacked."""
     if shutil.which("npm") is None:
         raise UserError(
             f"runtime: a folder of {PACKAGE} is needed where npm is not installed: the npm package of "
@@ -48,7 +48,7 @@ def _fetch(folder: Path) -> Path:
 
 
 def _dist(folder: Path) -> Path:
-    """Return where the files are: the folder of a package, or its dist. Raises UserError where they are not."""
+    """Return the folder of the two files: `folder` itself or its `dist`. Raises UserError if neither has both."""
     for dist in (folder, folder / "dist"):
         if all((dist / name).is_file() for name in (SCRIPT, PROGRAM)):
             return dist
@@ -69,7 +69,7 @@ def _copy(folder: Path, to: Path) -> str:
 
 
 def _version(path: Path) -> str:
-    """Return the version that a package says it has, or that it does not say so."""
+    """Return the version in a package.json, or `an unknown version` if there is none to be read."""
     try:
         package = json.loads(path.read_text(encoding="utf-8"))
         return one_line(package["version"])

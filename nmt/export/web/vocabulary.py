@@ -8,7 +8,7 @@ from nmt.errors import RunError
 
 
 def vocabulary_json(vocabulary: Vocabulary) -> dict[str, Any]:
-    """Return all that segmentation needs. Raises RunError for a model that marks spaces in another way."""
+    """Return all that segmentation needs. Raises RunError unless the model marks spaces at the start of words."""
     normalizer = vocabulary.normalizer
     if not normalizer.is_usual:
         raise RunError(

@@ -1,7 +1,7 @@
 """Fast parts of models, behind names that say what is computed.
 
-A model uses these names alone; each has its plain definition in its docstring or in the test that it is held against.
-`prepare` fits a whole model to a machine; no model knows of it.
+A model uses these names alone. The plain definition of each is in its docstring or in the test that checks it.
+`prepare` fits a whole model to a machine; no model imports it.
 """
 
 from nmt.models.kernels.attention import Memory, Queries, attend, observing, weigh_first_head

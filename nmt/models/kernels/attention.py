@@ -12,27 +12,27 @@ from torch.nn import functional
 # On the CPU, PyTorch's fused attention is slower than two plain products while the scores fit in cache:
 # forward and backward of 270 sentences of 16 tokens took 36 ms against 5 ms on two Xeon cores.
 LARGEST_PLAIN_SCORES = 128 * 128
-# Sentences times heads up to which PyTorch's fused attention is faster than the calls of two batched products; with
-# single positions of many sentences it is several times slower.
+# Largest number of sentences times heads for which PyTorch's fused attention is faster than the calls of two batched
+# products. With single positions of many sentences it is several times slower.
 FEW_SENTENCE_HEADS = 32
 
 KeysValues = Tensor | tuple[Tensor, Tensor]  # (2, B, H, S, d), or two of (B, H, S, d)
-# Vectors that the distance of a key from a query adds to key and to value, (T, S, d) each.
+# Vectors of the distances between queries and keys, to be added to keys and to values, (T, S, d) each.
 Distances = tuple[Tensor, Tensor]
 # The keys and values of a group of sentences, and the mask of their positions.
 Memory = tuple[KeysValues, Tensor]
-# Where a list is given, it grows by the queries of all heads, (B, H, T, d), that attend to the source.
+# If a list is given, cross-attention appends its queries of all heads to it, (B, H, T, d).
 Queries = list[Tensor] | None
 
-_observed: dict[int, list[Tensor]] = {}  # the weights that each observing thread has met
+_observed: dict[int, list[Tensor]] = {}  # the weights recorded in each observing thread
 
 
 @contextmanager
 def observing() -> Iterator[list[Tensor]]:
-    """Give a list that grows by the weights (B, H, T, S) of each call of `attend` in this thread.
+    """Yield a list to which each call of `attend` in this thread appends its weights (B, H, T, S).
 
-    Fast attention never has the weights of all heads as such. An observed call computes them by the definition, and
-    returns what these weights make of the values: what is shown is what the model does.
+    Fast attention never has the weights of all heads as such. An observed call computes them by the definition and
+    applies these same weights to the values, so that the weights shown are those that the model uses.
     """
     observed = _observed[threading.get_ident()] = []
     try:
@@ -49,12 +49,12 @@ def attend(
     dropout: float = 0.0,
     relative: Distances | None = None,
 ) -> Tensor:
-    """Return what the queries find, (B, H, T, d): softmax(Q·Kᵀ / √d)·V, by the fastest way that the machine has.
+    """Return the contexts (B, H, T, d) of the queries: softmax(Q·Kᵀ / √d)·V, by the machine's fastest way.
 
-    `heads` is (3, B, H, T, d), queries, keys and values of one sequence, or (1, B, H, T, d), the queries to a
-    `memory`, whose heads may be fewer: then neighbouring heads share one. `mask` (B or 1, 1, 1, S), or with a copy for
-    each head of the memory, is added to scores; `causal` hides from each position those after it. `dropout` is the
-    share of weights that are dropped, `relative` what distances add to keys and values.
+    `heads` is (3, B, H, T, d), queries, keys and values of one sequence, or (1, B, H, T, d), the queries to a `memory`.
+    A memory may have fewer heads, each of which neighbouring heads of queries share. `mask` (B or 1, 1, 1, S), or with
+    a copy for each head of the memory, is added to the scores; `causal` hides from each position those after it.
+    `dropout` is the share of weights that are dropped, `relative` the vectors that are added to keys and values.
     """
     query = heads[0]
     if mask is not None:
@@ -94,7 +94,7 @@ def attend(
 
 
 def find(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    """Return what `attend` does, in as few calls as can be: decoding has little work in each, and many of them."""
+    """Return the contexts as `attend` does, in as few calls as possible: in decoding, each call does little work."""
     num_shared = key.shape[1]
     if query.shape[0] * query.shape[1] <= FEW_SENTENCE_HEADS:
         mask = None if mask is None else mask[:, :1]
@@ -113,7 +113,7 @@ def find(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tens
 def _write_out(
     query: Tensor, key: Tensor, value: Tensor, added: Tensor, dropout: float, relative: Distances | None
 ) -> Tensor:
-    """Return what `attend` does, by its definition; `added` (B or 1, 1, T or 1, S) goes to the scores."""
+    """Return the contexts as `attend` does, by the definition; `added` (B or 1, 1, T or 1, S) goes to the scores."""
     num_sharing = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(num_sharing, 1), value.repeat_interleave(num_sharing, 1)
     query = query * _scale(query)
@@ -131,13 +131,13 @@ def _write_out(
 
 
 def weigh_first_head(query: Tensor, memory: KeysValues, mask: Tensor) -> Tensor:
-    """Return the weights (B, T, S), in 32 bits at least, by which the first head of queries attends to a memory."""
+    """Return the weights (B, T, S), in 32 bits at least, with which the first head of queries attends to a memory."""
     scores = (query[:, 0] * _scale(query)) @ memory[0][:, 0].mT + mask[:, 0]
     return scores.softmax(-1, dtype=torch.promote_types(scores.dtype, torch.float32))
 
 
 class _PlainAttention(torch.autograd.Function):
-    """Two batched products, whose gradients go where they belong instead of being put together afterwards."""
+    """Two batched products, whose gradients are written into one tensor per input, not concatenated afterwards."""
 
     @staticmethod
     def forward(ctx: Any, heads: Tensor, memory: Tensor | None, added: Tensor) -> Tensor:

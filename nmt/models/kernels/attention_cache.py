@@ -1,4 +1,4 @@
-"""Keys and values of the positions decoded so far, with room for some that are to come."""
+"""The cache of keys and values of the positions decoded so far, with room for some of the next ones."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ from torch import Tensor
 
 from nmt.models.kernels.packing import Layout
 
-# Room grows by so many positions, or by an eighth to a quarter of those that are there; the room for the source is a
-# multiple of them, too. Shapes stay the same between two growths: a GPU can record them, and the CPU makes a kernel for
-# each, but pays for positions that are not there.
+# Room grows by so many positions, or by an eighth to a quarter of the present ones if that is more. The room for the
+# source is a multiple of this number, too. Shapes stay the same between two growths, so that a GPU can record steps and
+# the CPU makes few kernels, one for each shape; but the CPU pays for empty positions.
 POSITIONS_AT_ONCE = {"cpu": 4, "cuda": 32, "mps": 32}
 
 
 @dataclass(frozen=True)
 class Cache:
-    """Keys and values that one layer keeps of each hypothesis, with room for P positions, and the next one's place."""
+    """Keys and values of each hypothesis in one layer, with room for P positions, and the position to write next."""
 
     key: Tensor  # (N, H, P, d)
     value: Tensor  # (N, H, P, d)
@@ -23,7 +23,7 @@ class Cache:
     mask: Tensor  # (1, 1, 1, P): added to scores; -inf where nothing is written yet
 
     def append(self, rows: Tensor, layout: Layout, num_heads: int) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Write keys and values of rows (N, queries, keys and values side by side), those of this position.
+        """Write the keys and values of this position's rows (N, queries, keys and values side by side).
 
         Returns the queries (1, N, H, 1, d), and keys and values of all positions, (N, H, P, d) each.
         """
@@ -42,7 +42,7 @@ def width_for(lengths: Tensor, device: torch.device) -> int:
 
 
 def with_room(kept: Tensor, position: int) -> Tensor:
-    """Return keys or values (N, H, P, d) with room for one more `position`."""
+    """Return keys or values (N, H, P, d) with room for `position`: P grows where it is too small."""
     if position < kept.shape[2]:
         return kept
     more = max(POSITIONS_AT_ONCE[kept.device.type], (1 << position.bit_length()) // 8)
@@ -50,7 +50,7 @@ def with_room(kept: Tensor, position: int) -> Tensor:
 
 
 def positions_mask(like: Tensor, position: int) -> Tensor:
-    """Return the mask of keys `like` (N, H, P, d), of which those up to `position` are written."""
+    """Return the mask (1, 1, 1, P) of keys `like` (N, H, P, d), written up to and including `position`."""
     mask = like.new_zeros(1, 1, 1, like.shape[2])
     mask[..., position + 1 :] = -torch.inf
     return mask

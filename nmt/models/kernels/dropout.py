@@ -10,10 +10,10 @@ from torch.nn import functional
 class Dropout(nn.Module):
     """Zero a share `probability` of the activations in training and scale the others up (Srivastava et al. 2014).
 
-    On the CPU, where PyTorch draws the mask one number after the other at many times the cost of using it, each
-    activation is decided by one byte of a 64-bit random number. That rounds the share to 1/256; where the share that is
-    dropped, or the one that is kept, would be more than 2 % off, two or four bytes decide. All devices drop the rounded
-    `share`, and the scale is its own, so that the mean stays exact.
+    On the CPU, PyTorch draws the mask one number after the other, at many times the cost of using it. Here one byte of
+    a 64-bit random number decides on each activation. That rounds the share to 1/256; where the dropped or the kept
+    share would be more than 2 % off, two or four bytes decide. All devices drop the rounded `share`, and the scale is
+    computed from it, so that the mean stays exact.
     """
 
     def __init__(self, probability: float) -> None:
@@ -29,7 +29,7 @@ class Dropout(nn.Module):
         self.scale = 1 / (1 - self.share)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x (…), in evaluation unchanged."""
+        """Return x (…) with dropout in training, unchanged in evaluation."""
         if not self.training or self.share == 0:
             return x
         if x.device.type != "cpu":
@@ -43,7 +43,7 @@ class Dropout(nn.Module):
         return torch.addcmul(residual, x, self._draw_kept(x), value=self.scale)
 
     def _draw_kept(self, x: Tensor) -> Tensor:
-        """Draw what is kept, 1, and what is not, 0: as numbers of x's type, since products with bools are slow."""
+        """Draw a mask, 1 for kept and 0 for dropped, in the type of x, since products with bools are slow."""
         if x.device.type != "cpu":
             return torch.empty_like(x, requires_grad=False).bernoulli_(1 - self.share)
         num_bytes = x.numel() * self.decided_by.itemsize
@@ -56,9 +56,8 @@ class Dropout(nn.Module):
 class ActivationDropout(Dropout):
     """ReLU, GELU, SiLU or SwiGLU, then dropout that leaves its scale to the weights of the next layer: `next_scale`.
 
-    On wide inner layers each pass over the activations counts. What ReLU leaves is positive unless it is dropped, so
-    the result alone tells where the gradient passes. SwiGLU (Shazeer 2020) halves the width: SiLU of one half times the
-    other.
+    On wide inner layers each pass over the activations counts. With ReLU, the gradient passes exactly where the result
+    is positive, so that no mask is kept. SwiGLU (Shazeer 2020) halves the width: SiLU of one half times the other.
     """
 
     def __init__(self, activation: str, probability: float) -> None:
@@ -67,7 +66,7 @@ class ActivationDropout(Dropout):
 
     @property
     def next_scale(self) -> float:
-        """The factor that weights which meet the result are to be multiplied with."""
+        """The factor by which the next layer's weights must be scaled."""
         return self.scale if self.training else 1.0
 
     def forward(self, x: Tensor) -> Tensor:
@@ -99,7 +98,7 @@ class _Rectify(torch.autograd.Function):
 
 
 def scaled_linear(linear: nn.Linear, x: Tensor, scale: float) -> Tensor:
-    """Return what `linear` makes of x (…, d_in) times `scale`; the weights are scaled, being fewer than the x."""
+    """Return `linear` of x (…, d_in) times `scale`; the weights are scaled, since they are fewer than the inputs."""
     if scale == 1:
         return cast(Tensor, linear(x))
     return functional.linear(x, linear.weight * scale, linear.bias)

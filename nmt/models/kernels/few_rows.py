@@ -1,4 +1,4 @@
-"""A layer of the decoder for few rows, written out: a line at a time, calls cost more than arithmetic."""
+"""A decoder layer written out for few rows: when lines come one at a time, calls cost more than arithmetic."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
@@ -12,27 +12,27 @@ from nmt.models.kernels.packing import Layout
 from nmt.models.positions import rotate_queries_and_keys
 from nmt.models.transformer_layers import DecoderLayer
 
-# Those of one line with a beam of 5. With more rows arithmetic counts, and each number of them has kernels of its own.
+# The rows of one line with a beam of 5. With more, arithmetic counts, and each number of rows has kernels of its own.
 MOST_ROWS = 5
 
 
 class Product(Protocol):
-    """A linear layer whose result goes on without a call of its own."""
+    """A linear layer that can take a ReLU or a sum into the same call."""
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return (N, d_out) for x (N, d_in)."""
 
     def rectified(self, x: Tensor) -> Tensor:
-        """Return the same with zero in place of what is negative."""
+        """Return the same after a ReLU."""
 
     def added_to(self, residual: Tensor, x: Tensor) -> Tensor:
         """Return the same plus `residual` (N, d_out)."""
 
 
 class FewRowsLayer(nn.Module):
-    """A layer of the decoder that takes few rows in as few calls as can be, and leaves more rows to the layer itself.
+    """A decoder layer that computes few rows in as few calls as possible; it leaves more rows to the wrapped layer.
 
-    Its linear layers are `Product`s; attention and activations are those of the layer.
+    Its linear layers are `Product`s; attention and activations are those of the wrapped layer.
     """
 
     def __init__(self, layer: DecoderLayer) -> None:
@@ -47,7 +47,7 @@ class FewRowsLayer(nn.Module):
         self.own_output: Product = own.output
         self.query, self.cross_output = cross.query, cross.output
         self.inner, self.outer = feed_forward.inner, feed_forward.outer
-        # Straight to what a module computes: its hooks, of which there are none, are looked for at each call.
+        # Each call of a module looks for hooks, of which there are none; so `forward` is called directly.
         norms: Sequence[Any] = [residual.norm for residual in layer.residuals]
         self.norms = [norm.forward for norm in norms]
         self.is_before = layer.residuals[0].is_before
@@ -63,7 +63,7 @@ class FewRowsLayer(nn.Module):
         cache: Cache | None = None,
         queries: Queries = None,
     ) -> Tensor:
-        """Return (N, D) for rows x (N, D), as the layer itself does."""
+        """Return (N, D) for rows x (N, D), as the wrapped layer does."""
         if cache is None or len(x) > MOST_ROWS:
             return cast(Tensor, self.layer(x, layouts, rotation, memories, cache, queries))
         own, shared = layouts

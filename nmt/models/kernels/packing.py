@@ -1,4 +1,4 @@
-"""Sentences laid end to end, so that layers which look at one position at a time do no work on padding."""
+"""Sentences laid end to end, so that position-wise layers do no work on padding."""
 
 from typing import Any, NamedTuple
 
@@ -8,15 +8,14 @@ from torch.nn import functional
 
 from nmt.data.batching import Batch
 
-# Room for the longest sentence is a multiple of it: half a vector register of bfloat16.
+# The room for the longest sentence is a multiple of this number: half a vector register of bfloat16.
 LANES = 16
 
 
 class Room(NamedTuple):
-    """The room that the sentences of one side are given: a few sizes for all batches.
+    """The room for the sentences of one side, rounded up so that all batches have a few sizes.
 
-    Each size that a process meets costs a kernel that is compiled for it (oneDNN on the CPU, torch.compile), a graph
-    (CUDA), and memory of its own.
+    Each new size costs a compiled kernel (oneDNN on the CPU, torch.compile), a graph (CUDA), and memory of its own.
     """
 
     num_rows: int  # N, of sentences laid end to end: more than there are tokens
@@ -36,7 +35,7 @@ def rooms_of(batch: Batch) -> tuple[Room, Room]:
 
 
 def round_up(count: int) -> int:
-    """Return the next number that is a multiple of 8 and at most a sixteenth larger than a large `count`."""
+    """Return `count` rounded up to a multiple of 8, or of a larger power of two if that adds at most a sixteenth."""
     step = max(8, 1 << max(0, count.bit_length() - 5))
     return -(-count // step) * step
 
@@ -61,19 +60,19 @@ def _gather(x: Tensor, index: Tensor, inverse: Tensor) -> Tensor:
 
 
 class Packing:
-    """Where the tokens of B sentences lie: in N rows end to end, and in rectangles (B', L') of cells, a row a sentence.
+    """Where the tokens of B sentences lie: in N rows, end to end, and in a rectangle (B', L') of cells.
 
-    Both have room to spare: rows from the last token on are fillers, at least one; the cells behind a sentence's end
-    and the sentences from B on are empty, at least one sentence. Empty cells are filled from the last row, fillers
-    from the last cell. As no loss depends on a filler, and no token on an empty cell, the gradient of both is zero,
-    and what they hold never reaches a token, forward or backward.
+    Both have room to spare. Rows after the last token are fillers, at least one. Cells after a sentence's end are
+    empty, as are all cells of the sentences from B on, at least one. Empty cells are filled from the last row, fillers
+    from the last cell. No loss depends on a filler, and no token on an empty cell. So the gradient of both is zero, and
+    their content never reaches a token, forward or backward.
     """
 
     def __init__(self, lengths: Tensor, room: Room, num_heads: int = 0, num_shared_heads: int = 0) -> None:
-        """Lay out sentences of `lengths` (B, on the device), a length of 0 standing for none at all.
+        """Lay out sentences of `lengths` (B, on the device); a length of 0 means that there is no sentence.
 
-        `num_heads` and `num_shared_heads` are those of queries, and of keys and values; rows that are never split
-        into heads need neither. The host gives the sizes of the room alone, so that nothing waits for the device.
+        Queries have `num_heads`, keys and values `num_shared_heads`; rows that are never split into heads need neither.
+        Only the sizes of the room come from the host, so that nothing waits for the device.
         """
         num_rows, height, width = room
         device = lengths.device
@@ -89,16 +88,16 @@ class Packing:
         # The place of each row in its sentence, and its cell, (N) each.
         self.positions = torch.where(self.is_token, order - starts[sentences], 0)
         self.rows = torch.where(self.is_token, sentences * width + self.positions, height * width - 1)
-        # An empty sentence sees itself: there is no softmax of nothing.
+        # An empty sentence sees its own cells, since the softmax over no cell is undefined.
         visible = inside | (lengths == 0).unsqueeze(1)
         hidden = torch.zeros(height, width, device=device).masked_fill_(~visible, -torch.inf)
         self.padding_mask = hidden[:, None, None]  # (B', 1, 1, L'): added to scores; 0 or -inf
-        # The indices are made at once: a compiled layer would look whether one that comes later is there.
+        # All indices are made now: a compiled layer would have to check whether one that is made later exists.
         heads = {(num_heads,), 2 * (num_shared_heads,), (num_heads, num_shared_heads, num_shared_heads)}
         self._head_indices = {counts: self._head_index(counts) for counts in heads if num_heads}
 
     def places(self, rows: Tensor) -> tuple[Tensor, int]:
-        """Return the place (N) of each of the rows (N, …) in its sentence, and a number above all of them."""
+        """Return the position (N) of each of the rows (N, …) in its sentence, and a number above all positions."""
         return self.positions, self.cells.shape[1]
 
     def pack(self, rectangle: Tensor) -> Tensor:
@@ -120,9 +119,9 @@ class Packing:
         return heads.view(num_parts, height, num_heads, width, heads.shape[1])
 
     def self_heads(self, rows: Tensor, num_heads: int, num_shared: int) -> tuple[Tensor, Tensor | None]:
-        """Return queries, keys and values (3, B', H, L', d) of rows (N, H·d + 2·H of the groups·d), and None.
+        """Return queries, keys and values (3, B', H, L', d) of rows (N, H·d + 2·G·d), G being `num_shared`, and None.
 
-        Where groups of heads share keys and values: queries (1, B', H, L', d), and keys and values (2, …) apart.
+        Where heads share keys and values (G < H): queries (1, B', H, L', d), keys and values (2, B', G, L', d) apart.
         """
         if num_shared == num_heads:
             return self.to_heads(rows, 3, num_heads), None
@@ -145,9 +144,9 @@ class Packing:
         return _gather(rows.view(-1, rows.shape[1] // sum(counts)), index, inverse)
 
     def _head_index(self, counts: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-        """Return where in rows (N, all heads) each cell (B', H, L') of each part is found, and the inverse, both flat.
+        """Return the index in rows (N, all heads) of each cell (B', H, L') of each part, and the inverse, both flat.
 
-        `counts` are the heads of each part, which lie side by side in a row and one after the other in cells.
+        `counts` are the heads of each part; the parts lie side by side in a row and one after the other in cells.
         """
         height, width = self.cells.shape
         rows, index, inverse, first = self.rows.unsqueeze(1), [], [], 0
@@ -157,14 +156,14 @@ class Packing:
             # (N, H)
             inverse.append(((first * height + rows // width * count) + heads) * width + rows % width)
             first += count
-        # `cat` copies even one part: for a view, a compiled layer would look at the shape of what it is a view of.
+        # `cat` copies even a single part: for a view, a compiled layer would also check the shape of its base.
         return torch.cat(index), torch.cat(inverse, 1).flatten()
 
 
 class Grid:
-    """The same for rows that are a rectangle already: B sentences of as many rows each, without any padding.
+    """The counterpart of Packing for B sentences of equally many rows, which form a rectangle without any padding.
 
-    So are a single sentence that is encoded, and the hypotheses of all sentences at one position.
+    Examples are a single sentence that is encoded, and the hypotheses of all sentences at one position.
     """
 
     padding_mask: Tensor | None = None
@@ -173,7 +172,7 @@ class Grid:
         self.num_sentences = num_sentences
 
     def places(self, rows: Tensor) -> tuple[Tensor, int]:
-        """Return the place (N) of each of the rows (N, …) in its sentence, and how many places there are."""
+        """Return the position (N) of each of the rows (N, …) in its sentence, and the number of positions."""
         length = len(rows) // self.num_sentences
         return torch.arange(length, device=rows.device).repeat(self.num_sentences), length
 

@@ -16,8 +16,8 @@ from nmt.models.transformer_layers import DecoderLayer
 class PreparedLinear(nn.Module):
     """A linear layer by oneDNN, on weights in oneDNN's own layout; it cannot be trained or saved.
 
-    In float32 that is up to twice as fast as the library that PyTorch calls otherwise, where the processor is not
-    Intel's; in bfloat16 the layout saves a copy of the weights at each call.
+    In float32, on processors that are not Intel's, it is up to twice as fast as the library that PyTorch calls
+    otherwise. In bfloat16, the layout saves a copy of the weights at each call.
     """
 
     def __init__(self, linear: nn.Linear) -> None:
@@ -32,13 +32,13 @@ class PreparedLinear(nn.Module):
         return result
 
     def rectified(self, x: Tensor) -> Tensor:
-        """Return the same with zero in place of what is negative."""
+        """Return the same after a ReLU."""
         result: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "relu", [], "")
         return result
 
     def choose(self, rows: Tensor) -> "PreparedLinear":
         """Return a layer that gives the outputs of these `rows` (N) alone."""
-        if self.plain is None:  # kept for those who ask once, since they will again
+        if self.plain is None:  # kept: a caller that chooses rows will do so again
             self.plain = self.weight.to_dense()
         chosen = copy.copy(self)
         chosen.weight = torch.ops.mkldnn._reorder_linear_weight(self.plain[rows])
@@ -70,7 +70,7 @@ def prepare_linears(model: nn.Module) -> bool:
 
 
 def write_out_layers(model: Transformer) -> list[nn.Module]:
-    """Return the layers of the decoder, with prepared linear layers; those that can be are written out for few rows."""
+    """Return the decoder's layers, written out for few rows where possible; their linear layers must be prepared."""
     return [
         FewRowsLayer(layer)
         if isinstance(layer, DecoderLayer) and layer.self_attention.relative is None
@@ -93,16 +93,16 @@ def prepare_for_translating(model: Seq2Seq) -> None:
 
 
 def compiled_regions(model: Seq2Seq) -> list[nn.Module]:
-    """Return the parts that torch.compile is good for; none, where the time goes into recurrent kernels.
+    """Return the modules that gain from torch.compile; none where recurrent kernels take the time.
 
-    Layers of a Transformer are alike, so that what is compiled for one serves all.
+    Layers of a Transformer are alike, so that code compiled for one serves all.
     """
     return [*model.encoder.layers, *model.decoder.layers] if isinstance(model, Transformer) else []
 
 
 def is_recordable(model: Seq2Seq) -> bool:
-    """Tell whether a training step depends on the host for nothing but the shape of its batch.
+    """Return whether a training step needs nothing from the host but the shape of its batch.
 
-    A GPU can repeat such a step by itself; the host draws which layers are left out.
+    A GPU can record such a step and repeat it. With layer dropout it cannot, since the host draws the layers.
     """
     return isinstance(model, Transformer) and model.options.layer_dropout == 0

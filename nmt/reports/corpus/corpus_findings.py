@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from nmt.reports.corpus.corpus_measures import CorpusMeasures, NearDuplicatePairs, SplitMeasures
 from nmt.reports.corpus.sides import SideMeasures
 
-# Share of all tokens: fewer unknown ones are hardly worth another vocabulary.
+# Share of unknown tokens among all: less is hardly worth another vocabulary.
 LEAST_UNKNOWN = 0.001
 
 
@@ -16,7 +16,7 @@ class Finding:
 
     split: str
     text: str
-    option: str = ""  # that would do away with it
+    option: str = ""  # the setting that would remove it
 
     def __str__(self) -> str:
         return f"{self.split:11} {self.text}" + (f"; {self.option}" if self.option else "")

@@ -139,7 +139,7 @@ def _histogram_of_ratios(source: Int64Array, target: Int64Array) -> Histogram:
 def _near_duplicates(
     texts: Texts, prints: dict[str, Fingerprints]
 ) -> tuple[list[NearDuplicatePairs], int, int]:
-    """Find near duplicates among the pairs of all splits that are not the very same as an earlier one."""
+    """Find near duplicates among the pairs of all splits that do not repeat an earlier pair exactly."""
     names, firsts = list(texts), np.cumsum([0, *(len(own) for own in prints.values())])
     is_new = ~are_repeated(np.concatenate([own.pair for own in prints.values()]))
     has_text = np.concatenate([own.has_text for own in prints.values()])

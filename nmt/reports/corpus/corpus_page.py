@@ -11,11 +11,11 @@ from nmt.reports.drawing.charts import Bins, Line, histogram, line_chart, rankin
 from nmt.reports.drawing.shapes import Drawing, cut
 from nmt.reports.page import Figure, Table, render
 
-# Scripts in which nothing stands between words, so that words say little of a line.
+# Scripts without spaces between words, so that the number of words says little about a line.
 NO_SPACES = ("Han", "Hiragana", "Katakana", "Khmer", "Lao", "Myanmar", "Thai", "Tibetan")
 MAX_BARS = 12
 MAX_TEXT = 160  # characters of an example
-BOTH = 2  # the colour of what is of both sides
+BOTH = 2  # the colour of what belongs to both sides
 
 
 def as_page(measures: CorpusMeasures, texts: Texts, title: str) -> bytes:
@@ -87,11 +87,11 @@ def _charts(own: SplitMeasures) -> list[Figure]:
 
 
 def _lengths(source: Lengths, target: Lengths, label: str) -> Drawing:
-    """Draw two histograms of lengths on the coarser of their edges, of whose width the finer is a part."""
+    """Draw two histograms of lengths with the wider bins of the two, whose width is a multiple of the other's."""
     one, other = source.histogram, target.histogram
     if (
         one.edges[1] != other.edges[1]
-    ):  # bins of another width: as shares of the same width they would compare badly
+    ):  # counts in bins of different widths cannot be compared, so widen the finer
         width = max(one.edges[1], other.edges[1])
         one_counts, other_counts = (_widen(h.edges, h.counts, width) for h in (one, other))
     else:

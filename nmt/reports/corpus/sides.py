@@ -24,7 +24,7 @@ from nmt.data.tokenizer import Vocabulary
 MAX_BARS = 40
 MAX_SHOWN = 30  # characters of a list
 NUM_EXAMPLES = 5
-# Format characters change what is seen and not what is meant; halves of characters, private ones and U+FFFD are damage.
+# Format characters change how text looks, not what it means; lone surrogates, private ones and U+FFFD are damage.
 CONTROL_CATEGORIES = ("Cc", "Cf", "Co", "Cs", "Cn")
 CONTROL_NAMES = {"\t": "TAB", "\r": "CARRIAGE RETURN", "\x85": "NEXT LINE", "\x00": "NUL"}
 DAMAGE = "\ufffd"
@@ -33,7 +33,7 @@ JAPANESE = ("Han", "Hiragana", "Katakana")
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many values are in each bin; bin i goes from edges[i] up to edges[i + 1], the last one on without end."""
+    """How many values are in each bin; bin i goes from edges[i] up to edges[i + 1], the last has no upper limit."""
 
     edges: list[float]
     counts: list[int]
@@ -70,7 +70,7 @@ class SideMeasures:
     characters: Lengths
     scripts: dict[str, int]  # letters of each
     main_scripts: list[str]
-    num_of_other_script: int  # lines fewer than half of whose letters are of these
+    num_of_other_script: int  # lines with fewer than half of their letters in these
     lines_of_other_script: list[int]  # numbers of the first ones, from 1
     num_distinct_characters: int
     frequent: list[CharacterCount]
@@ -78,7 +78,7 @@ class SideMeasures:
     num_lines_with_controls: int
     lines_with_controls: list[int]  # numbers of the first ones, from 1
     num_unseen: int  # distinct characters that training text lacks
-    unseen: list[CharacterCount]  # those that training text lacks; of training text none
+    unseen: list[CharacterCount]  # characters that training text lacks; none for training text itself
     num_tokens: int
     num_unknown_tokens: int
     tokens_per_word: float
@@ -87,7 +87,7 @@ class SideMeasures:
 def measure_side(
     lines: Sequence[str], ids: Ids, vocabulary: Vocabulary, seen: Int64Array | None
 ) -> tuple[SideMeasures, Int64Array]:
-    """Measure one side, and return how often each character occurs in it; `seen` is that of the training text."""
+    """Measure one side; return the measures and the count of each character. `seen` are the counts of training text."""
     num_words = np.fromiter((len(line.split()) for line in lines), np.int64, len(lines))
     counts, lengths, letters, controls = _scan(lines)
     by_number = sorted(zip(SCRIPTS, letters.tolist(), strict=True), key=lambda item: -item[1])
@@ -125,7 +125,7 @@ def measure_side(
 
 
 def main_scripts(scripts: dict[str, int]) -> list[str]:
-    """Return the script that most letters are of; of Japanese, that is three."""
+    """Return the script of most letters; for Japanese, those of its three scripts that occur."""
     main = max(scripts, key=lambda script: scripts[script], default=OTHER)
     kana = scripts.get("Hiragana", 0) + scripts.get("Katakana", 0)
     is_japanese = main in JAPANESE and kana > 0.05 * sum(scripts.values())

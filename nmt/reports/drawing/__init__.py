@@ -1,1 +1,1 @@
-"""Drawings: functions from numbers to shapes, which the template of drawings makes SVG of."""
+"""Drawings: functions from numbers to shapes, which the template `drawing.html` writes as SVG."""

@@ -1,12 +1,12 @@
-"""An alignment: a sentence above its translation, with a line from each word that was read to the one it became."""
+"""A drawing of an alignment: a sentence above its translation, with lines from source words to target words."""
 
 from collections.abc import Sequence
 
 from nmt.reports.drawing.shapes import Drawing, Shape, cut, label
 
-LEAST_SHARE = 0.1  # of attention that is drawn as a line; the largest of a word always is
+LEAST_SHARE = 0.1  # of attention that is drawn as a line; the largest share of a word always is
 GAP, MARGIN, DEPTH = 14, 4, 104  # pixels
-CHARACTER = 7.4  # likewise: mean width of one
+CHARACTER = 7.4  # pixels: mean width of a character
 MAX_WORD = 24  # characters
 
 

@@ -1,4 +1,4 @@
-"""Charts: from numbers to drawings; colours are classes that the style of the page gives a meaning to."""
+"""Charts, drawn from numbers; their colours are CSS classes that the style sheet of the page defines."""
 
 import math
 from collections.abc import Sequence
@@ -28,11 +28,11 @@ from nmt.reports.drawing.shapes import (
 )
 
 MAX_POINTS = 400  # of a line: more cannot be told apart
-HUGE = 1e100  # what is no figure of anything
+HUGE = 1e100  # values from here on count as not finite
 ROW_HEIGHT = 22
 MAX_ROW_NAME = 20  # characters
 MAX_BAR_NAME = 12
-NEXT_TO_NOTHING = 1e-6  # bars that all end below are drawn on an axis up to 1
+NEXT_TO_NOTHING = 1e-6  # where all bars are lower than this, the axis goes up to 1
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def line_chart(
 ) -> Drawing:
     """Draw lines over a common axis; points that are not finite are left out.
 
-    The axes hold `x_holds` and `y_holds` in any case, and nothing above `highest`; `marked` are ranges of x that
-    stand out.
+    The axes reach to `x_holds` and `y_holds` in any case, but the y axis ends at `highest` at most; `marked` are ranges
+    of x that stand out.
     """
     kept = [(line, _points(line)) for line in lines]
     known = [(x, y) for _, points in kept for x, y in points if y is not None]
@@ -109,7 +109,7 @@ def bar_chart(
 ) -> Drawing:
     """Draw bars beside each other: `groups` holds one list for each colour, `names` one name for each place.
 
-    With `is_one_each` there is but one bar at each place, which has the place for itself. Names that would touch
+    With `is_one_each` there is a single bar at each place, and no room beside it for others. Names that would touch
     each other lean. The axis ends at `highest` at most.
     """
     bars = [bar for group in groups for bar in group if bar is not None]
@@ -122,7 +122,7 @@ def bar_chart(
     width = min(26.0, place * 0.8 / num_beside)
     shown = [cut(name, MAX_BAR_NAME) for name in names]
     longest = CHARACTER * max(map(len, shown))
-    leaning = longest * 0.6 if longest > place - 2 else 0.0  # how much deeper names reach that lean
+    leaning = longest * 0.6 if longest > place - 2 else 0.0  # how much further down leaning names reach
     shapes, said = [*draw_y_axis(axis, y_label), name_x_axis(x_label, leaning)], []
     for i, name in enumerate(names):
         middle = LEFT + place * (i + 0.5)
@@ -198,7 +198,7 @@ def _box(kind: str, x: float, y: float, width: float, height: float, title: str 
 
 
 def _points(line: Line) -> list[tuple[float, float | None]]:
-    """Leave out points that are not finite, and of many all but some."""
+    """Return the points of a line that are finite; of more than MAX_POINTS, so many at even distances."""
     pairs = zip(line.xs, line.ys, strict=True)
     points = [(x, y) for x, y in pairs if abs(x) < HUGE and (y is None or abs(y) < HUGE)]
     if len(points) > MAX_POINTS:

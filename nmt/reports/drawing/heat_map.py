@@ -1,4 +1,4 @@
-"""Heat maps: a matrix as cells that are the stronger in colour the larger their number, which each says."""
+"""Heat maps: a matrix as cells, whose colour is stronger the larger their number, which each says as a hint."""
 
 from collections.abc import Sequence
 from math import cos, radians, sin
@@ -21,8 +21,8 @@ def heat_map(
 ) -> Drawing:
     """Draw a matrix of shares between 0 and 1, or between -1 and 1 with negative ones in the second colour.
 
-    `rows` and `columns` are labels, `shades` how many steps the shares are rounded to. Cells that are `hidden` get
-    hatched, with `chosen` each is drawn as the one place that was taken.
+    `rows` and `columns` are labels, `shades` is how many steps the shares are rounded to. Cells that are `hidden` are
+    hatched. With `chosen`, each cell above 0.5 has a circle, as the one place that was taken.
     """
     height, width = len(weights), max((len(row) for row in weights), default=0)
     font = min(10.5, cell)
@@ -50,7 +50,7 @@ def heat_map(
         cells += [Shape("g", {"class": f"cell {colour}"}, shapes=paths)] if paths else []
     middles = [(j + 0.5) * cell for j in range(max(len(rows), len(columns)))]
     down = [(0.0, middle + font / 3) for middle in middles]
-    # In coordinates that are turned, so that one turn is enough for all.
+    # In rotated coordinates, so that one rotation is enough for all labels.
     along = [((middle + 2) * cos(LEAN), (middle + 2) * sin(LEAN)) for middle in middles]
     shapes = [
         Shape(
@@ -86,7 +86,7 @@ def _labels(
 
 
 def _cells(levels: Sequence[Sequence[int]], level: int) -> str:
-    """Return the path of all cells of a level, as lines one cell wide, which are short: neighbours of a row in one."""
+    """Return the path of all cells of a level: strokes one cell wide, one for neighbours in a row, to keep it short."""
     parts = []
     for i, row in enumerate(levels):
         j = 0

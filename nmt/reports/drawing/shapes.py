@@ -8,7 +8,7 @@ COLOURS = "abcdefgh"  # classes of what is compared; the style gives each its co
 WIDTH, HEIGHT = 360, 210  # of charts, in pixels: as wide as a phone shows
 LEFT, RIGHT, TOP, BOTTOM = 56, 10, 10, 34
 CHARACTER = 6.3  # mean width of one in labels, in pixels
-TINY = 1e-100  # what is no difference
+TINY = 1e-100  # a smaller difference counts as none
 UNITS = ((1e9, " G"), (1e6, " M"))
 MAX_POWERS = 9  # ticks of a logarithmic axis
 
@@ -123,7 +123,7 @@ def empty(title: str) -> Drawing:
 
 
 def draw_x_axis(axis: Axis, name: str) -> Iterator[Shape]:
-    """Yield the numbers below a chart, but for those that would touch the one before, and what they are."""
+    """Yield the name of an axis below a chart, and its numbers, but for those that would touch the one before."""
     yield name_x_axis(name)
     free = 0.0  # where the next number may begin
     for tick in axis.ticks:
@@ -136,12 +136,12 @@ def draw_x_axis(axis: Axis, name: str) -> Iterator[Shape]:
 
 
 def name_x_axis(name: str, below: float = 0.0) -> Shape:
-    """Return what stands below a chart that is so many pixels taller than others."""
+    """Return the name of the x axis of a chart that is `below` pixels taller than others."""
     return label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4 + below, name)
 
 
 def draw_y_axis(axis: Axis, name: str) -> Iterator[Shape]:
-    """Yield the numbers to the left of a chart, a line across it for each, and what they are."""
+    """Yield the numbers to the left of a chart, a line across it for each, and the name of the axis."""
     for tick in axis.ticks:
         y = axis.place(tick)
         yield Shape("path", {"class": "grid", "d": f"M{LEFT} {y}H{WIDTH - RIGHT}"})

@@ -1,4 +1,4 @@
-"""The log of a run as a page shows it, while it trains and afterwards: nothing is loaded or translated."""
+"""The log of a run as a page shows it, during and after training: no model is loaded, nothing is translated."""
 
 import math
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class RunLog:
         return known[-1] if known else None
 
     def series(self, kind: str, name: str, over: str = "update") -> Series:
-        """Return a figure of the log over another one, without what is no number."""
+        """Return a figure of the log over another one, without rows in which either is no number."""
         rows = [row for row in self.rows if row.get("kind") == kind]
         pairs = [(row.get(over), row.get(name)) for row in rows]
         kept = [(float(x), float(y)) for x, y in pairs if _is_number(x) and _is_number(y)]
@@ -60,14 +60,14 @@ class RunLog:
 
 
 def curves(logs: Sequence[RunLog]) -> list[Figure]:
-    """Return how training went, as the logs say."""
+    """Return charts of how training went, from the logs."""
 
     def over(kind: str, name: str, by: str = "update", scale: float = 1.0) -> list[Line]:
         lines = []
-        is_checked = kind == "validation"  # now and then: each point is marked
+        is_checked = kind == "validation"  # a point now and then: each is marked
         for colour, one in enumerate(logs):
             xs, ys = one.series(kind, name, by)
-            is_dashed = is_checked and name == "loss"  # beside that of training
+            is_dashed = is_checked and name == "loss"  # drawn beside the loss of training
             said = f"{one.name}, {kind}"
             lines.append(Line(said, [x * scale for x in xs], ys, colour, is_dashed, is_checked))
         return lines
@@ -108,7 +108,7 @@ def curves(logs: Sequence[RunLog]) -> list[Figure]:
 
 
 def training_page(logs: Sequence[RunLog], refresh_seconds: int = 0) -> bytes:
-    """Return a page of what the logs say, which a browser reads again after some seconds where they are not 0."""
+    """Return a page of what the logs say, which a browser loads again every `refresh_seconds`; 0: never."""
     tiles = []
     for one in logs:
         of = f" of {one.name}" if len(logs) > 1 else ""

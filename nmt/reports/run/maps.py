@@ -63,12 +63,12 @@ class SentenceMaps:
 
     @property
     def crossing(self) -> list[AttentionMap]:
-        """Those from the target to the source."""
+        """The maps of attention from the target to the source."""
         return [one for one in self.maps if one.kind == "cross"]
 
 
 def attention(one: Measures, source: Sequence[str], lines: Sequence[int]) -> DrawnModel:
-    """Return where a run looked in some lines of a text, each as the run was given it."""
+    """Return drawings of a run's attention in some lines of a text, as the run was given them."""
     context = Context.of(one.tokenizer.source).num_lines
     found = [
         sentence_maps(one.model, one.tokenizer, source[i], one.hypotheses[i], source[max(0, i - context) : i])
@@ -84,9 +84,9 @@ def attention(one: Measures, source: Sequence[str], lines: Sequence[int]) -> Dra
 
 
 def choose_sentences(one: Measures, source: Sequence[str], number: int) -> list[int]:
-    """Return lines to draw: of those that are short enough the best, the worst, and evenly between them.
+    """Return lines to draw: of those that are short enough, the best, the worst, and some at even ranks between them.
 
-    Of equally good ones the longest comes first: it has most to look at.
+    Of equally good lines the longest comes first: it has most to look at.
     """
     read = [len(ids) for ids in one.tokenizer.source.encode(source)]
     written = [len(ids) for ids in one.tokenizer.target.encode(one.hypotheses)]
@@ -100,7 +100,7 @@ def choose_sentences(one: Measures, source: Sequence[str], number: int) -> list[
 def sentence_maps(
     model: Seq2Seq, tokenizer: Tokenizer, source: str, hypothesis: str, before: Sequence[str] = ()
 ) -> SentenceMaps:
-    """Return where a model looks while it writes `hypothesis`, for which it reads `source` and lines `before` it."""
+    """Return the attention of a model that reads `source`, with the lines `before` it, and writes `hypothesis`."""
     vocabularies = tokenizer.source, tokenizer.target
     longest, with_context = most_read(model, MAX_READ)
     *earlier, own = encode_lines(tokenizer.source, [*before, source])
@@ -119,7 +119,7 @@ def sentence_maps(
 
 
 def draw_sentence(one: Measures, found: SentenceMaps, title: str) -> DrawnSentence:
-    """Return what was looked at in the source: the mean of all layers and heads, then each of them."""
+    """Return attention to the source, the mean of all layers and heads, and all maps of a Transformer one by one."""
     several = len(found.crossing) > 1 or found.crossing[0].weights.shape[1] > 1
     return DrawnSentence(
         title,
@@ -137,7 +137,7 @@ def draw_sentence(one: Measures, found: SentenceMaps, title: str) -> DrawnSenten
 
 
 def draw_crossing(found: SentenceMaps, title: str) -> Drawing:
-    """Return a map of what was looked at in the source: the mean of all layers and heads."""
+    """Return a map of the attention to the source: the mean of all layers and heads."""
     mean, is_seen = _mean(found), found.crossing[0].is_seen
     return heat_map(
         f"{title}: attention from each target token to each source token",
@@ -224,7 +224,7 @@ def _numbered(title: str, matrix: Tensor, step: int) -> Drawing:
 
 
 def draw_masks(names: Sequence[str], found: Sequence[SentenceMaps]) -> list[Figure]:
-    """Return what can be looked at at all, for the named sentences, as they stand in one batch."""
+    """Return drawings of the masks: padding, with the named sentences as one batch, and the decoder's for the first."""
     if not found or not found[0].maps:
         return []
     longest = max(len(one.source) for one in found)
@@ -251,6 +251,6 @@ def _counted(number: int, step: int = 1) -> list[str]:
 
 
 def _labels(vocabulary: Vocabulary, ids: list[int]) -> list[str]:
-    """Return pieces as one reads them: a dot stands before what goes on with a word."""
+    """Return pieces as readable labels: a dot stands before a piece that goes on with a word."""
     pieces = [vocabulary.pieces[number] for number in ids]
     return [piece[1:] or "␣" if piece.startswith("▁") else f"·{piece}" for piece in pieces]

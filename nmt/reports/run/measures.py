@@ -1,4 +1,4 @@
-"""Measures of a run for its report, taken when it is written: nothing in it comes from anywhere else."""
+"""Measures of a run for its report: taken when the report is written, but for the log and the calibration."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
 
 LENGTHS = (5, 10, 15, 20, 25, 30, 40, 60)
-# How often the rarest word of a sentence, or a word, was seen in training.
+# Bounds on how often the rarest word of a sentence, or a word, was seen in training.
 RARITIES = (0, 2, 5, 10, 20, 50, 100)
 MIN_LINES = 5  # of a bucket, below which its BLEU says nothing
 
 
 @dataclass(frozen=True)
 class Context:
-    """Things that two runs in one report share: the text, its kinds of sentences, and words that could be learned."""
+    """What two runs in one report share: the text, its sentences in buckets, and counts of target words in training."""
 
     text: ParallelText
     split: str
@@ -49,7 +49,7 @@ class Context:
         evaluation: EvaluationSettings,
         num_resamples: int,
     ) -> "Context":
-        """Sort the sentences of a text, with the training text telling which words are rare."""
+        """Sort the sentences of a text into buckets; the training text says which words are rare."""
         frequencies = count_tokens(train.source)
         return cls(
             text,
@@ -100,7 +100,7 @@ def measure(
     device: torch.device,
     dtype: torch.dtype,
 ) -> Measures:
-    """Translate the text of a report with a run, and measure all that is said of it."""
+    """Translate the text of a report with a run, and measure all that the report says of it."""
     model, tokenizer = load_model(run, checkpoint)
     text, references = context.text, [context.text.target]
     translator = Translator(TorchEngine(model, tokenizer, device, dtype), decoding)

@@ -1,4 +1,4 @@
-"""The sections of a page about one run, or two, each from what was measured to what its template shows."""
+"""The sections of a page about one run, or two: each turns measures into what its template shows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from nmt.reports.run.sentences import SIGNS
 
 MAX_EXAMPLES = 5
 LEAST_P = 0.001  # smaller ones are not told apart
-# Words of a translation for one of its reference: the ends of the bars, and their names.
+# Ratios of the number of words of a translation to that of its reference: the ends of the bars, and their names.
 RATIOS = (0.5, 0.7, 0.8, 0.9, 0.97, 1.03, 1.1, 1.2, 1.5)
 RATIO_NAMES = ("<.5", ".5", ".7", ".8", ".9", "1", "1.03", "1.1", "1.2", ">1.5")
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of one run, or of two with what chance would make of their difference."""
+    """The scores of one run, or of two with the significance of their difference."""
 
     note: str
     table: Table
@@ -31,7 +31,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Signs:
-    """How often translations show what a good one does not."""
+    """How often translations show signs of a fault."""
 
     num_numbers: int
     lengths: Figure
@@ -72,7 +72,7 @@ def headline(runs: Sequence[Measures], comparisons: Sequence[Comparison]) -> lis
 
 
 def show_p(value: float) -> str:
-    """Return a p-value, which is never nothing."""
+    """Return a p-value as text, which is never zero."""
     return f"< {LEAST_P}" if value < LEAST_P else f"{value:.3f}"
 
 
@@ -161,7 +161,7 @@ def signs(runs: Sequence[Measures], context: Context) -> Signs:
 
 
 def confidence(runs: Sequence[Measures]) -> Confidence | None:
-    """Return what the confidence of runs is worth, as it was measured when they ended; None where none was."""
+    """Return how reliable the confidence of runs is, as measured when they ended; None where it was not measured."""
     rows, charted = [], []
     for colour, one in enumerate(runs):
         found = one.calibration

@@ -1,4 +1,4 @@
-"""Single sentences: those that teach most, and all of them to search, with what is missing and what is new."""
+"""Single sentences: those that teach most, and a list to search, with missing and new words marked."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from nmt.reports.drawing.shapes import cut
 from nmt.reports.run.measures import Context, Measures
 
 MAX_CHARACTERS = 2000  # of a sentence that is shown
-RIGHT = 99.9  # chrF: what scores more has no fault to learn from
-MAX_LISTED = 300  # sentences that can be searched: of more, as many at even distances
+RIGHT = 99.9  # chrF: a sentence that scores more has no fault to learn from
+MAX_LISTED = 300  # sentences in the list to search: of more, so many at even distances
 SIGNS = {
     "empty": "nothing at all",
     "copies": "a copy of the source",
@@ -20,7 +20,7 @@ SIGNS = {
     "numbers_lost": "a number lost",
 }
 
-Words = list[tuple[str, str]]  # each a class of the style, or "", and the words that it is of
+Words = list[tuple[str, str]]  # each a class of the style sheet, or "", and the words that have it
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ShownSentences:
 
 
 def sentences(runs: Sequence[Measures], context: Context, number: int) -> ShownSentences:
-    """Return the sentences that teach most, `number` of each kind, and a list of all."""
+    """Return the sentences that teach most, `number` of each kind, and a list of MAX_LISTED at most."""
     total = len(context.text.source)
     step = max(total / MAX_LISTED, 1.0)
     return ShownSentences(
@@ -77,10 +77,10 @@ def sentences(runs: Sequence[Measures], context: Context, number: int) -> ShownS
 def choose(
     runs: Sequence[Measures], references: Sequence[str], number: int
 ) -> Iterator[tuple[str, list[int]]]:
-    """Yield kinds of sentences with the lines of each, none of which is shown twice, nor the same text twice.
+    """Yield kinds of sentences with the lines of each; no two lines have the same reference.
 
-    Two runs differ; one run goes wrong, gets long sentences right, which says more than that it gets
-    short ones right, and has its usual faults.
+    The kinds of two runs are where each gains most over the other. Those of one run are its worst sentences, long
+    ones that are right, which say more than short ones, and ones with its usual faults.
     """
     first, last = runs[0].sentence_scores, runs[-1].sentence_scores
     faulty = sorted(score for score in first if score < RIGHT)

@@ -22,8 +22,8 @@ def compile_layers(
 ) -> bool:
     """Compile a model's layers and run `try_out` once; return whether they run compiled from now on.
 
-    `auto` compiles on CUDA. What is compiled for one layer serves all that are alike. Where the machine has no
-    compiler, or PyTorch cannot compile, the layers stay as they were, and one line says why.
+    `auto` compiles on CUDA only. Layers of one class share a compiled program. Where the machine has no compiler, or
+    PyTorch cannot compile, the layers stay as they were, and a warning says why.
     """
     device = model.output.weight.device
     regions = compiled_regions(model)
@@ -41,10 +41,10 @@ def compile_layers(
     logger.info("compiling %d layers; this takes up to a minute and a half", len(regions))
     began = time.monotonic()
     torch._dynamo.config.suppress_errors = False
-    # Two sizes that happen to be the same in the batch that is tried stay two sizes: else every batch in which they
-    # differ would be compiled anew.
+    # Two sizes that happen to be equal in the trial batch stay two symbols: else layers would be compiled anew for
+    # batches in which the sizes differ.
     torch.fx.experimental._config.use_duck_shape = False
-    # One function for all layers of a class, and one program for all shapes: each would be compiled on its own.
+    # One function serves all layers of a class, and one program all shapes: else each would be compiled on its own.
     compiled = {
         kind: torch.compile(vars(kind)["forward"], backend=backend, dynamic=True)
         for kind in set(map(type, regions))
@@ -54,18 +54,18 @@ def compile_layers(
     try:
         if not try_out():
             raise MemoryError("not enough memory to try it out")
-    except Exception as error:  # whatever a compiler may raise; a mistake of ours comes again without it
+    except Exception as error:  # a compiler may raise anything; a mistake of ours comes again without it
         reset_layers(regions)
         reason = " ".join(str(error).split("\n")[:2])
         logger.warning("training.compile: going on without; %s: %s", type(error).__name__, reason)
         return False
     logger.info("compiled in %.0f s", time.monotonic() - began)
-    # A program that turns out to be needed later, and cannot be compiled, is run as it is written.
+    # If another program is needed later and cannot be compiled, it runs in eager mode.
     torch._dynamo.config.suppress_errors = True
     return True
 
 
 def reset_layers(regions: list[nn.Module]) -> None:
-    """Let the layers run as they are written again."""
+    """Let the layers run in eager mode again."""
     for region in regions:
         region.__dict__.pop("forward", None)

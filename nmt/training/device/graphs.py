@@ -1,4 +1,4 @@
-"""CUDA graphs: forward and backward of a shape are recorded once, then started as one."""
+"""CUDA graphs: forward and backward of a batch shape are recorded once, then started by a single launch."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ MAX_GRAPHS = 256
 
 Compute = Callable[
     [Batch, Tensor], Loss
-]  # forward and backward of a batch, of an update of so many target tokens
+]  # forward and backward of a batch, given the number of target tokens in its update
 Record = Callable[[Callable[[], Loss]], tuple[Loss, Callable[[], None]]]
 
 
@@ -34,12 +34,12 @@ class Recording:
 
 
 class Replay:
-    """Runs forward and backward of batches, from the second batch of a shape on from a recording.
+    """Runs forward and backward of batches; from the second batch of a shape on, it replays a recording.
 
-    Small updates spend more time starting kernels than a GPU spends running them; a recording starts all at once. It
-    reads a batch of its own, as large as the batch's room, that each batch of the shape is copied into. Nothing
-    that it computes may depend on what the host knows of a batch but for its room. Gradients are added to those that
-    there are, in place.
+    Small updates spend more time starting kernels than a GPU spends running them; a recording starts all at once. A
+    recording reads a batch of its own, as large as the room of the shape, into which each batch of the shape is copied.
+    Its computation may depend on nothing that the host knows of a batch, except for the room. Gradients are added in
+    place to those that there are.
     """
 
     def __init__(self, compute: Compute, record: Record) -> None:
@@ -49,7 +49,7 @@ class Replay:
         self.has_failed = False
 
     def __call__(self, batch: Batch, num_tokens: Tensor) -> Loss:
-        """Return the loss of a batch; its share in an update of `num_tokens` target tokens goes to the gradients."""
+        """Return the loss of a batch, and add its gradients as a share of an update of `num_tokens` target tokens."""
         room = rooms_of(batch)
         if room not in self.recordings:
             if room not in self.met or len(self.recordings) == MAX_GRAPHS or self.has_failed:
@@ -71,7 +71,7 @@ class Replay:
         return Loss(total.clone(), nll.clone(), alignment if alignment is None else alignment.clone())
 
     def forget(self) -> None:
-        """Drop all recordings, which hold gradients, and go on; what could not be recorded is not tried again."""
+        """Drop all recordings, since they hold gradients, and go on; after a failed recording, none is made again."""
         self.recordings.clear()
         self.met.clear()
 
@@ -82,13 +82,13 @@ class Replay:
 
 
 class CudaGraphs:
-    """Records what is started on the current stream as graphs, which run one after the other and share their memory."""
+    """Records kernels of the current stream as graphs, which share memory, since they run one after the other."""
 
     def __init__(self) -> None:
         self.pool = torch.cuda.graph_pool_handle()
 
     def __call__(self, compute: Callable[[], Loss]) -> tuple[Loss, Callable[[], None]]:
-        """Record what `compute` starts; return where its result will be, and what starts it."""
+        """Record the kernels that `compute` starts; return the tensors of its result, and a function to replay them."""
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self.pool, stream=torch.cuda.current_stream()):
             loss = compute()
@@ -97,7 +97,7 @@ class CudaGraphs:
 
 @contextmanager
 def recordable_stream(device: torch.device) -> Iterator[None]:
-    """Within the block, run kernels on a stream that can be recorded; the device's own one cannot be."""
+    """Within the block, run kernels on a stream that can be recorded; the default stream of a device cannot be."""
     if device.type != "cuda":
         yield
         return
@@ -109,7 +109,7 @@ def recordable_stream(device: torch.device) -> Iterator[None]:
 
 
 def _with_room(batch: Batch) -> Batch:
-    """Return a batch as large as the room of `batch`, with nothing in it; on the host it says what `batch` says."""
+    """Return an empty batch as large as the room of `batch`; its lengths on the host are those of `batch`."""
 
     source, target = rooms_of(batch)
     source_lengths, target_lengths = batch.lengths
@@ -130,7 +130,7 @@ def _with_room(batch: Batch) -> Batch:
 
 
 def _fill(own: Batch, batch: Batch) -> None:
-    """Copy a batch into one that is as large as its room; what is left of another batch there has no length."""
+    """Copy a batch into one that is as large as its room; sentences left there by another batch get length zero."""
     for name in ("source", "target_in", "target_out"):
         ids = getattr(batch, name)
         getattr(own, name)[: ids.shape[0], : ids.shape[1]].copy_(ids)

@@ -7,10 +7,11 @@ from nmt.data.batching import Plan, plan_by_length
 
 
 def find_max_tokens(plan: Plan, fits: Callable[[Int64Array], bool], at_most: int | None) -> int:
-    """Return the size of the largest update, or the largest half, quarter … of it that fits, in padded tokens.
+    """Return how many padded tokens fit at once: a power of two above the largest update, halved until it fits.
 
-    More would never be used. What is tried, by `fits` of the indices of a micro-batch, are the widest update, the one
-    with the longest sentences and the one with the most.
+    More would never be used; the search begins at `at_most` where that is less. `fits` gets the indices of the first
+    micro-batch of three updates: those with the most padded tokens, the longest sentence and the most sentences. A
+    size that is no more than the longest sentence is not tried.
     """
     updates, longer = plan.updates, plan.longer
     sizes = [len(rows) * int(longer[rows].max()) for rows in updates]
