@@ -4,10 +4,10 @@ BIN := $(VENV)/bin
 
 .PHONY: help setup demo test test-slow test-all check campaign docs build clean
 
-help: ## Show what there is
+help: ## Show these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
-setup: $(VENV)/ready ## Make .venv and install nmt with exact versions of all it needs
+setup: $(VENV)/ready ## Make .venv and install nmt with exact versions of its dependencies
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'Python 3.11 or later is needed: make PYTHON=python3.11 ...' >&2; exit 1; }
@@ -38,7 +38,7 @@ check: setup ## Check style and types, then run the tests
 	$(BIN)/mypy
 	$(MAKE) test
 
-campaign: setup ## Kill, crowd and exhaust trainings: an hour and a half of it
+campaign: setup ## Kill, crowd and exhaust trainings (an hour and a half)
 	$(BIN)/python scripts/fault_campaign.py --kills 100
 	$(BIN)/python scripts/parallel_runs.py --runs 20 --at-once 4
 	$(BIN)/python scripts/soak.py --minutes 30

@@ -1,8 +1,8 @@
-"""How many links of words a run's attention gets wrong, against links that were made by hand.
+"""The alignment error rate of a run: word links by its attention against links that were made by hand.
 
 Thirty pairs of the built-in corpus are aligned in hand_alignments.txt: `3-4` is a sure link of a source word and a
-target word, `3?4` a possible one. Alignment error rate (Och & Ney 2003): 1 - (|A & S| + |A & P|) / (|A| + |S|), for
-links A, sure ones S, and P, which are all that are sure or possible.
+target word, `3?4` a possible one. Alignment error rate (Och & Ney 2003): 1 - (|A & S| + |A & P|) / (|A| + |S|), where
+A are the links of the run, S the sure links, and P the sure and the possible ones.
 
     python scripts/alignment_error.py --run outputs/mine
 """
@@ -20,7 +20,7 @@ LINK = re.compile(r"(\d+)([-?])(\d+)")
 
 
 class Aligned(NamedTuple):
-    """A pair with its sure links, and all that are sure or possible."""
+    """A pair of sentences with its sure links; `possible` holds the sure and the possible ones."""
 
     source: str
     target: str

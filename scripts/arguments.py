@@ -1,18 +1,18 @@
-"""What the programs here read from their command lines alike."""
+"""Types of command-line arguments that several programs here share."""
 
 import argparse
 from pathlib import Path
 
 
 def positive(text: str) -> int:
-    """Read a number that is at least 1."""
+    """Read a whole number that is at least 1. Raises ValueError for any other text."""
     if (number := int(text)) < 1:
         raise ValueError
     return number
 
 
 def file_to_write(text: str) -> Path:
-    """Read a file's name; a folder that is not there is better found before training than after it."""
+    """Read the name of a file to write. Raises ArgumentTypeError, before any training, if its folder does not exist."""
     if not Path(text).parent.is_dir():
         raise argparse.ArgumentTypeError(f"an existing folder is needed; got {Path(text).parent}")
     return Path(text)

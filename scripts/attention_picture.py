@@ -1,9 +1,9 @@
-"""A picture of what models looked at while they translated a sentence, side by side.
+"""A picture of the attention of several models, side by side, while each translated the same sentence.
 
 usage: python scripts/attention_picture.py --sentence TEXT --svg FILE RUN [RUN ...]
 
-Each run translates the sentence with its best checkpoint and its own search. A row is a token that was written, a
-column one that was read; with several layers or heads, their mean. A model without attention has no picture.
+Each run translates the sentence with its best checkpoint and its own search. Rows are tokens of the translation,
+columns tokens of the source; the attention is the mean of all layers and heads. Every run needs a model with attention.
 """
 
 import argparse
@@ -30,7 +30,7 @@ STYLE = (
 
 
 def draw(name: str, sentence: str) -> Drawing:
-    """Return the heat map of one run. Raises UserError for a run without attention."""
+    """Return the heat map of one run's attention. Raises UserError for a model without attention."""
     run = RunDirectory.existing(name)
     model, tokenizer = load_model(run, "best")
     device, search = torch.device("cpu"), run.read_model_settings().decoding

@@ -2,9 +2,9 @@
 
 usage: python scripts/benchmark_contention.py [--busy N] [--updates N] [--json FILE] [OVERRIDE ...]
 
-Trains on fixed work as scripts/benchmark_training.py does: alone, one of two at once, and beside N busy processes of
-the lowest priority (`nice`). Fair would be all of the speed alone beside processes that are to give way, and half of
-it for each of two trainings. Environment variables, such as OMP_WAIT_POLICY, and overrides hold for all of them.
+Trains on fixed work as scripts/benchmark_training.py does: alone, as one of two at once, and beside N busy processes of
+the lowest priority (`nice`). Fair shares of the speed alone are half for each of two trainings, and all of it beside
+busy processes, which should give way. Overrides and environment variables, such as OMP_WAIT_POLICY, hold for each.
 """
 
 import argparse

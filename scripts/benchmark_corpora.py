@@ -3,11 +3,11 @@
 usage: python scripts/benchmark_corpora.py SOURCE TARGET VALIDATION_SOURCE VALIDATION_TARGET [--lines N ...]
        [--folder DIR] [--json FILE] [OVERRIDE ...]
 
-For each N, the two sides of a parallel text are repeated up to N pairs; nine in ten pairs of a repetition get its
-number at their ends, so that they are new, and one in ten is the same as before. A training of one update with
-filters begins twice, with a cache of its own: the first time all is read, filtered, learned and tokenised, the second
-time it is there. A third one makes 60 updates. Then batches are made alone, on one core. Memory is what the process
-holds but for what it maps of files, at its peak. Validation text is best short: it is translated each time.
+For each N, a parallel text is repeated up to N pairs. In nine of ten pairs of a repetition, both sides end in its
+number, so these pairs are new; one in ten is a duplicate. A training with filters runs three times with one new cache.
+The first run, of one update, reads, filters and tokenises the text and learns the tokenizer. The second, also of one
+update, finds all of this in the cache. The third makes 60 updates. Then one core makes batches without a model. Memory
+is the peak of the training's memory without mapped files. Use a short validation text: each run translates it.
 """
 
 import argparse
@@ -52,7 +52,7 @@ print(tokens / (time.monotonic() - began))
 
 
 def write_repeated(paths: tuple[Path, Path], folder: Path, num_lines: int) -> list[Path]:
-    """Write both sides of a text, repeated up to a number of lines."""
+    """Write both sides of a text, each repeated up to `num_lines` lines; return the paths of the files."""
     texts = [path.read_text(encoding="utf-8").split("\n")[:-1] for path in paths]
     written = [folder / f"train.{side}" for side in ("source", "target")]
     for text, path in zip(texts, written, strict=True):
@@ -67,7 +67,7 @@ def write_repeated(paths: tuple[Path, Path], folder: Path, num_lines: int) -> li
 
 
 def start(arguments: list[str], folder: Path, updates: int) -> dict[str, float]:
-    """Train for some updates; return seconds and memory."""
+    """Train a new run for some updates; return its seconds, peak memory and tokens per second."""
     run = folder / "run"
     shutil.rmtree(run, ignore_errors=True)
     command = [

@@ -1,12 +1,13 @@
 """Speed of translating on the CPU: the same weights in this project and in the programs that it exports to.
 
 usage: python scripts/benchmark_engines.py --run DIR --source FILE --reference FILE [--lines 1000] [--alone 50]
-                                           [--rounds 2] [--threads 2] [--only NAME,…] [--json FILE]
+                                           [--rounds 2] [--threads CORES] [--only "NAME; …"] [--json FILE]
 
-The run, with a shortlist, is exported to each format, and each engine translates the lines greedily and with a beam of
-5, all at once and a line at a time, in a process of its own. Engines take turns, after one pass to warm each, so that a
-machine that gets slower does so for all. From lines of text to lines of text; tokens are pieces of the translations,
-segmented anew in all alike. An engine that is not installed, or does not hold the run, is left out, and it is said why.
+The run, with a shortlist, is exported to each format. Each engine, in a process of its own, translates the lines with
+greedy search and with a beam of 5: all of them at once, and the first --alone lines one at a time. After a pass to warm
+up, the engines take turns, so that a machine that gets slower slows all of them. Times include tokenisation: they go
+from lines of text to lines of text. Tokens are those of the translations, segmented anew by the run's tokenizer for
+every engine. An engine that is not installed or cannot hold the run is left out, with the reason on standard error.
 """
 
 import argparse
@@ -37,8 +38,8 @@ SEARCHES: dict[str, dict[str, Any]] = {
         "decoding": "beam", "beam_size": 5, "length_penalty": 1.0, "early_stopping": True, "shortlist": False,
     },
 }  # fmt: skip
-WARMING = 50  # lines of the pass before those that count
-# Rows of the table: the engine of the worker, what it is given, and whether it searches the shortlist alone.
+WARMING = 50  # lines of the pass that warms an engine up
+# Rows of the table: the engine of the worker, the folder it loads, and whether its search is limited to the shortlist.
 ROWS = {
     "nmt, float32": ("nmt float32", "run", False),
     "nmt, bfloat16": ("nmt bfloat16", "run", False),
@@ -56,7 +57,7 @@ ROWS = {
 
 
 class Worker:
-    """An engine in a process of its own; `left_out` says why it cannot be had."""
+    """An engine in a process of its own; `left_out` says why it could not be loaded, None if it was."""
 
     def __init__(self, engine: str, folder: Path, threads: int) -> None:
         self.process = subprocess.Popen(
@@ -92,7 +93,7 @@ class Worker:
 
 
 def export(run: Path, folder: Path) -> dict[str, Path]:
-    """Write the run in all formats that it can be written in; return the folders, by their names."""
+    """Export the run to every format that can hold it; return the folders by their names in ROWS."""
     copied = folder / "run"
     shutil.copytree(run, copied)
     nmt = [sys.executable, "-m", "nmt"]
@@ -108,7 +109,7 @@ def export(run: Path, folder: Path) -> dict[str, Path]:
         )  # fmt: skip
         if done.returncode == 0:
             found[name] = folder / name
-            if to == "onnx":  # which has its tokenizer as JSON alone
+            if to == "onnx":  # this export has its tokenizer only as JSON
                 shutil.copy(copied / "tokenizer.model", found[name])
         else:
             print(f"left out: {name}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)

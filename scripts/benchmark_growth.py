@@ -2,8 +2,8 @@
 
 usage: python scripts/benchmark_growth.py [--json FILE] [--updates N] [--repeats N] [OVERRIDE ...]
 
-Each row is one run of scripts/benchmark_training.py on random ids; what it does not name is as in the first row.
-Overrides, such as precision=float32, hold for all rows. Run it when nothing else is running.
+Each row is one run of scripts/benchmark_training.py on random token ids; what a row does not name is as in the first
+row. Overrides, such as precision=float32, hold for all rows. Run it when nothing else is running.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from benchmark_training import measure
 
 
 def transformer(num_layers: int, d_model: int, num_heads: int) -> list[str]:
-    """Return the overrides of a Transformer with inner layers four times as wide as the others."""
+    """Return the overrides of a Transformer whose feed-forward layers have an inner width of four times d_model."""
     layers = [f"model.num_{side}_layers={num_layers}" for side in ("encoder", "decoder")]
     return [*layers, f"model.d_model={d_model}", f"model.d_ff={4 * d_model}", f"model.num_heads={num_heads}"]
 

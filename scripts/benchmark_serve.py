@@ -1,4 +1,4 @@
-"""Load on servers that speak LibreTranslate's interface: how much they translate, how long clients wait, what it takes.
+"""Load on servers with LibreTranslate's interface: throughput, how long clients wait, processor time and memory.
 
 usage: python scripts/benchmark_serve.py --source FILE [--server "NAME: COMMAND"] … [--running "NAME: URL PID"] …
                                          [--from de] [--to en] [--clients 1 8 64] [--sentences 1 6] [--seconds 12]
@@ -9,11 +9,13 @@ A COMMAND is started, with a free port for `{port}` in it, measured once it answ
     --server "nmt: nmt serve run=outputs/mine port={port}"
     --server "nmt, one request at a time: nmt serve run=outputs/mine port={port} batch_lines=1 batch_milliseconds=0"
 
-Each client keeps a connection, and sends the next text as soon as it has an answer: so many sentences of the file, as
-one line. No text is sent twice until all were. The seconds that count begin after those for warming, and not before
-each client has had an answer, unless its patience ends. What ends within them is the throughput; the waits are those
-of all that began within them, which are followed to their end. The clients are one process on the same machine: what
-it takes of a core is in the table, and the server lacks it. Servers take no turns, so the machine has to be quiet.
+Each client keeps a connection, and sends the next text as soon as it has an answer. A text is --sentences lines of the
+file, joined to one line. No text is sent twice until all were. The --seconds that are measured begin when the --warming
+seconds have passed and each client has had an answer, or at the latest after --patience seconds. Throughput counts the
+requests that end within them. The waits are of those that begin within them; the clients wait for their answers for up
+to --patience seconds more, and the table says how many never came. The clients are one process on the same machine:
+the server lacks the share of a core that they take, which is in the table. Servers are measured one after the other,
+so the machine has to be quiet.
 """
 
 import argparse
@@ -44,7 +46,7 @@ ENDING_SECONDS = 60
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of a server with so many clients and texts of so many sentences."""
+    """The figures of a server for one number of clients and one number of sentences in a text."""
 
     server: str
     clients: int
@@ -60,7 +62,7 @@ class Row:
 
 
 class Load:
-    """Clients of one server; `texts` are what they send, for ever, already as requests."""
+    """Clients of one server; `texts` is the endless stream of what they send, already as HTTP requests."""
 
     def __init__(self, url: str, texts: Iterator[bytes]) -> None:
         self.address, self.texts = urllib.parse.urlsplit(url), texts
@@ -120,7 +122,7 @@ class Load:
 
     @staticmethod
     def _require_going(tasks: list["asyncio.Task[None]"]) -> None:
-        """Raise what a client has failed with."""
+        """Raise the error of a client that has failed."""
         for task in tasks:
             if task.done():
                 task.result()
@@ -135,7 +137,7 @@ async def _read_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 
 def requests(lines: list[str], sentences: int, url: str, languages: tuple[str, str]) -> list[bytes]:
-    """Return the requests for all texts of so many lines, as the bytes that are sent."""
+    """Return one HTTP request, as its bytes, for each text of `sentences` lines."""
     where, found = urllib.parse.urlsplit(url), []
     for start in range(0, len(lines) - sentences + 1, sentences):
         text = " ".join(lines[start : start + sentences])
@@ -151,7 +153,7 @@ def requests(lines: list[str], sentences: int, url: str, languages: tuple[str, s
 
 @contextlib.contextmanager
 def started(command: str) -> Iterator[tuple[str, int]]:
-    """Have a server run; yield its address and the number of its process."""
+    """Start a server; yield its address and process id. Raises SystemExit if it does not answer."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     arguments = shlex.split(command.replace("{port}", str(port)))

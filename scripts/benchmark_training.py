@@ -4,7 +4,7 @@ usage: python scripts/benchmark_training.py [--ids FOLDER] [--json FILE] [OVERRI
                                             [--warmup N] [--updates N] [--repeats N]
 
 FOLDER holds train.de.json and train.en.json: lists of sentences, each a list of token ids that ends in EOS
-(0 UNK, 1 PAD, 2 BOS, 3 EOS). Without it, the sentences are random ids. Overrides are those of `nmt train`, such
+(0 UNK, 1 PAD, 2 BOS, 3 EOS). Without it, the sentences are random token ids. Overrides are those of `nmt train`, such
 as model=attention or precision=float32.
 """
 
@@ -34,7 +34,7 @@ from nmt.training.pairs import TrainingPairs
 from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 
-import torch  # isort: skip  after nmt, which sets how it takes memory
+import torch  # isort: skip  after nmt, which sets how PyTorch allocates memory
 
 BASE = ["tokenizer.vocabulary_size=8000"]
 RANDOM_PAIRS = 20_000
@@ -42,7 +42,7 @@ RANDOM_PAIRS = 20_000
 
 @dataclass(frozen=True)
 class FixedVocabulary:
-    """The special ids of ready-made sentences, in place of a SentencePiece model."""
+    """The special token ids of ready-made sentences, in place of a SentencePiece model."""
 
     size: int
     unk_id: int = 0
@@ -52,12 +52,12 @@ class FixedVocabulary:
 
 
 def read_ids(path: Path) -> list[list[int]]:
-    """Read sentences of ids, without their EOS."""
+    """Read sentences of token ids, and drop their EOS."""
     return [sentence[:-1] for sentence in json.loads(path.read_text(encoding="utf-8"))]
 
 
 def random_ids(seed: int, vocabulary_size: int, mean_length: int) -> list[list[int]]:
-    """Draw sentences whose lengths spread about as those of short captions do; a seed for each side."""
+    """Draw sentences whose lengths are spread about as in short captions; source and target have a seed each."""
     lengths = np.random.default_rng(0).gamma(10, mean_length / 10, RANDOM_PAIRS)
     generator = np.random.default_rng(seed)
     return [
@@ -66,7 +66,7 @@ def random_ids(seed: int, vocabulary_size: int, mean_length: int) -> list[list[i
 
 
 def matmul_peak(device: torch.device, dtype: torch.dtype) -> float:
-    """Return the operations per second of the best of some products of large square matrices."""
+    """Return the highest rate of some products of large square matrices, in operations per second."""
     best = 0.0
     for size in (1024, 2048, 8192) if device.type == "cuda" else (512, 1024, 2048):
         a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
@@ -81,10 +81,11 @@ def matmul_peak(device: torch.device, dtype: torch.dtype) -> float:
 
 
 def operations(model: Seq2Seq, source_tokens: int, target_tokens: int) -> float:
-    """Return what training on so many tokens takes in products with weights; attention scores are left out.
+    """Return how many operations training on so many tokens spends in products with weights.
 
-    Two operations for each weight and token forward, four backward. The encoder's weights, and those that
-    project keys and values of it, meet source tokens; what is done once a sentence is left out.
+    Each weight takes two operations a token forward and four backward. Source tokens pass through the encoder's
+    weights and the projections of its states to keys and values, target tokens through all others. Left out are
+    attention scores and what is computed once a sentence.
     """
     total = 0.0
     embeddings = {id(module.weight) for module in model.modules() if isinstance(module, torch.nn.Embedding)}
@@ -98,7 +99,7 @@ def operations(model: Seq2Seq, source_tokens: int, target_tokens: int) -> float:
 
 
 def wait_for(device: torch.device) -> None:
-    """Wait until the device has done all that was asked of it."""
+    """Wait until the device has finished all work that is queued."""
     if device.type == "cuda":
         torch.cuda.synchronize()
 

@@ -24,13 +24,13 @@ SCORING = check(EvaluationSettings, {"lowercase": False, "ter_case_sensitive": F
 
 
 def buckets(sources: list[str]) -> dict[str, list[int]]:
-    """Group the indices of sentences by their number of words; groups without any are left out."""
+    """Group the indices of sentences by their number of words; empty groups are left out."""
     found = sort_into_buckets(count_words(sources), LONGEST_WORDS)
     return {bucket.name: bucket.lines for bucket in found if bucket.lines}
 
 
 def translate(text: ParallelText, name: str, checkpoint: str = "best") -> list[str]:
-    """Return the translation of a text by a run, and by its own search."""
+    """Return a run's translation of the source of a text, by the run's own search."""
     run = RunDirectory.existing(name)
     device = prepare_device("auto")
     model, tokenizer = load_model(run, checkpoint)
@@ -40,7 +40,7 @@ def translate(text: ParallelText, name: str, checkpoint: str = "best") -> list[s
 
 
 def bleu_of(indices: list[int], text: ParallelText, hypotheses: list[str]) -> float:
-    """Return BLEU of some sentences."""
+    """Return BLEU of the sentences with these indices."""
     return corpus_bleu([hypotheses[i] for i in indices], [text.target[i] for i in indices], SCORING)
 
 

@@ -40,7 +40,7 @@ LEARNING_RATE = 1e-3  # the highest, reached after 30 % of training
 
 
 class Classifier(nn.Module):
-    """Words to vectors, an encoder that lets them see each other, their mean, and a score for each class."""
+    """An embedding, an encoder, the mean of its states, and a linear layer with a logit for each class."""
 
     def __init__(
         self, encoder: str, vocabulary_size: int, num_classes: int, max_positions: int, width: int = 128
@@ -56,14 +56,14 @@ class Classifier(nn.Module):
         self.output = nn.Linear(width, num_classes)
 
     def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Return logits (B, classes) for sentences ids (B, L) of `lengths` (B, on the host)."""
+        """Return logits (B, classes) for token ids (B, L) of sentences of `lengths` (B, on the host)."""
         return self.output(masked_mean(self.encoder.read(self.embedding(ids), lengths), lengths))
 
 
 def masked_mean(states: Tensor, lengths: Tensor) -> Tensor:
     """Return the mean (B, D) of states (B, L, D) over the positions inside each sentence.
 
-    The others hold nothing of meaning; with them, the answer would depend on how far a sentence is padded.
+    States of padding are left out: with them, the result would depend on how far a sentence is padded.
     """
     lengths = lengths.to(states.device).unsqueeze(1)  # (B, 1)
     inside = torch.arange(states.shape[1], device=states.device) < lengths  # (B, L)
@@ -71,16 +71,16 @@ def masked_mean(states: Tensor, lengths: Tensor) -> Tensor:
 
 
 def load_splits(arguments: argparse.Namespace) -> list[tuple[list[str], list[Any]]]:
-    """Load the texts and labels of the training split and of the test split. Raises DataError if it cannot be done."""
+    """Load the texts and labels of the training split and of the test split. Raises DataError if that fails."""
     with importing("hub", "data"):
-        import datasets  # takes seconds, which --help need not
+        import datasets  # here, since it takes seconds that --help can do without
 
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
     files = dict(pair.split("=", 1) for pair in arguments.data_files) if arguments.data_files else None
     try:
         splits = datasets.load_dataset(arguments.path, arguments.name, data_files=files)
-    except Exception as error:  # the library raises whatever its loaders, its cache and the network do
+    except Exception as error:  # its loaders, its cache and the network raise errors of many classes
         is_about_files = isinstance(error, datasets.exceptions.DatasetGenerationError)
         cause = error.__cause__ if is_about_files and error.__cause__ else error
         raise DataError(f"PATH: a data set is needed; got {arguments.path}: {first_line(cause)}") from None
@@ -106,7 +106,7 @@ def select(splits: Any, split: str, arguments: argparse.Namespace) -> tuple[list
 
 
 def make_ids(vocabulary: Vocabulary, texts: list[str], max_length: int) -> tuple[Ids, int]:
-    """Return the ids of the texts, and how many of them had to be cut to `max_length` tokens."""
+    """Return the token ids of the texts, and how many texts had to be cut to `max_length` tokens."""
     sentences = vocabulary.encode(texts)
     num_cut = sum(len(sentence) > max_length for sentence in sentences)
     return Ids.of([sentence[:max_length] for sentence in sentences]), num_cut
@@ -147,7 +147,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     targets, test_targets = (
         torch.tensor([classes[label] for label in each], device=device) for each in (labels, test_labels)
     )
-    # Sentences of about one length go together, in an order that each epoch draws anew; lengths count EOS.
+    # Each batch has sentences of about the same length; each epoch draws the order anew. Lengths count EOS.
     lengths, size = ids.lengths + 1, arguments.batch_tokens
     plans = [
         list(chain.from_iterable(plan_epoch(arguments.seed, epoch, lengths, lengths, size).within(2 * size)))

@@ -2,9 +2,9 @@
 
 usage: python scripts/compare.py TABLE FOLDER [--only NAME] [--seeds N] [OVERRIDE ...]
 
-TABLE is one of those below. The runs go to FOLDER; those that are there already are not trained again, and one that was
-stopped goes on. Overrides are those of `nmt train` and hold for every row, such as training.max_updates=20 or
-data.directory=FOLDER. With several seeds each figure is a mean; behind those of BLEU stands the standard deviation.
+TABLE is one of the names below. The runs go to FOLDER; a run that is finished there is not trained again, and one that
+was stopped goes on. Overrides are those of `nmt train` and hold for every row, such as training.max_updates=20 or
+data.directory=FOLDER. With several seeds each figure is a mean, and BLEU has its standard deviation behind it.
 """
 
 import argparse
@@ -27,7 +27,7 @@ BUILT_IN_ATTENTION = ["experiment=grammar_attention", "schedule=cosine", "schedu
 BUILT_IN_TRANSFORMER = ["experiment=demo", "schedule.warmup_updates=100"]
 FORCED = "model.attention."
 START = "training.from_run="  # and the name of another row
-# A table is what all rows share, and what each row adds to it.
+# A table: the overrides that all rows share, and by the name of each row those that it adds.
 TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
     "attention": (
         [*BUILT_IN_ATTENTION, "training.max_updates=500", "training.validate_every=250"],
@@ -142,12 +142,12 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
 
 
 def folder_of(table: Path, name: str, seed: int) -> Path:
-    """Return where the run of a row is."""
+    """Return the folder of the run of a row."""
     return table / re.sub(r"[ ,]+", "-", name) / f"seed-{seed}"
 
 
 def overrides_of(table: Path, row: Sequence[str], seed: int) -> list[str]:
-    """Return the overrides of a row, which may start from the run of another one, named by its row."""
+    """Return the overrides of a row; where it starts from another row, the folder of that run replaces its name."""
     return [
         f"{START}{folder_of(table, override.removeprefix(START), seed)}"
         if override.startswith(START)
@@ -157,7 +157,7 @@ def overrides_of(table: Path, row: Sequence[str], seed: int) -> list[str]:
 
 
 def chosen_of(rows: dict[str, list[str]], only: Sequence[str] | None) -> list[str]:
-    """Return the rows of these names, and those that they start from, in the order of the table; None: all."""
+    """Return the names in `only` and those of the rows that they start from, in the order of the table; None: all."""
     wanted = set(only or rows)
     for name in reversed(rows):  # a row starts from one before it
         if name in wanted:
@@ -166,13 +166,13 @@ def chosen_of(rows: dict[str, list[str]], only: Sequence[str] | None) -> list[st
 
 
 def train(folder: Path, overrides: list[str]) -> None:
-    """Train a run, unless it is there, with the real command line."""
+    """Train a run by the real command line; one that was stopped goes on, and a finished one stays as it is."""
     command = [sys.executable, "-m", "nmt", "train", f"run={folder}", "resume=true", *overrides]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def count_parameters(folder: Path) -> int:
-    """Return how many numbers the best checkpoint holds."""
+    """Return the number of parameters in the best checkpoint."""
     step = json.loads((folder / "best.json").read_text(encoding="utf-8"))["step"]
     path = folder / "checkpoints" / f"step-{step:06d}" / "model.safetensors"
     with safe_open(path, "pt") as file:
@@ -180,8 +180,11 @@ def count_parameters(folder: Path) -> int:
 
 
 def figures_of(folder: Path, checkpoint: str = "best") -> list[float]:
-    """Return BLEU of the validation text as it was while training, and of the test text, of all of it and of the
-    quarter with the longest sources, the number of parameters, and tokens per second."""
+    """Return three figures of BLEU, the number of parameters, and the median of tokens per second.
+
+    BLEU is the highest of the validations while training, that of the test text, and that of the quarter of the test
+    text with the longest sources.
+    """
     text = text_of_run("test", RunDirectory.existing(str(folder)))
     hypotheses = translate(text, str(folder), checkpoint)
     order = sorted(range(len(text.source)), key=lambda i: len(text.source[i].split()))
@@ -198,7 +201,7 @@ def figures_of(folder: Path, checkpoint: str = "best") -> list[float]:
 
 
 def row(folders: Sequence[Path], checkpoint: str = "best") -> str:
-    """Return the figures of runs that differ in their seed alone, as cells."""
+    """Return the cells of a row of the table, for runs that differ only in their seeds."""
     *scores, parameters, speeds = zip(*(figures_of(folder, checkpoint) for folder in folders), strict=True)
     cells = []
     for some in scores:

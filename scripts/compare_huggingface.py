@@ -1,12 +1,13 @@
-"""Train Marian of Hugging Face on the text of a run, for as long as the run took, and score both alike.
+"""Train Hugging Face's Marian on the text of a run, for as long as the run took, and score both alike.
 
 usage: python scripts/compare_huggingface.py RUN [--seconds N] [--learning-rate R] [--json FILE]
 
-RUN is a Transformer with one vocabulary for both sides. The other one, a MarianMTModel, has its sizes, vocabulary,
-dropout, pairs and size of updates, of sentences of about one length; AdamW and a cosine that ends with the time, of
-which the run's validations are a part. Precision is bfloat16, by autocast, where the run's machine would choose it.
-Both translate the validation text, and the test text where there is one, with the run's own search and the same
-scoring. With --seconds, RUN may still be in training: it is read again before the translating.
+RUN is a Transformer with one vocabulary for both sides. The other model, a MarianMTModel, has the sizes, vocabulary,
+dropout, training pairs and tokens per update of RUN; its batches, too, have sentences of about the same length. AdamW
+trains it, with a cosine schedule that ends with the time; the time of RUN includes its validations. Precision is
+bfloat16, by autocast, where `nmt` chooses it on this CPU. Both models translate the validation text, and the test text
+where there is one, with RUN's own search, and are scored alike. With --seconds, RUN may still be in training: its best
+checkpoint is read only after the other model is trained.
 """
 
 import argparse
@@ -45,8 +46,8 @@ from nmt.training.checkpoint import saved_progress
 from nmt.training.schedule import learning_rate
 
 LABEL_SMOOTHING = 0.1
-WARMUP_SHARE = 0.08  # of the time, as that of experiment=multi30k_transformer is of its updates
-PADDED_TOKENS = 4  # times those of an update are at most in memory at once
+WARMUP_SHARE = 0.08  # of the time, about as experiment=multi30k_transformer has of its updates
+PADDED_TOKENS = 4  # of a batch, at most, as a multiple of the tokens of an update
 LOG_EVERY = 100  # updates
 SPLITS = ("validation", "test")
 
@@ -54,7 +55,7 @@ SPLITS = ("validation", "test")
 def build(settings: TransformerSettings, tokenizer: Tokenizer) -> Any:
     """Return Hugging Face's model of the same sizes, with random weights."""
     side = tokenizer.target
-    with torch.device("meta"):  # sizes alone, without random numbers that the other model would then not get
+    with torch.device("meta"):  # sizes alone: drawing weights would change those of the other
         own = build_model(settings, tokenizer)
     assert isinstance(own, Transformer)
     return MarianMTModel(
@@ -75,7 +76,7 @@ def build(settings: TransformerSettings, tokenizer: Tokenizer) -> Any:
 def batches(
     text: ParallelText, tokenizer: Tokenizer, max_length: int, update_tokens: int
 ) -> Iterator[list[Batch]]:
-    """Yield the updates of one epoch after the other, each of one batch or several."""
+    """Yield the updates of one epoch after the other without end, each as one batch or several."""
     dataset = load_dataset(text, tokenizer)
     rows, _ = select_pairs(dataset, max_length)
     lengths = dataset.source.lengths_of(rows) + 1, dataset.target.lengths_of(rows) + 1  # EOS counts
@@ -100,9 +101,9 @@ def loss_of(model: Any, batch: Batch, pad_id: int) -> Tensor:
 def train(
     model: Any, updates: Iterator[list[Batch]], pad_id: int, seconds: float, highest: float
 ) -> dict[str, Any]:
-    """Train for so many seconds; return how many updates and target tokens that came to."""
+    """Train for `seconds`; return the number of updates and of target tokens, and the seconds that it took."""
     is_narrow = choose_precision("auto", torch.device("cpu")) == torch.bfloat16
-    # Of thousandths of a second, in the place of updates, whose number nobody knows.
+    # The schedule counts thousandths of a second, since the number of updates is not known beforehand.
     end = max(1, round(1000 * seconds))
     schedule = CosineSettings(
         kind="cosine", warmup_updates=max(1, round(WARMUP_SHARE * end)), final_share=0.0

@@ -1,6 +1,6 @@
-"""One engine in a process of its own: lines in, translations and seconds out, as often as it is asked.
+"""One engine in a process of its own: for each request with lines, it answers with their translations and the seconds.
 
-It is started by benchmark_engines.py with the name of an engine and a folder, and reads requests as lines of JSON.
+benchmark_engines.py starts it with the name of an engine and a folder. Requests and answers are lines of JSON.
 """
 
 import json
@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 from measuring import peak_resident_memory
 
-# Padded source tokens that the engines without a choice of their own have at once, and sentences of ONNX graphs.
+# Batches of the engines that choose no size themselves: padded source tokens for CTranslate2, and sentences for ONNX
+# graphs, both divided by the beam size, and sentences for transformers.
 BATCH_TOKENS, SENTENCES_AT_ONCE = 2048, 64
 
 Translate = Callable[[Sequence[str], dict[str, Any]], list[str]]
 
 
 def own(folder: str, precision: str = "auto") -> Translate:
-    """This project, with a run or an exported folder."""
+    """Load a run or an exported folder with this project."""
     import nmt
 
     model = nmt.load(folder, precision=precision)
@@ -33,7 +34,7 @@ def own(folder: str, precision: str = "auto") -> Translate:
 
 
 def ctranslate2_by_hand(folder: str) -> Translate:
-    """CTranslate2 and SentencePiece, without this project."""
+    """Load an exported folder with CTranslate2 and SentencePiece, without this project."""
     import ctranslate2
     import sentencepiece
 
@@ -61,7 +62,7 @@ def ctranslate2_by_hand(folder: str) -> Translate:
 
 
 def graphs(folder: str, suffix: str, library: str) -> Translate:
-    """ONNX graphs with a loop in NumPy, run by ONNX Runtime or by OpenVINO."""
+    """Load ONNX graphs with ONNX Runtime or OpenVINO; the search around them is in NumPy."""
     import sentencepiece
 
     from nmt.export.onnx.run import Graphs
@@ -113,7 +114,7 @@ class OpenVINO:
         }
 
     def encode(self, ids: Any, mask: Any) -> dict[str, Any]:
-        """Return what the decoder is given."""
+        """Return the decoder's inputs for source token ids (B, S) and their mask (B, S), with an empty cache."""
         encoded = next(iter(self.encoder({"input_ids": ids, "attention_mask": mask}).values()))
         empty = {
             name: np.zeros((len(ids), shape[1].get_length(), 0, shape[3].get_length()), np.float32)
@@ -122,7 +123,7 @@ class OpenVINO:
         return {"encoder_hidden_states": np.array(encoded), "encoder_attention_mask": mask, **empty}
 
     def step(self, tokens: Any, state: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Return logits (B, V), and the state behind the tokens (B, T)."""
+        """Return logits (B, V) of what follows the tokens (B, T), and the state extended by their positions."""
         results = self.decoder({"input_ids": tokens, **state})
         named = {key.get_any_name(): np.array(value) for key, value in results.items()}
         logits = named.pop("logits")
@@ -138,7 +139,7 @@ def beam_search(
     size: int,
     power: float,
 ) -> list[list[int]]:
-    """Return the best hypothesis of each sentence; a beam of one is greedy search."""
+    """Return the token ids of the best hypothesis of each sentence; a beam of one is greedy search."""
     pad, bos, eos = special
     longest = max(map(len, source))
     ids = np.full((len(source), longest + 1), pad, np.int64)
@@ -166,7 +167,7 @@ def beam_search(
                 if token == eos:
                     if kept < size:
                         ended[row].append((totals[row, place] / length**power, histories[row * size + beam]))
-                        if size == 1:  # nothing that is less probable is looked at
+                        if size == 1:  # greedy search looks at the most probable token alone
                             break
                 elif kept < size:
                     parents[row, kept], chosen[row, kept] = beam, token
@@ -175,7 +176,7 @@ def beam_search(
         if all(len(found) >= size for found in ended):
             break
         order = (np.arange(len(source))[:, None] * size + parents).ravel()
-        # What is read of the source is the same for all hypotheses of a sentence.
+        # What was computed from the source is the same for all hypotheses of a sentence, so its order can stay.
         state = {name: value[order] if ".decoder." in name else value for name, value in state.items()}
         tokens = chosen.ravel()
         histories = [
@@ -185,7 +186,7 @@ def beam_search(
 
 
 def transformers(folder: str) -> Translate:
-    """Hugging Face's transformers."""
+    """Load an exported folder with Hugging Face's transformers."""
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 

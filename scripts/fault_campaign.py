@@ -1,12 +1,12 @@
-"""Kill trainings at random moments, continue them, and compare what they end with to one that ran undisturbed.
+"""Kill trainings at random moments, continue them, and compare their results with those of an undisturbed one.
 
 usage: python scripts/fault_campaign.py [--kills N] [--seed N] [--seconds N] [--json FILE] [OVERRIDE ...]
 
 Each run is a small training on the built-in corpus, by the real command line. It is killed (SIGKILL) again and again
-and continued with resume=true until it ends by itself. A quarter of the kills come at a random moment, the others while
-a checkpoint has its temporary name: it is being written, or removed. In the end weights, moments, averages, the state,
-the lines of metrics.jsonl and the scores must be the same to the last bit.
-With --seconds, no further run is begun after so many seconds.
+and continued with resume=true until it ends by itself. A quarter of the kills come at a random moment. The others come
+up to 10 ms after a checkpoint gets its temporary name, which it has while it is written or removed. In the end weights,
+moments, averages, the state, the lines of metrics.jsonl and the scores must be the same to the last bit; only durations
+and speeds may differ. With --seconds, no further run begins after that many seconds.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,20 +34,20 @@ OVERRIDES = (
     "training.ema_decay=0.9", "training.subword_sampling=0.1", "training.teacher_forcing_ratio=0.7",
     "decoding=greedy", "decoding.max_length_ratio=0.5", "decoding.max_length_extra=3", "device=cpu",
 )  # fmt: skip
-# What says how long something took, and so differs from run to run.
+# Fields with a duration or a speed, which differ from run to run.
 TIMES = {"seconds", "tokens_per_second", "seconds_waiting_for_data", "seconds_validating"}
 KILLS_OF_A_RUN = 10
 
 
 def train(run: Path, overrides: list[str], log: Path) -> subprocess.Popen[bytes]:
-    """Begin a run, or go on there."""
+    """Start the training of a run, or continue it; return its process."""
     command = [sys.executable, "-m", "nmt", "train", f"run={run}", "resume=true", *OVERRIDES, *overrides]
     with open(log, "ab") as file:
         return subprocess.Popen(command, stdout=file, stderr=file, env=os.environ | {"OMP_NUM_THREADS": "1"})
 
 
 def outcome(run: Path) -> dict[str, Any]:
-    """Return all that a finished run has come to, but for how it came about: when, in how many sessions, how fast."""
+    """Return the contents of a finished run, without what tells when, how fast and in how many sessions it ran."""
     found: dict[str, Any] = {}
     for path in sorted(run.rglob("*")):
         name = str(path.relative_to(run))
@@ -72,13 +73,13 @@ def is_writing(run: Path) -> bool:
 
 
 def kill_once(process: subprocess.Popen[bytes], run: Path, chance: random.Random, span: float) -> str | None:
-    """Kill a training within `span` seconds or within one of its next saves.
+    """Kill a training within `span` seconds or in one of its next three saves.
 
-    Return what it was at, None if it ended before.
+    Return what it was doing: "starting", "training" or "saving"; None if it ended before.
     """
     moment = time.monotonic() + chance.uniform(0, span)
-    saves_to_go = chance.choice([0, 1, 2, 3])  # 0: at that moment, whatever is done then
-    was_writing = is_writing(run)  # what an earlier kill has left is no save
+    saves_to_go = chance.choice([0, 1, 2, 3])  # 0: kill at that moment, whatever the training is doing
+    was_writing = is_writing(run)  # a temporary name that an earlier kill left is no save
     while process.poll() is None:
         writing = is_writing(run)
         if saves_to_go and writing and not was_writing:
@@ -101,7 +102,7 @@ def kill_once(process: subprocess.Popen[bytes], run: Path, chance: random.Random
 def disturbed_run(
     run: Path, overrides: list[str], chance: random.Random, max_kills: int, span: float
 ) -> Counter[str]:
-    """Train to the end through at most `max_kills` kills; return how many came at which work."""
+    """Train to the end through at most `max_kills` kills; return their number by what the training was doing."""
     kills: Counter[str] = Counter()
     log = run.with_suffix(".log")
     while kills.total() < max_kills:
@@ -111,6 +112,8 @@ def disturbed_run(
         finally:
             process.kill()
             process.wait()
+        if process.returncode not in (0, -signal.SIGKILL):
+            raise SystemExit(f"{run} failed by itself:\n{log.read_text(errors='replace')[-2000:]}")
         if at is None:
             break
         kills[at] += 1
@@ -120,7 +123,7 @@ def disturbed_run(
 
 
 def main() -> int:
-    """Run the campaign; 1 if a run ended otherwise than the undisturbed one."""
+    """Run the campaign; return 1 if a run ended otherwise than the undisturbed one, else 0."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -3,9 +3,9 @@
 usage: python scripts/forecast.py FILE --column NAME [--window N] [--epochs N] [--plot FILE.png] ...
 
 The values p, prices for instance, become log returns r_t = log(p_t / p_(t-1)). The first 0.9 of them are for training.
-Each of the others is forecast from the `--window` returns before it, those of the test part included, and the errors
-are compared with those of two forecasts that need no model: no change, and the mean of training. Prices of a market
-are seldom forecast better than these; with more epochs the model learns the noise of its past, and forecasts worse.
+Each of the others is forecast from the `--window` returns before it, those of the test part included. The errors are
+compared with those of two forecasts without a model: no change, and the mean of the training part. Market prices are
+seldom forecast better than by these; with more epochs the model learns the noise of the past, and forecasts worse.
 """
 
 import argparse
@@ -36,7 +36,7 @@ WINDOWS_AT_ONCE = 64
 
 
 class Forecaster(nn.Module):
-    """A number to a vector, a causal encoder, and a vector to a number: the next one, at every position."""
+    """A causal encoder between two linear layers; it forecasts the next number of a series at every position."""
 
     def __init__(self, max_positions: int, width: int = 32) -> None:
         super().__init__()
@@ -46,11 +46,11 @@ class Forecaster(nn.Module):
         self.output = nn.Linear(width, 1)
         nn.init.zeros_(
             self.output.weight
-        )  # the first forecast is the mean of training, which is hard to beat
+        )  # so the first forecast is the mean of training, which is hard to beat
         nn.init.zeros_(self.output.bias)
 
     def forward(self, series: Tensor) -> Tensor:
-        """Return forecasts (B, L) of the number after each position of series (B, L), seen up to there."""
+        """Return forecasts (B, L) of the number after each position of series (B, L), from the numbers up to it."""
         lengths = torch.full((len(series),), series.shape[1])
         return self.output(self.encoder.read(self.input(series.unsqueeze(2)), lengths, causal=True)).squeeze(
             2
@@ -74,7 +74,7 @@ def read_log_returns(path: str, column: str) -> Array:
 
 
 def positive_number(text: str | None, place: str) -> float:
-    """Read a number that has a logarithm."""
+    """Read a number that has a logarithm. Raises DataError, which names `place`, for any other text."""
     try:
         number = float(text or "")
     except ValueError:
@@ -85,7 +85,7 @@ def positive_number(text: str | None, place: str) -> float:
 
 
 def train(model: Forecaster, series: Tensor, arguments: argparse.Namespace) -> None:
-    """Fit the model to each window of the series (L), in random order: the number after each of its positions."""
+    """Fit the model to all windows of the series (L), in random order, to forecast the number after each position."""
     windows = series.unfold(0, arguments.window + 1, 1)  # (windows, window + 1)
     optimizer = torch.optim.AdamW(model.parameters())
     num_updates = arguments.epochs * -(-len(windows) // WINDOWS_AT_ONCE)
@@ -104,14 +104,14 @@ def train(model: Forecaster, series: Tensor, arguments: argparse.Namespace) -> N
 
 @torch.no_grad()
 def forecast(model: Forecaster, series: Tensor, first: int, window: int) -> Array:
-    """Return a forecast of each number of the series (L) from `first` on, made of the `window` numbers before it."""
+    """Return a forecast of each number of the series (L) from `first` on, from the `window` numbers before it."""
     histories = series[first - window : -1].unfold(0, window, 1)  # (forecasts, window)
     last = [model(some)[:, -1] for some in histories.split(WINDOWS_AT_ONCE)]
     return torch.cat(last).cpu().numpy().astype(np.float64)
 
 
 def compare(actual: Array, forecasts: Array, training_mean: float) -> dict[str, float | None]:
-    """Return the errors of the forecasts beside those of two that need no model; None where there is no figure."""
+    """Return the errors of the forecasts and of two without a model; None where a figure is undefined."""
     vary = actual.std() > 0 and forecasts.std() > 0
     moves = actual != 0
     return {
@@ -126,7 +126,7 @@ def compare(actual: Array, forecasts: Array, training_mean: float) -> dict[str, 
 
 
 def load_pyplot() -> Any:
-    """Import what plots into files. Raises UserError where it is not installed."""
+    """Import matplotlib, set to plot into files. Raises UserError where it is not installed."""
     try:
         import matplotlib
     except ImportError:
@@ -162,7 +162,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         raise DataError(
             f"FILE: {least} rows are needed with --window {arguments.window}; got {len(returns) + 1}"
         )
-    # The mean and the spread of what is to be forecast are not known beforehand: those of training serve.
+    # Mean and spread are those of the training part: a forecast cannot know those of the future.
     mean, spread = float(returns[:num_training].mean()), float(returns[:num_training].std())
     if spread == 0:
         raise DataError(f"--column: a column that changes is needed; got {arguments.column}")

@@ -3,10 +3,11 @@
 usage: python scripts/install_matrix.py [--python PATH,...] [--torch oldest,newest,floors,X.Y.Z,...]
            [--tests PATH,...] [--keep]
 
-For each pair there is an environment, one at a time: first with the wheel, then with the checkout (editable), and
-without any extra. The demo is run with each on less text and for fewer updates (train, translate, evaluate), then the
-tests; those that need an extra skip themselves. The oldest PyTorch is the floor in pyproject.toml, the newest the one
-that pip takes; with `floors`, all else that nmt depends on is at its floor, too. The exit code is 1 if anything failed.
+Each pair of a Python and a PyTorch gets an environment of its own, one after the other, without any extra. The wheel is
+installed first, then the checkout (editable). With each, the demo runs on less text and for fewer updates (train,
+translate, evaluate). Then the tests run; those that need an extra skip themselves. The oldest PyTorch is the floor in
+pyproject.toml, the newest the one that pip takes; with `floors`, all other dependencies are at their floors, too. The
+exit code is 1 if anything failed.
 """
 
 import argparse
@@ -32,7 +33,7 @@ SHORT_DEMO = (
     "training.validate_every=2", "training.checkpoint_every=2", "decoding.beam_size=2",
     "decoding.max_length_ratio=0.5", "decoding.max_length_extra=3",
 )  # fmt: skip
-# What is installed, pip aside: versions, and bytes of all files.
+# Prints the version and the size in bytes of each installed package, pip left out.
 INVENTORY = """
 import json, sys
 from importlib.metadata import distributions
@@ -46,18 +47,18 @@ print(json.dumps({"python": sys.version.split()[0], "found": found}))
 
 
 class Failed(Exception):
-    """A command failed; the message is the end of what it said."""
+    """A command failed; the message is the command and the end of its output."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """A folder with an interpreter of its own."""
+    """A folder with a virtual environment."""
 
     folder: Path
 
     @classmethod
     def make(cls, python: str, folder: Path) -> "Environment":
-        """Make one. Raises Failed where this Python cannot."""
+        """Make an environment. Raises Failed if this Python cannot."""
         run([python, "-m", "venv", folder / "env"], folder.parent)
         return cls(folder)
 
@@ -66,7 +67,7 @@ class Environment:
         return self.folder / "env" / "bin" / name
 
     def pip(self, *words: str | Path) -> None:
-        """Have pip do something. Raises Failed."""
+        """Run pip. Raises Failed."""
         run(
             [self.program("python"), "-m", "pip", "--quiet", "--disable-pip-version-check", *words],
             self.folder,
@@ -79,7 +80,7 @@ class Environment:
 
 
 def run(words: list[str | Path], folder: Path, stdin: str = "") -> str:
-    """Run a command in a folder, as from a new shell; return what it printed. Raises Failed."""
+    """Run a command in a folder, without this environment's Python variables; return its output. Raises Failed."""
     hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
     environment |= {"NMT_CACHE": str(folder / "cache")}
@@ -99,7 +100,7 @@ def build_wheel(python: str, folder: Path) -> Path:
 
 
 def try_demo(environment: Environment, name: str) -> None:
-    """Train, translate and evaluate by the command that is installed. Raises Failed."""
+    """Train, translate and evaluate by the installed `nmt` command. Raises Failed."""
     folder, command = environment.folder / name, environment.program("nmt")
     folder.mkdir()
     run([command, "train", *SHORT_DEMO, "run=demo"], folder)
@@ -110,7 +111,7 @@ def try_demo(environment: Environment, name: str) -> None:
 
 
 def run_tests(environment: Environment, paths: list[str]) -> str:
-    """Return how many tests passed and were skipped in the checkout. Raises Failed."""
+    """Run the tests of the checkout; return how many passed and how many were skipped. Raises Failed."""
     words = ["-m", "pytest", "-q", "-n", "2", "-m", "not slow", "-p", "no:cacheprovider", *paths]
     environment.pip("install", *TEST_TOOLS)
     printed = run([environment.program("python"), *words], ROOT)
@@ -120,7 +121,7 @@ def run_tests(environment: Environment, paths: list[str]) -> str:
 def attempt(
     python: str, folder: Path, wanted: list[str], wheel: Path, tests: list[str]
 ) -> tuple[list[str], bool]:
-    """Return the row of one environment, and whether all worked; what failed is said on standard error."""
+    """Return the row of one environment, and whether all worked; print to standard error what failed."""
     cells = dict.fromkeys(("wheel", "checkout", "tests"), "")
     version, found = python, dict[str, tuple[str, int]]()
     part = "wheel"
@@ -144,7 +145,7 @@ def attempt(
 
 
 def main() -> int:
-    """Try all pairs; print a row of each as soon as it is known."""
+    """Try all pairs; print each row as soon as it is known; return 1 if anything failed, else 0."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,9 +1,10 @@
-"""Measure what nmt takes on the disk: alone, and what each extra adds to it.
+"""Measure how much disk space nmt takes without extras, and how much each extra adds.
 
 usage: python scripts/install_sizes.py [--python PATH] [--torch VERSION] [EXTRA ...]
 
-Each extra, by default all of them, is installed into one environment with the wheel, measured, and taken out again.
-Sizes are those of all files of all packages, with compiled ones, in megabytes (10^6 bytes).
+Each extra, by default all but dev, docs and benchmarks, is installed beside the wheel in one environment. The packages
+that it adds are measured, and removed again. Sizes are those of all files of a package, compiled ones included, in
+megabytes (10^6 bytes).
 """
 
 import argparse

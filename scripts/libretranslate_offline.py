@@ -2,9 +2,9 @@
 
 usage: PYTHON scripts/libretranslate_offline.py PACKAGE FOLDER [OPTION ...]
 
-PYTHON is that of an environment with libretranslate; FOLDER takes what it writes, and OPTION are its own, such as
-`--port 5001`. Two things it would fetch and does not: packages of its index, and the model of MiniSBD that finds
-sentences, in whose place a text is cut behind `.`, `!` and `?`, which takes less time.
+PYTHON is that of an environment with libretranslate. FOLDER takes the files that LibreTranslate writes, and each OPTION
+is one of its own, such as `--port 5001`. Two of its downloads are left out: the packages of its index, and the MiniSBD
+model that finds sentences. A text is cut behind `.`, `!` and `?` instead, which takes less time.
 """
 
 import os
@@ -22,7 +22,7 @@ def main() -> None:
     os.chdir(folder)
     for name in ("DATA", "CONFIG", "CACHE"):
         os.environ[f"XDG_{name}_HOME"] = str(folder / name.lower())
-    # They look for these folders when they are imported.
+    # Both libraries read the variables of these folders when they are imported.
     import argostranslate.package
     import argostranslate.sbd
     import libretranslate.init

@@ -1,4 +1,4 @@
-"""What the benchmarks measure alike."""
+"""Memory, processor time and spread, as several benchmarks measure them."""
 
 import contextlib
 import os
@@ -12,32 +12,32 @@ PROCESSES = Path("/proc")
 
 
 def peak_resident_memory() -> float:
-    """Return the most memory that this process has had in use, in GB.
+    """Return the peak resident memory of this process, in GB.
 
-    On Linux, what processes that it has started had in use is added; memory that they share counts for each.
+    On Linux, the peaks of its child processes are added; memory that they share counts for each.
     """
     if PROCESSES.exists():
-        # Linux hands ru_maxrss down from one process to the next; this figure is a process's alone.
+        # On Linux, a process inherits ru_maxrss from its parent; VmHWM is of the process alone.
         return sum(_kilobytes(process / "status", "VmHWM") for process in _family("self")) * 1024 / 1e9
     unit = 1 if platform.system() == "Darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
 
 
 def resident_memory(process: int) -> float:
-    """Return how much memory a process and those that it has started have in use, in GB, as Linux tells it.
+    """Return the resident memory of a process and its child processes, in GB, on Linux.
 
-    What several processes share counts once.
+    Memory that several processes share is divided among them, so it counts once.
     """
     return sum(_kilobytes(member / "smaps_rollup", "Pss") for member in _family(str(process))) * 1024 / 1e9
 
 
 def private_memory(process: int) -> float:
-    """Return how much memory a process and those that it has started hold, in GB, but for what they map of files."""
+    """Return the resident memory of a process and its child processes, in GB, without mapped files, on Linux."""
     return sum(_kilobytes(member / "status", "RssAnon") for member in _family(str(process))) * 1024 / 1e9
 
 
 def processor_seconds(process: int) -> float:
-    """Return for how many seconds a process and those that it has started have used a core, as Linux tells it."""
+    """Return the processor time of a process and its child processes, in seconds, on Linux."""
     ticks = 0
     for member in _family(str(process)):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
@@ -65,5 +65,5 @@ def _kilobytes(file: Path, field: str) -> int:
 
 
 def spread(rates: Sequence[float]) -> float:
-    """Return the distance between the highest and the lowest, as a share of the median."""
+    """Return the distance between the highest and the lowest rate, as a share of the median."""
     return (max(rates) - min(rates)) / statistics.median(rates)

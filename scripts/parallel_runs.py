@@ -1,9 +1,9 @@
-"""Train many small runs at once that share one cache, and see that none met a half-written file of another.
+"""Train many small runs at once that share one cache, and check that none read a half-written file of another.
 
 usage: python scripts/parallel_runs.py [--runs N] [--at-once N] [--json FILE] [OVERRIDE ...]
 
-The cache is empty at the beginning. All runs have the same settings, so all must end with the same weights, and what is
-left in the cache must be whole.
+The cache is empty at the beginning. All runs have the same settings, so all must end with the same weights. In the end
+the cache must have no half-written file.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from fault_campaign import outcome, train
 
 
 def main() -> int:
-    """Train the runs; 1 if one failed or ended otherwise than the first."""
+    """Train the runs; return 1 if one failed or ended otherwise than the first, or a half-written file is left."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

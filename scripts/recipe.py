@@ -2,14 +2,15 @@
 
 usage: python scripts/recipe.py PAIR FOLDER --data MULTI30K [--seeds N] [OVERRIDE ...]
 
-PAIR is de-en, cased, or en-de or en-fr, lower-cased and tokenised. FOLDER gets for each seed `forward`, `forward-2` and
-`forward-3`, which differ by their seeds, and `reverse`, a model of the other direction; `transformer` and `attention`,
-which learn from the pairs and from what these made of them (data diversification, Nguyen et al. 2020); and `final`,
-which goes on from `transformer` and whose teachers are both. Teachers are as one, of translations and of each word. Two
-models are trained at once, each on half of the cores, and `final` on all; `forward.log` and others say how it goes.
-Length penalty and checkpoint are those with the best BLEU on the validation text; the test text is translated once.
-What is there already is not done again, and what was stopped goes on. Overrides hold for all trainings, such as
-training.max_updates=20.
+PAIR is de-en, cased, or en-de or en-fr, lower-cased and tokenised. FOLDER gets a folder for each seed, with these runs:
+`forward`, `forward-2` and `forward-3`, which differ by their seeds; `reverse`, a model of the other direction;
+`transformer` and `attention`, which learn from the pairs and from translations of both sides by those four models (data
+diversification, Nguyen et al. 2020); and `final`, which starts from the weights of `transformer` and has both of these
+as teachers. Teachers of the same student form an ensemble: the student learns from its translations and from its
+probabilities of each word. Two models are trained at once, each on half of the cores, and `final` on all;
+`forward.log` and others show the progress. Length penalty and checkpoint are those with the best BLEU on the validation
+text; the test text is translated once. A finished run is not trained again, and one that was stopped goes on. Overrides
+hold for all trainings, such as training.max_updates=20.
 """
 
 import argparse
@@ -51,13 +52,13 @@ LONG = ["optimizer.learning_rate=0.0015", "schedule.warmup_updates=600"]
 LONG += ["training.validate_every=1000", "training.checkpoint_every=300"]
 SHORT = ["optimizer.learning_rate=0.001", "schedule.warmup_updates=300"]
 SHORT += ["training.validate_every=500", "training.checkpoint_every=250"]
-TRANSFORMER = ["model=transformer", "model.positions=rotary"]  # as the first models
+TRANSFORMER = ["model=transformer", "model.positions=rotary"]  # the architecture of the first models
 ATTENTION = ["model=attention", "model.d_hidden=256", "model.attention.d_attention=256"]
 
 
 @dataclass(frozen=True)
 class Student:
-    """A model that learns from what others translate."""
+    """A model that learns from the translations of others, its teachers."""
 
     teachers: tuple[str, ...]
     settings: list[str]
@@ -83,7 +84,7 @@ class Pair:
 
     @property
     def evaluation(self) -> list[str]:
-        """Text that is tokenised is scored as it stands."""
+        """The overrides of the evaluation, by which text that is tokenised already is scored as it stands."""
         return ["evaluation.tokenize=none"] if self.is_tokenized else []
 
     def data(self, folder: Path, source: str, target: str) -> list[str]:
@@ -130,7 +131,7 @@ def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[s
     def first(name: str) -> list[str]:
         languages = reverse if name == "reverse" else text
         place = FORWARD.index(name) if name in FORWARD else 0
-        own_seed = len(FORWARD) * (seed - 1) + 1 + place  # that of no other forward model
+        own_seed = len(FORWARD) * (seed - 1) + 1 + place  # each forward model has its own
         seeded = [*languages, f"seed={own_seed}"]
         return ["train", f"run={folder / name}", "resume=true", *FIRST, *seeded, *own]
 
@@ -158,7 +159,7 @@ def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[s
 
 
 def score(run: Path, split: str, checkpoint: str, length_penalty: float) -> tuple[float, float]:
-    """Return BLEU and chrF of a run on a text of its own data, by the settings that it was trained with."""
+    """Return BLEU and chrF of a run on a split of its own data, by its own settings of evaluation."""
     directory = RunDirectory.existing(str(run))
     settings = check(EvaluationSettings, directory.read_config()["evaluation"])
     search = directory.read_model_settings().decoding.model_copy(update={"length_penalty": length_penalty})

@@ -1,4 +1,4 @@
-"""The page of every key, written from conf/ while mkdocs builds the site; a hook of mkdocs.yml."""
+"""A hook of mkdocs.yml: while mkdocs builds the site, it writes the page of every key from conf/."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def _table(keys: list[Key], prefix: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return text as Markdown takes it in a table: a bar would end the cell, and a star be taken for emphasis."""
+    """Return text escaped for a table in Markdown, where a bar would end the cell and a star begin emphasis."""
     for character in "\\|<>*_[]":
         text = text.replace(character, f"\\{character}" if character != "|" else "&#124;")
     return text

@@ -1,11 +1,11 @@
-"""Train, and translate in a stream, for a long time, and follow how much memory both take.
+"""Train and translate for a long time, and check that the memory of neither grows.
 
 usage: python scripts/soak.py [--minutes N] [--every SECONDS] [--json FILE] [--svg FILE] [OVERRIDE ...]
 
-A small training on the built-in corpus runs with validations and checkpoints as often as is sensible; from its first
-checkpoint on, `nmt translate` reads an endless stream of sentences beside it. The resident memory of both, with the
-processes that they start, is noted every so many seconds. Memory is called flat where its median over the last quarter
-of the time is at most a tenth above that over the second quarter; the first one is left for what is made once.
+A small training on the built-in corpus validates every 100 updates and writes a checkpoint every 50. From its first
+checkpoint on, `nmt translate` reads an endless stream of sentences beside it. The resident memory of both, child
+processes included, is sampled every --every seconds. Memory is flat if its median over the last quarter of the samples
+is at most a tenth above that over the second quarter. The first quarter is left out, since programs warm up in it.
 """
 
 import argparse
@@ -34,11 +34,11 @@ COLOURS = {"training": "#1f5fa8", "translating": "#b3541e"}
 
 
 def is_flat(samples: list[float]) -> bool:
-    """Tell whether memory did not grow from the second to the last quarter of the samples."""
+    """Tell whether memory grew by at most a tenth from the second to the last quarter; False for under four samples."""
     quarter = len(samples) // 4
-    if quarter == 0:
-        return True
-    return median(samples[-quarter:]) <= (1 + GROWTH_ALLOWED) * median(samples[quarter : 2 * quarter])
+    return quarter > 0 and median(samples[-quarter:]) <= (1 + GROWTH_ALLOWED) * median(
+        samples[quarter : 2 * quarter]
+    )
 
 
 def feed(process: subprocess.Popen[bytes]) -> None:
@@ -80,7 +80,7 @@ def picture(seconds: dict[str, list[float]], megabytes: dict[str, list[float]]) 
 
 
 def main() -> int:
-    """Train and translate; 1 if the memory of either grew, or one ended before its time."""
+    """Train and translate; return 1 if the memory of either grew or one ended too early, else 0."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

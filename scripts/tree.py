@@ -1,8 +1,8 @@
-"""The files of the package, each with the line that it begins with, as docs/extending.md shows them.
+"""The files of the package, each with the first line of its docstring, as docs/extending.md shows them.
 
 usage: python scripts/tree.py [--write]
 
-Prints the tree; with --write it takes the place of the one in docs/extending.md.
+Prints the tree; with --write, replaces the one in docs/extending.md instead.
 """
 
 import ast
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "extending.md"
-# The order in which text becomes a translation, as far as one imports the other.
+# About the order in which text becomes a translation; most folders stand after those that they import.
 ORDER = (
     "files", "config", "grammar", "data", "models", "runs", "layouts", "decoding", "evaluation", "distillation",
     "training", "tracking", "sweeps", "export", "imports", "documents", "serving", "reports", "commands", "cli",

@@ -5,11 +5,8 @@ import logging
 import sys
 from collections.abc import Callable
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from nmt.commands import export, shortlist
 from nmt.config import (
@@ -21,6 +18,7 @@ from nmt.config import (
     TransformerSettings,
 )
 from nmt.config.check import SettingsT, check
+from nmt.config.defaults import read_defaults
 from nmt.distillation import text
 from nmt.distillation.folder import StudentFolder
 from nmt.distillation.remote import RemoteTeacher
@@ -181,10 +179,7 @@ def _export(folder: StudentFolder, settings: DistilSettings) -> None:
 
 def _with_defaults(settings_class: type[SettingsT], name: str, values: dict[str, Any]) -> SettingsT:
     """Return the settings of another command: the defaults of its file, and these values."""
-    defaults = yaml.safe_load(
-        resources.files("nmt.conf").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
-    )
-    defaults.pop("defaults")
+    defaults = {key: value for key, value in read_defaults(name).items() if key != "defaults"}
     return check(settings_class, defaults | values)
 
 

@@ -1,4 +1,4 @@
-"""Settings as frozen objects; each class is a file in conf/, where all defaults live. All are imported from here."""
+"""Settings as frozen objects, all to be imported from here; each class is a file in conf/, where all defaults live."""
 
 from nmt.config.bulk_settings import *
 from nmt.config.command_settings import *

@@ -1,4 +1,4 @@
-"""Settings of the commands that do something with each line of a text, however long it is."""
+"""Settings of the commands that process a text line by line, however long it is."""
 
 import codecs
 from typing import Annotated, Literal, Self
@@ -21,7 +21,7 @@ from nmt.config.kinds import (
 
 
 class BulkSettings(Settings):
-    """The keys of commands that do something with each line of a file, however long it is."""
+    """The keys of commands that process a file line by line, however long it is."""
 
     run: str
     checkpoint: CheckpointName
@@ -41,7 +41,7 @@ class BulkSettings(Settings):
 
     @property
     def first(self) -> tuple[str, str | None]:
-        """The key of the file whose lines are counted, and the file; None is standard input."""
+        """The key and the path of the file whose lines are counted; None stands for standard input."""
         raise NotImplementedError
 
     @pydantic.model_validator(mode="after")

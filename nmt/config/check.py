@@ -1,4 +1,4 @@
-"""A plain dict in, checked settings out; what is wrong is said in one line for each key."""
+"""From a plain dict to checked settings; the error message has one line for each wrong key."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,8 +18,8 @@ SettingsT = TypeVar("SettingsT", bound=Settings)
 def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: str = "") -> SettingsT:
     """Check a plain dict and return it as frozen settings.
 
-    `prefix` stands before the keys in messages: the file that they come from.
-    Raises SettingsError with one line for each thing that is wrong, up to MAX_PROBLEMS.
+    `prefix` names the file that the keys come from, and begins each message.
+    Raises SettingsError with one line for each problem, up to MAX_PROBLEMS.
     """
     if unset := [key for key, value in flatten(values) if value == "???"]:
         raise SettingsError(
@@ -36,7 +36,7 @@ def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: st
 
 
 def check_file(settings_class: type[SettingsT], values: Mapping[str, Any], path: Path) -> SettingsT:
-    """Return what a file of a run says as frozen settings. Raises RunError, with the first thing that is wrong."""
+    """Return the content of a file of a run as frozen settings. Raises RunError, with the first problem."""
     try:
         return check(settings_class, values, prefix=f"run: {path}: ")
     except SettingsError as error:
@@ -44,7 +44,7 @@ def check_file(settings_class: type[SettingsT], values: Mapping[str, Any], path:
 
 
 def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:
-    """Say each problem in a line, all of one value in the same."""
+    """Return the problems as lines; all problems of one value share a line."""
     lines: dict[tuple[str, str | None], list[str]] = {}
     for problem in found:
         path = _path_of_keys(problem["loc"], values, is_missing=problem["type"] == "missing")
@@ -70,12 +70,12 @@ def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:
 
 
 def _expected_and_got(problem: Any, given: Any) -> tuple[str, str | None]:
-    """Return what a value should be and what it is; what says all is returned alone."""
+    """Return what a value should be and what it is; a message that says both is returned with None."""
     kind, context = problem["type"], problem.get("ctx", {})
     if kind == "value_error":
         return str(context["error"]), None
     if kind == "model_type":
-        # A part of a record is none of the settings.
+        # The class of a part of a run's record is not in nmt.config.
         fields = getattr(config, context["class_name"], Settings).model_fields
         return f"a value for each of {', '.join(fields)}" if fields else "an object", as_typed(given)
     if kind == "extra_forbidden":
@@ -100,7 +100,7 @@ def _value_at(values: Any, path: Sequence[str]) -> Any:
 
 
 def _path_of_keys(location: Sequence[str | int], values: Any, is_missing: bool) -> list[str]:
-    """Leave out of pydantic's location what is no key of the settings: tags and members of unions."""
+    """Return pydantic's location of a problem as keys of the settings, without tags and members of unions."""
     path = []
     for index, part in enumerate(location):
         is_missing_key = is_missing and index == len(location) - 1
@@ -114,7 +114,7 @@ def _path_of_keys(location: Sequence[str | int], values: Any, is_missing: bool) 
 
 
 def as_typed(value: Any) -> str:
-    """Return a value as it stands on the command line."""
+    """Return a value as it would be typed on the command line."""
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -128,7 +128,7 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the dotted keys whose values are others, each with both; None stands for a value that is not there."""
+    """Yield each dotted key whose value has changed, with both values; None stands for a missing one."""
     flat_before, flat_now = dict(flatten(before)), dict(flatten(now))
     for key in sorted(flat_before.keys() | flat_now.keys()):
         if flat_before.get(key) != flat_now.get(key):

@@ -1,4 +1,4 @@
-"""Settings of a sweep, and of the commands that look at what is there: scores, reports, shortlists."""
+"""Settings of a sweep, and of the commands that examine runs and text: scores, reports, shortlists."""
 
 import itertools
 from typing import Annotated, Literal, Self
@@ -28,7 +28,7 @@ from nmt.config.kinds import (
 )
 from nmt.config.training_settings import EvaluationSettings
 
-# Fewer have no 2.5 % at each end.
+# Of fewer samples, 2.5 % at each end are less than one.
 NumResamples = Annotated[int, Number, Field(ge=40, le=1_000_000)]
 
 
@@ -84,7 +84,7 @@ class EvaluateSettings(Settings):
     overwrite: bool
     device: Device
     precision: SearchPrecision
-    decoding: DecodingSettings | None  # each run's own, where there are two and none is typed
+    decoding: DecodingSettings | None  # None: two runs are compared, each by its own search
     evaluation: EvaluationSettings
 
     @pydantic.model_validator(mode="after")
@@ -154,7 +154,7 @@ class ReportSettings(Settings):
     num_maps: Shown
     device: Device
     precision: Precision
-    decoding: DecodingSettings | None  # each run's own, where there are two and none is typed
+    decoding: DecodingSettings | None  # None: two runs are compared, each by its own search
     evaluation: EvaluationSettings
 
 

@@ -90,7 +90,7 @@ class TextPair(Settings):
 
 
 class OptionalTextPair(Settings):
-    """The files of the two sides; none where there is no such text."""
+    """The files of the two sides; both are None where there is no such text."""
 
     source: Files | None
     target: Files | None
@@ -223,7 +223,7 @@ BothSides = tuple[Files, Files]
 
 
 class PartSettings(Settings):
-    """One corpus of a mixture: the files of both sides of each split. These defaults have no other home."""
+    """One corpus of a mixture: the files of both sides of each split. Its defaults are in no file of conf/."""
 
     source: Language
     target: Language

@@ -1,4 +1,4 @@
-"""Settings of searches."""
+"""Settings of searches: conf/decoding/."""
 
 import re
 from typing import Annotated, Literal, Self, get_args
@@ -14,8 +14,8 @@ NAMES = ", ".join(get_args(ProtectedName))
 
 
 def _require_pattern(pattern: str) -> str:
-    """Return what must not change. Raises PydanticCustomError for what is neither a name of it nor a pattern."""
-    # A word of small letters is a name, or a slip in one.
+    """Return an item of `protect`. Raises PydanticCustomError if it is neither a known name nor a pattern."""
+    # A word of small letters alone is a name, or a misspelt one, but no pattern.
     is_pattern = re.search(r"[^\s*a-z]", pattern) and "**" not in pattern
     if pattern not in get_args(ProtectedName) and not is_pattern:
         raise PydanticCustomError(
@@ -90,7 +90,7 @@ class BeamSettings(SearchSettings):
 
 
 class RandomSettings(SearchSettings):
-    """The keys of what is drawn at random."""
+    """The keys of searches that draw tokens at random."""
 
     temperature: Annotated[float, Number, Field(ge=0.01, le=100)]
     top_k: Size | None

@@ -1,4 +1,4 @@
-"""Settings of `nmt distil`: teachers, what is made of their translations, and the training of a student."""
+"""Settings of `nmt distil`: teachers, the use of their translations, and the training of a student."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -42,7 +42,7 @@ class DistilSettings(RecipeSettings):
 
     @property
     def teachers(self) -> list[str]:
-        """The teachers, of which there is one at least."""
+        """The teachers, at least one."""
         return as_list(self.teacher)
 
     @property

@@ -1,4 +1,4 @@
-"""Settings of models for other programs, and from them: conf/export.yaml and conf/import.yaml."""
+"""Settings to export models to other programs, and to import theirs: conf/export.yaml and conf/import.yaml."""
 
 from typing import Annotated, Literal, Self
 

@@ -1,4 +1,4 @@
-"""The kinds of values in settings, with their ranges, and the class that all settings are of."""
+"""Types of the values in settings, with their ranges, and the base class of all settings."""
 
 import codecs
 from typing import Annotated, Any, Literal
@@ -11,10 +11,11 @@ MAX_SHARDS = 1_000_000
 
 
 def _require_text(name: str) -> str:
-    """Return the name of an encoding. Raises PydanticCustomError for one that Python lacks or that gives no text."""
+    """Return the name of an encoding. Raises PydanticCustomError if Python lacks it, or if it is not one of text."""
     try:
         "a".encode(name)  # "hex" and the like make bytes of bytes
-        codecs.getincrementaldecoder(name)("replace").decode(b"\xff", final=True)  # in blocks, damage and all
+        # Files are decoded in blocks, with errors replaced.
+        codecs.getincrementaldecoder(name)("replace").decode(b"\xff", final=True)
     except (LookupError, ValueError):
         raise PydanticCustomError(
             "encoding", "utf-8, utf-16, latin-1 or another encoding of Python's"
@@ -23,7 +24,7 @@ def _require_text(name: str) -> str:
 
 
 def _require_shard(name: str) -> str:
-    """Return the name of a shard. Raises PydanticCustomError for one that is none, or none of so many."""
+    """Return the name of a shard. Raises PydanticCustomError unless it is I/N with 1 <= I <= N <= MAX_SHARDS."""
     number, _, count = name.partition("/")
     if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) <= MAX_SHARDS):
         raise PydanticCustomError("shard", "a part of a file, such as 3/8, the third of eight")
@@ -51,20 +52,20 @@ Number = BeforeValidator(_refuse_bool)
 Share = Annotated[float, Number, Field(ge=0, lt=1)]
 UnitInterval = Annotated[float, Number, Field(ge=0, le=1)]
 PositiveShare = Annotated[float, Number, Field(gt=0, le=1)]
-# Far beyond what anybody trains; above them stands a slip of the finger, or somebody who means harm.
+# These limits are far beyond what anybody trains: a larger number is a typing error, or meant to do harm.
 Size = Annotated[int, Number, Field(gt=0, le=65_536)]
 Depth = Annotated[int, Number, Field(gt=0, le=1_000)]
-# A model of more pieces would be larger than what is read of a stranger's run.
+# A model with more pieces would exceed the size up to which a stranger's run is read.
 VocabularySize = Annotated[int, Number, Field(ge=5, le=1_000_000)]
 GeneratedPairs = Annotated[int, Number, Field(gt=0, le=10_000_000)]
 Draws = Annotated[int, Number, Field(gt=0, le=1_000_000)]
 Shown = Annotated[int, Number, Field(ge=0, le=10_000)]
-# Updates, tokens, words, pairs: nothing is made in proportion to the number itself.
+# Updates, tokens, words, pairs: nothing is allocated in proportion to the number itself.
 Count = Annotated[int, Number, Field(gt=0, le=1_000_000_000)]
-# Lines before a line: their number is part of the name of a piece.
+# Lines of context: their number is part of the name of a piece.
 ContextLines = Annotated[int, Number, Field(ge=0, le=99)]
 CountOrZero = Annotated[int, Number, Field(ge=0, le=1_000_000_000)]
-# torch, NumPy and the JSON reader take as much; nanoseconds since 1970 have 19 digits.
+# torch, NumPy and the JSON reader take seeds up to this limit; nanoseconds since 1970 have 19 digits.
 Seed = Annotated[int, Number, Field(ge=0, lt=1 << 63)]
 Rate = Annotated[float, Number, Field(gt=0, le=1_000)]
 RateOrZero = Annotated[float, Number, Field(ge=0, le=1_000)]
@@ -84,7 +85,7 @@ SearchPrecision = Annotated[Precision, BeforeValidator(_refuse_integers)]
 
 
 class Settings(pydantic.BaseModel):
-    """The class of all settings: no change after the check, and no key that nobody reads."""
+    """Base class of all settings: they never change after the check, and unknown keys are refused."""
 
     model_config = pydantic.ConfigDict(
         frozen=True, extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False
@@ -92,5 +93,5 @@ class Settings(pydantic.BaseModel):
 
 
 def as_list(named: str | list[str] | None) -> list[str]:
-    """Return the files or runs of a key, of which there may be one by itself, or none."""
+    """Return the files or runs of a key as a list; the key may hold a single one, a list, or null."""
     return [named] if isinstance(named, str) else named or []

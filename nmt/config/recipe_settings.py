@@ -22,7 +22,7 @@ from nmt.config.training_settings import (
 
 
 def check_guided(model: ModelSettings, training: TrainingSettings, key: str) -> None:
-    """Raise ValueError where there is no attention that could learn from every link that `key` asks for."""
+    """Raise ValueError where the model has no attention that could learn all word links that `key` asks for."""
     wrong: tuple[str, object] | None = None
     if training.subword_sampling is not None:
         wrong = "training.subword_sampling: null", training.subword_sampling
@@ -40,7 +40,7 @@ def check_guided(model: ModelSettings, training: TrainingSettings, key: str) -> 
 
 
 class RecipeSettings(Settings):
-    """The keys of a training, wherever its run goes."""
+    """The keys that every training has, without that of the folder of its run."""
 
     resume: bool
     seed: Seed
@@ -60,7 +60,10 @@ class RecipeSettings(Settings):
     tracking: TrackingSettings
 
     def check_taught(self, key: str) -> None:
-        """Raise ValueError where the student would not read what its teacher did, whose words `key` asks for."""
+        """Raise ValueError where the student would not read what its teacher has read.
+
+        `key` is the key that asks for the word probabilities of the teacher.
+        """
         ratio, alpha = self.training.teacher_forcing_ratio, self.training.subword_sampling
         for part, needed, given in (
             ("consistency", "none", self.consistency.kind),

@@ -1,4 +1,4 @@
-"""What of the settings of a finished run is read again: to translate, to score, or to read its text."""
+"""The settings of a finished run that are read again: to translate, to score, or to read its text."""
 
 import pydantic
 
@@ -10,7 +10,7 @@ from nmt.config.training_settings import EvaluationSettings
 
 
 class RecordedSettings(Settings):
-    """Part of what a finished run says of itself; the rest is not looked at, so that old runs stay readable."""
+    """Some of the recorded settings of a finished run; others are ignored, so that old runs stay readable."""
 
     model_config = pydantic.ConfigDict(extra="ignore")
 

@@ -10,7 +10,7 @@ from nmt.config.kinds import CheckpointName, Count, CountOrZero, Device, Number,
 
 Port = Annotated[int, Number, Field(ge=0, le=65_535)]
 Milliseconds = Annotated[float, Number, Field(ge=0, le=60_000)]
-# Longer than anybody waits for an answer.
+# The limit is longer than anybody waits for an answer.
 WaitSeconds = Annotated[float, Number, Field(gt=0, le=86_400)]
 Proxies = Annotated[int, Number, Field(ge=0, le=100)]
 Prefix = Annotated[str, Field(pattern=r"^(/[A-Za-z0-9._~-]+)*$")]

@@ -1,4 +1,4 @@
-"""Settings of where figures are shown: conf/tracking/."""
+"""Settings of trackers, which show the figures of a training: conf/tracking/."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Settings of training, search and scoring: conf/optimizer/ to conf/evaluation/."""
+"""Settings of training and scoring: conf/optimizer/, schedule/, training/, teacher_forcing/ and the like."""
 
 from typing import Annotated, Literal
 
@@ -139,7 +139,7 @@ class ConstantForcing(Settings):
 
 
 class DecayingForcing(Settings):
-    """See conf/teacher_forcing/linear.yaml and those beside it."""
+    """See linear.yaml, exponential.yaml and inverse_sigmoid.yaml in conf/teacher_forcing/."""
 
     kind: Literal["linear", "exponential", "inverse_sigmoid"]
     final_ratio: UnitInterval

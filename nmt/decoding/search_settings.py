@@ -1,10 +1,7 @@
 """The settings of a search that a caller names, with values for some keys: conf/decoding/ has the defaults."""
 
-from functools import cache
-from importlib import resources
+from collections.abc import Mapping
 from typing import Any
-
-import yaml
 
 from nmt.config import (
     BeamSettings,
@@ -15,6 +12,7 @@ from nmt.config import (
     SearchSettings,
 )
 from nmt.config.check import check
+from nmt.config.defaults import read_defaults
 from nmt.errors import SettingsError, nearest
 
 SEARCHES: dict[str, type[SearchSettings]] = {
@@ -44,7 +42,7 @@ def choose_search(decoding: str, **search: Any) -> DecodingSettings:
         raise SettingsError(
             f"decoding: one of {', '.join(SEARCHES)} is needed; got {decoding}{nearest(decoding, list(SEARCHES))}"
         )
-    return _changed(_defaults(decoding), search)
+    return _changed(read_defaults(f"decoding/{decoding}"), search)
 
 
 def change_search(
@@ -59,17 +57,10 @@ def change_search(
     return _changed(settings.model_dump(), search)
 
 
-@cache
-def _defaults(decoding: str) -> dict[str, Any]:
-    text = resources.files("nmt.conf").joinpath("decoding", f"{decoding}.yaml").read_text(encoding="utf-8")
-    values: dict[str, Any] = yaml.safe_load(text)
-    return values
-
-
-def _changed(values: dict[str, Any], search: dict[str, Any]) -> DecodingSettings:
+def _changed(values: Mapping[str, Any], search: Mapping[str, Any]) -> DecodingSettings:
     kind, known = values["kind"], [key for key in values if key != "kind"]
     for key in search:
         if key not in known:
             raise SettingsError(f"{key}: no such key of decoding={kind}{nearest(key, known)}")
-    found: Any = check(SEARCHES[kind], values | search)
+    found: Any = check(SEARCHES[kind], {**values, **search})
     return found

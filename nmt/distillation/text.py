@@ -13,15 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib import resources
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from nmt.config import DistillationSettings, DistilSettings, FilesData
 from nmt.config.check import check
+from nmt.config.defaults import read_defaults
 from nmt.data.cache import cached_folder, entry_name, has_folder
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
@@ -288,8 +286,8 @@ def data_of_student(folder: StudentFolder, settings: DistilSettings) -> FilesDat
         for split in ("train", "validation", "test")
     }
     pairs["train"] = {"source": str(folder.text(SOURCE)), "target": str(folder.text(TARGET))}
-    no_filter = yaml.safe_load(
-        resources.files("nmt.conf.data.filter").joinpath("none.yaml").read_text("utf-8")
-    )
     same = settings.data.model_dump(include={"max_length", "context", "augment"})
-    return check(FilesData, {"kind": "files", "encoding": UTF_8, "filter": no_filter, **pairs, **same})
+    return check(
+        FilesData,
+        {"kind": "files", "encoding": UTF_8, "filter": read_defaults("data/filter/none"), **pairs, **same},
+    )

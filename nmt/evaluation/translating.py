@@ -53,7 +53,7 @@ def text_loss(translator: Translator, text: ParallelText) -> float:
     return loss.mean
 
 
-class Loss(NamedTuple):
+class TextLoss(NamedTuple):
     """The negative log-likelihood of all target tokens of a text, in nats, and their number, EOS counted.
 
     Pairs with an empty side, or one that is longer than the model can read, do not count; `left_out` are their lines.
@@ -75,7 +75,7 @@ class Loss(NamedTuple):
             logger.warning("%s", lines.tell("left out of the loss, being empty or too long"))
 
     @classmethod
-    def joined(cls, parts: Iterable["Loss"]) -> "Loss":
+    def joined(cls, parts: Iterable["TextLoss"]) -> "TextLoss":
         """Return the loss of a text from those of its consecutive parts."""
         totals, numbers, left_out = zip(*parts, strict=True)
         return cls(sum(totals), sum(numbers), list(chain.from_iterable(left_out)))
@@ -87,7 +87,7 @@ def total_loss(
     target: Sequence[str],
     num_before: int = 0,
     before: Sequence[str] = (),
-) -> Loss:
+) -> TextLoss:
     """Return the loss of lines that follow `num_before` others in their text; of these, `before` are context."""
     engine, reader, limit = translator.engine, translator.pairs, translator.engine.max_positions
     total, num_tokens, left_out = 0.0, 0, list[int]()
@@ -105,7 +105,7 @@ def total_loss(
         for log_probs in engine.token_log_probs(*sides, translator.settings.max_tokens):
             total -= math.fsum(log_probs)
             num_tokens += len(log_probs)
-    return Loss(total, num_tokens, left_out)
+    return TextLoss(total, num_tokens, left_out)
 
 
 def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluation:

@@ -1,4 +1,4 @@
-"""A German-to-English parallel corpus, generated from a grammar by a seed."""
+"""A German-to-English parallel corpus, generated from a grammar and a seed."""
 
 from nmt.grammar.generation import Pair, generate
 

@@ -24,12 +24,12 @@ KINDS = {
     "infinitive": 3, "obstacle": 3, "day": 15, "two_people": 4, "left_behind": 3,
 }  # fmt: skip
 TO = Fixed("zu", "to")
-# What a clause that depends on a verb begins with, by the key of that verb; those of other keys are infinitives.
+# English conjunctions of dependent clauses, by the key of the verb; verbs with other keys take infinitives.
 CONTENTS = {"dass": "that", "ob": "whether", "warum": "why", "wann": "when", "wo": "where", "hoffen": "that"}
 CONJUNCTIONS = {key: Fixed("dass" if key == "hoffen" else key, english) for key, english in CONTENTS.items()}
 SAYING = tuple(each for each in OPINIONS if set(each.key.split()) <= CONTENTS.keys())
 DOING = tuple(each for each in OPINIONS if each not in SAYING)
-# What one tries, promises, forgets, has no time for, plans: traits of it.
+# The trait of the activities that someone tries, promises, forgets, has no time for, or plans.
 DONE = {
     "versuchen": "try",
     "versprechen": "duty",
@@ -40,7 +40,7 @@ DONE = {
 
 
 class Author(Joiner, Questioner, Describer):
-    """Makes sentences by chance, of which every triple is one that `accepts` allows."""
+    """Makes random sentences, all of whose triples pass the test `accepts`."""
 
     def sentence(self) -> Sentence:
         """A sentence of any kind."""
@@ -106,7 +106,7 @@ class Author(Joiner, Questioner, Describer):
         return self.told(self.pick(lacking="felt", trades=chance.happens(0.1)), rich, report=True)
 
     def not_done(self) -> Clause:
-        """What someone does not do, or did not do, with a thing that one knows of."""
+        """What someone does not do, or did not do, with a known thing."""
         activity = self.pick("what", lacking="felt unplanned plain state placed how made")
         clause = self.clause(activity, self.chance.choose(("present", "perfect")), rich=1.0, definite=True)
         need(isinstance(clause.object, NounPhrase) and clause.object.determiner == "der")
@@ -114,7 +114,7 @@ class Author(Joiner, Questioner, Describer):
         return replace(clause, how=None, company=None, place=None, negated=True)
 
     def unlike(self, matrix: Clause, inner: Clause, about_oneself: bool) -> None:
-        """Raise NoScene if one cannot tell who is meant, or nobody would say this of those."""
+        """Raise NoScene if it is unclear who is meant, or if nobody would say this of these people."""
         who, told_of = matrix.subject, inner.subject
         need(about_oneself or taken_up(told_of) not in SPEAKERS)
         if isinstance(told_of, NounPhrase):
@@ -138,14 +138,14 @@ class Author(Joiner, Questioner, Describer):
         return Sentence(replace(matrix, subs=(Sub(TO, inner),)))
 
     def elaborate(self, subject: Phrase | None, tense: str, rich: float) -> Clause:
-        """What someone does or did, and why, or before or after what, or where to."""
+        """What someone does or did, with its reason, with what came before or after, or with a way to a place."""
         kind = self.chance.choose(("why", "where") if tense == "present" else ("why", "where", "when"))
         if kind == "where":
             return self.going(subject, tense, rich)
         return self.caused(subject, tense, rich) if kind == "why" else self.in_order(subject, tense, rich)
 
     def day(self) -> Sentence:
-        """One day of someone: two to four things one after another."""
+        """A day of someone: two to four activities, one after another."""
         chance, tense, rich = self.chance, self.chance.weigh(TOLD), 0.4 + 0.6 * self.richness()
         order = self.ordered(chance.weigh({2: 2, 3: 5, 4: 4}))
         first = early(self.clause(order[0], tense, rich=rich))
@@ -174,7 +174,7 @@ class Author(Joiner, Questioner, Describer):
         return Sentence(replace(first, subject=self.with_relative(first.subject, 0.3)), tuple(links))
 
     def day_times(self, order: list[Activity], tense: str) -> tuple[Fixed, ...]:
-        """When all of these were done."""
+        """The times at which all of these may have been done."""
         told = "telling" if tense == "past" else "past"
         for when in ("morning", "evening"):
             if all(when in each.when for each in order):

@@ -1,4 +1,4 @@
-"""Draws that depend on nothing but a seed, alike on every version of Python."""
+"""Random draws that depend on the seed alone, and are the same in every version of Python."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -14,7 +14,7 @@ class Chance:
         self._random = Random(seed).random
 
     def happens(self, probability: float) -> bool:
-        """Whether something of this probability comes to pass."""
+        """Whether an event of this probability happens."""
         return self._random() < probability
 
     def choose(self, options: Sequence[T]) -> T:
@@ -22,7 +22,7 @@ class Chance:
         return options[int(self._random() * len(options))]
 
     def weigh(self, options: Mapping[T, float]) -> T:
-        """One of the options, each as likely as its weight says."""
+        """One of the options, each with a probability in proportion to its weight."""
         left = self._random() * sum(options.values())
         for option, weight in options.items():
             left -= weight

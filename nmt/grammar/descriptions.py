@@ -19,7 +19,7 @@ KINDS = {"quality": 6, "comparison": 2, "profession": 2, "existence": 2, "this":
 BE = read_verb("sein (ist, war, ist gewesen)", "be (was, been)")
 EXIST = read_verb("geben (gibt, gab, gegeben)", "be")
 COMPARED, THERE_IS = ([row[1:] for row in rows("facts") if row[0] == kind] for kind in ("than", "there"))
-# What one says of films, books and meals that are over.
+# Adjectives for films, books and meals, of which sentences are sometimes in the past.
 OVER = ("spannend", "langweilig", "interessant", "lustig", "lecker")
 OFTEN_TOO = ("groß", "klein", "lang", "kurz", "teuer", "schwer", "leicht")
 VERY, TOO = Fixed("sehr", "very"), Fixed("zu", "too")

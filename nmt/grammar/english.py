@@ -1,4 +1,4 @@
-"""English syntax: from a meaning to English words, each with what it says."""
+"""English syntax: from a meaning to English words, each with the part of the meaning that it expresses."""
 
 from nmt.grammar import english_forms as forms
 from nmt.grammar.meaning import (
@@ -21,7 +21,7 @@ from nmt.grammar.word_tables import PERSONS, Adjective, Fixed, Name
 
 RECENT = ("already", "just")
 THEN = ("then", "afterwards")
-# Modal verbs that English says by a modal of its own, by `be`, or by a full verb.
+# German modal verbs that English expresses by a modal verb, by `be`, or by a full verb.
 WITH_MODAL = {"können": ("can",), "sollen": ("should",), "möchten": ("would", "like to")}
 WITH_BE = {"dürfen": "allowed to", "können": "able to"}
 WITH_VERB = {"müssen": ("have", "had"), "wollen": ("want", "wanted"), "gern": ("like", "liked")}
@@ -40,7 +40,7 @@ def sentence(meaning: Sentence) -> list[Token]:
 
 
 def main_clause(clause: Clause, shared: bool = False) -> list[Token]:
-    """A clause; a time stays in front, a German place in front does not."""
+    """A main clause; a time in front stays there, a place that German has in front does not."""
     if clause.asked or clause.front == "verb" or (clause.front == "object" and asks(clause.object)):
         return question(clause)
     lead = [token for sub in clause.subs if sub.first for token in (*subordinate(sub), COMMA)]
@@ -72,7 +72,7 @@ def subordinate(sub: Sub) -> list[Token]:
 
 
 def tense_of(clause: Clause) -> str:
-    """The English tense: a perfect is told in the past, what is reported moves there, hopes are of the future."""
+    """The English tense: a German perfect becomes a past, reported speech moves into the past, hopes to the future."""
     if clause.ahead:
         return "future"
     if clause.often is not None and clause.often.english in RECENT:
@@ -175,7 +175,7 @@ def phrase(thing: Phrase, case: int) -> list[Token]:
 
 
 def relative(head: NounPhrase, clause: Clause) -> list[Token]:
-    """A relative clause, between commas if it is clear anyway whom one speaks of."""
+    """A relative clause, between commas if the head is clear without it."""
     comma = [COMMA] if isinstance(head.determiner, Pronoun) else []
     lead: list[Token] = [*comma, ("that" if PERSONS.isdisjoint(head.noun.kinds) else "who", head)]
     if clause.front == "subject":

@@ -23,7 +23,7 @@ PRONOUNS = {
 DETERMINERS = {"": "", "der": "the", "ein": "a", "job": "a", "dies": "this", "welch": "which", "kein": "no"}
 PLURALS = {"dies": "these", "ein": ""}
 NUMBERS = {"zwei": "two", "drei": "three", "viele": "many"}
-# Written with a vowel but spoken with a consonant first, and the other way round.
+# Words that begin with a vowel in writing but a consonant in speech, and the other way round.
 CONSONANT_SOUNDS = ("university", "European")
 VOWEL_SOUNDS = ("hour", "honest")
 

@@ -9,12 +9,12 @@ from nmt.grammar.author import Author
 from nmt.grammar.chance import Chance
 from nmt.grammar.meaning import Token, Triple, triples
 
-# Of a hundred triples, how many belong to training and how many to validation; the others belong to test.
+# Percentages of the triples that belong to training and to validation; the others belong to test.
 TRAIN_SHARE, VALIDATION_SHARE = 70, 15
 MIN_WORDS, MAX_WORDS = 3, 40
-# How often a held-out sentence is sought whose every word is known from training.
+# Attempts to find a held-out sentence of which every word occurs in training.
 TRIES = 200
-# How German training sentences are typed; what is held out, and all English, is written with care.
+# Shares of German training sentences that are typed carelessly; held-out text and all English are written with care.
 STOPLESS = 0.12
 TYPED: dict[Callable[[str], str], float] = {str: 0.7, str.lower: 0.15, str.upper: 0.15}
 
@@ -51,14 +51,14 @@ def generate(
 
 
 def typed(sentence: str, chance: Chance) -> str:
-    """A sentence as people type it: some leave out the full stop, write small letters alone or capitals alone."""
+    """A sentence as people type it: sometimes without the full stop, in small letters only or in capitals only."""
     if chance.happens(STOPLESS):
         sentence = sentence.removesuffix(".")
     return chance.weigh(TYPED)(sentence)
 
 
 class Writer:
-    """Writes the pairs of one split; `seen` are the sentences written already, in all splits."""
+    """Writes the pairs of one split; `seen` are the sentences of all splits that are already written."""
 
     def __init__(self, seed: int, split: str, seen: set[str]) -> None:
         self.author = Author(Chance(f"{seed} {split}"), belongs_to(seed, split))
@@ -66,7 +66,7 @@ class Writer:
         self.seen = seen
 
     def pairs(self, number: int, known: Collection[str] = ()) -> list[Pair]:
-        """The next pairs, whose words are all `known` if any are."""
+        """The next pairs; where there are `known` words, pairs of these are preferred."""
         written = []
         for _ in range(number):
             written.append(self.pair_of_known_words(known) if known else self.pair())
@@ -74,7 +74,7 @@ class Writer:
         return written
 
     def pair(self) -> Pair:
-        """A pair that is long and short enough, and new."""
+        """A new pair of an allowed length; a held-out pair has a triple."""
         while True:
             meaning = self.author.sentence()
             found = triples(meaning)
@@ -85,7 +85,7 @@ class Writer:
                 return pair
 
     def pair_of_known_words(self, known: Collection[str]) -> Pair:
-        """A pair whose words are all known; after many tries, the one with the fewest unknown."""
+        """A pair whose words are all known; after TRIES attempts, the one with the fewest unknown words."""
         found = []
         for _ in range(TRIES):
             pair = self.pair()
@@ -96,7 +96,7 @@ class Writer:
 
 
 def written(spoken: list[Token]) -> str:
-    """Words as a sentence: a capital first, one comma where several meet, none before the end."""
+    """Words as a sentence: it begins with a capital, and has no two commas in a row and none before its end."""
     text = ""
     for word, _ in spoken:
         if word == ",":
@@ -109,7 +109,7 @@ def written(spoken: list[Token]) -> str:
 
 
 def belongs_to(seed: int, split: str) -> Callable[[Triple], bool]:
-    """A test whether a triple belongs to a split; every triple belongs to one."""
+    """A test whether a triple belongs to a split; each triple belongs to exactly one."""
 
     def accepts(triple: Triple) -> bool:
         drawn = crc32(f"{seed} {' '.join(triple)}".encode()) % 100
@@ -126,7 +126,7 @@ def fits(sentence: str) -> bool:
 
 
 def word_forms(pair: Pair) -> set[str]:
-    """The words of both sides as they are written, without punctuation; case counts but for the first."""
+    """The words of both sides without punctuation, as they are written; the first of a side in small letters."""
     return {
         word.strip(",.?") if index else word.strip(",.?").lower()
         for sentence in (pair.source, pair.target)

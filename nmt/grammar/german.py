@@ -1,4 +1,4 @@
-"""German syntax: from a meaning to German words, each with what it says."""
+"""German syntax: from a meaning to German words, each with the part of the meaning that it expresses."""
 
 from nmt.grammar import german_forms as forms
 from nmt.grammar.meaning import (
@@ -18,7 +18,7 @@ from nmt.grammar.meaning import (
 )
 from nmt.grammar.word_tables import Adjective, Fixed, Name
 
-# What takes the first place of a clause, and adverbs that stand after what is known.
+# Joiners that take the first place of a clause, and adverbs that stand after known objects.
 LEADING = ("deshalb",)
 RECENT = ("schon", "gerade")
 
@@ -46,7 +46,7 @@ def shared(clause: Clause, before: Clause) -> list[Token]:
 
 
 def main_clause(clause: Clause) -> list[Token]:
-    """A clause with one part before the finite verb: what is asked for, a subordinate clause, or its `front`."""
+    """A clause with one part before the finite verb: a question word, a subordinate clause, or its `front`."""
     front = clause.front
     if clause.asked is not None:
         return [(clause.asked.german, clause.asked), *from_verb(clause)]
@@ -94,7 +94,7 @@ def field(clause: Clause, skip: str = "") -> list[Token]:
 
 
 def middle(clause: Clause, skip: str) -> list[Token]:
-    """What stands between the subject and the end: pronouns first, what is new last."""
+    """The middle field behind the subject: pronouns first, new information last."""
     verb, thing, who = clause.verb, clause.object, clause.recipient
     pronouns: list[Token] = []
     if verb.reflexive:
@@ -153,7 +153,7 @@ def predicate(clause: Clause) -> list[Token]:
 
 
 def finite_verb(clause: Clause) -> Token:
-    """The verb that agrees with the subject, without a prefix."""
+    """The finite verb, which agrees with the subject, without its separable prefix."""
     person, plural = agreement(clause.subject)
     verb, tense = clause.verb, clause.tense
     if clause.modal and clause.modal != "gern":
@@ -167,7 +167,7 @@ def finite_verb(clause: Clause) -> Token:
 
 
 def verb_rest(clause: Clause) -> list[Token]:
-    """What of the verb stands at the end of a main clause: a participle, an infinitive, or a prefix."""
+    """The part of the verb at the end of a main clause: a participle, an infinitive, or a prefix."""
     verb = clause.verb
     if (clause.modal and clause.modal != "gern") or clause.tense == "future":
         return [(verb.prefix + verb.infinitive, verb)]

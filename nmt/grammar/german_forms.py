@@ -70,7 +70,7 @@ def determiner_form(determiner: str | Pronoun, case: str, kind: str) -> str:
 
 
 def adjective_form(adjective: Adjective, determiner: str | Pronoun, case: str, kind: str) -> str:
-    """Inflect an adjective before its noun, after what comes first."""
+    """Inflect an adjective before its noun, as the determiner before it asks for."""
     if determiner in ("", "viele", *UNCHANGING):
         endings = STRONG
     else:

@@ -1,4 +1,4 @@
-"""Random statements of two clauses that hold together by what the tables say of them."""
+"""Random statements of two or more clauses, which belong together according to the tables."""
 
 from itertools import pairwise
 
@@ -19,10 +19,10 @@ DAILY = tuple(activity for activity in ACTIVITIES if activity.order >= 0)
 
 
 class Joiner(Teller):
-    """Makes statements of two clauses."""
+    """Makes statements of two or more clauses."""
 
     def joined(self, main: Clause, sub: Sub, first: float = 0.35) -> Clause:
-        """Both clauses in either order; whoever comes first is named, and taken up by a pronoun."""
+        """Both clauses in either order; the first one names the person, and the second one has the pronoun."""
         if not self.chance.happens(first):
             return replace(main, subs=(sub,))
         inner, main = sub.clause, replace(main, time=None)
@@ -31,7 +31,7 @@ class Joiner(Teller):
         return replace(main, front="subject", subs=(replace(sub, clause=inner, first=True),))
 
     def state_of(self, key: str, who: Phrase, tense: str) -> Clause:
-        """A state, by the key that activities name it by, of someone mentioned before."""
+        """A clause that someone mentioned before is in a state; `key` is the name that activities have for it."""
         state = self.chance.choose([each for each in STATES if each.key == key])
         return self.clause(state, "present" if tense == "present" else "past", resumed(who))
 
@@ -48,7 +48,7 @@ class Joiner(Teller):
         return replace(early(clause), subs=(Sub(conjunction, self.state_of(key, clause.subject, tense)),))
 
     def because(self) -> Sentence:
-        """A reason, in one sentence or in two that are joined."""
+        """An activity and its reason, as a subordinate clause or as a second main clause."""
         clause = self.caused(None, self.chance.weigh(ANY_TENSE), self.richness() * 0.6, trifles=True)
         sub = clause.subs[0]
         clause = replace(clause, subject=self.with_relative(clause.subject, 0.1), subs=())
@@ -60,7 +60,7 @@ class Joiner(Teller):
         return Sentence(first, (Link(SO, replace(clause, subject=sub.clause.subject)),))
 
     def weather(self) -> Sentence:
-        """What the weather is a reason for, or none against."""
+        """What someone does because of the weather, or in spite of it."""
         chance, state, tense = self.chance, self.chance.choose(WEATHER), self.chance.weigh(ANY_TENSE)
         against = state.key == "inside" and state.verb.infinitive != "schneien" and chance.happens(0.25)
         wanted = "outside" if against else state.key
@@ -102,7 +102,7 @@ class Joiner(Teller):
         return self.joined(main, Sub(AFTER if after else BEFORE, replace(inner, how=None)), first)
 
     def ordered(self, number: int, apart: int = 4) -> list[Activity]:
-        """Activities of one day in their order, of the same people, with one meal at most."""
+        """Activities that the same people can do on one day, in their order, with one meal at most."""
         drawn = sorted((self.chance.choose(DAILY) for _ in range(number)), key=lambda each: each.order)
         for first, second in pairwise(drawn):
             need(2 <= second.order - first.order <= apart)
@@ -125,7 +125,7 @@ class Joiner(Teller):
         return Sentence(self.joined(main, Sub(WHILE, inner)))
 
     def two(self, tense: str, rich: float, lacking: str, close: bool = False) -> tuple[Clause, Clause]:
-        """What two people do at one time, which the first of them may name; `close` in the order of a day."""
+        """What two people do at one time, which the first clause names; if `close`, close in the order of a day."""
         first, second = (self.pick("lasts", lacking=lacking) for _ in range(2))
         need(first.verb.english != second.verb.english and not {*first.why} & {*second.why})
         low, high = sorted((first.order, second.order))
@@ -159,7 +159,7 @@ class Joiner(Teller):
         return Sentence(self.fronted(self.going(None, tense, self.richness()), 0.4))
 
     def going(self, subject: Phrase | None, tense: str, rich: float, away: bool = False) -> Clause:
-        """A clause of going somewhere, `away` from home, to do something there."""
+        """A clause about going somewhere, if `away` not home, to do something there."""
         activity = self.pick("there", lacking="unplanned grand" if away else "unplanned")
         places = [each for each in activity.where if each.going and not (away and "home" in each.kinds)]
         need(places)
@@ -207,5 +207,5 @@ class Joiner(Teller):
 
 
 def early(clause: Clause) -> Clause:
-    """The clause without `late`, which nobody says of this."""
+    """The clause without `late`, which would not fit."""
     return replace(clause, how=None) if clause.how is not None and clause.how.english == "late" else clause

@@ -9,7 +9,7 @@ from nmt.grammar.word_tables import Adjective, Fixed, Name, Noun, Verb
 
 T = TypeVar("T")
 Triple: TypeAlias = tuple[str, str, str]
-# A word or phrase as it is spoken, and what of the meaning it says (None: nothing of its own).
+# A word or phrase as it is spoken, and the part of the meaning that it expresses (None: nothing of its own).
 Token: TypeAlias = tuple[str, object]
 COMMA: Token = (",", None)
 
@@ -29,7 +29,7 @@ class Pronoun(Enum):
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A noun with all that belongs to it; a pronoun as determiner is its owner."""
+    """A noun with its modifiers; a pronoun as determiner is its owner."""
 
     noun: Noun
     determiner: "str | Pronoun" = "der"
@@ -69,9 +69,9 @@ class Sub:
 class Clause:
     """One verb in a tense (present, past, perfect, pluperfect, future), and its parts.
 
-    What is `ongoing` is an English progressive, what is `reported` moves into its past, what is `ahead` is its future.
-    `front` is the part that stands first in German: subject, time, object, place, or the verb of a question; that of a
-    relative clause is its head. A question may begin with a word for what is `asked`.
+    In English, an `ongoing` clause is a progressive, a `reported` one moves into the past, one `ahead` is a future.
+    `front` is the part that stands first in German: subject, time, object, place, or the verb of a question; in a
+    relative clause it is the head. A question may begin with a question word, which is `asked`.
     """
 
     subject: Phrase
@@ -115,7 +115,7 @@ class Sentence:
 
 
 def replace(whole: T, **parts: object) -> T:
-    """A copy of a phrase, clause or sentence with other parts; six times as fast as that of dataclasses."""
+    """A copy of a phrase, clause or sentence with some parts changed; six times as fast as dataclasses.replace."""
     copy = object.__new__(type(whole))
     copy.__dict__.update(whole.__dict__, **parts)
     return copy
@@ -140,14 +140,14 @@ def is_plural(noun: Noun, plural: bool) -> bool:
 
 
 def asks(phrase: Phrase | None) -> bool:
-    """Whether one asks for whom or what a phrase stands for."""
+    """Whether a phrase is or begins with a question word."""
     return phrase in (Pronoun.WHO, Pronoun.WHAT) or (
         isinstance(phrase, NounPhrase) and phrase.determiner == "welch"
     )
 
 
 def taken_up(phrase: Phrase) -> Pronoun | None:
-    """The pronoun that stands for someone mentioned before; none for a neuter, which English does not know."""
+    """The pronoun for someone mentioned before; None for a neuter noun, since English lacks this gender."""
     match phrase:
         case Pronoun():
             return phrase
@@ -164,7 +164,7 @@ def taken_up(phrase: Phrase) -> Pronoun | None:
 
 
 def family_of(phrase: Phrase) -> Pronoun | None:
-    """Whose the family of someone is: my sister's father is my father."""
+    """The owner of someone's family: my sister's father is my father."""
     if (
         isinstance(phrase, NounPhrase)
         and isinstance(phrase.determiner, Pronoun)
@@ -175,7 +175,7 @@ def family_of(phrase: Phrase) -> Pronoun | None:
 
 
 def filled(text: str, subject: Phrase, possessive: Callable[[Pronoun], str]) -> str:
-    """A phrase of the tables with a possessive of the subject for `~`, of its family for `^`."""
+    """A phrase of the tables, where `~` becomes the subject's possessive, and `^` that of the subject's family."""
     for mark, whose in (("~", taken_up), ("^", family_of)):
         owner = whose(subject) if mark in text else None
         text = text.replace(mark, possessive(owner)) if owner is not None else text
@@ -197,14 +197,14 @@ def clauses(sentence: Sentence | Clause) -> Iterator[Clause]:
 
 
 def named(subject: Phrase) -> str:
-    """The German lemma of whoever does something."""
+    """The German lemma of a subject."""
     if isinstance(subject, Together):
         return " ".join(each.german for each in subject.members)
     return subject.noun.german if isinstance(subject, NounPhrase) else subject.german
 
 
 def triple(clause: Clause) -> Triple | None:
-    """The lemmas of subject, verb and object, where there is an object that is a noun."""
+    """The lemmas of subject, verb and object; None unless the object is a noun."""
     if not isinstance(clause.object, NounPhrase):
         return None
     return named(clause.subject), clause.verb.lemma, clause.object.noun.german

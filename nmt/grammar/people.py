@@ -1,4 +1,4 @@
-"""Who does what, and who is meant: groups of people, and what keeps two of them apart in one sentence."""
+"""Groups of people, who of them does which activity, and whether two people can be told apart in one sentence."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -6,10 +6,10 @@ from functools import cache
 from nmt.grammar.meaning import Clause, NounPhrase, Phrase, Pronoun, Together, taken_up
 from nmt.grammar.word_tables import NOUNS, PERSONS, Activity, Noun
 
-# Those whose private life one knows: people by name, pronouns and family.
+# Groups whose private life a speaker knows: people by name, pronouns and family.
 PRIVATE = frozenset(("anyone", "adult", "child", "family", "worker"))
 GROUPS = {"anyone": {"adult", "child"}}
-# Who else does what these do, told of by an article.
+# Strangers who do the same as these groups; a sentence names them with an article.
 STRANGERS = {"child": "Kind Junge Mädchen", "anyone": "Mann Frau Mann Frau Junge Mädchen Kind"}
 SPEAKERS = (Pronoun.ME, Pronoun.WE)
 OTHERS = (Pronoun.HE, Pronoun.SHE, Pronoun.THEY)
@@ -24,7 +24,7 @@ BELONGING = {
 
 
 class NoScene(Exception):
-    """No clause could be made of what was asked for; the sentence is begun anew."""
+    """Raised where no fitting clause can be made; the author begins the sentence anew."""
 
 
 def need(condition: object) -> None:
@@ -41,13 +41,13 @@ def noun(german: str) -> Noun:
 
 @cache
 def people(group: str) -> tuple[Noun, ...]:
-    """The family, neighbors and friends whom a line of the tables means by `adult`, `child` and the like."""
+    """The family, neighbours and friends whom a line of the tables means by `adult`, `child` and the like."""
     return tuple(each for each in NOUNS if each.kinds & GROUPS.get(group, {group}))
 
 
 @cache
 def strangers(activity: Activity) -> tuple[Noun, ...]:
-    """Who does this and is told of by an article: a man, a teacher, a dog."""
+    """The strangers who do an activity, named with an article: a man, a teacher, a dog."""
     said = [who for who in activity.who if who not in PRIVATE]
     for group in PRIVATE.intersection(activity.who):
         said += STRANGERS.get(group, "Mann Frau").split()
@@ -55,23 +55,23 @@ def strangers(activity: Activity) -> tuple[Noun, ...]:
 
 
 def is_private(activity: Activity) -> bool:
-    """Whether people one knows do this."""
+    """Whether people whom the speaker knows do this activity."""
     return not PRIVATE.isdisjoint(activity.who)
 
 
 @cache
 def does(one: Noun, activity: Activity) -> bool:
-    """Whether someone who is told of by a noun does this."""
+    """Whether a noun can be the subject of an activity."""
     return one in strangers(activity) or any(one in people(group) for group in PRIVATE & {*activity.who})
 
 
 def suits(subject: Phrase, activity: Activity) -> bool:
-    """Whether someone does this."""
+    """Whether a phrase can be the subject of an activity."""
     return does(subject.noun, activity) if isinstance(subject, NounPhrase) else is_private(activity)
 
 
 def is_known(subject: Phrase) -> bool:
-    """Whether a subject is someone whom one knows: by name, by a pronoun, of a family."""
+    """Whether the speaker knows a subject: by a name, a pronoun, or a possessive."""
     return not isinstance(subject, NounPhrase) or isinstance(subject.determiner, Pronoun)
 
 
@@ -81,13 +81,13 @@ def is_old(subject: Phrase) -> bool:
 
 
 def overlap(named: Iterable[Noun]) -> bool:
-    """Whether some people of a family are named twice: the grandmother and the grandparents."""
+    """Whether a group and one of its members are both named: the grandparents and the grandmother."""
     words = {each.german for each in named}
     return any(group in words and not words.isdisjoint(members) for group, members in BELONGING.items())
 
 
 def resumed(subject: Phrase) -> Pronoun:
-    """The pronoun for someone mentioned before."""
+    """The pronoun for someone mentioned before. Raises NoScene for a neuter, `it`, or a noun with `ein`."""
     pronoun = taken_up(subject)
     if pronoun in (None, Pronoun.IT) or getattr(subject, "determiner", "") == "ein":
         raise NoScene
@@ -96,13 +96,13 @@ def resumed(subject: Phrase) -> Pronoun:
 
 
 def acquainted(*clauses: Clause) -> None:
-    """Raise NoScene if a stranger is told of together with others, whom he cannot know."""
+    """Raise NoScene if the subject of a clause is a stranger, who cannot know the people of the other clauses."""
     for who in (each.subject for each in clauses):
         need(is_known(who) or not (isinstance(who, NounPhrase) and PERSONS & who.noun.kinds))
 
 
 def different(first: Clause, second: Clause) -> None:
-    """Raise NoScene unless two clauses are about different people, of whom none is taken for another."""
+    """Raise NoScene unless two clauses are about different people who cannot be confused."""
     mine, yours = first.subject, second.subject
     need(yours not in OTHERS and (mine not in OTHERS or taken_up(yours) != mine))
     need(all(getattr(each, "determiner", None) not in OTHERS for each in (mine, yours)))

@@ -10,7 +10,7 @@ WHERE, WHITHER = Fixed("wo", "where"), Fixed("wohin", "where")
 WHEN, WHY = Fixed("wann", "when"), Fixed("warum", "why")
 POLITE = [(modal, Pronoun.YOU) for modal in ("können", "wollen", "möchten")]
 POLITE += [(modal, Pronoun.ME) for modal in ("dürfen", "sollen")]
-# Of these one tells, and asks no question.
+# Speakers make statements about these, and ask no questions.
 NOT_ASKED = (Pronoun.ME, Pronoun.WE, "ein")
 MOODS = tuple(each for each in STATES if is_private(each))
 WONDERED_AT = tuple(each for each in MOODS if each.key in ("müde", "traurig", "nervös", "glücklich", "wach"))
@@ -25,7 +25,7 @@ class Questioner(Scenes):
         return Sentence(clause, mark="?")
 
     def asked_of(self, activity: Activity, yours: float = 0.2) -> Phrase:
-        """Who is asked about: mostly who is spoken to, or someone of theirs."""
+        """The subject of a question: mostly the person spoken to, or a relative of theirs."""
         chance = self.chance
         match chance.weigh({"you": 0.5, "yours": yours, "name": 0.1, "anyone": 0.2}):
             case "you":
@@ -41,7 +41,10 @@ class Questioner(Scenes):
         return subject
 
     def plain(self, activity: Activity, now: float, rich: float = 0.0, definite: bool = False) -> Clause:
-        """A clause to ask about, `now` or in the perfect."""
+        """A clause for a question: in the present with probability `now`, else in the perfect.
+
+        States are always in the present; activities that are `done` or `unplanned` are not.
+        """
         lasting = {"unplanned", "done"}.isdisjoint(activity.traits) and self.chance.happens(now)
         tense = "present" if lasting or "state" in activity.traits else "perfect"
         yours = 0.6 if activity.traits >= {"where", "state"} else 0.2
@@ -99,7 +102,7 @@ class Questioner(Scenes):
         """`Wann kommst du nach Hause?`"""
         activity, tense = self.pick("when"), self.chance.choose(("present", "perfect"))
         clause = self.clause(activity, tense, self.asked_of(activity))
-        # One knows when one was visited oneself.
+        # Nobody asks when he himself was visited: he knows.
         need(tense == "present" or {clause.object, clause.recipient}.isdisjoint(SPEAKERS))
         return replace(clause, asked=WHEN, how=None)
 

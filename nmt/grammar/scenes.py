@@ -1,4 +1,4 @@
-"""One clause by chance: an activity from the tables, with some of what goes with it."""
+"""Random clauses: an activity from the tables, with some of the parts that go with it."""
 
 from collections.abc import Callable
 from functools import cache
@@ -46,7 +46,7 @@ from nmt.grammar.word_tables import (
 )
 
 Owners: TypeAlias = dict[str | Pronoun, float]
-# How often someone speaks of whose family, and of whom by a pronoun; of a child no one says `I`.
+# Weights of owners and articles of nouns, and of pronouns; a child is never called `I`.
 OWNERS: Owners = {Pronoun.ME: 9, Pronoun.WE: 3, Pronoun.HE: 2, Pronoun.SHE: 2}
 PET_OWNERS: Owners = {"der": 6, Pronoun.ME: 3, Pronoun.WE: 1, "ein": 1}
 ARTICLES: Owners = {"der": 14, "ein": 0.7, "dies": 0.5}
@@ -59,7 +59,7 @@ PLURAL_SHARES = {"trade": 0.12, "stranger": 0.07, "young": 0.1, "pet": 0.05, "fl
 
 @cache
 def having(*traits: str, lacking: str = "", trades: bool = False) -> tuple[Activity, ...]:
-    """The activities with all of these traits and none that are `lacking`; `trades` are those of a trade, too."""
+    """The activities with all of these traits and none of `lacking`; with `trades`, those of strangers alone, too."""
     return tuple(
         each
         for each in ACTIVITIES
@@ -75,7 +75,7 @@ def histories(thing: Noun) -> tuple[Activity, ...]:
 
 
 class Scenes:
-    """Makes clauses by chance, of which every triple is one that `accepts` allows."""
+    """Makes random clauses, all of whose triples pass the test `accepts`."""
 
     def __init__(self, chance: Chance, accepts: Callable[[Triple], bool]) -> None:
         self.chance = chance
@@ -87,7 +87,7 @@ class Scenes:
         return self.chance.choose(having(*traits, lacking=lacking, trades=trades))
 
     def subject(self, activity: Activity, trades: bool = False, rich: float = 0.0) -> Phrase:
-        """Someone who does this: mostly one whom one knows, unless people of `trades` are meant, too."""
+        """Someone who does this: mostly a person the speaker knows; with `trades`, more often a stranger."""
         chance = self.chance
         group = next((who for who in activity.who if who in PRIVATE), None)
         need(group or trades)
@@ -151,7 +151,7 @@ class Scenes:
     def with_history(
         self, thing: Phrase | None, who: Phrase, share: float, tense: str = "perfect"
     ) -> Phrase | None:
-        """A thing, perhaps with a relative clause that says who bought, wrote or made it; `who` speaks of it."""
+        """A thing, perhaps with a relative clause that says who bought, wrote or made it; `who` is the subject."""
         chance = self.chance
         if not isinstance(thing, NounPhrase) or thing.determiner not in ("der", "ein", ""):
             return thing
@@ -193,7 +193,7 @@ class Scenes:
         return made
 
     def person(self, thing: Thing, activity: Activity, subject: Phrase, rich: float) -> Phrase:
-        """Someone whom it is done to, at times by a pronoun."""
+        """The person to whom it is done, sometimes as a pronoun."""
         if is_private(activity) and is_known(subject) and self.chance.happens(0.3):
             return self.pronoun_object(subject)
         return self.thing(thing, activity, subject, rich, False)
@@ -217,7 +217,7 @@ class Scenes:
         place: Place | None = None,
         thing: NounPhrase | None = None,
     ) -> Clause:
-        """A clause in a tense, with as many surroundings as it is `rich`; a `definite` object is known already."""
+        """A clause in a tense; `rich` (0 to 1) makes optional parts likelier; a `definite` object is known already."""
         chance, traits = self.chance, activity.traits
         need("state" not in traits or tense in ("present", "past"))
         who = subject if subject is not None else self.subject(activity, trades, rich)
@@ -283,7 +283,7 @@ class Scenes:
             need(not any(word in f"{text} {part.english}" for word in words if word))
 
     def with_time(self, clause: Clause, activity: Activity, share: float = 1.0, front: float = 0.0) -> Clause:
-        """The clause with a time that its tense has, perhaps in front."""
+        """The clause, with probability `share` with a time that fits its tense, perhaps in front."""
         if clause.time is not None or not self.chance.happens(share):
             return clause
         if clause.tense == "past" and not clause.modal and "state" not in activity.traits:
@@ -307,7 +307,7 @@ class Scenes:
         return replace(clause, front="time") if may and self.chance.happens(share) else clause
 
     def times(self, activity: Activity, tense: str) -> list[Fixed]:
-        """When an activity is done, in a tense; nobody says of a trifle that it was last week."""
+        """The times of an activity in a tense; nobody says of a trifle that it was last week."""
         times = [time for when in activity.when for time in TIMES.get((when, tense), ())]
         if "trifle" in activity.traits and tense == "past":
             return [time for time in times if time.german.startswith(("heute", "gestern"))]

@@ -1,4 +1,4 @@
-"""Random statements of one clause: what someone does, did, will, wants to do, and what is a habit."""
+"""Random statements of one clause: what someone does, did, will do or wants to do, and habits."""
 
 from nmt.grammar.meaning import Clause, NounPhrase, Pronoun, Sentence, replace, taken_up
 from nmt.grammar.people import different, is_private, need
@@ -6,11 +6,11 @@ from nmt.grammar.scenes import Scenes
 from nmt.grammar.word_tables import ACTIVITIES, STATES, TIMES, Activity, Fixed
 
 GLADLY = Fixed("gern", "")
-# Places in the day of what nobody says that one likes to do.
+# Places of meals in the order of the day; nobody says of these that he likes to do them.
 MEALS = (1, 2, 3, 10, 13)
-# What one denies: things that were expected.
+# Traits of activities that may be negated, since they were expected.
 EXPECTED = frozenset(("what", "when", "wish", "duty", "habit", "try", "state"))
-# What a pet does is told more often than there are lines for it.
+# Activities of pets have statements of their own, since the tables have few of them.
 ANIMALS = tuple(each for each in ACTIVITIES if {"Hund", "Katze"} & {*each.who})
 
 
@@ -18,7 +18,7 @@ class Teller(Scenes):
     """Makes statements of one clause."""
 
     def richness(self) -> float:
-        """How much a sentence tells besides what it must."""
+        """How many optional parts a sentence has: a random 0, 0.5 or 1."""
         return self.chance.weigh({0.0: 4, 0.5: 3, 1.0: 3})
 
     def statement(self) -> Sentence:
@@ -53,7 +53,7 @@ class Teller(Scenes):
         if "state" in traits:
             tense = "past" if not report and "plain" not in traits and chance.happens(0.2) else "present"
             return self.denied(self.clause(activity, tense, rich=rich, trades=True), activity)
-        # What people plan: not what they do each day anyway.
+        # People plan what they do not do each day anyway.
         rare = not {"week", "year"}.isdisjoint(activity.when) or not traits.isdisjoint(("when", "how"))
         planned = rare and "unplanned" not in traits and (known or ("how" in traits and not activity.what))
         searching = activity.verb.english_preposition
@@ -85,7 +85,7 @@ class Teller(Scenes):
         return self.denied(self.with_time(clause, activity, share, 0.6), activity)
 
     def coming(self, clause: Clause, activity: Activity) -> Clause:
-        """A clause in the present that tells of what is to come."""
+        """The clause, which is in the present, with a time in the future."""
         times = self.times(activity, "coming")
         need(times)
         return self.fronted(replace(clause, time=self.chance.choose(times)), 0.45)
@@ -109,7 +109,7 @@ class Teller(Scenes):
         return clause if past else self.denied(clause, activity)
 
     def denied(self, clause: Clause, activity: Activity) -> Clause:
-        """The clause, now and then with `nicht` or `kein`, if its parts are none that a denial would be about."""
+        """The clause, sometimes with `nicht` or `kein`, unless it has a part that the negation would be about."""
         thing, tail, state = clause.object, activity.verb.tail, "state" in activity.traits
         determiner = thing.determiner if isinstance(thing, NounPhrase) else None
         unfit = (

@@ -1,4 +1,4 @@
-"""What the files under words/ say, read once into objects."""
+"""The tables of the files under words/, read once into objects."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ PERSONS = frozenset(("family", "near", "one", "trade", "stranger"))
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """Words that never change, but for `~` and `^`: a possessive of the subject and of its family."""
+    """Words that never change, except for `~`, the subject's possessive, and `^`, that of the subject's family."""
 
     german: str
     english: str
@@ -54,7 +54,7 @@ class Name:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A place: where it is, and where to one goes, by which verbs."""
+    """A place: the phrases for being there and for going there, and the verbs of going."""
 
     where: Fixed
     whither: Fixed | None
@@ -64,7 +64,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """A verb in both languages; a tail is what always stands with it, a preposition leads its object."""
+    """A verb in both languages; a tail are words that always stand with it, a preposition leads its object."""
 
     infinitive: str
     prefix: str
@@ -84,7 +84,7 @@ class Verb:
 
     @property
     def lemma(self) -> str:
-        """The German infinitive with all that belongs to it."""
+        """The German infinitive with its prefix and its tail."""
         return f"{self.tail} {self.prefix}{self.infinitive}".strip()
 
 
@@ -132,7 +132,7 @@ def fixed(text: str) -> Fixed:
 
 
 def fixed_list(text: str) -> tuple[Fixed, ...]:
-    """Read several of them, between semicolons."""
+    """Read several phrases, separated by semicolons."""
     return tuple(map(fixed, text.split(";"))) if text else ()
 
 
@@ -166,7 +166,7 @@ def read_adjective(columns: list[str]) -> Adjective:
 def read_noun(columns: list[str]) -> list[Noun]:
     """Read a row such as `der Hund, Hunde | dog | klein alt | pet`; a third form is the feminine.
 
-    A noun of one form alone is a plural, and the plural `-` is none.
+    A noun with a single form is a plural; `-` instead of a plural means that there is none.
     """
     article, _, forms = columns[0].partition(" ")
     lemma, *others = forms.split(", ")
@@ -185,7 +185,10 @@ def read_noun(columns: list[str]) -> list[Noun]:
 
 
 def read_thing(text: str) -> Thing:
-    """Read `ein Brief`, `der Hund`, `meine Eltern`, `zwei Bücher` or `Suppe`; without an article, in the plural."""
+    """Read `ein Brief`, `der Hund`, `meine Eltern`, `zwei Bücher` or `Suppe`.
+
+    A noun without an article is a plural if it has one. Raises ValueError for a noun that nouns.txt lacks.
+    """
     found = re.fullmatch(r"(?:(ein|mein|zwei|drei|viele|der|die|das)e? )?(.+)", text)
     assert found is not None, text
     article, word = found[1] or "", found[2]
@@ -199,7 +202,7 @@ def read_thing(text: str) -> Thing:
 
 
 def things(text: str) -> tuple[Thing, ...]:
-    """Read several of them, between commas."""
+    """Read several things, separated by commas."""
     return tuple(read_thing(part.strip()) for part in text.split(",")) if text else ()
 
 
@@ -270,7 +273,7 @@ TIMES = {(row[0], row[1]): fixed_list(row[2]) for row in rows("times")}
 ACTIVITIES, RELATIVES, OPINIONS, CONDITIONS = (
     tuple(map(read_activity, rows(name))) for name in ("activities", "relatives", "opinions", "states")
 )
-# What is said most stands there three times, to be drawn the more often.
+# Common activities are listed three times, so that they are drawn more often.
 ACTIVITIES += tuple(each for each in ACTIVITIES if "common" in each.traits) * 2
 WEATHER = tuple(each for each in CONDITIONS if each.key in ("inside", "outside"))
 STATES = tuple(each for each in CONDITIONS if each not in WEATHER)

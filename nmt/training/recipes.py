@@ -1,12 +1,11 @@
 """Which experiment suits a number of training pairs, and which settings lie far from it."""
 
 import math
-from importlib import resources
+from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from nmt.config import GrammarData, TrainSettings
+from nmt.config.defaults import read_defaults
 
 # The number of training pairs that each of these experiments in conf/experiment/ is made for.
 NUM_PAIRS = {"low_resource": 5_000, "small": 30_000, "medium": 200_000, "large": 4_000_000}
@@ -29,8 +28,7 @@ def far_from_recipe(settings: TrainSettings, num_pairs: int) -> str | None:
     if not is_own or settings.tokenizer.kind not in ("bpe", "unigram"):
         return None
     name = min(NUM_PAIRS, key=lambda name: abs(math.log(NUM_PAIRS[name] / max(1, num_pairs))))
-    text = resources.files("nmt.conf").joinpath("experiment", f"{name}.yaml").read_text(encoding="utf-8")
-    recipe, given = yaml.safe_load(text), settings.model_dump()
+    recipe, given = read_defaults(f"experiment/{name}"), settings.model_dump()
     far = []
     for key, factor in FACTORS.items():
         there, here = _value(recipe, key), _value(given, key)
@@ -41,7 +39,7 @@ def far_from_recipe(settings: TrainSettings, num_pairs: int) -> str | None:
     return f"experiment={name} is made for about {NUM_PAIRS[name]:,} pairs: {'; '.join(far)}"
 
 
-def _value(values: dict[str, Any], key: str) -> float | None:
+def _value(values: Mapping[str, Any], key: str) -> float | None:
     group, name = key.split(".")
     found: float | None = values[group].get(name)
     return found

@@ -9,7 +9,7 @@ from nmt.data.corpus import ParallelText
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.evaluation.scoring import corpus_bleu
-from nmt.evaluation.translating import Loss, total_loss, validation_search
+from nmt.evaluation.translating import TextLoss, total_loss, validation_search
 from nmt.training.step import TrainingStep
 
 
@@ -37,7 +37,7 @@ def validate(step: TrainingStep, settings: TrainSettings, text: ParallelText) ->
     own = total_loss(translator, source, text.target[start:end], start, before)
     translated = list(translator.translate(source, before))
     losses, hypotheses = zip(*ranks.gather((own, translated)), strict=True)
-    loss = Loss.joined(Loss(*part) for part in losses)
+    loss = TextLoss.joined(TextLoss(*part) for part in losses)
     if ranks.is_first:
         loss.log()
     bleu = corpus_bleu(list(chain.from_iterable(hypotheses)), text.target, settings.evaluation)

@@ -1,6 +1,7 @@
 """Trainings that are killed at random moments end as one that was not; runs at once share one cache; memory is followed."""
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,19 @@ def test_killed_runs_end_as_the_undisturbed_one(tmp_path):
     result = run_script("fault_campaign", tmp_path, "--kills", "4", "--seed", "3", "training.max_updates=30")
     assert result["kills"] == 4
     assert result["runs_that_differ"] == {}
+
+
+def test_a_training_that_fails_by_itself_is_no_kill(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    import fault_campaign
+
+    def train(run, overrides, log):
+        log.write_text("the reason\n")
+        return subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
+
+    monkeypatch.setattr(fault_campaign, "train", train)
+    with pytest.raises(SystemExit, match="failed by itself:\nthe reason"):
+        fault_campaign.disturbed_run(tmp_path / "run", [], random.Random(1), 2, 1000.0)
 
 
 @pytest.mark.slow
@@ -52,9 +66,10 @@ def test_memory_is_followed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("samples", "flat"), [([9, 5, 5, 5, 5, 5, 5, 5], True), ([1, 2, 3, 4, 5, 6, 7, 8], False)]
+    ("samples", "flat"),
+    [([9, 5, 5, 5, 5, 5, 5, 5], True), ([1, 2, 3, 4, 5, 6, 7, 8], False), ([5, 5, 5], False), ([], False)],
 )
-def test_growing_memory_is_not_flat(samples, flat, monkeypatch):
+def test_memory_that_grows_or_was_hardly_measured_is_not_flat(samples, flat, monkeypatch):
     monkeypatch.syspath_prepend(SCRIPTS)
     from soak import is_flat
 

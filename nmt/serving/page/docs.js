@@ -1,7 +1,7 @@
-// The routes of the server, drawn from its own description, each to be tried.
+// Draws the routes of the server from its own description, with a form for each route that can be tried here.
 
 const find = (id) => document.getElementById(id);
-const address = new URL('.', location).href; // of what lies beside this page, below any prefix
+const address = new URL('.', location).href; // of the folder of this page and the routes, any prefix included
 
 function make(name, text = '', className = '') {
   const element = document.createElement(name);
@@ -10,7 +10,7 @@ function make(name, text = '', className = '') {
   return element;
 }
 
-/** Return the part of a description that is meant, if it only says where that is. */
+/** Return the part of a description that a `$ref` points to; without one, the part itself. */
 function resolve(spec, part) {
   return part.$ref ? part.$ref.split('/').slice(1).reduce((one, name) => one[name], spec) : part;
 }
@@ -34,7 +34,7 @@ function drawFields(spec, schema) {
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Return the command that asks the same as the page does. */
+/** Return the curl command that sends the same request as the page. */
 function curl(path, content, isForm) {
   const whole = quoted(address + path.slice(1));
   if (isForm) {
@@ -58,7 +58,7 @@ async function send(path, content, state, answer) {
   }
 }
 
-/** Return what tries a route: its fields as JSON, if it has any, the command, and what comes back. */
+/** Return a form that tries a route, with its fields as JSON, if it has any, the curl command, and the answer. */
 function drawTrial(path, example) {
   const form = make('form');
   const command = make('pre');
@@ -104,7 +104,7 @@ function drawRoute(spec, path, method, route, given) {
   return box;
 }
 
-/** Return the languages of this server, and an empty key where it wants one: what examples should say. */
+/** Return values for the examples: two languages of this server, and an empty key if it needs one. */
 function given(languages, settings) {
   const from = languages.find((one) => one.targets.some((other) => other !== one.code));
   const pair = from && { source: from.code, target: from.targets.find((other) => other !== from.code) };

@@ -1,10 +1,10 @@
-// A file, translated as a whole; the server keeps the translation for a while at an address of its own.
+// Translates a file as a whole; the server keeps the translation for a while at an address of its own.
 
 import { ask } from './server.js';
 
 const find = (id) => document.getElementById(id);
 
-/** Show the button. `fields` are those of every request; `say` and `fail` are told how it goes. */
+/** Show the button. `fields` returns the fields of every request; `say` shows progress, `fail` an error. */
 export function offerFiles(formats, fields, say, fail) {
   const input = find('file');
   input.accept = formats.join(',');
@@ -21,7 +21,7 @@ export function offerFiles(formats, fields, say, fail) {
     try {
       const { translatedFileUrl } = await ask('translate_file', form);
       const link = document.createElement('a');
-      // By the address that the page itself was reached at, whatever a proxy in front makes of the server's own.
+      // Relative to the page's own address: behind a proxy, the server may name another one.
       link.href = `download_file/${new URL(translatedFileUrl, location).pathname.split('/').pop()}`;
       link.download = '';
       link.textContent = `Save the translation of ${file.name}`;

@@ -1,14 +1,14 @@
-// A better translation that the person writes, for who trains the model.
+// A better translation that the person writes, for those who train the model.
 
 import { ask } from './server.js';
 
 const find = (id) => document.getElementById(id);
 
 export class Improvement {
-  /** `fields` are those of every request; `say` and `fail` are told what came of it. */
+  /** `fields` returns the fields of every request; `say` shows that it was kept, `fail` an error. */
   constructor(fields, say, fail) {
     this.isOffered = false;
-    this.shown = ''; // of the field for a better translation, before a person wrote in it
+    this.shown = ''; // content of the suggestion field before the person changes it
     find('improve').addEventListener('click', () => this.open());
     find('cancel').addEventListener('click', () => this.close());
     find('better').addEventListener('submit', async (event) => {
@@ -29,10 +29,10 @@ export class Improvement {
     });
   }
 
-  /** There is another translation to be improved on, and what it was asked by, `q` among it, or nothing. */
+  /** Take the translation now shown; `asked` has its text `q` and its languages, or nothing. */
   show(asked, translation) {
     Object.assign(this, { asked, translation });
-    if (find('suggestion').value === this.shown) find('better').hidden = true; // else a person has written in it
+    if (find('suggestion').value === this.shown) find('better').hidden = true; // else the person has changed it
     find('improve').hidden = !(this.isOffered && asked.q);
   }
 

@@ -1,4 +1,4 @@
-// Which languages are chosen, of those that the server translates between; the address remembers them.
+// The two languages that are chosen, of those of the server; the address of the page remembers them.
 
 const AUTO = 'auto';
 const find = (id) => document.getElementById(id);
@@ -36,12 +36,12 @@ export class Languages {
     return this.sides[1].value;
   }
 
-  /** The language that the text is of: what was found in it, if the person left that to the server. */
+  /** The language of the text: the detected one, if the person left that to the server. */
   get spoken() {
     return this.source === AUTO ? this.detected : this.source;
   }
 
-  /** Return the codes that a language, or with `auto` any, is translated to. */
+  /** Return the codes of the languages that a language, or with `auto` any, can be translated to. */
   targets(code) {
     if (code === AUTO) return [...new Set(this.table.flatMap((one) => this.targets(one.code)))];
     return (this.table.find((one) => one.code === code)?.targets ?? []).filter((other) => other !== code);
@@ -58,7 +58,7 @@ export class Languages {
     this.found(null);
   }
 
-  /** Note which language the server took the text to be of, as it answers; null: not known. */
+  /** Note the language that the server detected in the text, as in its answer; null: none. */
   found(detected) {
     this.detected = detected?.language ?? null;
     if (this.detects) {
@@ -79,7 +79,7 @@ export class Languages {
     history.replaceState(null, '', `#${this.source}/${this.target}`);
   }
 
-  /** Choose what the address says, where there are such languages; return whether it did. */
+  /** Choose the languages that the address names, if the server translates between them; return whether it does. */
   readAddress() {
     const [source, target] = location.hash.slice(1).split('/');
     if (![...this.sides[0].options].some((one) => one.value === source)) return false;

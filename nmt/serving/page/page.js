@@ -1,4 +1,4 @@
-// The page: what is written is translated a moment after the last key, or at once.
+// The page: translates the text a moment after the last key, or at once on request.
 
 import { Failure, ask } from './server.js';
 import { Improvement } from './improvement.js';
@@ -8,17 +8,17 @@ import { offerFiles } from './files.js';
 
 const find = (id) => document.getElementById(id);
 const [source, target, mirror, state] = ['source', 'target', 'mirror', 'state'].map(find);
-const NUM_OTHERS = 2; // translations beside the best
+const NUM_OTHERS = 2; // alternatives to the best translation
 const IS_APPLE = /Mac|iPhone|iPad/.test(navigator.platform);
 
 let settings = null; // of the server
 let isBeginning = false;
 let languages = null;
-let request = null; // the newest; older ones are given up
+let request = null; // the newest; older ones are aborted
 let timer = 0;
 let asked = {}; // text and languages of what is shown
 let choices = []; // translations of this text, the best one first
-let details = null; // what is known of the words of the best one
+let details = null; // of the words of the best one, from the server
 
 const words = new Words(source, mirror, target, (text) => { find('word').textContent = text; });
 const improvement = new Improvement(fields, (text) => { state.textContent = text; }, (error) => fail(error, false));
@@ -29,7 +29,7 @@ function fields() {
   return { source: languages.source, target: languages.target, ...(key && { api_key: key }) };
 }
 
-/** Say what went wrong; `again`: to translate once more may help. */
+/** Show what went wrong; `again`: offer to translate once more. */
 function fail(error, again = true) {
   if (!(error instanceof Failure)) console.error(error);
   find('mistake-text').textContent = error instanceof Failure ? error.message : 'The page failed.';
@@ -38,7 +38,7 @@ function fail(error, again = true) {
   state.textContent = '';
 }
 
-/** What is still asked for is of no use any more. */
+/** Stop the timer and abort the request: what they would bring is not wanted any more. */
 function giveUp() {
   clearTimeout(timer);
   request?.abort();
@@ -50,7 +50,7 @@ function translate() {
   find('mistake').hidden = true;
   if (!settings) begin();
   else if (!source.value.trim()) forget();
-  else if (!isTooLong(source.value)) send(source.value); // else the translation of another text stays, faintly
+  else if (!isTooLong(source.value)) send(source.value); // else the translation of the earlier text stays, faintly
 }
 
 async function send(text) {
@@ -79,7 +79,7 @@ function show(text, answer) {
   choose(0);
 }
 
-/** Show one of the translations, and the others below it. The words of the best alone are known. */
+/** Show one of the translations, and the others below it. Only the best one has details of its words. */
 function choose(number) {
   const isBest = number === 0;
   const plain = { source: [], target: [], alignment: [], confidences: [] };
@@ -90,7 +90,7 @@ function choose(number) {
     const [item, button] = ['li', 'button'].map((name) => document.createElement(name));
     Object.assign(button, { type: 'button', textContent: other, dir: 'auto', lang: target.lang, title: 'Take this one' });
     button.addEventListener('click', () => {
-      if (source.value !== asked.q) return; // there will be others in a moment
+      if (source.value !== asked.q) return; // the text has changed, so others come in a moment
       choose(i);
       target.focus();
     });
@@ -128,7 +128,7 @@ function isTooLong(text) {
   return isLong;
 }
 
-/** Draw the text below the field, which is as high as that, and translate it soon. */
+/** Copy the text into the mirror, which gives the field its height, and translate it soon. */
 function changed() {
   giveUp();
   words.unmark();
@@ -143,7 +143,7 @@ function changed() {
 }
 
 function swap() {
-  const text = source.value === asked.q ? target.textContent : source.value; // else it is the translation of another
+  const text = source.value === asked.q ? target.textContent : source.value; // else the translation is of another text
   languages.swap();
   source.value = text;
   changed();
@@ -155,7 +155,7 @@ async function copy() {
   range.selectNodeContents(target);
   getSelection().removeAllRanges();
   getSelection().addRange(range);
-  try { // only where the connection is safe is there a clipboard
+  try { // a browser has navigator.clipboard on secure connections alone
     if (navigator.clipboard) await navigator.clipboard.writeText(target.textContent);
     else document.execCommand('copy');
     state.textContent = 'Copied.';
@@ -172,7 +172,7 @@ function keepKey() {
   try {
     if (find('keep').checked) localStorage.setItem('key', find('key').value);
     else localStorage.removeItem('key');
-  } catch { /* a browser that keeps nothing */ }
+  } catch { /* this browser stores nothing */ }
 }
 
 function readKey() {
@@ -182,7 +182,7 @@ function readKey() {
   find('keep').checked = Boolean(find('key').value);
 }
 
-/** Ask what the server offers; then what was written meanwhile, or kept by the browser, is translated. */
+/** Ask what the server offers; then translate the text that was written meanwhile, or kept by the browser. */
 async function begin() {
   if (isBeginning) return;
   isBeginning = true;

@@ -1,6 +1,6 @@
-// How the page asks its server, and what went wrong in one plain line.
+// Sends requests of the page to its server, and says in one plain line what went wrong.
 
-/** Why a request came to nothing, as the person is told. */
+/** A request failed; the message is the line that the person reads. */
 export class Failure extends Error {}
 
 const PLAIN = {
@@ -12,7 +12,7 @@ const PLAIN = {
   504: 'The server took too long to answer.',
 };
 
-/** Return the answer to a request as an object. Fields go as JSON, a form as it is, nothing as GET. */
+/** Return the JSON of an answer. POSTs fields as JSON and a form as it is; GETs without content. Throws Failure. */
 export async function ask(path, content, signal) {
   const options = { signal };
   if (content) {

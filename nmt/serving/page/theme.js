@@ -6,7 +6,7 @@
     try {
       return localStorage.getItem('theme');
     } catch {
-      return null; // a browser that keeps nothing
+      return null; // this browser stores nothing
     }
   };
   const chosen = read();
@@ -19,7 +19,7 @@
       root.dataset.theme = isDark() ? 'light' : 'dark';
       try {
         localStorage.setItem('theme', root.dataset.theme);
-      } catch { /* then for this visit alone */ }
+      } catch { /* then the choice is for this visit alone */ }
       say();
     });
     dark.addEventListener('change', say);

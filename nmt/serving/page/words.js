@@ -1,4 +1,4 @@
-// Words of both sides that belong together: the pointer on one, or the cursor, marks the others.
+// Linked words of both sides: the pointer or the cursor on one marks the others.
 
 const LESS = 0.75; // below it the model is less sure
 const LEAST = 0.45; // below it a word may well be wrong
@@ -22,7 +22,7 @@ function write(element, text, words) {
   return spans;
 }
 
-/** The words of a text and of its translation. `describe` is told what is marked, "" if nothing is. */
+/** The words of a text and of its translation. `describe` gets a line about the marked word, "" without one. */
 export class Words {
   constructor(source, mirror, target, describe) {
     Object.assign(this, { source, mirror, target, describe });
@@ -47,13 +47,13 @@ export class Words {
     this.marked = null;
   }
 
-  /** Show a translation, and what the server knows of its words. Return whether it says how sure it is. */
+  /** Show a translation with the server's details of its words; return whether these have confidences. */
   show(text, translation, details) {
     this.clear();
     this.unmark();
     this.text = text;
     this.words.source = write(this.mirror, text, details.source);
-    this.mirror.append('\n'); // the line that ends a text is as high as in a field
+    this.mirror.append('\n'); // without it, an empty last line would have no height here
     this.words.target = write(this.target, translation, details.target);
     this.links = details.alignment;
     this.attention = details.attention;
@@ -66,7 +66,7 @@ export class Words {
   }
 
   markAt(event, side) {
-    if (event.pointerType === 'touch' && event.type === 'pointermove') return; // that scrolls
+    if (event.pointerType === 'touch' && event.type === 'pointermove') return; // a finger that moves scrolls the page
     const under = document.elementsFromPoint(event.clientX, event.clientY);
     const number = this.words[side].findIndex((word) => under.includes(word));
     if (number < 0) this.unmark();

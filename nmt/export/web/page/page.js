@@ -1,8 +1,8 @@
-// The page: what is written is translated line by line, a moment after the last key or at once.
+// The page: translates the text line by line, a moment after the last key, or at once on request.
 
 import { Model } from './search.js';
 
-const WAIT = 350; // milliseconds without a key before it begins
+const WAIT = 350; // milliseconds after the last key before translation begins
 const MOST_KEPT = 500; // lines whose translations are remembered
 
 const find = (id) => document.getElementById(id);
@@ -18,7 +18,7 @@ function nameOf(language) {
   try {
     return new Intl.DisplayNames(['en'], { type: 'language' }).of(language);
   } catch {
-    return language; // no code of a language
+    return language; // not the code of a language
   }
 }
 
@@ -82,7 +82,7 @@ async function copy() {
     await navigator.clipboard.writeText(target.textContent);
     state.textContent = 'Copied';
   } catch {
-    getSelection().selectAllChildren(target); // the browser does not allow it, but the user can
+    getSelection().selectAllChildren(target); // the browser refuses to copy, but the user can
     state.textContent = 'Selected: copy it by your browser';
   }
 }
@@ -114,7 +114,7 @@ try {
   find('loading').hidden = true;
   find('hint').hidden = false;
   find('translate').disabled = false;
-  await translate(); // what was written meanwhile
+  await translate(); // what was written while the model loaded
 } catch (error) {
   find('loading').hidden = true;
   complain(error);

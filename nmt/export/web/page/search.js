@@ -11,7 +11,7 @@ const UNSPACED = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uff00-\u
 
 const integers = (numbers, shape) => new ort.Tensor('int64', BigInt64Array.from(numbers, BigInt), shape);
 
-/** Give the browser time for what else it has to do. */
+/** Give the browser time for its other work. */
 const pause = () => new Promise((resume) => {
   const channel = new MessageChannel();
   channel.port1.onmessage = resume;
@@ -31,7 +31,7 @@ async function fetchBytes(name, tell) {
 }
 
 export class Model {
-  /** Load all files; `tell` is called with the share that is there, from 0 to 1, and `introduce` with the facts. */
+  /** Load all files; `tell` gets the share of bytes that has come, from 0 to 1, `introduce` the model's facts. */
   static async load(tell = () => {}, introduce = () => {}) {
     const answer = await fetch(new URL('translation.json', import.meta.url));
     if (!answer.ok) throw new Error(`translation.json: ${answer.status} ${answer.statusText}`);
@@ -42,7 +42,7 @@ export class Model {
     const names = Object.keys(facts.files);
     const contents = await Promise.all(names.map((name) => fetchBytes(name, (size) => tell((come += size) / total))));
     const files = Object.fromEntries(names.map((name, i) => [name, contents[i]]));
-    ort.env.wasm.numThreads = 1; // several would need headers that a plain server does not send
+    ort.env.wasm.numThreads = 1; // more threads would need headers that a plain server does not send
     ort.env.wasm.wasmBinary = files[RUNTIME];
     const model = new Model();
     model.facts = facts;
@@ -57,7 +57,7 @@ export class Model {
   }
 
   /**
-   * Translate a line; `isOutdated` is asked now and then whether it is still wanted, and ends the work with null.
+   * Translate a line; tell whether it was cut. Now and then `isOutdated` is asked: true ends the work with null.
    * A model of many languages needs the `tag` of one.
    */
   async translate(line, isOutdated = () => false, tag = '') {
@@ -75,7 +75,7 @@ export class Model {
     return { text: found.reduce(joined, ''), isCut };
   }
 
-  /** Return the sentences of a line that is longer than those that the model learned from, else the line; with tags. */
+  /** Return the sentences of a line that is longer than those of training (`long_line`), else the line; with tags. */
   parts(line, tag) {
     const tagged = (text) => (tag && text.trim() ? `${tag} ${text}` : text);
     if (this.source.encode(tagged(line)).length <= this.facts.long_line || !Intl.Segmenter) return [tagged(line)];
@@ -83,7 +83,7 @@ export class Model {
     return [...segmenter.segment(line)].map((part) => tagged(part.segment.trim()));
   }
 
-  /** Return the target ids of source ids without EOS. */
+  /** Return the target token ids for source token ids without EOS, or null if the work is outdated. */
   async search(source, isOutdated = () => false) {
     const { beam, max_target_tokens, max_length_ratio, max_length_extra } = this.facts;
     const length = Math.trunc(max_length_ratio * source.length) + max_length_extra;
@@ -122,7 +122,7 @@ export class Model {
     return best;
   }
 
-  /** Return what the decoder is given of a source, for so many hypotheses, and a cache without positions. */
+  /** Return the decoder's inputs for a source, repeated for `size` hypotheses, with an empty cache. */
   async start(source, size) {
     const ids = [...source, this.source.eos_id];
     const shape = [1, ids.length];
@@ -141,9 +141,9 @@ export class Model {
     return state;
   }
 
-  /** Return the logits behind the token of each hypothesis, and let the cache in `state` grow. */
+  /** Return the logits of what follows the token of each hypothesis, and extend the cache in `state`. */
   async step(tokens, state) {
-    // What is kept of the source is whole after the first call.
+    // The keys and values of the source are complete after the first call.
     const isFirst = state[this.cacheNames[0]].dims[2] === 0;
     const changing = this.cacheNames.filter((name) => isFirst || name.includes('.decoder.'));
     const presentOf = (name) => name.replace('past_key_values', 'present');
@@ -157,7 +157,7 @@ export class Model {
   }
 }
 
-/** Return the `number` best words of all hypotheses, best first; `only` is a word that alone may come, and so is certain. */
+/** Return the `number` best continuations of all hypotheses, best first; `only`: the sole token, of probability 1. */
 function candidates(scores, logits, number, only) {
   const found = [];
   scores.forEach((score, parent) => {
@@ -179,7 +179,7 @@ function candidates(scores, logits, number, only) {
   return found;
 }
 
-/** Let each row of the cache be that of the hypothesis that it goes on from. */
+/** Reorder the cache, so that the row of each hypothesis is that of its parent. */
 function reorder(state, parents) {
   if (parents.every((parent, row) => parent === row)) return;
   for (const [name, tensor] of Object.entries(state)) {

@@ -1,17 +1,17 @@
-// Text to ids and back, as SentencePiece does it (Kudo & Richardson 2018), from what vocabulary.py wrote.
+// Text to token ids and back, as SentencePiece does it (Kudo & Richardson 2018), by the JSON that vocabulary.py wrote.
 
 const SPACE = '\u2581'; // stands for a space in pieces
 const NORMAL = 1, USER_DEFINED = 4, BYTE = 6; // types of pieces in sentencepiece_model.proto
-const UNKNOWN_PENALTY = 10; // an unknown character is so much less probable than the least probable piece
+const UNKNOWN_PENALTY = 10; // the score of an unknown character is this far below that of the least probable piece
 const UNKNOWN_SURFACE = ' \u2047 ';
 
 const toBytes = (text) => new TextEncoder().encode(text);
 const toText = (bytes) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 
-/** How many bytes the character has that begins with a byte of UTF-8. */
+/** Return the number of bytes of a character in UTF-8, from its first byte. */
 const lengthOfCharacter = (byte) => (byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4);
 
-/** Return the text of bytes that a model wrote: each byte that is no part of a character is U+FFFD. */
+/** Return the text of bytes that a model wrote; each byte that is no part of a character becomes U+FFFD. */
 const spell = (bytes) => {
   let text = '';
   for (let i = 0; i < bytes.length; ) {
@@ -24,7 +24,7 @@ const spell = (bytes) => {
   return text;
 };
 
-/** What replaces the beginning of a text: a double array of the beginnings, then what stands for them. */
+/** The replacements of normalisation: a double-array trie of what is replaced, then the texts that replace it. */
 class ReplacementTable {
   constructor(base64) {
     const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
@@ -34,7 +34,7 @@ class ReplacementTable {
     this.texts = bytes.subarray(4 + size);
   }
 
-  /** Return the longest beginning of `bytes` from `start` on that is replaced, and by what; null without one. */
+  /** Return the length of the longest replaced beginning of `bytes` from `start` on, and its replacement, or null. */
   find(bytes, start) {
     const jump = (unit) => (unit >>> 10) << ((unit & 0x200) >>> 6);
     let longest = null, place = jump(this.units[0]);
@@ -51,7 +51,7 @@ class ReplacementTable {
   }
 }
 
-/** A vocabulary: `encode` gives ids without EOS, `decode` a line of text. */
+/** A vocabulary: `encode` returns token ids without EOS, `decode` a line of text. */
 export class Vocabulary {
   constructor(content) {
     Object.assign(this, content); // kind, pieces, scores, types, ids of special tokens, the normalizer
@@ -80,9 +80,9 @@ export class Vocabulary {
     return this.toIds((parts[this.kind] ?? (() => this.merge(normal)))());
   }
 
-  /** Return the text as it is segmented. */
+  /** Return the normalised text, which is what is segmented. */
   normalize(text) {
-    if (!text) return ''; // no prefix where nothing is to come
+    if (!text) return ''; // an empty text gets no prefix
     const bytes = toBytes(text);
     let normal = this.adds_prefix ? SPACE : '';
     let isAfterSpace = this.removes_spaces;
@@ -108,7 +108,7 @@ export class Vocabulary {
     return [toText(bytes.subarray(start, start + length)), length];
   }
 
-  /** Segment into the pieces whose probabilities have the largest product (Viterbi), unigram's way. */
+  /** Segment as a unigram model: into the pieces whose probabilities have the largest product (Viterbi). */
   mostProbable(text) {
     const characters = [...text];
     const ends = Array.from({ length: characters.length + 1 }, () => ({ start: -1, score: 0 }));
@@ -135,7 +135,7 @@ export class Vocabulary {
     return parts;
   }
 
-  /** Merge neighbours that are a piece together, of the highest score first and from the left: the way of bpe. */
+  /** Segment as BPE: merge neighbours that form a piece, the highest score first, of equal ones the leftmost. */
   merge(text) {
     const parts = [];
     for (let rest = text; rest; ) {
@@ -161,7 +161,7 @@ export class Vocabulary {
     }
   }
 
-  /** Return the ids of parts; unknown ones become bytes, or one id for all that follow each other. */
+  /** Return the token ids of parts. Unknown parts become bytes; without byte pieces, those in a row become one UNK. */
   toIds(parts) {
     const ids = [];
     for (const part of parts) {
