@@ -79,7 +79,7 @@ class Browser:
         )
 
     def send(self, method, **parameters):
-        """Call a method and return its result; what happens meanwhile is noted."""
+        """Call a method and return its result; events that arrive meanwhile are recorded."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if getattr(self, "session", None):
@@ -92,7 +92,7 @@ class Browser:
                 return answer["result"]
 
     def open(self, path, width, height=900):
-        """Load a file, or an address, at a width in pixels, as a phone would where it is narrow."""
+        """Load a file or an address at a width in pixels; below 600 the browser acts as a phone."""
         self.send(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -155,7 +155,7 @@ class Browser:
         return message
 
 
-# What is wrong with a page, as a list of lines: too wide, or figures without size or words.
+# The faults of a page, as a list of lines: it is too wide, or a picture is missing or has no size or no words.
 FAULTS = """(() => {
   const faults = [];
   const room = document.documentElement.clientWidth;
@@ -177,7 +177,7 @@ FAULTS = """(() => {
 
 
 def look_at(path, folder):
-    """Open a page as a phone and as a desk shows it: nothing is cut or wider than it may be; return the requests."""
+    """Open a page at the widths of a phone and of a desktop, assert that it has no faults, and return its requests."""
     browser = Browser(folder)
     try:
         for width in (390, 1280):
@@ -190,5 +190,5 @@ def look_at(path, folder):
 
 
 def schemes(requests):
-    """Return what requests went to: files, or the network."""
+    """Return the schemes of requests, which tell files from the network."""
     return {url.split(":")[0] for url in requests}

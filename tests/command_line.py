@@ -1,4 +1,4 @@
-"""The command line in processes of their own, forked from one that has imported PyTorch: two seconds less for each."""
+"""Commands in processes of their own, forked from one that has imported PyTorch: each starts two seconds sooner."""
 
 import multiprocessing
 import os
@@ -33,7 +33,7 @@ def run_command(
     environment: Mapping[str, str] = NOTHING_MORE,
     timeout: float = 100,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run one command in a folder. Raises TimeoutExpired after `timeout` seconds, when it is ended."""
+    """Run one command in a folder. Kills it after `timeout` seconds, and raises TimeoutExpired."""
     return _run(None, arguments, folder, stdin, environment, timeout)
 
 
@@ -44,7 +44,7 @@ def run_script(
     environment: Mapping[str, str] = NOTHING_MORE,
     timeout: float = 200,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `scripts/NAME.py` in a folder. Raises TimeoutExpired after `timeout` seconds, when it is ended."""
+    """Run `scripts/NAME.py` in a folder. Kills it after `timeout` seconds, and raises TimeoutExpired."""
     done = _run(SCRIPTS / f"{name}.py", list(map(str, arguments)), folder, b"", environment, timeout)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -59,7 +59,7 @@ def _run(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a script, or the command line where there is none.
 
-    What is read of an environment only while Python and the libraries start is given to a fresh interpreter.
+    Python and some libraries read their variables (`READ_AT_START`) only at start: these need a fresh interpreter.
     """
     words = [*(COMMAND if script is None else [sys.executable, str(script)]), *arguments]
     if any(name.startswith(READ_AT_START) for name in environment):

@@ -17,7 +17,7 @@ from nmt.cli import main as cli
 from nmt.data.batching import Batch
 from nmt.models.interface import Seq2Seq
 
-# A busy machine is no fault of what is tested.
+# A busy machine makes examples slow, which is no fault of the code under test.
 hypothesis.settings.register_profile(
     "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -27,7 +27,7 @@ SCRIPTS = Path(__file__).parent.parent / "scripts"
 
 # Tests run side by side, and so do the processes that they start: each has one core.
 os.environ["OMP_NUM_THREADS"] = "1"
-# Whoever is started in the background is told to ignore it, and would tell the processes that tests start.
+# A shell starts background processes with SIGINT ignored, and the processes that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -105,7 +105,7 @@ TINY_SIZES = {
         "model.num_heads=2",
         "model.num_encoder_layers=1",
         "model.num_decoder_layers=1",
-        "model.initial_gain=1",  # from smaller weights, so few updates come to one translation of whatever is read
+        "model.initial_gain=1",  # from smaller weights, so few updates would lead to one translation of every input
     ),
     "rnn": ("model.d_embedding=8", "model.d_hidden=12"),
     "attention": ("model.d_embedding=8", "model.d_hidden=12", "model.attention.d_attention=8"),
@@ -114,7 +114,7 @@ TINY_SIZES = {
 
 @pytest.fixture(scope="session")
 def tiny_training() -> Callable[[str], tuple[str, ...]]:
-    """Return a function that gives the overrides of a run of seconds for a kind of model."""
+    """Return a function from a kind of model to the overrides of a run that takes seconds."""
     return lambda kind="transformer": (f"model={kind}", *TINY_SIZES[kind], *TINY_TRAINING)
 
 
@@ -131,7 +131,7 @@ def trained_run(
 
 @pytest.fixture
 def outcome(monkeypatch):
-    """Return the function that reads what a run came to, but for the time that it took."""
+    """Return the function that reads the results of a finished run, without times and speeds."""
     monkeypatch.syspath_prepend(SCRIPTS)
     from fault_campaign import outcome
 

@@ -25,7 +25,7 @@ def lines_of_both():
     return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
-# Letters that only the other side has, one that nobody has, and what looks like a tag.
+# Letters that only the target vocabulary has, one that neither has, and what looks like a tag.
 ODD = ["Ein Fax für Björn: 100 % Quark ☃ ☃!", "  zwei  Wörter ", "<<kein Tag>>", "x", "ß"]
 
 
@@ -47,7 +47,7 @@ def sentencepiece_model(lines, kind="unigram", size=160, normalization="nmt_nfkc
 
 
 def both_models(kind="unigram"):
-    """Return models of the two sides; the source's has no x."""
+    """Return the SentencePiece models of the two sides; the source's has no x."""
     german, english = lines_of_both()
     without_x = tuple(line for line in german if "x" not in line.lower())
     return sentencepiece_model(without_x, kind), sentencepiece_model((*english, "fax xylophone"), kind)
@@ -62,7 +62,7 @@ def pieces_of(model):
 
 
 def shared_numbers(models, more=()):
-    """Return one table for both sides, as OPUS-MT has it; three pieces that no text had are missing in it."""
+    """Return {piece: id} for both sides, as OPUS-MT has it; three pieces are missing, as if no text had them."""
     pieces = sorted({*pieces_of(models[0]), *pieces_of(models[1])})
     names = ["</s>", "<unk>", *more, *[piece for i, piece in enumerate(pieces) if i not in (20, 90, 150)]]
     return {name: i for i, name in enumerate(dict.fromkeys(names))}
@@ -105,7 +105,7 @@ def make_huggingface(folder: Path, more=(), kind="unigram", **options):
 
 
 def translate_by_transformers(folder: Path, lines, **options):
-    """Return what transformers makes of lines, greedily, in text."""
+    """Return the translations of lines by transformers, by default greedy, as text."""
     import transformers
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -123,12 +123,12 @@ def translate_by_transformers(folder: Path, lines, **options):
     return translations
 
 
-# The limit is in tokens without EOS, which theirs counts and forces at the last place.
+# The limit here does not count EOS; the limit of transformers does, and forces EOS at the last position.
 SEARCH = ("decoding.split=none", "decoding.max_length_ratio=0", f"decoding.max_length_extra={LONGEST - 1}")
 
 
 def make_marian(folder: Path, norm="post", more=(), **options):
-    """Write a model of random weights as Marian does, after the names in its own models."""
+    """Write a model of random weights as Marian does, with the parameter names of its own models."""
     generator = np.random.default_rng(2)
     models = both_models()
     numbers = shared_numbers(models, more)
@@ -201,7 +201,7 @@ def translate_by_ctranslate2(folder: Path, lines, vocabularies=("vocab.yml", "vo
 
 
 def exported(run: RunDirectory, model, tokenizer, name, **options):
-    """Return what a format is given for a model that has no run of its own."""
+    """Return what an export format is given, for a model that no run has trained."""
     from nmt.export.formats import Exported
 
     settings = compose(

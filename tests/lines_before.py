@@ -1,9 +1,9 @@
-"""Text in which the line before tells a word of the next one, and how runs are trained that read it."""
+"""Text in which each name determines a word of the next line, and settings of runs that read the line before."""
 
 import random
 
 PRONOUNS = {"a": "x", "b": "y"}
-# Names, of one word, are left out of training, and tell the pronoun of the next line nevertheless.
+# A name is a line of one word, which the filter leaves out of training; as context it still tells the next pronoun.
 TRAINING = (
     "data=files", "tokenizer=word", "data.context=1", "data.filter.min_words=2", "model=transformer_tiny",
     "model.d_model=32", "model.d_ff=64", "model.num_heads=2", "model.num_encoder_layers=1",
@@ -30,7 +30,7 @@ def write_documents(folder, name, num_documents, draw):
 
 
 def write_lines(folder, name, num_lines):
-    """Write lines of none to five words, of which some come again."""
+    """Write lines of none to five words, some of which are repeated."""
     draw = random.Random(name)
     lines = [" ".join(draw.choice("klab") for _ in range(draw.randrange(6))) for _ in range(num_lines)]
     for side in ("source", "target"):

@@ -9,7 +9,7 @@ VOID = {"meta", "br", "link", "img", "input"}
 
 
 class Page(HTMLParser):
-    """Fails where a tag is closed that is not the last one open; keeps the text, tags and attributes."""
+    """Fails where an end tag does not close the innermost open element; keeps the text, tags and attributes."""
 
     def __init__(self, content):
         super().__init__()

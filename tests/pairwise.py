@@ -9,7 +9,7 @@ def pairs_of(options):
 
 
 def pairwise(table, refused=()):
-    """Combine options so that each pair of values that can meet does, in few combinations, found greedily."""
+    """Return combinations, few and found greedily, in which every pair of values occurs that is not refused."""
     choices = [{a: x, b: y} for a, b in itertools.combinations(table, 2) for x in table[a] for y in table[b]]
     missing = {pair for options in choices for pair in pairs_of(options)} - set(refused)
     combinations = []

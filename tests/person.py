@@ -5,7 +5,7 @@ import time
 
 from browser import Browser
 
-# What the page asks, and answers that a test gives in the place of the server, some of them late.
+# Records the requests of the page, and answers some in place of the server as a test says, if need be late.
 FAKE = """
 window.asked = []; window.fakes = {}; window.violations = [];
 document.addEventListener('securitypolicyviolation', (event) => window.violations.push(event.violatedDirective));
@@ -31,7 +31,7 @@ class Person:
         self.extra = None
 
     def open(self, address, width=1280, before=""):
-        """Open an address afresh; `before` is run before anything of the page."""
+        """Open an address afresh; the JavaScript `before` runs before that of the page."""
         if self.extra is not None:
             self.browser.send("Page.removeScriptToEvaluateOnNewDocument", identifier=self.extra)
         done = self.browser.send("Page.addScriptToEvaluateOnNewDocument", source=FAKE + before)

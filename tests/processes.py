@@ -6,12 +6,12 @@ from pathlib import Path
 
 
 def children_of(process: int) -> list[int]:
-    """Return the processes that the first thread of a process has started and not yet heard the end of."""
+    """Return the children of the first thread of a process, including those that it has not yet waited for."""
     return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 def is_running(process: int) -> bool:
-    """Whether there is such a process, and more left of it than its end."""
+    """Return whether there is such a process, and it is no zombie, which has ended already."""
     try:
         status = Path(f"/proc/{process}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -20,6 +20,6 @@ def is_running(process: int) -> bool:
 
 
 def wait_for_end(processes: Iterable[int]) -> None:
-    """Return when none of the processes is running; a test has a limit of its own."""
+    """Wait until none of the processes is running; the limit is the timeout of the test."""
     while any(map(is_running, processes)):
         time.sleep(0.01)

@@ -11,7 +11,7 @@ from command_line import COMMAND, run_command
 
 
 def environments(size: int) -> list[dict[str, str]]:
-    """Return what torchrun tells each of its processes, about a meeting place of their own."""
+    """Return the environment variables that torchrun sets for each rank, with a free port for them to meet at."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -31,7 +31,7 @@ def train_together(
     timeout: float = 100,
     of_last: Mapping[str, str] | None = None,
 ) -> list[subprocess.CompletedProcess[bytes]]:
-    """Run `nmt train` on all ranks to the end, and return what came of each; `of_last` is the last one's environment."""
+    """Run `nmt train` on all ranks to the end, and return their results; `of_last` is added to the last environment."""
 
     def train(environment: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
         return run_command(["train", *arguments], folder, environment=environment, timeout=timeout)

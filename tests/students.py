@@ -1,4 +1,4 @@
-"""What tests of students share: one that is small, and what is in its folder."""
+"""What tests of students share: the settings of a tiny student, and the text in its folder."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The house: who may import whom, how long a file may be, what must not be in it."""
+"""Rules of the code: which module may import which, how long a file may be, what must not be in it."""
 
 import ast
 import re
@@ -169,7 +169,7 @@ def test_every_key_has_a_comment(path):
 
 
 def test_each_library_that_is_imported_is_named():
-    """One that others happen to bring is gone on the day when they do without it."""
+    """A library that only comes as a dependency of another one is missing as soon as that one drops it."""
     wanted = sum(PYPROJECT["project"]["optional-dependencies"].values(), PYPROJECT["project"]["dependencies"])
     named = {canonicalize_name(Requirement(text).name) for text in wanted}
     found = {name.split(".")[0] for path in MODULES for name in imports_of(path)}

@@ -12,7 +12,7 @@ import pytest
 
 from nmt.evaluation.plain_text import find_mark
 
-# After each awkward line there are two whose translations are known: a line of two could not hide.
+# Two lines whose translations are known follow each awkward line, so that a line that became two is noticed.
 AFTER = (b"", b"Das ist ein Haus.")
 LINES = {
     # name: (line, whether it is blank, whether it is UTF-8)
@@ -50,7 +50,7 @@ LINES = {
 
 @pytest.fixture(scope="module")
 def translated(trained_run):
-    """Translate all awkward lines at once; return the lines that came out, and what was said."""
+    """Translate all awkward lines at once; return standard output, and standard error as text."""
     done = subprocess.run(
         [
             sys.executable,
@@ -93,7 +93,7 @@ def test_what_was_cut_or_replaced_is_counted(translated):
 
 
 class Case(NamedTuple):
-    """A whole input: its name and content, how many lines come out, or what is said instead."""
+    """A whole input: its name and content, and how many lines come out, or the error message instead."""
 
     name: str
     content: bytes

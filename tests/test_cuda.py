@@ -1,4 +1,4 @@
-"""The same on a GPU; skipped where there is none."""
+"""Models, searches and trainings on a GPU give what the CPU gives; skipped where there is no GPU."""
 
 import json
 
@@ -64,7 +64,7 @@ def test_training_on_the_gpu(nmt, tmp_path, tiny_training, precision):
 
 
 def test_compiled_and_recorded_training_on_the_gpu(nmt, tmp_path, tiny_training):
-    # So many updates that every shape comes again.
+    # Enough updates for every shape to occur again.
     given = (
         "device=cuda",
         *tiny_training(),

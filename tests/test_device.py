@@ -1,4 +1,4 @@
-"""What is chosen for a device when it is."""
+"""Settings of PyTorch that preparing a device chooses."""
 
 import torch
 

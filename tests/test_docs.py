@@ -52,7 +52,7 @@ def test_the_navigation_names_pages_that_are_there():
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_commands_of_the_pages_can_be_composed(path):
-    """Each `nmt train` of a page has keys and choices that there are; nothing is trained."""
+    """Each `nmt train` of a page has only keys and groups that exist; nothing is trained."""
     blocks = re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
     lines = "\n".join(blocks).replace("\\\n", " ").split("\n")
     commands = [line.split("    #")[0].split("  #")[0].strip() for line in lines]

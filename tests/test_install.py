@@ -1,4 +1,4 @@
-"""The plain install: what needs nothing but the base, and how it is said that an extra is missing."""
+"""The plain install: what the base alone suffices for, and how a missing extra is reported."""
 
 import os
 import re
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
-# Nothing is found but what the base brings, as if no more had been installed.
+# Hides from Python all modules that the base does not bring, as if they were not installed.
 BLOCKING = """
 import sys
 from importlib.machinery import PathFinder
@@ -84,7 +84,7 @@ def test_no_module_needs_an_extra_before_it_is_asked_for_something(bare):
 
 TABLE = "data=table data.source_column=de data.target_column=en data.train=no.tsv"
 FILES = "data=files data.train.source=no.de data.train.target=no.en data.validation.target=no.en data.validation.source"
-# The extra, a library that it brings, the key that asks for it, and a command; text named `no` is not there.
+# The extra, a library that it brings, the key that asks for it, and a command; no file or run `no` exists.
 MISSING = [
     ("hub", "datasets", "data", "train data=hub data.path=json"),
     ("arrow", "pyarrow", "data", f"train {TABLE} data.validation=a.parquet"),
@@ -134,7 +134,7 @@ def test_text_in_zstandard_is_refused_before_the_output_is_begun(main, trained_r
 
 @pytest.mark.parametrize("arguments", [["train", "--cfg", "job"], ["translate", "run=none"]])
 def test_a_checkout_can_be_run_where_another_copy_is_installed(arguments):
-    """Without what an editable install adds to Python, which would know the folder of nmt.conf."""
+    """Drop the finder that an editable install adds to Python, which would know the folder of nmt.conf."""
     program = (
         "import sys; sys.meta_path = [one for one in sys.meta_path if 'editable' not in repr(one).lower()];"
         "sys.path.insert(0, sys.argv.pop(1)); from nmt.cli.main import main; sys.exit(main())"

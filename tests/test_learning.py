@@ -30,7 +30,7 @@ def test_each_model_learns(nmt, tmp_path, experiment, lowest_bleu):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_what_is_exported_scores_as_the_run_does(nmt, tmp_path):
-    # Of a model that still hesitates between words, rounded weights decide for others; one that has learned more is surer.
+    # Rounded weights change the choices of a model that hesitates between words; longer training makes it surer.
     longer = ("training.max_updates=900", "data.num_validation=400", "data.num_test=400")
     nmt("train", "experiment=demo", "run=run", *SHORT, *longer, timeout=800)
 

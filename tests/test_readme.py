@@ -64,7 +64,7 @@ def test_every_command_runs_in_the_order_of_the_page(folder):
     for command in run:
         if (
             "multi30k" in command
-        ):  # its text is not part of the project; the settings can be composed all the same
+        ):  # its text is not part of the project, but its settings can still be composed
             command = f"{command} --cfg job"
         elif command.startswith("nmt train"):
             has_own_text = " data" in command or ("resume=true" in command and " -m " not in command)

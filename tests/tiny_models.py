@@ -62,7 +62,7 @@ def make_model(
 ) -> Seq2Seq:
     """Make a tiny model for vocabularies of these sizes in evaluation, with random weights in float64.
 
-    They are larger than those that training starts from, unless `is_random` is False: then they are these, in float32.
+    The random weights are larger than the initial ones of training, which `is_random=False` keeps, in float32.
     """
     torch.manual_seed(seed)
     layers = vocabulary_layers(*sizes, width, tied)
@@ -73,7 +73,7 @@ def make_model(
     model = MODELS[kind](layers, **given)
     if not is_random:
         return model.eval()
-    # Zeros would hide what a bias does wrong, small values what is confused.
+    # Biases of zero would hide mistakes with a bias, and small weights would hide which of them are confused.
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return model.double().eval()

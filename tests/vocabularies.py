@@ -10,7 +10,7 @@ from nmt.data.tokenizer import Vocabulary
 from nmt.grammar.generation import generate
 
 KINDS = [("unigram", False), ("unigram", True), ("bpe", False), ("bpe", True), ("char", False)]
-# Some have letters that text has, too: they are never taken apart, nor merged with what is beside them.
+# Some of these symbols are made of letters of the text: they are never split, nor merged with their neighbours.
 SYMBOLS = ("<2de>", "<2fr>", "und", "<context=2>")
 # Letters of the text, spaces of several kinds, what normalisation replaces, and what no vocabulary knows.
 LETTERS = "aabeEnrstäÖß   ▁\u00a0\u3000\t.,?1ﬁ１Ａ①½…—日本ابд😀𝒳\ufffd"

@@ -110,7 +110,7 @@ def test_values_are_those_of_the_settings_and_comments_name_them_all():
     for command in COMMANDS.values():
         for place, key in keys.everywhere(command.name):
             values = named_values(command, key.name)
-            is_changed = "_" in place or place == "data/filter=clean"  # its own comment says why
+            is_changed = "_" in place or place == "data/filter=clean"  # a comment there says why
             if values not in ([], ["false", "true"]) and not is_changed:
                 assert set(values) <= set(re.findall(r"\w+", f"{key.comment} {key.default}")), key
 
@@ -136,7 +136,7 @@ CASES = [
     ("line", "expected"), CASES, ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_bash_completes(tmp_path, line, expected):
-    """Ask bash itself, as its line editor does: it splits words at `=` and takes what follows to be replaced."""
+    """Ask bash itself, as its line editor does, which splits words at `=` and replaces only the part behind it."""
     script = f"""
         eval "$(nmt --completion bash)"
         COMP_LINE={line!r}; COMP_POINT=${{#COMP_LINE}}
@@ -154,7 +154,7 @@ def test_bash_completes(tmp_path, line, expected):
     assert ("option: default" in done.stderr) == (not expected)
 
 
-# What zsh's line editor gives a completion function, and takes from it.
+# Stands for zsh's line editor: what it gives a completion function, and how it takes the completions.
 ZSH = """
     compdef() { :; }
     compset() { :; }
@@ -222,7 +222,7 @@ def test_the_plan_makes_no_folder_and_comes_true(nmt, tmp_path, tiny_training):
     assert list(tmp_path.iterdir()) == []
     plan = done.stdout.decode()
     assert re.search(r"^updates +4 at most, \d\.\d epochs, 2 validations$", plan, re.MULTILINE)
-    # No more than the training has, of which the first half is new to memory and caches.
+    # The plan runs the 4 updates of the training at most, and does not time the first half, which warms up caches.
     assert re.search(
         r"^time +about \d+ s at most, .* an update, measured just now over 2 of them", plan, re.MULTILINE
     )
@@ -236,7 +236,7 @@ def test_the_plan_makes_no_folder_and_comes_true(nmt, tmp_path, tiny_training):
             assert line in log
     left = nmt("train", "--plan", "run=run", "resume=true", "training.max_updates=10").stdout.decode()
     assert re.search(r"^updates +6 at most, .*, 3 validations$", left, re.MULTILINE)
-    typed = ("training.max_updates=9", "training.validate_every=3")  # after 6 and 9
+    typed = ("training.max_updates=9", "training.validate_every=3")  # validations after updates 6 and 9
     left = nmt("train", "--plan", "run=run", "resume=true", *typed).stdout.decode()
     assert re.search(r"^updates +5 at most, .*, 2 validations$", left, re.MULTILINE)
     refused = nmt("train", "run=run", "resume=true", "data.test_split=x", code=2).stderr

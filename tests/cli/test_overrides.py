@@ -1,4 +1,4 @@
-"""What is typed and cannot be meant: one line that says what is needed, exit code 2, and nothing written."""
+"""Overrides that cannot be meant: one line that says what is needed, exit code 2, and nothing written."""
 
 import json
 import os

@@ -25,7 +25,7 @@ def show(folder, *arguments, stdout=None):
 
 
 def read(screen):
-    """Read what is there; nothing when all have left the terminal, which Linux calls an error."""
+    """Return what is shown next; nothing once no process has the terminal open, which Linux reports as an error."""
     try:
         return screen.read(4096)
     except OSError:

@@ -28,7 +28,7 @@ def test_translate_align_and_python_say_the_same(nmt, trained_run, source, tmp_p
     pairs = [(text, one["text"]) for text, one in zip(GERMAN, best, strict=True)]
     assert model.align(pairs) == links
     assert list(model.align(iter(pairs))) == links
-    # What the search wrote may be cut into other pieces than the tokenizer cuts the same text into.
+    # The search may have written other pieces than those into which the tokenizer cuts the same text.
     (again,) = model.score([pairs[2]])
     if again.tokens == best[2]["tokens"]:
         assert [tuple(link) for link in best[2]["alignment"]] == links[2]

@@ -1,4 +1,4 @@
-"""`nmt distil`: what teachers translate, what of it stays, and a student that is a run like any other."""
+"""`nmt distil`: what teachers translate, which pairs are kept, and a student that is a run like any other."""
 
 import json
 import shutil
@@ -192,7 +192,7 @@ def test_a_smaller_student_of_the_same_run_and_search_is_not_translated_for_agai
 
 
 def test_what_the_other_direction_makes_of_references_is_further_sources(nmt, trained_run, tmp_path):
-    """Any run will do as the one of the other direction: its translations only have to be where they belong."""
+    """Any run can stand for the reverse teacher: only the places of its translations are tested."""
     (tmp_path / "more.en").write_text("the dog sleeps\n\n")
     (tmp_path / "more.de").write_text("der Mann liest\n\n")
     done = nmt(
@@ -226,7 +226,7 @@ def test_what_the_other_direction_makes_of_references_is_further_sources(nmt, tr
 
 @pytest.fixture
 def pairs(tmp_path):
-    """Write a few pairs, and what a run of them is typed with."""
+    """Write a few pairs, and return the overrides that name them."""
     for name, lines in (("s.de", ["hallo welt", "guten tag"]), ("s.en", ["hello world", "good day"])):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines * 4))
     return ("data=files", *(f"data.{split}.{side}={file}" for split in ("train", "validation") for side, file in

@@ -1,4 +1,4 @@
-"""`nmt translate engine=ray`: the lines of one process, by several, also where one is killed or it is gone on with."""
+"""`nmt translate engine=ray`: several processes write what one would, also after a kill and when they resume."""
 
 import os
 import signal

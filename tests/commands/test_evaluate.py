@@ -96,7 +96,7 @@ def test_two_runs(nmt, trained_run, folder):
     assert f"A          {trained_run}, best, beam 2\nB          other, best, beam 2\n" in printed
     against = json.loads((folder / "x.json").read_text())["against"]
     assert [against[name]["difference"] for name in ("bleu", "chrf", "ter")] == [0, 0, 0]
-    # A search that is typed holds for both.
+    # Search settings that are typed hold for both runs.
     printed = nmt(
         "evaluate", f"run={trained_run}", "against=other", "decoding=greedy", "source=in.de", "reference=a.en",
         "num_resamples=50", "num_trials=50",
@@ -159,7 +159,7 @@ def test_what_cannot_be_scored_is_said_in_one_line(nmt, folder, arguments, messa
     assert message in one_line(nmt("evaluate", *arguments, code=2))
 
 
-# Says what it was given as COMET's own program would: the mean of its scores, one for each line.
+# Checks what it is given, and prints a mean score as COMET's own program does.
 PROGRAM = """#!/bin/sh
 test "$HF_HUB_OFFLINE" = 1 || exit 3
 test "$2" = "$PWD/there.ckpt" || exit 4

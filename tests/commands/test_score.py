@@ -12,7 +12,7 @@ def records(done):
 
 
 def test_score_says_what_translate_says(nmt, trained_run, source, tmp_path):
-    """What is begun with fills the translation up, and is cut into tokens as the tokenizer cuts it."""
+    """The prefix leaves no room for more words, and its tokens are those that the tokenizer gives for the text."""
     whole = ["the dog sleeps .", "", "the teacher buys a book .", "a man reads ."]
     (tmp_path / "whole.en").write_text("".join(f"{line}\n" for line in whole), encoding="utf-8")
     run = f"run={trained_run}", "precision=float32"

@@ -33,7 +33,7 @@ def test_a_shortlist_is_learned_and_translated_with(nmt, run, source):
 
 
 def test_log_probabilities_are_those_of_the_whole_model(nmt, run, source):
-    """What the search was kept to does not change what the model says of a translation."""
+    """A shortlist restricts the search, and does not change the log-probability of a translation."""
     nmt("shortlist", "run=mine", "num_targets=1", "num_frequent=1")
     given = "run=mine", "input=in.de", "format=jsonl", "precision=float32", "prefix=in.de"
     found = [

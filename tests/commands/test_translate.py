@@ -135,7 +135,7 @@ def test_going_on_gives_the_bytes_of_a_translation_without_interruption(
     whole = (tmp_path / "whole.en").read_bytes()
     assert whole.startswith(part)
     assert part.endswith(b"\n")
-    if signal_number == signal.SIGKILL:  # it may hit a line that is half written
+    if signal_number == signal.SIGKILL:  # it may leave a half-written line
         (tmp_path / "out.en").write_bytes(part + b"half")
     done = nmt(*arguments, "output=out.en", "resume=true")
     assert b"going on after 6 lines of out.en" in done.stderr
@@ -242,7 +242,7 @@ def test_whoever_reads_may_go_away(trained_run, start):
     assert process.stderr.read() == b""
 
 
-# A line that is good enough to have whatever follows taken for UTF-8, and any bytes.
+# GOOD is a line of UTF-8 so long that any bytes behind it still count as UTF-8; CONTENT appends any bytes.
 GOOD = "ö".encode() * 400 + b"\n"
 CONTENT = st.lists(
     st.binary(max_size=5) | st.sampled_from([b"\n", b"\n\n", b"\r\n", b"\xef\xbb\xbf", b"Der Hund", b"\0", b"\xed\xa0\x80"])

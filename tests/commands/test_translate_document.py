@@ -70,7 +70,7 @@ def test_lines_of_a_document_are_translated_as_others_and_the_rest_stays(
 
 
 def test_markdown_without_its_library_names_the_extra(tmp_path):
-    """In a process of its own: the parser stays in one that has had it."""
+    """Run in a process of its own: one that has imported the parser keeps it."""
     (tmp_path / "read.md").write_text(MARKDOWN)
     program = "import sys; sys.modules['markdown_it'] = None; from nmt.cli.main import main; sys.exit(main())"
     done = subprocess.run(

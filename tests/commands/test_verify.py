@@ -1,4 +1,4 @@
-"""nmt verify: a run that is what it recorded, and runs of which something is not."""
+"""nmt verify: a run that matches its record, and runs that differ from theirs."""
 
 import json
 import os
@@ -120,13 +120,13 @@ def test_a_tolerance_is_kept_to(nmt, copy):
 
 def test_runs_that_recorded_less(nmt, copy):
     record = (copy / "run.json").read_text()
-    # A run without a test text, as one that was stopped is: its validation score is what can be compared.
+    # A run without test scores, such as one that was stopped: only its validation score can be compared.
     edit(copy / "run.json", lambda values: values.update(test=None))
     printed = nmt("verify", "run=run").stdout.decode()
     assert "validation bleu" in printed
     edit(copy / "run.json", lambda values: values["validation"].update(bleu=99.0))
     assert b"validation bleu: 99.0000 was recorded" in nmt("verify", "run=run", code=1).stderr
-    # One of an older version has only its scores.
+    # A run of an older version has only its scores, and no run.json.
     (copy / "run.json").unlink()
     printed = nmt("verify", "run=run").stdout.decode()
     assert "bleu" in printed

@@ -1,4 +1,4 @@
-"""Lines before a line in scores, links of words and reports."""
+"""Context, the lines before a line, in scores, word alignments and reports."""
 
 import json
 
@@ -79,7 +79,7 @@ def test_links_are_of_the_words_of_the_line_itself(tiny, learned, monkeypatch):
     for (source, target), links in zip(pairs, model.align(pairs), strict=True):
         assert [word for _, word in links] == list(range(len(target.split())))
         assert all(0 <= word < len(source.split()) for word, _ in links)
-    # Attention that is known: each target token looks at the source token of its own place, counted from the line.
+    # Known attention: each target token attends to the source token at its own position within the line.
     reader = package.load(str(tiny / "run"), device="cpu").pair_reader()
 
     def diagonal(batch):

@@ -1,4 +1,4 @@
-"""Lines before a line in training: what is read of them, and which runs and vocabularies go with them."""
+"""Context, the lines before a line, in training: what is read of it, and which runs and vocabularies allow it."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Lines before a line in translating: a word that only they tell, and the same lines however a text is cut."""
+"""Context in translating: a word that only the line before tells, and the same lines however a text is cut."""
 
 import os
 import re

@@ -9,7 +9,7 @@ from nmt.config.check import check
 
 @pytest.fixture
 def data_settings():
-    """Return a function from overrides, with `data.` before them, to settings of text."""
+    """Return a function from a kind of data and overrides without their `data.` to settings of text."""
 
     def settings(kind, *overrides):
         given = [f"data={kind}", *(f"data.{override}" for override in overrides)]

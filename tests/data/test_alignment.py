@@ -1,4 +1,4 @@
-"""Files that slipped, and files that did not."""
+"""Files whose lines slipped against each other, and files whose lines did not."""
 
 import random
 
@@ -12,7 +12,7 @@ NUMBER = 3000
 
 @pytest.fixture(scope="module")
 def lengths():
-    """Return lengths of lines of two sides as those of translations are: about 0.8 correlated."""
+    """Return line lengths of two sides that correlate by about 0.8, as those of translations do."""
     generator = np.random.default_rng(3)
     source = np.exp(generator.normal(4, 0.5, NUMBER))
     target = source * np.exp(generator.normal(0, 0.35, NUMBER))

@@ -1,4 +1,4 @@
-"""Text that is changed in passing: how, how often, and what stays as it is."""
+"""Augmentation of training text: what it changes, how often, and what stays as it is."""
 
 import io
 from itertools import pairwise
@@ -31,7 +31,7 @@ def tokenizer():
 
 
 def augmented(tokenizer, source=SOURCE, target=TARGET, seed=1, epoch=0, max_length=100, **shares):
-    """Return the text of both sides after so large shares of it were changed."""
+    """Return the text of both sides after augmentation, with these shares of pairs to change."""
     plain = Dataset(Ids.of(tokenizer.source.encode(source)), Ids.of(tokenizer.target.encode(target)))
     settings = AugmentSettings(**{key: shares.get(key, 0.0) for key in KEYS})
     changed = augment_dataset(plain, tokenizer, settings, seed, epoch, max_length)
@@ -83,7 +83,7 @@ def test_typos_are_those_of_what_is_the_source_now(tokenizer):
 
 
 def distance(one, other):
-    """Return how many letters are to be put in, left out, replaced or swapped with their neighbour."""
+    """Return the edit distance: letters inserted, deleted, replaced or swapped with their neighbour."""
     rows = [list(range(len(other) + 1))]
     for i, letter in enumerate(one, 1):
         row = [i]
@@ -130,14 +130,14 @@ def test_seed_and_epoch_alone_decide(tokenizer):
 
 
 def test_what_cannot_be_changed_stays(tokenizer):
-    strange = "Ein 象 schläft."  # 象 is none of the vocabulary
+    strange = "Ein 象 schläft."  # 象 is not in the vocabulary
     source = ["<2en> Der Hund.", strange, "der hund", "...", ""]
     target = ["The dog.", "An elephant.", "the dog " * 9, "...", "x"]
     found = augmented(tokenizer, source, target, upper_case=1.0, end_punctuation=1.0, max_length=30)
     assert found[0][0].replace(" ", "") == "<2en>DERHUND", "the tag of a language is none of the text"
     assert found[1][0] == "THE DOG"
     assert found[1][1] == "An elephant."
-    # In capitals it has more pieces than a sentence may have.
+    # In capitals this target has more pieces than a sentence may have.
     assert (found[0][2], found[1][2]) == ("der hund", " ".join(["the dog"] * 9))
     assert (found[0][3], found[1][3]) == ("...", "...")
     assert (found[0][4], found[1][4]) == ("", "x")

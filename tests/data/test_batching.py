@@ -66,7 +66,7 @@ def halved(pairs, num_parts, update_tokens):
 
 @given(lengths_of_pairs, st.integers(61, 300), st.sampled_from([1, 5, 1200]))
 def test_a_plan_is_that_of_a_tree_cut_by_hand(pairs, update_tokens, scale):
-    pairs = [(scale * source, target) for source, target in pairs]  # in one byte, in two, in four
+    pairs = [(scale * source, target) for source, target in pairs]  # lengths that take one byte, two or four
     source, target = sides(pairs)
     generator = np.random.Generator(np.random.PCG64([1, 2]))
     order = generator.permutation(len(pairs))

@@ -1,4 +1,4 @@
-"""What is cached is made once, by however many processes it is asked for at once, and again where it was damaged."""
+"""A cache entry is made once, however many processes ask for it at once, and made again where it was damaged."""
 
 import errno
 import itertools
@@ -51,7 +51,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def ids():
-    """Return the ids of the text, as the cache has them, and the model that made them."""
+    """Return the tokenizer's model, and the ids and offsets of both sides, as the cache has them."""
     tokenizer = obtain_tokenizer(LETTERS, TEXT)
     dataset = load_dataset(TEXT, tokenizer)
     sides = (dataset.source, dataset.target)
@@ -161,13 +161,13 @@ def test_what_a_killed_process_had_begun_is_removed(folder):
 
 
 def test_without_locks_each_has_a_whole_one(folder, monkeypatch):
-    """Two processes that make the same at once: whoever is later does not mind, and what is there is whole."""
+    """Two processes make one entry at once: the later one does not fail, and the entry is whole."""
     monkeypatch.setattr(
         cache.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOLCK, "no locks"))
     )
 
     def make(entry):
-        cached_folder("thing", whole)  # the other one, which is faster
+        cached_folder("thing", whole)  # the other process, which is faster
         whole(entry)
 
     assert (cached_folder("thing", make) / "content").read_text() == "whole"
@@ -198,7 +198,7 @@ def room_for(num_bytes):
 
 @pytest.mark.parametrize("num_bytes", [20, 200, 700])
 def test_a_full_disk_is_said_in_one_line(folder, num_bytes):
-    """In the tokenizer, in the ids, in where they end."""
+    """The disk fills up while the tokenizer, the ids or their offsets are written."""
     with room_for(num_bytes), pytest.raises(DataError) as caught:
         ids()
     message = str(caught.value)
@@ -238,7 +238,7 @@ def fail_at_call(patch, name, number):
     def failing(*arguments, **options):
         calls.append(name)
         if len(calls) == number:
-            raise OSError(errno.ENOSPC, "No space left on device")  # which does not tell the file
+            raise OSError(errno.ENOSPC, "No space left on device")  # an error that names no file
         return original(*arguments, **options)
 
     patch.setattr(os, name, failing)

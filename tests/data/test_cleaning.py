@@ -32,7 +32,7 @@ def random_text(seed, number):
 
 @pytest.fixture(scope="module")
 def corpus():
-    """Return a corpus of which hardly a pair is without a fault."""
+    """Return a corpus in which hardly any pair is without a fault."""
     return Corpus(random_text(1, 900), random_text(2, 90), random_text(3, 80))
 
 

@@ -1,4 +1,4 @@
-"""Lines before a line: which they are, also where text is filtered, in several files, in chunks, or cut into shards."""
+"""Context: which lines stand before a line, also in filtered text, several files, chunks and shards."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ SEPARATOR = 99
 
 
 def letters(num_lines):
-    """A tokenizer of letters for so many lines of context."""
+    """Return a tokenizer of letters with the symbol for so many lines of context."""
     settings = TokenizerSettings(
         kind="char", vocabulary_size=40, joint=True, character_coverage=1.0, byte_fallback=False,
         normalization="identity", model=None,
@@ -32,7 +32,7 @@ sentences = st.lists(st.lists(st.integers(1, 9), max_size=4), max_size=12)
 
 
 def expected(lines, number, num_lines, max_tokens):
-    """The longest run of lines without a blank one that ends with a line, has its neighbours, and fits."""
+    """Return the line after as many of the `num_lines` lines before it as fit, none of them blank."""
     fitting = [lines[number]]
     for count in range(1, num_lines + 1):
         run = lines[number - count : number + 1] if count <= number else [[]]

@@ -13,7 +13,7 @@ pytest.importorskip("datasets")
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.parquet")
 
-# The library leaves the file open that it streams CSV from.
+# The library does not close the file from which it streams CSV.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 SPLITS = {"train": 25, "validation": 3, "test": 2}

@@ -23,8 +23,8 @@ TERMS = {
     [
         ("Ein Haus.", ["house"]),
         ("Ein altes Haus, ein Haus", ["old house", "house"]),  # the longest first
-        ("Ein haus am Rathaus", ["HOUSE"]),  # as it is written, and whole words
-        ("Data und data, DATA", ["Daten", "Daten"]),  # with a capital at its beginning
+        ("Ein haus am Rathaus", ["HOUSE"]),  # case matters, and only whole words count
+        ("Data und data, DATA", ["Daten", "Daten"]),  # a capital at the beginning is allowed
         ("C++ und C++11", ["C plus plus", "C plus plus"]),
         ("私は東京都に住む", ["Tokyo"]),  # no spaces between words
         ("Fahrrad, Hausfahr", []),

@@ -24,7 +24,7 @@ def make_pairs(seed, count=20):
 
 
 def textbook(pairs, num_iterations):
-    """Return the probability of each (source, target) that came together."""
+    """Return {(source, target): probability} of all tokens that occur together in a pair."""
     probabilities = {
         (source, target): 1.0 for one, other in pairs for source in [NONE, *one] for target in other
     }
@@ -68,7 +68,7 @@ def test_the_best_are_the_most_probable_of_each_source_token():
 
 
 def test_words_find_their_translations():
-    # 0 stands for 1 in every pair, 2 for 3; 4 never helps.
+    # In every pair 0 comes with 1, 2 with 3, and 4 with 5; 7 never occurs.
     pairs = [([0, 4], [1, 5]), ([2, 4], [3, 5]), ([0, 2], [1, 3]), ([0], [1])] * 3
     best = learn_lexicon(to_dataset(pairs), SOURCE_SIZE, TARGET_SIZE, 10).best(1, SOURCE_SIZE)
     assert [best.take(np.array([source])).tokens.tolist() for source in (0, 2, 4, 7)] == [[1], [3], [5], []]

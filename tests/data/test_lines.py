@@ -1,4 +1,4 @@
-"""Lines of files and of streams, and what is read together."""
+"""Lines of files and of streams, and the chunks in which they are read."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from nmt.errors import DataError
 
 
 def lines_of(content):
-    """Return what the lines of bytes are, told in another way than the reader's own."""
+    """Return the lines of some bytes, found in another way than the reader's own."""
     *ended, last = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     lines = [line.removesuffix(b"\r") for line in ended]
     return [*lines, last] if last or content == b"\xef\xbb\xbf" else lines
@@ -77,7 +77,7 @@ def test_a_signal_is_answered_while_a_sender_waits_even_if_it_does_not_break_off
     def send():
         time.sleep(0.2)
         sent.append(time.monotonic())
-        # To this thread: the read of the first one goes on, as it does where a signal comes just before it.
+        # Sent to this thread, it does not interrupt the read of the main one, as a signal before that read would not.
         signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
         time.sleep(2 * module.MAX_WAIT)
         sent.append(time.monotonic())

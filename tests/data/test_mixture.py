@@ -149,7 +149,7 @@ def test_a_run_of_many_languages_goes_on_and_translates(nmt, tmp_path, parts, ti
     assert refused.stderr.startswith(b"nmt: data.temperature: 3.0")
     given = nmt("translate", "run=whole", "target_language=fr", stdin=b"de train 1\n\n")
     assert given.stdout.count(b"\n") == 2
-    # A tag is none of the words, and so all goes back to the only one that there is.
+    # A tag is no word, so that both target words are linked to the only source word.
     (tmp_path / "one.de").write_text("traintraintrain\n")
     (tmp_path / "two.fr").write_text("fr train\n")
     aligned = nmt("align", "run=whole", "target_language=fr", "source=one.de", "target=two.fr")
@@ -232,7 +232,7 @@ def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tm
     (tmp_path / "two" / "config.json").write_text(json.dumps(two))
     (tmp_path / "other.de").write_bytes(plain)
     done = nmt("evaluate", "run=two", "against=many", *short, code=2)
-    last = done.stderr.splitlines()[-1]  # behind what is said of long lines
+    last = done.stderr.splitlines()[-1]  # after the warnings of long lines
     assert last.startswith(b"nmt: against: validation text of many is needed, since its lines have tags;")
 
 

@@ -33,7 +33,7 @@ def archive(num_lines, source="de", target="en", seed=""):
 
 
 class Server:
-    """What OPUS has, what it was asked for, and after how many bytes it breaks off, once each."""
+    """Stands for OPUS: its files, the requests to it, and after how many bytes it breaks answers off, once each."""
 
     def __init__(self):
         self.files = {

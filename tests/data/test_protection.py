@@ -35,7 +35,7 @@ def test_what_must_not_change(patterns, line, expected):
     assert [line[begin:end] for begin, end in Protection(patterns).spans(line)] == expected
 
 
-# Where time grew faster than the line, it would take days.
+# If time grew faster than the length of the line, these would take days.
 HOSTILE = [
     "%",
     "%1",

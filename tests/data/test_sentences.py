@@ -38,7 +38,7 @@ def test_what_is_cut_is_the_whole_when_joined(line):
 
 
 def test_marks_without_an_end_are_read_in_time():
-    """An expression that begins again at each mark would take an hour."""
+    """A regular expression that starts again at each mark would take an hour."""
     assert split_by_rules(f"Na{'.' * 400_000}x gut. So!") == [f"Na{'.' * 400_000}x gut.", " So!"]
 
 

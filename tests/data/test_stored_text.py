@@ -31,7 +31,7 @@ WORDS = ["das", "Haus", "läuft", "schön", "ein", "Hund", "日本", "the", "", 
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch, tmp_path):
-    """Have all that is done some lines at a time be done few at a time, in a cache of its own."""
+    """Have text read, compared and encoded few lines at a time, with a cache of its own."""
     monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(stored_text, "PAIRS_AT_ONCE", 7)
     monkeypatch.setattr(duplicates, "LINES_AT_ONCE", 11)
@@ -41,7 +41,7 @@ def small_steps(monkeypatch, tmp_path):
 
 @pytest.fixture
 def store(monkeypatch):
-    """Return what decides whether any text is small enough to be held."""
+    """Return a function that has all text stored on the disk, or all of it held in memory."""
     return lambda wanted: monkeypatch.setattr(corpus, "LARGE", 0 if wanted else 1 << 25)
 
 
@@ -124,7 +124,7 @@ def test_stored_text_is_what_held_text_is(form, filters, tmp_path, data_settings
     held = load_corpus(given)
     of_held = prepare_corpus(held, given.filter)
     store(True)
-    for _ in range(2):  # the second time it is there already
+    for _ in range(2):  # the second time it is in the cache already
         stored = load_corpus(given)
         assert stored.train.is_stored
         assert stored == held
@@ -274,7 +274,7 @@ def test_a_large_file_is_read_again_only_if_it_was_changed(tmp_path, monkeypatch
     assert cached_folder("thing", make) == folder
     assert read == ["small"]
     (folder / "large").write_bytes(b"x" * 999 + b"z")
-    os.utime(folder / "large", ns=(old, old - 10**9))  # the time of a change is not one that programs can set
+    os.utime(folder / "large", ns=(old, old - 10**9))  # programs can set back the mtime, but not the ctime
     assert cached_folder("thing", make).joinpath("large").read_bytes() == b"x" * 1000
     assert "large" in read
 

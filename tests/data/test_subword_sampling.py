@@ -113,7 +113,7 @@ def test_limits_of_alpha(tokenizer):
 
 
 def drop_merges(vocabulary, word, alpha, generator):
-    """Return ids as algorithm 1 of Provilkov et al. draws them: at each step, each merge is left out with alpha."""
+    """Return ids as algorithm 1 of Provilkov et al. draws them: each step drops each merge with probability alpha."""
     scores = dict(zip(vocabulary.pieces, vocabulary.scores, strict=True))
     split = list(word)
     while True:
@@ -178,11 +178,11 @@ def test_what_has_one_segmentation_keeps_it(kind, byte_fallback):
             if byte_fallback:
                 assert tokenizer.source.decode(drawn) == " ".join(line.split())
         first = {tuple(drawn) for drawn in side[::4]}
-        assert len({drawn[-4:] for drawn in first}) > 3  # what follows such a character is drawn
+        assert len({drawn[-4:] for drawn in first}) > 3  # the text behind such a character is still drawn
 
 
 def test_special_tokens_do_not_come_from_text(tokenizer):
-    """A text may spell them."""
+    """Text that spells them out is segmented as any other text."""
     lines = ["das <s> </s> <unk> Haus"] * 50
     model = train_model(tokenizer.source.kind, text=[*SOURCE, "< s > </ unk"])
     tokenizer = Tokenizer.of_models(model)
@@ -199,7 +199,7 @@ def test_sentences_that_do_not_start_like_words_stay_apart(tokenizer):
 
 
 def test_letters_that_are_no_pieces_do_not_come_out(tokenizer):
-    letter, other = (b"\n\x01%c\x15" % letter for letter in b"h@")  # a piece of one letter, before its score
+    letter, other = (b"\n\x01%c\x15" % letter for letter in b"h@")  # one-letter piece and tag of its score
     model = tokenizer.source.model
     assert model.count(letter) == 1
     tokenizer = Tokenizer.of_models(model.replace(letter, other))

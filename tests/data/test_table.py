@@ -22,7 +22,7 @@ SIDES = ParallelText([row["de"] for row in ROWS], [row["en"] for row in ROWS])
 
 
 def write(folder, form, rows=ROWS, name="train"):
-    """Write rows as a table of this form, by another library than the one that reads them where there is one."""
+    """Write rows as a table of this form, where possible with another library than the one that reads them."""
     path = folder / f"{name}.{form.replace('nested', 'jsonl')}"
     opener = gzip.open if form.endswith(".gz") else open
     match form.split(".")[0]:

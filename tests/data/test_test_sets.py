@@ -12,7 +12,7 @@ NO_NETWORK = {"https_proxy": "http://127.0.0.1:9", "http_proxy": "http://127.0.0
 
 @pytest.fixture
 def kept(tmp_path):
-    """Lay out two test sets as sacreBLEU does once it has downloaded them; return how it is told of the folder."""
+    """Lay out two test sets as sacreBLEU stores downloads; return the environment: their folder, and no network."""
     for name in ("wmt14", "wmt13"):
         folder = tmp_path / "sacrebleu" / name
         folder.mkdir(parents=True)

@@ -48,7 +48,7 @@ def write(path, lines):
 
 
 def pieces_of_words(vocabulary, line):
-    """Return the word of each piece, in another way: by the letters that have gone before."""
+    """Return the word of each piece, found in another way: by the number of letters before the piece."""
     ends = np.cumsum([len(word) for word in line.split()])
     words, letters = [], 0
     for piece in vocabulary.segment([line])[0]:
@@ -58,7 +58,7 @@ def pieces_of_words(vocabulary, line):
 
 
 def by_hand(tokenizer, source, target, links):
-    """Return the shares (T, S) of a pair, EOS with it."""
+    """Return the shares (T, S) that the links of a pair give, EOS included."""
     words = [pieces_of_words(tokenizer.source, source), pieces_of_words(tokenizer.target, target)]
     shares = torch.zeros(len(words[1]) + 1, len(words[0]) + 1)
     for t, target_word in enumerate(words[1]):
@@ -81,7 +81,7 @@ def test_each_pair_has_its_own_links_after_filters_lengths_and_shuffling(tmp_pat
     source, target = (
         [*source, "aa bb", "aa bb"],
         [*target, "dd cc", "dd cc"],
-    )  # one stays at least, one may not
+    )  # equal pairs: at least one stays, the other may be filtered
     links = [
         " ".join(
             f"{i}-{j}"

@@ -1,4 +1,4 @@
-"""Beam search against a plain one, a sentence at a time in floating-point numbers of Python, on random tables."""
+"""Beam search on random tables, against a plain one of a sentence at a time in Python's floating-point numbers."""
 
 import math
 import random
@@ -33,7 +33,7 @@ class Tables:
 
 
 def plain_beam_search(logits, beam_size, penalty, limit, min_length, forbidden, count, early_stopping):
-    """Return the best of one sentence with their scores, for logits as lists (T, V, V)."""
+    """Return the best hypotheses of one sentence with their scores, for logits as lists (T, V, V)."""
     hypotheses, finished = [(0.0, [])], []
     for position in range(limit + 1):
         candidates = []
@@ -56,7 +56,7 @@ def plain_beam_search(logits, beam_size, penalty, limit, min_length, forbidden, 
         worst = best[-1][0] if len(best) == count else -math.inf
         if not hypotheses:
             break
-        # Without early stopping there is no judging of what is to come: all goes on to the limit.
+        # Without early stopping this search goes on to the limit, and bounds no future scores.
         is_behind = hypotheses[0][0] / penalty(position + 1) <= worst
         if early_stopping and len(finished) >= beam_size and is_behind:
             break
@@ -81,7 +81,7 @@ def test_a_batch_is_found_as_a_plain_search_finds_each_sentence(
             num_sentences, longest + 1, VOCABULARY_SIZE, VOCABULARY_SIZE, generator=generator
         )
         logits = (logits * draw.choice([0.3, 1, 3])).double()
-        logits[..., EOS] += draw.choice([-2, 0, 1, 2])  # which ends more or less often than others
+        logits[..., EOS] += draw.choice([-2, 0, 1, 2])  # makes hypotheses end sooner or later
         limits = [draw.randint(1, longest) for _ in range(num_sentences)]
         limits[draw.randrange(num_sentences)] = longest
         penalty, min_length = PENALTIES[seed % len(PENALTIES)], draw.choice([0, 2, 3])
@@ -108,7 +108,7 @@ def test_a_batch_is_found_as_a_plain_search_finds_each_sentence(
 
 
 def plain_groups_of_beams(logits, num_groups, group_size, cost, limit, forbidden):
-    """Return all that one sentence finishes with, best first; nothing is judged before the limit."""
+    """Return all finished hypotheses of one sentence, best first; the search goes on to the limit."""
     groups, finished = [[(0.0, [])] for _ in range(num_groups)], []
     for position in range(limit + 1):
         taken = [0] * VOCABULARY_SIZE
@@ -160,5 +160,5 @@ def test_groups_of_a_beam_avoid_each_others_words(num_groups, group_size):
             assert [one.score for one in hypotheses] == pytest.approx(
                 [score for score, _ in expected], abs=1e-5
             ), seed
-            if cost:  # else groups find the same, and equals have no order
+            if cost:  # without it groups find the same, and equal scores have no order
                 assert [one.tokens for one in hypotheses] == [words for _, words in expected], seed

@@ -1,4 +1,4 @@
-"""How sure a run is of its words: from pieces to words, from curves to figures, and never by curves of another model."""
+"""Confidence of words: from pieces to words, from curves to figures, and never by curves of another model."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ def copy(trained_run, tmp_path):
     ("text", "pieces", "expected"),
     [
         ("The dog.", ["▁The", "▁do", "g", "."], [-1.0, -14.0]),
-        ("a b", ["▁", "a", "▁", "b", "▁"], [-3.0, -12.0]),  # white space at the end is of no word
+        ("a b", ["▁", "a", "▁", "b", "▁"], [-3.0, -12.0]),  # trailing white space belongs to no word
         ("", [], []),
         ("The ⁇ dog", ["▁The", "<unk>", "▁dog"], []),
         ("of the", ["▁of▁the"], []),

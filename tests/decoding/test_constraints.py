@@ -1,4 +1,4 @@
-"""Phrases that a translation must have: against the list of all translations, and for whatever phrases there are."""
+"""Phrases that a translation must have: against the list of all translations, and for any phrases."""
 
 import itertools
 import math
@@ -16,7 +16,7 @@ from nmt.models.ensemble import Ensemble
 
 PAD, UNK, BOS, EOS = range(4)
 WORDS = [4, 5, 6]
-LONGEST = 4  # of a translation without phrases
+LONGEST = 4  # tokens of a translation without phrases
 SIZES = (11, 4 + len(WORDS))
 PIECES = ["<pad>", "<unk>", "<s>", "</s>", "▁a", "▁b", "▁c"]
 VOCABULARY = SimpleNamespace(pad_id=PAD, unk_id=UNK, bos_id=BOS, eos_id=EOS, pieces=PIECES)
@@ -33,7 +33,7 @@ def make(tiny_model, kind, seed=0):
 
 
 def log_prob(model, source, translations):
-    """Return the log-probability of each token, EOS last, of translations of one length; some tokens are forbidden."""
+    """Return the log-probabilities of tokens, EOS last, of translations of one length; PAD, UNK, BOS are forbidden."""
     length = len(translations[0])
     inputs = torch.tensor([[BOS, *row] for row in translations])
     outputs = torch.tensor([[*row, EOS] for row in translations])
@@ -52,7 +52,7 @@ def log_prob(model, source, translations):
 
 
 def has_apart(words, phrases):
-    """Whether all phrases stand in a translation, in whatever order, none in the place of another."""
+    """Return whether all phrases stand in a translation, in any order and without overlap."""
     if not phrases:
         return True
     first, *others = phrases
@@ -65,7 +65,7 @@ def has_apart(words, phrases):
 
 
 def placings(words, phrases, begun=(), free=()):
-    """Yield which positions of a translation have phrases; what no phrase has does not make up one to come."""
+    """Yield the positions that phrases take, for each way to place them; free words never spell out one to come."""
     if not words:
         if len(begun) == len(phrases):
             yield ()
@@ -88,7 +88,7 @@ def all_with(model, source, phrases, limit):
         rows = [row for row in itertools.product(WORDS, repeat=length) if has_apart(row, phrases)]
         for row, each in zip(rows, log_prob(model, source, rows) if rows else [], strict=True):
             values = each.tolist()
-            values[-1] *= length < limit  # there nothing but the end is allowed
+            values[-1] *= length < limit  # at the limit nothing but EOS is allowed
             found[row] = max(
                 sum(x for x, has_phrase in zip(values, [*placing, False], strict=True) if not has_phrase)
                 / (length + 1)
@@ -124,7 +124,7 @@ def test_a_wide_beam_finds_the_best_of_all_translations_with_the_phrases(tiny_mo
         expected = all_with(model, sentence.source, sentence.phrases, limit)
         if set(map(tuple, sentence.phrases)) == {(4,)}:  # nothing tells equal phrases apart
             assert len({tuple(one.tokens) for one in hypotheses}) == len(hypotheses)
-        # Others can be placed in two ways in the same words.
+        # Other phrases can be placed in two ways in the same words, which are then found twice.
         distinct = {tuple(one.tokens): one.score for one in reversed(hypotheses)}
         distinct = sorted(distinct.items(), key=lambda item: -item[1])
         assert [words for words, _ in distinct] == [words for words, _ in expected[: len(distinct)]]

@@ -49,7 +49,7 @@ def folders(tmp_path_factory, trained_run):
 
 @pytest.fixture(scope="module")
 def models(folders):
-    """Load both sides in float32."""
+    """Load the run and its export in float32."""
     run, folder = map(str, folders)
     return library.load(run, device="cpu", precision="float32"), library.load(folder)
 
@@ -107,7 +107,7 @@ def test_details_are_those_of_the_run(models):
             assert its.tokens == each.tokens
             assert its.token_log_probs == pytest.approx(each.token_log_probs, abs=1e-4)
             assert its.score == pytest.approx(each.score, abs=1e-4) if each.score else its.score is None
-            assert its.alignment == each.alignment  # a single layer has all of the attention
+            assert its.alignment == each.alignment  # both are of the only decoder layer
     assert len(found[0].hypotheses) == 3
 
 

@@ -21,7 +21,7 @@ from nmt.decoding.translator import Translator
 from nmt.errors import SettingsError
 
 NAMES = ["placeholders", "urls", "emails", "numbers", "tags"]
-# Unknown to the vocabulary, changed by NFKC, or by what a tokenizer does with white space.
+# Strings that the vocabulary lacks, or that NFKC or the tokenizer's treatment of white space would change.
 HOSTILE = [
     "{😀}",
     "{ﬁ①}",
@@ -39,7 +39,7 @@ LIMITS = {"max_length_ratio": 1.0, "max_length_extra": 4, "max_source_tokens": 1
 
 @pytest.fixture(scope="module")
 def make(tiny_model):
-    """Return a function that makes a translator of a random model, of subwords after a normalization."""
+    """Return a function that makes a translator of a random model over subwords, for a given normalization."""
     text = ParallelText(["abc def 12 ( ) .", "ghi jkl mno"] * 9, ["pqr 1 2", "stu vwx, yz."] * 9)
 
     def make_translator(

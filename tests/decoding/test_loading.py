@@ -41,7 +41,7 @@ def test_a_list_in_gives_a_list_and_a_stream_gives_a_stream(model, search):
     streamed = model.translate(stream(), **search)
     assert iter(streamed) is streamed
     in_pieces = [one.text for piece in (LINES[:5], LINES[5:]) for one in model.translate(piece, **search)]
-    if search.get("decoding") not in ("sampling", "mbr"):  # which the number of a line has a part in
+    if search.get("decoding") not in ("sampling", "mbr"):  # whose draws depend on the number of the line
         assert in_pieces == [one.text for one in listed]
 
 
@@ -60,7 +60,7 @@ def test_of_several_the_first_is_the_best_and_all_are_different(model, search):
 
 @pytest.mark.parametrize("search", SEARCHES, ids=str)
 def test_a_translation_scores_what_was_said_of_it_when_it_was_made(model, search):
-    """What is begun with fills the translation up, and is cut into tokens as the tokenizer cuts it."""
+    """The prefix leaves no room for more words, and its tokens are those that the tokenizer gives for the text."""
     whole = ["the dog sleeps .", "", "the teacher buys a book .", "a man reads ."] * 3
     short = {"max_length_ratio": 0, "max_length_extra": 2}
     found = model.translate(LINES, prefixes=whole, details=True, **(search | short))
@@ -99,7 +99,7 @@ def test_translations_begin_with_what_is_given(model):
     prefixes = ["the dog", "", "a teacher", ""] * 3
     for one, prefix in zip(model.translate(LINES, prefixes=prefixes), prefixes, strict=True):
         assert one.text.startswith(prefix if one.source else "")
-    prefixes = ["Ω 漢 dog", "the 漢", "漢"] * 4  # which the vocabulary lacks
+    prefixes = ["Ω 漢 dog", "the 漢", "漢"] * 4  # with letters that the vocabulary lacks
     for one, prefix in zip(model.translate(LINES, prefixes=prefixes, details=True), prefixes, strict=True):
         best = one.hypotheses[0]
         assert best.text.startswith(prefix if one.source else "")

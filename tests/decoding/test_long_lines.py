@@ -1,4 +1,4 @@
-"""Lines that are longer than what was learned from: nothing of them is lost, and they stay one line."""
+"""Lines that are longer than those of the training: nothing of them is lost, and they stay one line."""
 
 import json
 
@@ -160,7 +160,7 @@ def test_a_paragraph_is_translated_sentence_by_sentence(trained_run, search):
     (last,) = model.translate([SENTENCES[-1]], **options)
     assert last.parts == []
     alone = [one.text for sentence in SENTENCES for one in model.translate([sentence], **options)]
-    if search.get("decoding") in ("sampling", "mbr"):  # each part is drawn for itself, the first as a line is
+    if search.get("decoding") in ("sampling", "mbr"):  # parts are sampled apart, the first as a line is
         assert whole.text.startswith(alone[0])
     else:
         assert whole.text == " ".join(text for text in alone * 4 if text)

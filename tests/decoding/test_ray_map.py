@@ -84,7 +84,7 @@ def test_an_item_that_kills_whoever_computes_it_ends_all(tmp_path):
         RayMap(load, str(tmp_path), 1, may_have_gpus=False, key="workers") as ray,
     ):
         list(ray.map(range(5)))
-    # A try that meets an actor which has not begun again is none.
+    # A retry that reaches an actor before it has restarted leaves no mark.
     assert 2 <= len((tmp_path / "tries").read_text()) <= 1 + MAX_RETRIES
 
 

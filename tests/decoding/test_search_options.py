@@ -42,7 +42,7 @@ def make(tiny_model):
 
 
 def logits_after(model, source):
-    """Return a function from what has been translated of a sentence to the logits of the next token."""
+    """Return a function from the tokens of a translation so far to the logits of the next token."""
     rows = list(itertools.product(WORDS, repeat=LONGEST))
     ids = torch.tensor([[*source, EOS]] * len(rows))
     lengths = torch.full((len(rows),), len(source) + 1)
@@ -65,7 +65,7 @@ def logits_after(model, source):
 
 
 def allowed(logits, words, options, prefix=()):
-    """Return the logarithms of the weights of the tokens that may follow `words`."""
+    """Return {token: logit} of the tokens that may follow `words`."""
     if len(words) < len(prefix):
         return {prefix[len(words)]: 0.0}
     if len(words) == LONGEST:
@@ -174,7 +174,7 @@ def test_greedy_search_obeys_the_same_rules(make, kind, size):
 
 
 def among(top_k, top_p):
-    """Return what leaves the tokens that may be drawn, with their shares of the whole."""
+    """Return a function that keeps the tokens that may be drawn, with probabilities that sum to 1."""
 
     def choose(probabilities):
         kept, total = {}, 0.0
@@ -204,7 +204,7 @@ def test_translations_are_drawn_as_often_as_they_are_probable(make, kind, drawn)
             deviation = math.sqrt(count * probability * (1 - probability))
             assert (
                 abs(found[words] - count * probability) <= 5 * deviation + 3
-            )  # which rare ones may come too often
+            )  # a rare translation may come up to 3 times too often
 
 
 def test_what_is_drawn_depends_on_the_seed_and_the_number_of_the_line_alone(make):

@@ -1,4 +1,4 @@
-"""Searches that know some words alone, against searches among all words and against all translations there are."""
+"""Searches among the words of a shortlist, against searches among all words and against all translations there are."""
 
 from types import SimpleNamespace
 
@@ -98,7 +98,7 @@ def test_no_other_words_come_and_prefixes_do(make, kind, settings):
 
 @pytest.mark.parametrize("settings", SEARCHES, ids=lambda settings: settings.kind)
 def test_special_tokens_may_have_any_ids(make, settings):
-    """Those that a vocabulary of another program lacks come after its pieces."""
+    """Special tokens that a vocabulary of another program lacks have ids after its pieces."""
     ids = {"pad_id": 197, "unk_id": 30, "bos_id": 198, "eos_id": 196}
     vocabulary = SimpleNamespace(**ids, special_ids=tuple(ids.values()), size=SIZE)
     tokenizer = SimpleNamespace(source=vocabulary, target=vocabulary)
@@ -130,7 +130,7 @@ def test_a_wide_beam_finds_the_best_of_all_translations_of_the_chosen_words(make
         every = {(): first[EOS]}
         for word, following in zip(words, second, strict=True):
             every[(word,)] = first[word] + following[EOS]
-            # At the limit the end costs nothing.
+            # At the limit EOS is certain.
             every |= {(word, other): first[word] + following[other] for other in words}
         best = max(every, key=every.get)
         assert tuple(hypotheses[0].tokens) == best
@@ -139,7 +139,7 @@ def test_a_wide_beam_finds_the_best_of_all_translations_of_the_chosen_words(make
 
 @torch.no_grad()
 def log_probs_after(model, source, translated, chosen):
-    """Return log-probabilities among the chosen words but for PAD, UNK and BOS, after what was translated (N, T)."""
+    """Return log-probabilities of the chosen words without PAD, UNK and BOS, after translated words (N, T)."""
     count = len(translated)
     state = model.start(torch.tensor([[*source, EOS]] * count), torch.tensor([len(source) + 1] * count))
     for tokens in torch.tensor([[BOS, *words] for words in translated]).T:
@@ -153,7 +153,7 @@ def log_probs_after(model, source, translated, chosen):
         logits = (sum(shares) / len(shares)).log()
     else:
         logits = model.project(outputs)[:, chosen]
-    logits[:, :EOS] = -torch.inf  # the first three of the chosen
+    logits[:, :EOS] = -torch.inf  # PAD, UNK and BOS, the first three of the chosen
     return [dict(zip(chosen.tolist(), row, strict=True)) for row in logits.log_softmax(-1).tolist()]
 
 

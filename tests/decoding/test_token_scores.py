@@ -24,7 +24,7 @@ def test_the_loss_is_the_sum_over_the_tokens_that_there_are(tiny_model, tiny_bat
 def test_half_precision_is_normalised_in_full(tiny_model, tiny_batch):
     model, batch = tiny_model("transformer", dropout=0.0).eval(), tiny_batch()
     with torch.no_grad():
-        model.output.bias[0] += 40.0  # all others are rarer than 16 bits can say
+        model.output.bias[0] += 40.0  # all other tokens become rarer than 16 bits can express
         exact = -float(token_log_probs(model.double(), batch).sum())
         rough = -float(token_log_probs(model.half(), batch).sum())
     assert exact > 30 * batch.num_tokens

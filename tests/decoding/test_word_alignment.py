@@ -1,4 +1,4 @@
-"""Which word goes back to which: words as white space separates them, links as a sum over their pieces."""
+"""Word alignment: words as white space separates them, links from sums of attention over their pieces."""
 
 import io
 import random
@@ -34,7 +34,7 @@ def vocabulary(kind, size=None):
 
 @pytest.mark.parametrize(("kind", "size"), [("bpe", 60), ("unigram", 40), ("word", 15), ("char", None)])
 def test_pieces_belong_to_the_words_of_the_text(kind, size):
-    """Words that nobody has seen among them, and pieces of nothing but white space."""
+    """The lines also have unseen words, and pieces of nothing but white space."""
     own = vocabulary(kind, size)
     for line in [*TEXT, "Der Zzyx schläft .", "Zzyx", "☃ Hund ☃", "<2en> der Hund"]:
         (pieces,), (ids,) = own.segment([line]), own.encode([line])
@@ -60,7 +60,7 @@ def test_what_a_model_writes_may_hold_white_space_twice():
         (
             "wie geht´s dir",
             ["wie", "geht\u0301s", "dir"],
-        ),  # an accent alone becomes a space and one to be put above
+        ),  # normalisation makes a lone accent a space and a combining one
         ("a\u200bb ¨ c", ["ab", "\u0308", "c"]),
         ("der ▁Hund a▁b", ["der", "Hund", "ab"]),
         ("<2en> ´s ist", ["<2en>", "\u0301s", "ist"]),

@@ -51,7 +51,7 @@ def test_translations_that_disagree_or_are_too_long_are_left_out_and_counted():
 def test_a_teacher_most_of_whose_translations_disagree_is_warned_of(
     tmp_path, caplog, num_agreeing, is_warned, choose
 ):
-    """Lines without a reference, and the translations of a line that are not the closest, count for nothing."""
+    """Lines without a reference are not counted, nor are translations that are not the closest."""
     lines = ["the dog sleeps", "a child reads", "we buy bread"]
     folder = student_that_reads(tmp_path, [*lines, *["more text"] * 5])
     folder.text(text.REFERENCE).write_text("".join(f"{line}\n" for line in lines))

@@ -1,4 +1,4 @@
-"""What teachers of a student translate: once, whatever stops them and whoever asks for the same."""
+"""Teachers translate each line once, also if they are stopped, and if another student asks for the same."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ from nmt.distillation.teachers import RunTeacher, teacher_search
 
 
 class Recorded:
-    """A teacher that says everything twice, and stops when it is told to."""
+    """A teacher that translates a line into itself twice, and stops before more than `most` lines."""
 
     def __init__(self, most, origin=None):
         self.most, self.asked, self.lines_at_once, self.origin = most, [], None, origin
@@ -71,7 +71,7 @@ def test_another_student_of_the_same_teachers_has_their_translations_from_the_ca
 
 
 class Waiting(Recorded):
-    """A teacher that translates when it is let, or stops."""
+    """A teacher that waits for `may_go_on` before it translates or stops."""
 
     def __init__(self, origin, most=100):
         super().__init__(most, origin)

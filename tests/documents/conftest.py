@@ -1,4 +1,4 @@
-"""Translators that are none, to see what becomes of a document."""
+"""Stand-ins for translators, which show what becomes of a document."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def in_capitals(line):
 
 
 def backwards(line):
-    """Return a line from behind, in capitals."""
+    """Return a line with its words in reverse order, in capitals."""
     words = line.split()
     last = len(words) - 1
     return of_words(
@@ -26,7 +26,7 @@ def backwards(line):
 
 @pytest.fixture(scope="session")
 def translate():
-    """Return what writes a document with each line translated by words."""
+    """Return a function that writes a document with each line translated word by word."""
 
     def write(document, find=in_capitals):
         return write_translated(document, [find(line) for line in lines_of(document)])
@@ -36,5 +36,5 @@ def translate():
 
 @pytest.fixture(scope="session")
 def turned():
-    """Return what turns lines around."""
+    """Return the stand-in that reverses the words of a line."""
     return backwards

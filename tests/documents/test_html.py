@@ -17,7 +17,7 @@ TAG = re.compile(r"<[^<>]*>")
 
 
 def translated(text, find):
-    """Return HTML whose lines became what `find` says: a translation and its links."""
+    """Return HTML with each line replaced by what `find` returns for it: a translation and its links."""
     document = read_html(text)
     blocks = []
     for content, line in zip(document.blocks, lines_of(document), strict=True):
@@ -50,14 +50,14 @@ def to(target, *links):
         ("<p>das <i>rote <b>Haus</b></i>.</p>", reversed_words, "<p><i><b>Haus</b>. rote</i> das</p>"),
         ("Ich <a href='x'>rufe</a> dich <b>an</b>", to("I call you", (0, 0), (1, 1), (2, 2)), "I <a href='x'>call</a> you<b></b>"),
         ("a <b>x</b> y z", to("Y X Z A", (2, 0), (1, 1), (3, 2), (0, 3)), "Y <b>X</b> Z A"),
-        # One link that leads far away does not spread an element over all that lies between.
+        # One link to a distant word does not spread an element over all words between.
         ("a <b>u v</b> c d e", to("U V A C D W", (1, 0), (2, 1), (0, 2), (3, 3), (4, 4), (1, 5)), "<b>U V</b> A C D W"),
         ("Er sagte (<em>laut</em>).", to("He said (loudly).", (0, 0), (1, 1), (2, 2)), "He said (<em>loudly</em>)."),
         ("Danke <span translate=no>@max</span> sehr", to("Thanks @mex much", (0, 0), (1, 1), (2, 2)),
          "Thanks <span translate=no>@max</span> much"),
         ("ein <code>red</code>-Schild da", to("a sign there", (0, 0), (1, 1), (2, 2)), "a <code>red</code> sign there"),
         ("ein Schild-<code>red</code> da", to("a sign there", (0, 0), (1, 1), (2, 2)), "a sign <code>red</code> there"),
-        # A copy of the text that another element has, or that another word became, is not its own.
+        # An element does not take a copy of its text that belongs to another element, or that another word became.
         ("der <b>neue red</b> <code>red</code>-Hund", to("the new red dog", (0, 0), (1, 1), (2, 2), (3, 3)),
          "the <b>new red</b> <code>red</code> dog"),
         ("im <code>x</code>-Ding ist <code>x</code> da", to("in the thing there is x", (0, 0), (1, 2), (4, 3), (2, 4), (3, 5)),
@@ -193,6 +193,6 @@ def test_deep_and_long_html_is_read():
 
 
 def test_many_places_in_one_line_are_found_in_time():
-    """Each looks at the words beside it, not at all of the line, which would take minutes."""
+    """Each place looks only at the words beside it; looking at the whole line would take minutes."""
     text = "wort <img> " * 40_000 + "ende"
     assert translated(text, in_capitals) == "WORT <img> " * 40_000 + "ENDE"

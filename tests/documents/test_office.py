@@ -51,7 +51,7 @@ def member(content, name):
 
 
 def body(content, name="word/document.xml"):
-    """Return the XML of a document without spaces that are kept anyway, and without its head."""
+    """Return the XML of a document without `xml:space` and without declarations of namespaces."""
     text = etree.tostring(etree.fromstring(member(content, name)), encoding="unicode")
     return re.sub(r' xml:space="preserve"| xmlns:\w+="[^"]*"', "", text)
 
@@ -278,7 +278,7 @@ def test_whatever_is_in_a_paragraph_comes_once(translate, seed):
     assert sorted(marks.findall(before)) == sorted(marks.findall(after))
     links = re.compile(r'<w:hyperlink [^>]*"\d+"')
     assert set(links.findall(before)) == set(links.findall(after))
-    if "<w:tab" not in before:  # which divides the link that it is in
+    if "<w:tab" not in before:  # a tab divides the hyperlink that it is in
         assert sorted(links.findall(before)) == sorted(links.findall(after))
     tabs = re.compile(r"<w:tab [^>]*>")
     assert len(tabs.findall(before)) == len(tabs.findall(after))
@@ -323,7 +323,7 @@ def test_what_would_unpack_to_too_much_is_refused(monkeypatch):
         read_docx(packed.getvalue())
     lying = bytearray(docx("", **{"word/large": b"0" * 100_000}))
     for place in [found.start() for found in re.finditer(re.escape((100_000).to_bytes(4, "little")), lying)]:
-        lying[place : place + 4] = (10).to_bytes(4, "little")  # it says that it is small
+        lying[place : place + 4] = (10).to_bytes(4, "little")  # the archive says that the file is small
     with pytest.raises(DataError, match="an undamaged archive"):
         read_docx(bytes(lying))
 

@@ -157,7 +157,7 @@ def test_markdown_is_read_as_one_sees_it(translate, turned):
         "[ref]: https://d.example 'bleibt'",
     ):
         assert kept in found
-    # What was read again has the same syntax, and so has a translation of the translation.
+    # Read again, the translation has the same syntax, and so has a translation of it.
     again = read_markdown(found)
     assert [len(line.split()) for line in lines_of(again)] == [
         len(line.split()) for line in lines_of(document)
@@ -177,7 +177,7 @@ def test_markdown_is_read_as_one_sees_it(translate, turned):
         ("[^2]: Der *Hund*\n schläft.\n[^b]: Zwei", ["Der Hund schläft.", "Zwei"],
          "[^2]: DER *HUND*\n SCHLÄFT.\n[^b]: ZWEI"),
         ("[^b]: Zwei\n\n[b]: https://b.example\n", ["Zwei"], "[^b]: ZWEI\n\n[b]: https://b.example\n"),
-        # A link by its own text is found by that: it is written beside what the text became.
+        # The text of such a link is its label, too: the label stays, beside the translated text.
         ("Siehe [die *Seite*] und [sie][] hier, [Rest] nicht.\n\n[Die *seite*]: a\n[sie]: b\n",
          ["Siehe die Seite und sie hier, Rest nicht."],
          "SIEHE [DIE *SEITE*][die *Seite*] UND [SIE][sie] HIER, [REST] NICHT.\n\n[Die *seite*]: a\n[sie]: b\n"),
@@ -193,7 +193,7 @@ def test_marks_of_markdown_are_not_read_and_stay(translate, text, lines, expecte
 
 
 def test_emphasis_on_nothing_is_not_written(translate):
-    """Two words in one: both signs of emphasis belong to it, and one of them alone can have it."""
+    """`Ja/Nein` is one word with two emphases, of which only one can go around its translation."""
     assert translate(read_markdown("Wählen Sie **Ja**/**Nein** bitte.")) == "WÄHLEN SIE **JA/NEIN** BITTE."
     assert "![](a.png)" in translate(read_markdown("Ein **![](a.png)** Bild"))
 
@@ -309,7 +309,7 @@ def test_any_text_is_read_and_comes_back_as_it_was(text, suffix):
 @settings(max_examples=300)
 @given(st.lists(PIECES, max_size=30).map("".join))
 def test_no_word_is_lost_when_markdown_is_turned_around(translate, turned, text):
-    assume("`" not in text)  # code takes the place of a word that it is a part of
+    assume("`" not in text)  # code replaces the whole word that it is a part of
     found = translate(read_markdown(text), turned)
     assert sorted(re.findall(r"[QWZ]", found.upper())) == sorted(re.findall(r"[QWZ]", text.upper()))
 
@@ -353,7 +353,7 @@ def test_long_lines_of_signs_take_no_time():
     ids=["name", "names", "number", "spaces", "spaces of a cue", "tag without an end"],
 )
 def test_what_goes_on_without_an_end_is_read_in_time(suffix, text):
-    """Each takes a fraction of a second, and an expression that begins again at each character would take an hour."""
+    """Each takes a fraction of a second; a regular expression that starts again at each character takes an hour."""
     document = read_document(suffix, text.encode())
     assert document.write(document.blocks) == text
 

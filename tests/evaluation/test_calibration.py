@@ -1,4 +1,4 @@
-"""Curves of confidence: what a right word is, fits against references computed another way, and what they are worth."""
+"""Curves of confidence: which words are right, fits against another computation, and how far off they are."""
 
 from functools import cache
 from itertools import pairwise
@@ -85,7 +85,7 @@ def test_values_that_differ_by_their_last_bits_make_a_rising_curve():
 
 
 def drawn(seed, number):
-    """Return log-probabilities, and words that are right with the square root of the probability."""
+    """Return log-probabilities, and which words are right: each with the square root of its probability."""
     generator = np.random.default_rng(seed)
     at = -generator.exponential(1.0, number)
     return at, (generator.random(number) < np.exp(at / 2)).astype(np.float64)

@@ -66,7 +66,7 @@ def test_of_few_lines_that_differ_chance_is_not_ruled_out(num_different):
     for i in places[:num_different]:
         better[i] = REFERENCES[i]
     for found in compare(better, worse, [REFERENCES], CASED, num_resamples=50, num_trials=2000):
-        # All of them swapped, or none, comes to this difference; the better ones are better in each line.
+        # Only swapping all of these lines, or none, reaches this difference, since `better` is better in each of them.
         assert found.p_randomisation == pytest.approx(2.0 ** (1 - num_different), abs=0.001)
 
 

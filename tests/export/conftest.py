@@ -1,4 +1,4 @@
-"""What the tests of exports share: a tokenizer of letters, and models of a strange taste."""
+"""What the tests of exports share: a tokenizer of letters, and models that prefer forbidden tokens."""
 
 import pytest
 import torch
@@ -33,9 +33,9 @@ def tokenizer():
 
 @pytest.fixture
 def strange_model(tiny_model):
-    """Return a function that makes Transformers that would like nothing better than PAD and BOS.
+    """Return a function that makes Transformers whose most probable tokens are PAD and BOS.
 
-    They end the sooner the higher `end` is.
+    The higher `end` is, the sooner their translations end.
     """
 
     def make(end=1.0, **options):

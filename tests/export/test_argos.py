@@ -40,7 +40,7 @@ GREEDILY = (
 
 
 def exported_of(model, tokenizer, run="mine", **settings):
-    """Return what the command gives to a format."""
+    """Return the `Exported` that the command gives to a format."""
     settings = {
         "run": "mine", "checkpoint": "best", "format": "argos", "output": "out", "overwrite": False, "device": "cpu",
         "quantization": "float32", "tolerance": 0.3, "source_language": "de", "target_language": "en",
@@ -51,18 +51,18 @@ def exported_of(model, tokenizer, run="mine", **settings):
 
 
 def asked(**typed):
-    """Return the languages of a run, of which these were typed."""
+    """Return the languages of a run, given what was typed for them."""
     return languages_of(RunDirectory("mine"), typed["source_language"], typed["target_language"])
 
 
 @pytest.fixture
 def written_text(monkeypatch):
-    """Have runs that are not there say that their text is of a file, which tells no language."""
+    """Have runs that do not exist report no settings of text, so that their languages are unknown."""
     monkeypatch.setattr(languages, "data_of_run", lambda run: None)
 
 
 def as_argos_does(path, folder, lines, beam_size):
-    """Translate lines with a package, by what was read in the program: one call for each line, which is a sentence."""
+    """Translate lines with a package as the source of Argos Translate does: one call for each line, one sentence."""
     with zipfile.ZipFile(path) as archive:
         archive.extractall(folder)
     (package,) = folder.iterdir()
@@ -120,7 +120,7 @@ def test_the_command_writes_a_package_that_translates_as_the_run(nmt, run, tmp_p
 def test_the_beam_finds_the_same_where_what_ends_first_is_best(
     strange_model, tokenizer, tmp_path, written_text
 ):
-    # Some translations are as short as they may be, since the end is more probable than any letter.
+    # Some translations are as short as they may be, since EOS is more probable than any letter.
     model = strange_model(end=2.0, seed=3, width=16).float()
     exported, to = exported_of(model, tokenizer), Argos()
     to.write(tmp_path, exported)
@@ -278,7 +278,7 @@ def test_a_splitter_is_put_into_the_package_and_an_earlier_package_replaced(main
     assert sorted(path.name for path in tmp_path.iterdir()) == ["de.onnx", "new", "thesis"]
 
 
-# Installs a package and translates lines; each line is a sentence, since the splitter would be fetched.
+# Installs a package and translates lines. Each line is one sentence, since a splitter would have to be fetched.
 PROGRAM = """
 import json, sys
 from argostranslate import package, sbd, translate
@@ -310,7 +310,7 @@ def learned_run(tmp_path_factory):
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("distribution", ["argos-translate-lt==1.12.1", "argostranslate==1.11.0"])
 def test_the_real_program_translates_as_nmt_does(distribution, learned_run, nmt, tmp_path):
-    """It has an environment of its own, in which the packages of this one are seen: torch need not be fetched."""
+    """The program has an environment of its own that also sees the packages of this one, so torch is not fetched."""
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
     show = "import sysconfig; print(sysconfig.get_path('purelib'))"

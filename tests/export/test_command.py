@@ -31,7 +31,7 @@ LINES = ["abc", "", "  ", "\u3000", "fedcba", "axbyz", "abcdef" * 30, "a", "bb c
 
 @pytest.fixture
 def exported_of(tmp_path, trained_run):
-    """Return a function that gives what the command gives to a format: of a model that no run has trained."""
+    """Return a function that makes the `Exported` of a model that no run has trained, as the command makes it."""
 
     def make(model, tokenizer, decoding, shortlist=None):
         config = json.loads((trained_run / "config.json").read_text())
@@ -54,7 +54,7 @@ def exported(run, model, tokenizer, decoding, shortlist):
 
 
 def compared(folder, exported, lines=LINES):
-    """Export a model as the command does; return how it compares, in each of the searches."""
+    """Export a model as the command does; return the comparison with nmt for each of the searches."""
     folder.mkdir()
     to = CTranslate2()
     to.write(folder, exported)
@@ -63,13 +63,13 @@ def compared(folder, exported, lines=LINES):
 
 
 def make_page(folder, exported):
-    """Export a model as the command does; return how it compares, and the page."""
+    """Export a model as the command does; return the comparison of the first search, and the page."""
     comparisons = compared(folder, exported)
     return comparisons[0], CTranslate2().page(exported, comparisons)
 
 
 def function_of(page):
-    """Return the function that a page defines, in the current folder."""
+    """Return the function that the code of a page defines; it reads the current folder."""
     namespace = {}
     exec(page.split("```python\n")[1].split("```")[0], namespace)
     return namespace["translate"]
@@ -88,7 +88,7 @@ def function_of(page):
 def test_comparison_and_page_translate_as_nmt_does(
     kind, repetition, strange_model, tokenizer, tmp_path, monkeypatch, exported_of
 ):
-    # Greedy search goes on to the limits of the lines; a beam ends before, since the two sides treat a limit differently.
+    # Greedy search may reach the limits of the lines; a beam ends before, since CTranslate2 treats a limit differently.
     model = strange_model(end=1.0 if kind == "greedy" else 3.0, seed=3, width=16).float()
     with torch.no_grad():
         model.output.bias[UNK] = 20.0
@@ -235,7 +235,7 @@ def test_a_shortlist_becomes_a_vocabulary_map(nmt, run, tmp_path, monkeypatch):
 def test_the_library_and_nmt_search_the_same_words(
     seed, strange_model, tokenizer, tmp_path, monkeypatch, exported_of
 ):
-    monkeypatch.setattr("nmt.decoding.shortlist.MULTIPLE", 1)  # else all of so few letters would be chosen
+    monkeypatch.setattr("nmt.decoding.shortlist.MULTIPLE", 1)  # blocks of 64 would take all of these letters
     model = strange_model(end=0.0, seed=seed, width=16).float()
     size = tokenizer.target.size
     likely = Ids.of([[4 + (i + seed) % (size - 4)] for i in range(size)])
@@ -302,7 +302,7 @@ def test_existing_folders_are_replaced_only_where_asked(run, main, tmp_path, mon
 
 
 def test_an_export_that_translates_otherwise_leaves_nothing(run, main, tmp_path, monkeypatch):
-    monkeypatch.setattr(specification, "FORBIDDEN", 1e4)  # PAD and BOS at every step
+    monkeypatch.setattr(specification, "FORBIDDEN", 1e4)  # the export then writes PAD and BOS at every step
     (tmp_path / "earlier").mkdir()
     (tmp_path / "earlier" / "README.md").write_text("Exported by nmt from checkpoint `best`")
     (tmp_path / "earlier" / "model.bin").write_text("old")

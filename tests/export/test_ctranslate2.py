@@ -40,7 +40,7 @@ LIMIT = 12
 
 @pytest.fixture
 def exported(tmp_path, tokenizer):
-    """Return a function that exports a model and loads it on the other side."""
+    """Return a function that exports a model and loads it in CTranslate2."""
 
     def export(model, quantization="float32", of=tokenizer):
         folder = tmp_path / quantization
@@ -53,7 +53,7 @@ def exported(tmp_path, tokenizer):
 
 
 def names_of(rows, lengths, names):
-    """Return the text of tokens (B, …) without the EOS at the end."""
+    """Return the names of tokens (B, …) without the EOS at the end."""
     return [
         [names[i] for i in row[: length - 1]]
         for row, length in zip(rows.tolist(), lengths.tolist(), strict=True)
@@ -124,7 +124,7 @@ def test_float32_is_the_same(options, strange_model, tiny_batch, tokenizer, expo
 def test_a_beam_without_length_penalty_finds_the_same(
     options, strange_model, tiny_batch, tokenizer, exported
 ):
-    # They end soon, since the two sides treat a limit differently.
+    # The translations end soon, since nmt and CTranslate2 treat a limit differently.
     model = strange_model(end=4.0, **options)
     batch = tiny_batch(source_lengths=(5, 3, 9, 2), target_lengths=(2,) * 4)
     arguments, rules = given(model, batch, min_length=3)
@@ -150,7 +150,7 @@ def test_the_length_of_a_score_counts_the_end_on_both_sides(
     for i, (theirs, score, own) in enumerate(zip(found, scores, ours, strict=True)):
         if theirs[-1] == EOS:
             assert score_of(model, batch, i, theirs, 3, power) == pytest.approx(score, abs=1e-5)
-            if len(own) < LIMIT:  # nmt goes on while something better is in sight
+            if len(own) < LIMIT:  # up to the limit nmt goes on while a better score is possible
                 assert score_of(model, batch, i, [*own, EOS], 3, power) >= score - 1e-5
 
 
@@ -164,7 +164,7 @@ def score_of(model, batch, row, tokens, min_length, power):
     return float(log_probs(model, one, (PAD, BOS, UNK), min_length).sum()) / len(tokens) ** power
 
 
-# Its own weights of 8 bits are less exact on a processor without VNNI.
+# CTranslate2's weights of 8 bits are less exact on a processor without VNNI.
 INT8_TOLERANCE = 0.5 if torch.cpu._is_vnni_supported() else 1.0
 
 

@@ -53,7 +53,7 @@ def random_model(tiny_model, tokenizer, seed=0, **options):
 
 
 def written(folder, model, tokenizer, **options):
-    """Write a folder; return what the format was given."""
+    """Export a model into a folder; return the `Exported` that the format was given."""
     folder.mkdir()
     given = exported(RunDirectory(folder), model, tokenizer, "huggingface", **options)
     HuggingFace().write(folder, given)
@@ -94,7 +94,7 @@ def test_what_is_imported_back_is_what_was_exported(options, tiny_model, tmp_pat
     own = dict(model.named_parameters())
     assert imported.weights.keys() == own.keys()
     for name, tensor in own.items():
-        if name == "output.bias":  # of which some never come
+        if name == "output.bias":  # the biases of special tokens forbid them
             assert torch.equal(imported.weights[name][4:], tensor[4:])
         else:
             assert torch.equal(imported.weights[name], tensor), name
@@ -132,7 +132,7 @@ def test_generate_searches_as_the_run_does(early_stopping, theirs, tiny_model, t
 
 
 def by_hand(folder, lines, limit):
-    """Return what transformers makes of lines by the lines of the page."""
+    """Return what transformers makes of lines with the code of the page."""
     page = (folder / "README.md").read_text()
     namespace = {}
     exec(page.split("```python\n")[1].split("```")[0].replace('"."', repr(str(folder))), namespace)
@@ -142,7 +142,7 @@ def by_hand(folder, lines, limit):
 @pytest.mark.parametrize("has_moses", [True, False])
 @pytest.mark.parametrize(("norm", "is_joint"), [("post", True), ("post", False), ("pre", True)])
 def test_200_lines_and_the_page(norm, is_joint, has_moses, tiny_model, tmp_path, monkeypatch):
-    """With sacremoses, which a tokenizer asks where it is installed, and without."""
+    """Test with and without sacremoses, which a tokenizer would use where it is installed."""
 
     class Changes:
         def __init__(self, language):
@@ -248,7 +248,7 @@ def test_without_the_library_its_extra_is_named(monkeypatch):
 
 
 def test_the_command(nmt, trained_run, tmp_path):
-    """A run of nmt's goes there and back, and translates the same."""
+    """A run that is exported and imported back translates as before."""
     out = nmt("export", f"run={trained_run}", "format=huggingface", "output=model").stdout
     assert b"identical      20  token by token, at least 20 are needed" in out
     assert b"PegasusForConditionalGeneration" in (tmp_path / "model" / "README.md").read_bytes()

@@ -34,7 +34,7 @@ VARIANTS = [
 
 
 def make_tokenizer(is_joint):
-    """Make a tokenizer of models that have BOS, as their own do, and no PAD."""
+    """Make a tokenizer of models with BOS and without PAD, as those of OPUS-MT."""
     german, english = (tuple(lines) for lines in lines_of_both())
     if is_joint:
         return Tokenizer.of_models(sentencepiece_model((*german, *english, 'it\'s "quoted": \\x yes')))
@@ -49,7 +49,7 @@ def random_model(tiny_model, tokenizer, **options):
 
 
 def written(folder, model, tokenizer, **options):
-    """Write a folder; return what the format was given."""
+    """Export a model into a folder; return the `Exported` that the format was given."""
     folder.mkdir()
     given = exported(RunDirectory(folder), model, tokenizer, "marian", **{**GREEDY, **options})
     Marian().write(folder, given)

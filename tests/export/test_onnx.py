@@ -36,7 +36,7 @@ OPTIONS = {
     "num_encoder_layers": (2, 1),
 }
 VARIANTS = [*pairwise(OPTIONS), {"num_encoder_layers": 1, "num_decoder_layers": 3}]
-# Tracing takes many seconds, however small the model: one stands for all, which are slow tests.
+# Tracing takes many seconds, however small the model: only this one is always traced, all others in slow tests.
 TRACED = {
     "positions": "rotary", "num_heads": 4, "num_key_value_heads": 2, "norm": "post", "normalization": "rms",
     "activation": "swiglu", "tied": "two_way", "num_encoder_layers": 1, "num_decoder_layers": 1,
@@ -47,12 +47,12 @@ LIMITS = {"split": "none", "max_length_ratio": 1.0, "max_length_extra": 9, "max_
 
 
 def name(options):
-    """Return what a test with these options is called."""
+    """Return the name of a test with these options."""
     return "-".join(map(str, options.values()))
 
 
 def exported_of(model, tokenizer, decoding, quantization="float32", device="cpu", run="mine", runtime=None):
-    """Return what the command gives to a format."""
+    """Return the `Exported` that the command gives to a format."""
     evaluation = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
     settings = ExportSettings(
         run=str(run), checkpoint="best", format="web" if runtime else "onnx", output="out", overwrite=False, quantization=quantization,
@@ -66,7 +66,7 @@ FORBIDDEN, ALLOWED = [PAD, UNK, BOS], slice(EOS, None)
 
 
 def function_of(page):
-    """Return the function that a page defines, in the current folder."""
+    """Return the function that the code of a page defines; it reads the current folder."""
     namespace = {}
     exec(page.split("```python\n")[1].split("```")[0], namespace)
     return namespace["translate"]
@@ -80,7 +80,7 @@ def empty_cache(model, num_sentences):
 
 @pytest.mark.parametrize("options", VARIANTS, ids=name)
 def test_both_functions_compute_what_the_model_does(options, strange_model, tiny_batch, tokenizer):
-    """In float64: all positions of padded sentences at once, then one by one, are those of the model."""
+    """In float64, padded sentences give the model's logits, with all positions at once and with one or two a call."""
     model, batch = strange_model(width=16, **options), tiny_batch()
     expected = model.project(model(batch).outputs)[..., ALLOWED]
     is_target = torch.arange(batch.target_in.shape[1]) < batch.target_lengths.unsqueeze(1)
@@ -101,7 +101,7 @@ def test_both_functions_compute_what_the_model_does(options, strange_model, tiny
 
 
 def check_graphs(folder, options, strange_model, tokenizer):
-    """Export a model; its graphs are to find what nmt finds, in batches with padding and one by one."""
+    """Export a model, and assert that its graphs find what nmt finds, in padded batches and line by line."""
     model = strange_model(end=1.0, seed=3, width=16, **options).float()
     with torch.no_grad():
         model.output.bias[UNK] = 20.0
@@ -212,7 +212,7 @@ def test_the_command_writes_what_loaders_look_for_and_a_page_that_translates(
 
 
 def cache_of(path):
-    """Return names and shapes of the cache that a decoder takes; the other inputs and outputs are known."""
+    """Return names and shapes of the cache that a decoder takes, and check its other inputs and its outputs."""
     session = onnxruntime.InferenceSession(str(path))
     given = {one.name: one.shape for one in session.get_inputs()}
     cache = {name: given.pop(name) for name in list(given) if name.startswith("past_key_values")}

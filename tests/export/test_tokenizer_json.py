@@ -32,7 +32,7 @@ def test_ids_and_text_are_those_of_sentencepiece(kind, byte_fallback, normalizat
     lines = [*text.source, *text.target, *strange_lines()]
     ids = vocabulary.encode(lines)
     assert [found.ids for found in theirs.encode_batch(lines)] == [[*row, vocabulary.eos_id] for row in ids]
-    known = [row for row in ids if vocabulary.unk_id not in row]  # which search never writes
+    known = [row for row in ids if vocabulary.unk_id not in row]  # search never writes UNK
     assert len(known) > 500
     assert theirs.decode_batch(known) == [vocabulary.decode(row) for row in known]
     assert all(theirs.token_to_id(symbol) in theirs.encode(f"x{symbol}y").ids for symbol in symbols)

@@ -70,7 +70,7 @@ def test_segmentation_is_that_of_sentencepiece(kind, byte_fallback, options, sym
     # Also names of special tokens, and marks that normalisation joins with the letter before them.
     lines = [*text.source, *text.target, *strange_lines(LETTERS + "\u0301\u0302\u200d"), "<s> </s>", "<0x41>"]
     ids = vocabulary.encode(lines)
-    # Of all sequences of ids, also those that are no text, such as bytes that are no UTF-8.
+    # Random sequences of ids as well, some of which are no text, such as bytes that are no UTF-8.
     chance = random.Random(1)
     targets = ids + [chance.choices(range(vocabulary.size), k=chance.randrange(12)) for _ in range(500)]
     segmentation = Path(vocabulary_json.__code__.co_filename).parent / "page" / "segmentation.js"
@@ -97,7 +97,7 @@ def test_segmentation_is_that_of_sentencepiece(kind, byte_fallback, options, sym
     ],
 )  # fmt: skip
 def test_each_sentence_of_a_long_line_has_its_tag(language, tag, line, expected, tmp_path):
-    """The search of the page itself, around a model that says what it read."""
+    """The page's own search runs around a model that echoes what it read."""
     if shutil.which("node") is None:
         pytest.skip("no node here")
     search = (Path(vocabulary_json.__code__.co_filename).parent / "page" / "search.js").read_text(

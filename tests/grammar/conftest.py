@@ -1,4 +1,4 @@
-"""The built-in corpus as it is made without settings, once for all tests of it."""
+"""The built-in corpus with default settings, made once for all of its tests."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `generate` promises of any corpus, and that all of its tables is used."""
+"""What `generate` promises of any corpus, and that every line of its tables is used."""
 
 import re
 import subprocess
@@ -106,7 +106,7 @@ def test_sentences_are_written_as_they_should_be(pairs):
 
 
 def test_lengths_are_bounded_and_spread(corpus):
-    """Short German sentences are as much to learn as long ones."""
+    """Short German sentences have to be learned as well as long ones."""
     lengths = [len(pair.source.split()) for split in corpus.values() for pair in split]
     assert 3 <= min(lengths) < max(lengths) <= 40
     assert 9 <= sum(lengths) / len(lengths) <= 12.5
@@ -143,7 +143,7 @@ def test_held_out_triples_occur_in_no_other_split(corpus):
 
 
 def test_triples_name_what_the_sentence_says(corpus, careful):
-    """Every noun of a triple stands in the German sentence, in one of its forms, but for whom a pronoun stands for."""
+    """The object of every triple stands in the German sentence, in one of its forms; a pronoun may be the subject."""
     nouns = {noun.german: {noun.german, noun.plural, f"{noun.plural}n"} for noun in word_tables.NOUNS}
     for pair in filter(careful, corpus["train"][:1_000]):
         for _, _, thing in pair.triples:

@@ -62,7 +62,7 @@ def test_verb_forms_after_auxiliaries(pairs, table):
 
 
 def test_the_perfect_of_a_past_time_is_the_simple_past(pairs):
-    """`Gestern hat sie geschrieben` is common, and `wrote`; only `schon` and `gerade` make a present perfect."""
+    """The common `Gestern hat sie geschrieben` becomes `wrote`; only `schon` and `gerade` give a present perfect."""
     perfects = 0
     for pair in pairs:
         finite = re.search(r"\b(?:hat|habe|hast|haben|ist|bin|bist|sind)\b", pair.source, re.I)

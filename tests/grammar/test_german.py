@@ -11,7 +11,7 @@ ALONE_WORDS = ("viel",)
 CASES_OF_PREPOSITIONS = {"mit": {"dative"}, "aus": {"dative"}, "zu": {"dative"}, "durch": {"accusative"}}
 CASES_OF_PREPOSITIONS |= {word: {"dative", "accusative"} for word in ("in", "an", "auf")}
 CONTRACTIONS = {"im": "dem", "am": "dem", "zum": "dem", "beim": "dem", "zur": "der", "ins": "das"}
-# What a subject begins with if it comes after the verb and could be nothing but a subject.
+# Words that, behind the verb, can begin nothing but a subject.
 SUBJECTS = {"ich", "du", "er", "wir", "der", "dieser", *EIN_WORDS}
 
 
@@ -45,7 +45,7 @@ def declensions(table):
 
 @pytest.fixture(scope="module")
 def finite(table):
-    """For each finite form, whom it can go with."""
+    """For each finite form, the persons that it can go with."""
     forms = {}
     for row in table("german_verbs.tsv"):
         pasts = {"ich": row["past"], "er": row["past"], "plural": row["past_plural"]}
@@ -63,7 +63,7 @@ def type_of(determiner):
 
 
 def noun_phrases(sentence, determiners):
-    """Preposition or "", determiner, adjectives and noun of each phrase that can be told by its surface."""
+    """Yield the word before, or "", determiner, adjectives and noun of each phrase that its surface reveals."""
     tokens = ["", *re.findall(r"\w+|[,.?]", sentence[0].lower() + sentence[1:])]
     for index, determiner in enumerate(tokens):
         before = tokens[index - 1]
@@ -153,7 +153,7 @@ def test_subordinate_clauses_end_in_a_finite_verb(pairs, finite):
 
 
 def test_the_verb_comes_second(pairs, finite):
-    """After a time in front the finite verb follows, and then the subject."""
+    """A time at the beginning is followed by the finite verb, and then by the subject."""
     fronted = [
         pair for pair in pairs if re.match(r"(Gestern|Vorgestern|Heute|Morgen) [a-zäöüß]", pair.source)
     ]
@@ -187,7 +187,7 @@ def test_already_and_just_stand_after_the_known_object(pairs):
 
 
 def test_what_is_told_with_yesterday_is_told_in_the_perfect(pairs):
-    """People say `Gestern hat sie gekocht`; the preterite is for telling, for what was so, and for modal verbs."""
+    """People say `Gestern hat sie gekocht`; the preterite is for narration, for states, and for modal verbs."""
     opening = r"^(?:Gestern|Vorgestern|Letzte \w+) (?:Abend |Morgen )?(\w+)"
     first = [match[1] for pair in pairs if (match := re.match(opening, pair.source))]
     spoken = r"hat|habe|haben|ist|bin|sind|war|waren|hatten?|wollten?|mussten?|durften?"

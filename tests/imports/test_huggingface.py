@@ -1,4 +1,4 @@
-"""A folder of Hugging Face becomes a run that translates as transformers does, and that can be gone on with."""
+"""A folder of Hugging Face becomes a run that translates as transformers does, and that can be trained further."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ def opus(tmp_path_factory):
 
 @pytest.fixture
 def spoiled(opus, tmp_path):
-    """Return a copy of the folder, of which a test may do as it likes."""
+    """Return a copy of the folder, which a test may change."""
     shutil.copytree(opus, tmp_path / "opus")
     return tmp_path / "opus"
 
@@ -40,7 +40,7 @@ def run_of(main, folder, output):
 
 
 def translate(main, run, lines, tmp_path):
-    """Return what a run makes of lines, greedily, in text."""
+    """Return a run's greedy translations of lines, as text."""
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines))
     files = f"input={tmp_path / 'in'}", f"output={tmp_path / 'out'}", "overwrite=true"
     code, _, _ = main(
@@ -250,7 +250,7 @@ def test_an_output_that_is_there_is_left_alone(main, opus, tmp_path):
 
 
 def test_pieces_of_two_bpe_models_in_one_table_are_refused(main, tmp_path):
-    """An unused piece takes part in the merges of such a model, and others would come of them."""
+    """Unused pieces of a BPE model take part in its merges, and would lead to other pieces."""
     make_huggingface(tmp_path / "opus", kind="bpe")
     code, _, error = main(
         "import", "format=huggingface", f"input={tmp_path / 'opus'}", f"output={tmp_path / 'run'}"
@@ -260,7 +260,7 @@ def test_pieces_of_two_bpe_models_in_one_table_are_refused(main, tmp_path):
 
 
 def test_segmentation_is_that_of_the_folder(main, opus, tmp_path):
-    """Also of what only the other side's pieces have."""
+    """Also of characters that only the other side's pieces have."""
     run_of(main, opus, tmp_path / "run")
     imported = RunDirectory(tmp_path / "run").read_tokenizer(joint=False)
     own = Tokenizer.of_models((opus / "source.spm").read_bytes(), (opus / "target.spm").read_bytes())

@@ -1,4 +1,4 @@
-"""A folder of Marian becomes a run that translates as CTranslate2 does, which converts such folders by itself."""
+"""A folder of Marian becomes a run that translates as CTranslate2 does after its own conversion of the folder."""
 
 import io
 import re
@@ -31,7 +31,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def spoiled(made, tmp_path):
-    """Return a copy of the folder, of which a test may do as it likes."""
+    """Return a copy of the folder, which a test may change."""
     shutil.copytree(made[0], tmp_path / "marian")
     return tmp_path / "marian"
 
@@ -43,7 +43,7 @@ def run_of(main, folder, output):
 
 
 def translate(run, lines):
-    """Return the pieces that a run makes of lines, greedily."""
+    """Return the pieces of a run's greedy translations of lines."""
     model, tokenizer = load_model(RunDirectory(run), "best")
     search = choose_search("greedy", split="none", max_length_ratio=0.0, max_length_extra=LONGEST)
     translator = Translator(TorchEngine(model, tokenizer, torch.device("cpu"), torch.float32), search)
@@ -63,7 +63,7 @@ def test_it_translates_as_ctranslate2_does(norm, main, tmp_path):
 
 
 def test_an_output_layer_of_its_own_and_two_embeddings(main, made, tmp_path):
-    """Newer versions have the output layer not transposed; pieces that look like YAML stay what they are."""
+    """Newer versions of Marian store the output layer as `Wt`, with a row for each token; `W` is its transpose."""
     folder = tmp_path / "marian"
     arrays = dict(make_marian(folder))
     shared = arrays.pop("Wemb")
@@ -141,7 +141,7 @@ def text_of(name, change):
 
 
 def header_that_lies(folder):
-    """Write an array that says that it is a terabyte."""
+    """Write an array whose header claims a terabyte."""
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         header, {"descr": "<f4", "fortran_order": False, "shape": (1 << 38,)}

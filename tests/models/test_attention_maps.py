@@ -1,4 +1,4 @@
-"""What attention is shown to do is what it does: the forward pass that is written out gives the model's own outputs."""
+"""Attention maps show what attention does: the forward pass that is written out gives the model's own outputs."""
 
 import pytest
 import torch
@@ -23,7 +23,7 @@ def test_written_out_attention_is_the_models_own(tiny_model, tiny_batch, options
     with torch.no_grad():
         expected = model(batch).outputs
         with observing() as observed:
-            # The layers go on with what the observed weights make of the values.
+            # The layers go on with the values as the observed weights weight them.
             found = model(batch).outputs
         again = model(batch).outputs
     is_token = batch.target_out != 0

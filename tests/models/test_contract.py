@@ -24,7 +24,7 @@ from nmt.training.objective import Objective
 
 PAD, UNK, BOS, EOS = range(4)
 
-# The first value of each option is what a variant's name leaves out.
+# A variant's name leaves out the first value of each option.
 RECURRENT = {
     "cell": ("lstm", "gru", "tanh"),
     "num_layers": (1, 2),
@@ -69,7 +69,7 @@ REFUSED = {
     frozenset({("coverage", True), ("score", "location")}): "no keys",
     frozenset({("coverage", True), ("join", "output_only")}): "all positions at once",
 }
-# Small enough for the sentences here to reach beyond them.
+# Limits so small that the sentences here reach beyond them.
 SMALL = {
     "rnn": {},
     "attention": {"window": 2, "location_positions": 4, "temperature": 0.7},
@@ -207,7 +207,7 @@ def test_vector_of_pad_changes_nothing(kind, options, tiny_model, tiny_batch):
 @every_model
 def test_greedy_equals_beam_of_one(kind, options, tiny_model, tiny_batch):
     model, batch = tiny_model(kind, **options), tiny_batch()
-    # Without early stopping a beam of one looks further for what scores more by its length.
+    # Without early stopping a beam of one goes on, since a longer hypothesis may score more.
     assert search(model, batch) == search(model, batch, beam_size=1, early_stopping=True)
 
 
@@ -224,7 +224,7 @@ def test_batched_search_equals_one_by_one(kind, options, beam_size, tiny_model, 
 def test_searching_as_on_a_gpu_finds_the_same(kind, options, beam_size, tiny_model, tiny_batch, monkeypatch):
     model, batch = tiny_model(kind, **options), tiny_batch()
     before = search(model, batch, beam_size)
-    # Shapes that stay the same for some positions, and finished sentences that go on for some.
+    # On a GPU shapes stay the same for some positions, and finished sentences stay in the batch for some.
     monkeypatch.setitem(POSITIONS_AT_ONCE, "cpu", 32)
     monkeypatch.setitem(POSITIONS_BETWEEN_QUESTIONS, "cpu", 5)
     assert search(model, batch, beam_size) == before
@@ -287,9 +287,7 @@ def test_sampling_nowhere_is_plain_training_and_everywhere_is_greedy(kind, optio
     nowhere = torch.zeros(batch.target_in.shape, dtype=torch.bool)
     assert_close(model(batch, nowhere).outputs, model(batch).outputs)
     sampled = model(batch, ~nowhere).outputs
-    if (
-        kind == "transformer"
-    ):  # two passes: what the first predicts of the true words is what the second reads
+    if kind == "transformer":  # two passes: the second reads what the first predicts from the true words
         predicted = model.project(model(batch).outputs).argmax(-1)
         given = torch.cat([batch.target_in[:, :1], predicted[:, :-1]], 1)
         assert_close(sampled, model(dataclasses.replace(batch, target_in=given)).outputs)
@@ -307,7 +305,7 @@ def test_sampling_nowhere_is_plain_training_and_everywhere_is_greedy(kind, optio
 
 
 def attention_settings(options):
-    """Check settings of the model `attention`, with what `options` do not say as it is by default."""
+    """Check settings of the model `attention`; what `options` lack has its first value in OPTIONS."""
     own = ("cell", "num_layers", "bidirectional", "tied")
     given = {key: values[0] for key, values in OPTIONS["attention"].items()} | {"d_attention": 6} | options
     model = {key: given.pop(key) for key in own}

@@ -15,7 +15,7 @@ OPTIONS = {"d_model": 8, "d_ff": 12, "num_heads": 2, "dropout": 0.1}
 
 @pytest.fixture(autouse=True)
 def _drop_everything(monkeypatch):
-    """Have dropout that is on keep nothing."""
+    """Have active dropout drop everything."""
     monkeypatch.setattr(Dropout, "_draw_kept", lambda module, x: torch.zeros_like(x))
 
 

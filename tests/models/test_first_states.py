@@ -1,4 +1,4 @@
-"""What the decoders of recurrent models begin with, against its definition."""
+"""The first states of recurrent decoders, against their definition."""
 
 import torch
 from torch.testing import assert_close

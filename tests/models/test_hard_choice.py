@@ -7,7 +7,7 @@ from nmt.models.recurrent_attention import choose
 
 
 def one_logit_row(longest=5, hidden=1):
-    """Return logits (S) of which the last are those of positions that are not to be seen."""
+    """Return logits (S), of which the last `hidden` belong to hidden positions."""
     logits = torch.randn(longest, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
     logits[longest - hidden :] = -torch.inf
     return logits

@@ -33,7 +33,7 @@ MODELS = [
     ("attention", "attention.score=dot"),
 ]  # fmt: skip
 NUM_GATES = {"LSTM": 4, "LSTMCell": 4, "GRU": 3, "GRUCell": 3, "RNN": 1, "RNNCell": 1}
-# What computes several projections at once, each of which starts as if it stood alone.
+# Layers that compute several projections at once, each of which starts as if it stood alone.
 NUM_PROJECTIONS = {
     "query_key_value": 3, "self_attention.key_value": 2, "cross_attention.key_value": 2,
     "attention.additive": 4, "attention.general": 4, "attention.location": 4, "attention.span.place": 4,
@@ -51,7 +51,7 @@ def build(kind, *options):
 
 
 def assert_is_uniform(values, bound):
-    """As many numbers as there are have a largest, a mean and a mean square that is hardly ever further off."""
+    """Assert that maximum, mean and mean square fit a uniform distribution, as closely as so many numbers allow."""
     n, values = values.numel(), values.double()
     assert bound * (1 - 15 / n) < values.abs().max() <= bound * (1 + 1e-6)
     assert abs(values.mean()) < 5 * bound / math.sqrt(3 * n)
@@ -60,7 +60,7 @@ def assert_is_uniform(values, bound):
 
 def assert_is_normal(values, deviation):
     n, values = values.numel(), values.double()
-    assert 3 * deviation < values.abs().max() < 7 * deviation  # those of a uniform one end at 1.73
+    assert 3 * deviation < values.abs().max() < 7 * deviation  # a uniform one would end at 1.73
     assert abs(values.mean()) < 5 * deviation / math.sqrt(n)
     assert values.square().mean() == pytest.approx(deviation**2, rel=5 * math.sqrt(2 / n))
 
@@ -77,7 +77,7 @@ def assert_is_orthogonal(weight, num_blocks):
 
 
 def assert_starts_right(owner, name, leaf, parameter, is_swiglu):
-    """Hold a parameter, `leaf` of the module `owner` that is called `name`, against what the rules say of it."""
+    """Assert that a parameter, `leaf` of the module `owner` called `name`, starts as the rules say."""
     kind = type(owner).__name__
     if kind in NUM_GATES:
         if leaf.startswith("weight_ih"):
@@ -86,7 +86,7 @@ def assert_starts_right(owner, name, leaf, parameter, is_swiglu):
             assert_is_orthogonal(parameter, NUM_GATES[kind])
         else:
             num_ones = owner.hidden_size if kind.startswith("LSTM") and leaf.startswith("bias_ih") else 0
-            assert (parameter == 1).sum() == num_ones  # which gate has them is asked of what it does
+            assert (parameter == 1).sum() == num_ones  # the test below finds out which gate has them
             assert (parameter == 0).sum() == parameter.numel() - num_ones
     elif isinstance(owner, (nn.LayerNorm, nn.RMSNorm)):
         assert (parameter == (leaf == "weight")).all()
@@ -120,7 +120,7 @@ def test_every_parameter_starts_where_it_should(model):
 
 @pytest.mark.parametrize("kind", ["rnn", "attention"])
 def test_an_lstm_begins_by_remembering(kind):
-    """With weights of zero only biases speak: the forget gate's of one keeps most of the cell, whatever comes in."""
+    """With weights of zero only biases count: the forget gate's bias of one keeps most of the cell for any input."""
     built = build(kind, "cell=lstm")
     layers = [module for module in built.modules() if isinstance(module, (nn.LSTM, nn.LSTMCell))]
     assert len(layers) == 4

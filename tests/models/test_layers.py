@@ -90,7 +90,6 @@ def test_sinusoids_are_those_of_the_paper():
             assert table[row, pair + 4].item() == pytest.approx(math.cos(angle), abs=1e-5)
 
 
-# No model hides both at once, and fused attention refuses it.
 def test_projections_in_one_product_start_as_if_alone():
     torch.manual_seed(0)
     weight = xavier_linear(64, 192, num_blocks=3, bias=False).weight

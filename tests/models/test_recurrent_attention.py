@@ -83,7 +83,7 @@ def test_location_sees_the_first_positions_only(num_positions):
         assert (weights[row, :, visible:] == 0).all()
     assert_close(weights.sum(-1), torch.ones(2, 2, dtype=torch.float64))
     _, kept = ask(attention, query, memory[:, :3], mask[:, :3])
-    if num_positions <= 3:  # what is behind does not matter, and may be missing
+    if num_positions <= 3:  # positions behind have no weight, and may be missing
         assert_close(kept, weights[:, :, :3])
 
 
@@ -138,7 +138,7 @@ def test_local_p_by_hand(score, window, num_heads):
 def test_a_window_is_never_empty(score, span, choice, precision):
     options = {"span": span, "window": 1, "choice": choice}
     if score == "location":
-        options["location_positions"] = 3  # the window around a later position holds nothing of it
+        options["location_positions"] = 3  # a window around a later position holds none of these
     attention, query, memory, mask = setup(score, (1, 40), 40, 6, **options)
     if span == "local_p":
         with torch.no_grad():

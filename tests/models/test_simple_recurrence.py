@@ -1,4 +1,4 @@
-"""The SSRU against its formula, and what its state is kept in; that a step equals the whole is in test_contract.py."""
+"""The SSRU against its formula, and the type of its state; test_contract.py compares steps with whole sequences."""
 
 import pytest
 import torch

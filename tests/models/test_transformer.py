@@ -138,7 +138,7 @@ def test_attention_dropout_drops_weights_and_scales_the_others(is_large, monkeyp
         monkeypatch.setattr(scaled_attention, "LARGEST_PLAIN_SCORES", 0)
     torch.manual_seed(0)
     query = torch.zeros(1, 1, 300, 50, 50)
-    identity = torch.eye(50).expand(2, 1, 300, 50, 50)  # so that what is found are the weights
+    identity = torch.eye(50).expand(2, 1, 300, 50, 50)  # so that attention returns its weights
     weights = attend(query, identity, dropout=0.25) * 50
     assert (weights == 0).float().mean().item() == pytest.approx(0.25, abs=0.003)
     assert_close(weights[weights != 0], torch.full_like(weights[weights != 0], 1 / 0.75))

@@ -21,11 +21,11 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 GPU = torch.device("cuda", 0)
 
-# What depends on numbers in its shape or in what it returns to Python.
+# Operators whose shape, or whose result in Python, depends on the numbers of a tensor.
 WAITING = {"_local_scalar_dense", "equal", "masked_select", "nonzero", "_unique2"}
 INDEXING = {"index", "index_put", "index_put_", "_index_put_impl_"}
 COPYING = {"_to_copy", "copy_"}
-# These take from the host how long sentences are.
+# These take the lengths of sentences from the host.
 TAKING_LENGTHS = {"_pack_padded_sequence", "_pack_padded_sequence_backward"}
 # torch.use_deterministic_algorithms lists them as raising on CUDA, for floating-point numbers.
 NOT_DETERMINISTIC = {"cumsum", "cumsum_"}
@@ -66,7 +66,7 @@ class OnGPU(torch.Tensor):
 
     @property
     def data(self) -> Tensor:
-        """What PyTorch calls so; setting it exchanges the numbers."""
+        """Return the tensor without its gradient; setting `data` exchanges the numbers."""
         return self.detach()
 
     @data.setter
@@ -75,14 +75,14 @@ class OnGPU(torch.Tensor):
 
 
 def put(found: Any) -> Any:
-    """Return tensors of the CPU as those of the GPU, sharing their memory; what is none, as it is."""
+    """Return tensors of the CPU as tensors of the GPU that share their memory, and anything else as it is."""
     if isinstance(found, tuple | list):
         return type(found)(map(put, found))
     return OnGPU(found) if isinstance(found, Tensor) else found
 
 
 def held(given: Any) -> Any:
-    """Return what tensors of the GPU hold; what is none, as it is."""
+    """Return the tensors of the CPU that tensors of the GPU hold, and anything else as it is."""
     if isinstance(given, tuple | list):
         return type(given)(map(held, given))
     return given.held if isinstance(given, OnGPU) else given
@@ -117,7 +117,7 @@ class Kernel(torch.autograd.Function):
 class PretendedGPU(TorchDispatchMode):
     """Runs all operators; `waits` counts the functions of nmt that made the host wait.
 
-    `types` are those that each recurrent or attention kernel was given.
+    `types` has each recurrent or attention kernel that ran, with the type that it was given.
     """
 
     def __init__(self) -> None:
@@ -133,9 +133,7 @@ class PretendedGPU(TorchDispatchMode):
         is_to_gpu = device is not None and torch.device(device).type == "cuda"
         if not is_to_gpu and not any(isinstance(tensor, OnGPU) for tensor in tensors):
             return function(*args, **kwargs)
-        if (
-            function._can_decompose()
-        ):  # in inference mode, what is made of other operators has not been taken apart yet
+        if function._can_decompose():  # in inference mode, composite operators have not been decomposed yet
             with self:
                 return function.decompose(*args, **kwargs)
         if name in COPYING:
@@ -150,14 +148,14 @@ class PretendedGPU(TorchDispatchMode):
         return return_and_correct_aliasing(function, args, kwargs, put(found))
 
     def _copy(self, function, name, args, kwargs, device, is_to_gpu):
-        """Copy from one device to the other, or within one; only what is pinned reaches the GPU by itself."""
+        """Copy from one device to the other, or within one; only pinned memory reaches the GPU without a wait."""
         origin = args[1] if name == "copy_" else args[0]
         if name == "copy_":
             is_to_gpu = isinstance(args[0], OnGPU)
         elif device is None:
             is_to_gpu = isinstance(origin, OnGPU)
         is_quick = kwargs.get("non_blocking", len(args) > 2 and args[2]) and hasattr(origin, "is_pinned_here")
-        is_scalar = name == "copy_" and origin.dim() == 0  # it is filled with the number
+        is_scalar = name == "copy_" and origin.dim() == 0  # the tensor is filled with this number
         if isinstance(origin, OnGPU) != is_to_gpu and not (is_to_gpu and (is_quick or is_scalar)):
             self._wait()
         given = {
@@ -169,10 +167,10 @@ class PretendedGPU(TorchDispatchMode):
         return put(found) if is_to_gpu else found
 
     def _refuse(self, name: str, args: Any, tensors: list[Tensor]) -> None:
-        """Raise RuntimeError where a GPU would: numbers without dimensions may be the host's."""
+        """Raise RuntimeError where a GPU would; tensors without dimensions may be on the host."""
         elsewhere = [tensor for tensor in tensors if not isinstance(tensor, OnGPU) and tensor.dim()]
         if elsewhere and name in INDEXING and isinstance(args[0], OnGPU):
-            self._wait()  # an index is brought there
+            self._wait()  # the index is copied to the GPU
         elif elsewhere and name not in TAKING_LENGTHS:
             raise RuntimeError(
                 f"{name}: operands on two devices, {[tuple(tensor.shape) for tensor in elsewhere]} here"
@@ -201,7 +199,7 @@ class PretendedGPU(TorchDispatchMode):
         return attend
 
     def recurrent(self, name: str, autocast_type: torch.dtype | None) -> Callable[..., Any]:
-        """Return recurrent layers or cells as cuDNN and PyTorch have them; its autocast knows float16 only."""
+        """Return the layers of cuDNN, whose autocast knows float16 only, or the recurrent cells of PyTorch."""
         ours = getattr(torch._VF, name)
         return lambda *args: self._launch(name, autocast_type, ours, args)
 
@@ -233,7 +231,7 @@ class PretendedGPU(TorchDispatchMode):
 
 @contextmanager
 def pretended_gpu() -> Iterator[PretendedGPU]:
-    """Have cuda:0 be there meanwhile."""
+    """Make cuda:0 available within a `with` block."""
     gpu = PretendedGPU()
     with ExitStack() as changes:
         for place, name, stand_in in (
@@ -249,12 +247,12 @@ def pretended_gpu() -> Iterator[PretendedGPU]:
             *((torch._VF, name, gpu.recurrent(name, None)) for name in RECURRENT_CELLS),
         ):
             changes.enter_context(patch.object(place, name, stand_in, create=place is torch._VF))
-        # Gradients are computed by the thread that asks for them: it alone has this mode.
+        # The thread that asks for gradients has to compute them, since it alone has this mode.
         changes.enter_context(torch.autograd.set_multithreading_enabled(False))
-        # torch.tensor makes a tensor of the host, and then has it copied, like everybody.
+        # torch.tensor makes a tensor on the host, and then copies it by the ordinary operator.
         torch._C._set_only_lift_cpu_tensors(True)
         changes.callback(torch._C._set_only_lift_cpu_tensors, False)
-        # Module.to exchanges what parameters are, so that those that are tied stay so.
+        # Module.to swaps the contents of parameters, so that tied parameters stay tied.
         torch.__future__.set_swap_module_params_on_conversion(True)
         changes.callback(torch.__future__.set_swap_module_params_on_conversion, False)
         yield changes.enter_context(gpu)

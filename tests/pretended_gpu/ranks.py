@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from nmt.training.ranks import Ranks
 
-# Nothing is drawn at random in them: where micro-batches come out unevenly, two ranks draw otherwise than one.
+# They draw no random numbers: with uneven micro-batches two ranks would draw others than one.
 CASES = [
     *(("transformer", options) for options in TRANSFORMERS[:2]),
     ("attention", ()),
@@ -24,7 +24,7 @@ EVEN, UNEVEN = [np.arange(12), np.arange(12, 24)], [np.arange(16), np.arange(16,
 
 @pytest.fixture(scope="module")
 def ranks():
-    """Return both ranks; what lies on the GPU is exchanged as NCCL does it, by the devices themselves."""
+    """Return the ranks, of which this process is one; the fixture below lets devices exchange tensors, as NCCL does."""
     distributed.init_process_group("gloo")
     yield Ranks(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
     distributed.destroy_process_group()
@@ -49,7 +49,7 @@ def test_two_gpus_learn_what_one_processor_learns_and_wait_for_nothing(
     expected = [(figures.total, figures.gradient_norm) for figures in alone]
     with pretended_gpu() as gpu:
         steps = steps_on(GPU, made[1], dataset, torch.float32, ranks, update)
-        figures = [next(steps)]  # makes what stays: copies of the text, moments
+        figures = [next(steps)]  # allocates what stays: copies of the text, moments
         gpu.waits.clear()
         figures += steps
     assert dict(gpu.waits) == {}

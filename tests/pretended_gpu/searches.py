@@ -11,7 +11,7 @@ from nmt.decoding.engine import Sentence
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 
-# Where the host may wait: for the weights, every few positions for what has finished, for the result.
+# Functions in which the host may wait: for the weights, every few positions for finished sentences, for the result.
 ALLOWED_WAITS = {
     "greedy": {"TorchEngine.__init__", "greedy_search"},
     "beam": {"TorchEngine.__init__", "beam_search", "Trellis.results"},
@@ -42,12 +42,12 @@ def test_a_search_finds_what_the_cpu_finds_and_waits_where_it_may(kind, options,
     made = make(kind, f"decoding={decoding}", *limits, *options)
     source = sentences(30, longest=16)
     expected = search(made, torch.device("cpu"), torch.float32, source)
-    assert len({len(tokens) for tokens in expected}) > 5  # they leave one after the other
+    assert len({len(tokens) for tokens in expected}) > 5  # sentences leave one after the other
     with pretended_gpu() as gpu:
         found = search(made, GPU, torch.float32, source)
     assert found == expected
     assert set(gpu.waits) == ALLOWED_WAITS[decoding]
-    # One every eight positions, whether sentences leave or not, and one at the end.
+    # One wait every eight positions, whether sentences leave or not, and one at the end.
     longest = 2 * max(map(len, source)) + 2
     assert gpu.waits[f"{decoding}_search"] <= longest // 8 + 2
 

@@ -12,13 +12,13 @@ import torch
 from ranks import environments
 
 FOLDER = Path(__file__).parent
-# The guard has to be there before PyTorch asks for the first time.
+# The guard has to be loaded before PyTorch first asks for a GPU.
 START = "import ctypes, sys; ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL); import pytest; sys.exit(pytest.main(sys.argv[2:]))"
 
 
 @pytest.fixture(scope="session")
 def guard(tmp_path_factory):
-    """Build what tells PyTorch that a GPU is there."""
+    """Build the library that tells PyTorch that a GPU is there."""
     if sys.platform != "linux" or not shutil.which("g++"):
         pytest.skip("g++ on Linux is needed to pretend a GPU")
     if torch.backends.cuda.is_built():
@@ -43,7 +43,7 @@ def test_on_a_pretended_gpu(guard, file, size, tmp_path):
     command = [sys.executable, "-c", START, str(guard), *options, str(FOLDER / file)]
 
     def run(rank, environment):
-        # A folder of its own: pytest's usual one is cleared by whichever process ends first, under the others.
+        # A folder of its own, since the process that ends first clears pytest's usual one, which the others still use.
         own = [*command, "--basetemp", str(tmp_path / str(rank))]
         return subprocess.run(own, capture_output=True, text=True, env={**os.environ, **environment})
 

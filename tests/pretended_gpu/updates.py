@@ -44,7 +44,7 @@ CASES = [
 
 
 def without_dropout(made):
-    """Return what was made without what the CPU draws in another way."""
+    """Return the given model without its dropout, which the CPU draws in another way."""
     for module in made.model.modules():
         if isinstance(module, Dropout):
             module.share, module.scale = 0.0, 1.0
@@ -52,12 +52,12 @@ def without_dropout(made):
 
 
 def steps_on(device, made, dataset, dtype, ranks=None, update=UPDATE):
-    """Yield figures of three updates, of a process on its own or of one of `ranks`."""
+    """Yield figures of three updates by a process alone or by one of `ranks`."""
     pairs = TrainingPairs(dataset, np.arange(len(dataset)), device)
     step = TrainingStep(made.settings, made.model, made.tokenizer, pairs, device, dtype, ranks or Ranks())
     for number in (1, 2, 3):
         yield step.run(number, update)
-    step.weights()  # the average in their place, if there is one
+    step.weights()  # puts the moving average in their place, if there is one
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_update_is_that_of_the_cpu_and_waits_for_nothing(kind, options, make,
     ]
     with pretended_gpu() as gpu:
         steps = steps_on(GPU, made[1], dataset, torch.float32)
-        figures = [next(steps)]  # makes what stays: copies of the text, moments
+        figures = [next(steps)]  # allocates what stays: copies of the text, moments
         gpu.waits.clear()
         figures += steps
     assert dict(gpu.waits) == {}
@@ -81,7 +81,7 @@ def test_an_update_is_that_of_the_cpu_and_waits_for_nothing(kind, options, make,
 
 @pytest.fixture
 def taught(make, dataset):
-    """Return the data set with what two models as one expect of each word."""
+    """Return the data set with the words that an ensemble of two models expects at each position."""
     made = [make(name, "precision=float32") for name in ("transformer", "attention")]
     teacher = Ensemble([one.model.eval() for one in made])
     found = [

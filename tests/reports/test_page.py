@@ -19,7 +19,7 @@ TEMPLATES = ("run.html", "training.html", "compare.html", "corpus.html")
 
 
 def values_of(said):
-    """Return what every template is given, all of whose text is `said`."""
+    """Return values for every template, in which each text is `said`."""
     line = line_chart(said, [Line(said, [0, 1], [1e9, 1.1e9])], said, said)
     weights = [[0.5] * 60] * 3
     map_ = heat_map(said, weights, [said] * 3, [said] * 60)

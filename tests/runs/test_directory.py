@@ -9,7 +9,7 @@ from nmt.runs.directory import RunDirectory
 
 @pytest.fixture
 def make_run(tmp_path):
-    """Return a function that makes a run that keeps two checkpoints, with empty ones of these updates."""
+    """Return a function that makes a run with empty checkpoints of given updates; its setting is to keep two."""
 
     def make(*updates):
         run = RunDirectory(tmp_path)

@@ -11,7 +11,7 @@ from nmt.files.writing import MANIFEST, file_facts
 from nmt.runs.directory import MODEL_WEIGHTS, TRAINING_TENSORS, RunDirectory
 from nmt.runs.migration import FORMAT, current_name, migrate
 
-# What format 1 did not know.
+# Keys that format 1 did not know.
 NEW_OF_MODEL = (
     "num_key_value_heads", "normalization", "max_relative_distance", "attention_dropout", "activation_dropout",
     "layer_dropout", "initial_gain",
@@ -124,7 +124,7 @@ def test_hard_attention_by_the_score_function_is_refused_with_what_to_do(
 
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_ter_of_an_older_run_stays_as_it_was(lowercase):
-    """It looked at case where BLEU did."""
+    """Its TER was case-sensitive where its BLEU was."""
     config = {"format": 4, "model": {}, "training": {}, "evaluation": {"lowercase": lowercase}}
     assert migrate(config)["evaluation"] == {"lowercase": lowercase, "ter_case_sensitive": not lowercase}
 

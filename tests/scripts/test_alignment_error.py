@@ -1,4 +1,4 @@
-"""The error rate of an alignment, against its definition; the links that people made are of words that are there."""
+"""The error rate of an alignment, against its definition; the links made by hand are of words that exist."""
 
 import sys
 

@@ -6,12 +6,12 @@ import pytest
 from command_line import run_command, run_script
 
 SENTENCE = "Der Hund schläft."
-MARKS = str.maketrans("", "", "·␣▁")  # of where words begin and go on
+MARKS = str.maketrans("", "", "·␣▁")  # these mark where words begin and go on
 
 
 @pytest.fixture(scope="module")
 def draw(trained_run, tmp_path_factory, tiny_training):
-    """Return a function that draws what runs looked at, one of them with attention and one without."""
+    """Return a function that draws the attention of runs, of which `rnn` has none."""
     folder = tmp_path_factory.mktemp("picture")
     (folder / "transformer").symlink_to(trained_run)
     for kind in ("attention", "rnn"):

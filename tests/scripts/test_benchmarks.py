@@ -1,4 +1,4 @@
-"""The benchmarks run, and what they count is right; how fast anything is, no test says."""
+"""The benchmarks run and count correctly; no test checks how fast anything is."""
 
 import json
 import sys

@@ -33,7 +33,7 @@ def sentences(count, seed):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Make the same sentences as CSV with words as labels and as JSON lines with numbers."""
+    """Write the same sentences as CSV with words as labels, and as JSON lines with numbers as labels."""
     for split, count in (("train", 1500), ("test", 200)):
         rows = sentences(count, seed=count)
         with open(tmp_path / f"{split}.csv", "w", newline="") as file:

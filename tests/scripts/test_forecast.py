@@ -24,7 +24,7 @@ def walk(count=1200):
 
 
 def autoregression(count=1200):
-    """Make returns of which the two before them tell about four fifths of the variance."""
+    """Make returns whose two predecessors explain about four fifths of their variance."""
     returns = walk(count)
     for t in range(2, count):
         returns[t] += 1.2 * returns[t - 1] - 0.8 * returns[t - 2]
@@ -67,7 +67,7 @@ def test_no_forecast_knows_the_future(tmp_path):
     before, after = (
         np.array(forecast(tmp_path, each, "--epochs", "1")[0]["forecasts"]) for each in (values, changed)
     )
-    first = len(before) - 30  # of the returns that are changed: this one is forecast from what came before
+    first = len(before) - 30  # the first changed return, which is forecast from unchanged ones
     np.testing.assert_allclose(before[: first + 1], after[: first + 1], atol=1e-8)
     assert (before[first + 1 :] != after[first + 1 :]).all()
 

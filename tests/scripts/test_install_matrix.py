@@ -10,7 +10,7 @@ SCRIPTS = Path(__file__).parent.parent.parent / "scripts"
 
 @pytest.fixture
 def table(monkeypatch, capsys, tmp_path):
-    """Return a function that runs the script with commands that are noted, not run; those that hold a word fail."""
+    """Return a function that runs the script with its commands recorded, not run; those with `failing` fail."""
     monkeypatch.syspath_prepend(SCRIPTS)
     import install_matrix
 

@@ -26,7 +26,7 @@ def test_every_training_is_of_valid_settings(module, tmp_path):
         server = [f"distillation.{side}_language={getattr(pair, side)}" for side in ("source", "target")]
         for student in module.STUDENTS.values():
             given = ["teacher=http://127.0.0.1:1", "student=b", *server, *data, *pair.evaluation]
-            no_words = "distillation.words=false"  # which a server does not tell
+            no_words = "distillation.words=false"  # a server does not give probabilities of words
             composed = compose("distil", [*given, *student.settings, *module.SHARED, no_words], None)
             assert check(DistilSettings, composed.values).model.dropout == 0.2
 

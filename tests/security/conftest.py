@@ -20,24 +20,24 @@ import pytest
 from nmt.cli import main as cli
 
 LINES = b"Das Haus ist alt.\n\nDer Hund schl\xc3\xa4ft.\n"
-SECONDS = 20  # for what takes a tenth of one
+SECONDS = 20  # for commands that take a tenth of one
 
 
 @dataclass(frozen=True)
 class Victim:
-    """A run of which a test may do as it likes."""
+    """A copy of a run, which a test may change."""
 
     path: Path
 
     @property
     def checkpoint(self) -> Path:
-        """The folder that is translated from."""
+        """The checkpoint that `nmt translate` reads."""
         step = json.loads((self.path / "best.json").read_text())["step"]
         return self.path / "checkpoints" / f"step-{step:06d}"
 
     @property
     def weights(self) -> Path:
-        """The weights that are translated with."""
+        """The weights that `nmt translate` reads."""
         return self.checkpoint / "model.safetensors"
 
     def edit_config(self, key: str, value: object) -> None:
@@ -99,7 +99,7 @@ def victim(good_run, tmp_path):
 
 
 class TooSlow(BaseException):
-    """A command that hangs; no error of the command's own, so that nothing there catches it."""
+    """Raised in a command that hangs; a BaseException, so that nothing in the command catches it."""
 
 
 def _stop(*_):
@@ -112,9 +112,9 @@ def run_command(*arguments: str) -> tuple[object, bytes, str]:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
     logger = logging.getLogger("nmt")
     logged = (list(logger.handlers), logger.level, logger.propagate)
-    logger.handlers.clear()  # whoever ran a command before may have closed what it logged to
+    logger.handlers.clear()  # an earlier command may have closed the streams of these handlers
     signal.signal(signal.SIGALRM, _stop)
-    remaining, _ = signal.setitimer(signal.ITIMER_REAL, SECONDS)  # that of the whole test
+    remaining, _ = signal.setitimer(signal.ITIMER_REAL, SECONDS)  # the time left to the whole test
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
         given.write(LINES)
         given.seek(0)
@@ -136,7 +136,7 @@ def run_command(*arguments: str) -> tuple[object, bytes, str]:
 
 @contextlib.contextmanager
 def _standard_streams(given, out):
-    """Put files in place of the descriptors of standard input and output, which are written without Python's streams."""
+    """Put files in place of the descriptors of standard input and output, which commands use directly."""
     before = os.dup(0), os.dup(1)
     os.dup2(given.fileno(), 0)
     os.dup2(out.fileno(), 1)
@@ -151,12 +151,12 @@ def _standard_streams(given, out):
 
 @pytest.fixture(scope="session")
 def command():
-    """Return the function that runs a command in this process, for there are hundreds of them."""
+    """Return the function that runs a command in this process, since hundreds of processes would take too long."""
     return run_command
 
 
 def tree(folder: Path) -> dict[str, object]:
-    """Return everything in a folder: of files the content, of the rest the kind."""
+    """Return everything in a folder: the contents of files, and the modes of all else."""
     return {
         str(path): path.read_bytes() if path.is_file() and not path.is_symlink() else path.lstat().st_mode
         for path in sorted(folder.rglob("*"))
@@ -176,9 +176,9 @@ def is_refused(outcome: tuple[object, bytes, str]) -> bool:
 
 @pytest.fixture
 def judge(good_run, victim, command, tmp_path, monkeypatch):
-    """Return a function that spoils copies of the run, and returns what became of those that were not just refused.
+    """Return a function that spoils copies of the run, and returns the outcomes of those that were not refused.
 
-    The outcome `as before` is that of a run that translates as if nothing were; nothing may be written by any.
+    The outcome is `as before` where a copy translates as the run does. No copy may make the command write anything.
     """
 
     def translate(run: Path) -> tuple[object, bytes, str]:

@@ -13,7 +13,7 @@ FILES = (
     "checkpoints/step-000002/model.safetensors", "checkpoints/step-000002/manifest.json",
     "checkpoints/step-000002/training.safetensors", "checkpoints/step-000002/state.json",
 )  # fmt: skip
-# Read by nobody who translates, or without a part in the text.
+# Files that translating does not read, or that do not affect the text.
 SILENT = {
     "confidence.json",
     "last.json",
@@ -27,7 +27,7 @@ SILENT = {
 
 
 def damages() -> dict[str, Callable]:
-    """Return what can happen to the bytes of each file by itself."""
+    """Return ways to damage the bytes of each single file."""
     generator = random.Random(0)
 
     def damage(name: str, change: Callable[[bytes], bytes]) -> Callable:
@@ -69,7 +69,7 @@ def test_damaged_files(judge):
         if file in SILENT:
             assert outcome == "as before", name
         elif file == "config.json" and "flipped" in name and outcome != "as before":
-            # Another digit may be another setting, as good as the first; then that is what translates.
+            # Another digit may make another valid setting, with which the run then translates.
             code, out, err = outcome
             assert (code, out.count(b"\n"), err) == (0, 3, ""), name
         else:
@@ -89,7 +89,7 @@ def in_place_of(name: str, make: Callable[[Path, Path], None]) -> Callable:
 
 
 def things() -> dict[str, Callable]:
-    """Return what can be in place of a file or a folder."""
+    """Return things that can stand in place of a file or a folder."""
     makers = {
         "missing": lambda path, kept: None,
         "a pipe": lambda path, kept: os.mkfifo(path),
@@ -143,7 +143,7 @@ SETTINGS = [
     ("decoding.max_tokens", 10**15), ("decoding.length_penalty", 1e300), ("decoding.length_penalty", float("nan")),
     ("decoding.length_penalty_kind", {"_target_": "os.system"}),
 ]  # fmt: skip
-# What asks for nothing else of this run.
+# Settings that change nothing for this run.
 SAME = [
     ("_target_", "os.system"), ("data", None), ("training", "${oc.env:HOME}"), ("hydra", {"run": {"dir": "/"}}),
     ("run", "../../outside"), ("tokenizer.model", "../../etc/passwd"), ("tokenizer.vocabulary_size", 10**6),

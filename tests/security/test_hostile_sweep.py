@@ -32,7 +32,7 @@ PARAMS = {
 
 @pytest.fixture
 def options(tiny_training, tmp_path, monkeypatch):
-    """Make a sweep folder without runs in a new current folder; return what goes on there."""
+    """Make a sweep folder without runs in a new current folder; return the arguments that resume it."""
     monkeypatch.chdir(tmp_path)
     began = [*tiny_training(), *(option for option in SWEEP if option != "sweep.trials=1")]
     (tmp_path / "evil").mkdir()

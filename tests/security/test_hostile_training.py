@@ -139,7 +139,7 @@ def test_a_file_without_end_takes_neither_time_nor_memory(
 ):
     monkeypatch.chdir(tmp_path)
     run = victim()
-    os.truncate(run.path / name, 30 << 30)  # which takes nothing on a disk
+    os.truncate(run.path / name, 30 << 30)  # a sparse file, which takes no room on the disk
     code, _out, message = command(*arguments(run))
     assert code in (0, 1, 2), message
     if name == "metrics.jsonl" and arguments is resume:
@@ -156,7 +156,7 @@ def test_figures_are_kept_up_to_an_update_however_many_there_are(tmp_path, littl
         file.write(b'{"upd')  # torn
         file.seek(30 << 30)
         file.write(b"\n")
-    metrics.cut(2)  # what is behind is not looked at
+    metrics.cut(2)  # the rest of the file is not read
     assert metrics.path.read_bytes() == whole[: whole.index(b'{"update": 3}')]
 
 
@@ -169,7 +169,7 @@ def test_training_writes_nowhere_else(refused, victim, tmp_path, name):
     before = {path: path.stat().st_mtime_ns for path in [outside, *outside.rglob("*")]}
     assert "which is a link" in refused(*resume(run))
     assert {path: path.stat().st_mtime_ns for path in [outside, *outside.rglob("*")]} == before
-    (run.path / "config.json").unlink()  # no run, for all that a link in it leads elsewhere
+    (run.path / "config.json").unlink()  # no longer a run, but a link in it still leads elsewhere
     assert "which is a link" in refused(*resume(run)[:3], "device=cpu")
 
 

@@ -1,4 +1,4 @@
-"""Weights and vocabularies from strangers who know what the manifest says: translated from, or refused in one line."""
+"""Weights and vocabularies from strangers who forge the manifest, too: they translate, or are refused in one line."""
 
 import json
 import random
@@ -12,7 +12,7 @@ from nmt.runs.weights import read_shapes
 
 
 def headers() -> dict[str, Callable]:
-    """Return what a header of weights can claim."""
+    """Return false claims of a header of weights."""
 
     def claim(key: str, value: object) -> Callable:
         def change(header):
@@ -97,7 +97,7 @@ def headers() -> dict[str, Callable]:
 
 
 def test_headers_of_weights(judge):
-    # The reader of safetensors passes over what it does not know, and takes the last of two entries of one name.
+    # The reader of safetensors ignores unknown keys, and takes the last of two entries of one name.
     assert judge(headers()) == {"an entry more": "as before", "names twice": "as before"}
 
 
@@ -146,7 +146,7 @@ def field(number: int, content: bytes | int | float) -> bytes:
 
 
 def vocabularies() -> dict[str, Callable]:
-    """Return what can be wrong with a SentencePiece model, as somebody makes it who knows what the manifest says."""
+    """Return faults of a SentencePiece model, made by somebody who forges the manifest, too."""
     generator = random.Random(1)
 
     def changed(change: Callable[[bytes], bytes]) -> Callable:
@@ -192,10 +192,7 @@ def vocabularies() -> dict[str, Callable]:
 
 def test_vocabularies(judge):
     outcomes = judge(vocabularies())
-    for (
-        name,
-        outcome,
-    ) in outcomes.items():  # another piece or score is another vocabulary, as good as the first
+    for name, outcome in outcomes.items():  # another piece or score may make another valid vocabulary
         if outcome != "as before":
             code, out, err = outcome
             assert (code, out.count(b"\n"), err) == (0, 3, ""), name

@@ -30,7 +30,7 @@ def dotted(node: ast.expr) -> str:
 
 
 def offences(source: str) -> list[str]:
-    """Return what in a program could run code that a file holds."""
+    """Return the parts of a program that could run code from a file."""
     found = []
     for node in ast.walk(ast.parse(source)):
         names = []
@@ -62,7 +62,7 @@ def offences(source: str) -> list[str]:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_sources_run_no_code_of_files(path):
-    # Tables of commands and of formats name modules of their own, each a constant there.
+    # The tables of commands and formats import modules of nmt, whose names are constants there.
     tables = ("cli/commands.py", "export/formats.py", "imports/formats.py")
     allowed = ["importlib.import_module"] if str(path).endswith(tables) else []
     assert offences(path.read_text(encoding="utf-8")) == allowed
@@ -115,7 +115,7 @@ def test_the_search_finds_code_in_files(tmp_path):
         np.load(content, allow_pickle=False)
 
 
-# Notes what a process does that only somebody who means harm would have it do; the paths that it may write to are given.
+# Records what only somebody who means harm would have a process do, all code that it runs, and paths that it writes.
 WATCHED = """
 import json, os, sys
 report, *arguments = sys.argv[1:]
@@ -147,7 +147,7 @@ sys.exit(code)
 
 
 def watch(tmp_path: Path, run: Path) -> tuple[subprocess.CompletedProcess[bytes], set[tuple[str, str]]]:
-    """Translate with a run in a process of its own, and return what it did of note."""
+    """Translate with a run in a process of its own, and return its unusual events."""
     report, temporary = tmp_path / "report.json", tmp_path / "temporary"
     temporary.mkdir(exist_ok=True)
     arguments = ("translate", f"run={run}", "device=cpu", "precision=float32")
@@ -159,7 +159,7 @@ def watch(tmp_path: Path, run: Path) -> tuple[subprocess.CompletedProcess[bytes]
     assert report.exists(), done.stderr.decode()
     events = {(event, what) for event, what in json.loads(report.read_text())}
     report.unlink()
-    # Modules are code, and some are imported only to say what is wrong.
+    # Running the code of modules is usual: some are imported only for an error message.
     modules = (sys.prefix, sys.base_prefix, str(ROOT / "nmt"), "<frozen ")
     usual = {"exec": modules, "compile": modules, "write": (str(temporary),), "os.remove": (str(temporary),)}
     return done, {(event, what) for event, what in events if not what.startswith(usual.get(event, ()))}

@@ -56,7 +56,7 @@ class Server:
 
 @contextmanager
 def running(folder, *arguments):
-    """Have a server run; it must end with exit code 0 when it is told to."""
+    """Run a server, and assert that it ends with exit code 0 when it is told to."""
     command = [sys.executable, "-m", "nmt", "serve", "port=0", "device=cpu", "precision=float32", *arguments]
     environment = {**os.environ, "PYTHONWARNINGS": ""}
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, env=environment, text=True) as process:
@@ -75,7 +75,7 @@ def running(folder, *arguments):
 
 
 def copy_run(run, folder, source, target):
-    """Copy a run as one of two languages, by their codes."""
+    """Copy a run, and let its settings name two languages by their codes."""
     shutil.copytree(run, folder)
     settings = json.loads((folder / "config.json").read_text())
     shared = {key: settings["data"][key] for key in ("filter", "augment", "max_length", "context")}
@@ -86,11 +86,11 @@ def copy_run(run, folder, source, target):
 
 @pytest.fixture(scope="session")
 def run_of():
-    """Return what copies a run as one of other languages."""
+    """Return the function that copies a run as one of other languages."""
     return copy_run
 
 
 @pytest.fixture(scope="session")
 def start():
-    """Return what starts a server."""
+    """Return the function that starts a server."""
     return running

@@ -1,4 +1,4 @@
-"""The queue in front of a model: what is translated together, and what is dropped."""
+"""The queue in front of a model: which lines are translated together, and which are dropped."""
 
 import asyncio
 import threading
@@ -15,7 +15,7 @@ from nmt.serving.refusal import Refused
 
 
 class Model:
-    """Translates to upper case; its first call lasts until it is let go."""
+    """Translates to upper case, once `go_on` is set."""
 
     def __init__(self):
         self.calls, self.is_called, self.go_on = [], threading.Event(), threading.Event()
@@ -45,7 +45,7 @@ def test_what_waits_is_translated_together_and_each_gets_its_own(busy):
     futures = [batcher.submit(lines, Wanted()) for lines in texts]
     model.go_on.set()
     wait(futures, 60)
-    # A blank line behind each; what does not fit comes next, and what comes behind it and fits is not held up.
+    # A blank line follows each text. A text that does not fit waits for the next batch; later ones that fit do not.
     assert model.calls[1:] == [(["a", "b", "", "c", "", "f", ""], 1), (["d", "e", ""], 1)]
     found = [[str(line) for line in future.result()] for future in futures]
     assert found == [[line.upper() for line in lines] for lines in texts]
@@ -87,7 +87,7 @@ def test_requests_take_turns(busy):
     wait([*book, *others], 60)
     assert [lines[0] for lines, _ in model.calls[1:]] == ["a", "x", "a", "a", "a"]
     assert model.calls[2][0] == ["x", "", "y", ""]
-    # What comes later than it has its turn before the rest of the next book.
+    # A request that comes after the next book has begun has its turn before the rest of that book.
     model.go_on.clear()
     model.is_called.clear()
     book = [batcher.submit(list("abcd"), Wanted(), start) for start in range(0, 8, 4)]
@@ -117,7 +117,7 @@ def test_who_comes_while_nothing_is_translated_does_not_wait():
 
 
 def test_those_who_have_just_been_answered_go_along_with_who_waits():
-    """Without that, two halves of the clients take turns for ever, in batches of half the size."""
+    """Otherwise two halves of the clients would take turns for ever, in batches of half the size."""
     model = Model()
     batcher = Batcher(model, 16, 60, 100, Metrics())
     first = batcher.submit(["a"], Wanted())
@@ -127,13 +127,13 @@ def test_those_who_have_just_been_answered_go_along_with_who_waits():
     first.result(30)
     time.sleep(0.1)  # until the batcher is about to take what there is
     again = batcher.submit(["a again"], Wanted())
-    wait([waiting, again], 30)  # long before a minute is over: all are there
+    wait([waiting, again], 30)  # without waiting for 60 seconds, since all are there
     assert model.calls[1:] == [(["b", "", "a again", ""], 1)]
 
 
 def test_a_part_of_many_is_enough_to_begin():
     model = Model()
-    batcher = Batcher(model, 8, 60, 100, Metrics())  # of which parts have two
+    batcher = Batcher(model, 8, 60, 100, Metrics())  # a part of this batch has two lines
     futures = [batcher.submit([line], Wanted()) for line in "abcde"]
     model.go_on.set()
     assert not wait(futures, 30).not_done

@@ -1,4 +1,4 @@
-"""What a few clients can ask of a server at most, and what they are told when there is no more."""
+"""How much a few clients can ask of a server, and what they are told beyond that."""
 
 import json
 import select
@@ -22,7 +22,7 @@ def test_blank_lines_are_lines(start, trained_run, tmp_path):
             for text in ("\n" * 40, ["\n" * 20, f"\n{HUND}\n" * 10]):
                 status, answer = server.json("/translate", {"q": text, **fields})
                 assert (status, answer["error"]) == (413, "Invalid request: at most 40 lines are needed")
-        # The lines of its source are no lines of a page.
+        # The lines of HTML source do not count as lines of text.
         page = {"q": "\n" * 60 + f"<p>{HUND}</p>", "format": "html", **PAIR}
         assert server.json("/translate", page)[0] == 200
         assert server.metric("nmt_sentences_total") == 1

@@ -1,8 +1,8 @@
-"""Requests as programs send them that people use with LibreTranslate, and what these read of the answers.
+"""Requests as programs for LibreTranslate send them, and what these programs read of the answers.
 
-Mastodon, Weblate and Subtitle Edit: after what they send, read in their source. libretranslatepy and deep_translator:
-themselves, in test_server.py. argostranslate.apis: itself, where it is installed. The browser extension Linguist, the
-batches of newer Mastodon and Weblate, and filters of Open WebUI: rebuilt from descriptions.
+Mastodon, Weblate and Subtitle Edit: rebuilt from their source. libretranslatepy and deep_translator: the libraries
+themselves, in test_server.py. argostranslate.apis: the library itself, where it is installed. The browser extension
+Linguist, the batches of newer Mastodon and Weblate, and filters of Open WebUI: rebuilt from descriptions.
 """
 
 import json
@@ -62,7 +62,7 @@ def test_mastodon_translates_posts(server, expected, source, is_list):
 
 
 def test_mastodon_tells_a_wrong_key_from_a_busy_server(guarded):
-    """A status of 403 is a used-up quota to it, 429 too many requests; anything else it did not expect."""
+    """Mastodon takes status 403 for a used-up quota, 429 for too many requests, and all others for unexpected."""
     fields = {"q": [TEXT], **PAIR, "format": "html"}
     assert guarded.json("/translate", {**fields, "api_key": "two"})[0] == 403
     assert guarded.json("/translate", {**fields, "api_key": None})[0] == 400

@@ -21,7 +21,7 @@ HUND = {"q": "Der Hund schläft.", "source": "de", "target": "en"}
 
 
 def block(heading, kind):
-    """Return a file of the page."""
+    """Return the code block of a kind under a heading of the page."""
     section = PAGE.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return re.search(rf"```{kind}\n(.*?)```", section, re.DOTALL)[1]
 

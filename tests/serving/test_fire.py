@@ -14,7 +14,7 @@ import urllib.parse
 import pytest
 
 HUND = {"q": "Der Hund schläft.", "source": "de", "target": "en"}
-# Of a text that takes some seconds.
+# The lines of a text that takes some seconds.
 MANY_LINES = 3000
 
 
@@ -39,7 +39,7 @@ def post(body, length=None):
 
 
 def rest(connection):
-    """Return what comes until the other side closes; a connection that is cut is closed, too."""
+    """Return what comes until the other side closes; a reset connection counts as closed."""
     parts = []
     with contextlib.suppress(ConnectionError):
         while part := connection.recv(1 << 16):
@@ -88,7 +88,7 @@ def test_a_client_that_goes_within_its_body_leaves_nothing(server):
     for _ in range(20):
         with connect(server) as gone:
             gone.sendall(post(b'{"q": "Der', 1000))
-            # Closed at once, without the usual farewell.
+            # Closing then resets the connection.
             gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     assert server.json("/translate", HUND)[0] == 200
 
@@ -114,7 +114,7 @@ def test_large_bodies_are_refused_and_not_kept(start, trained_run, tmp_path):
             + large[:10_000_000],
         ):
             with connect(server) as client:
-                with contextlib.suppress(ConnectionError):  # it need not read all of it
+                with contextlib.suppress(ConnectionError):  # the server need not read all of the request
                     client.sendall(request)
                 answer = rest(client)
             assert answer.startswith(b"HTTP/1.1 413 ") or not answer

@@ -35,7 +35,7 @@ PARTS = {"Content-Type": "multipart/form-data; boundary=x"}
 
 
 class Request(NamedTuple):
-    """What both are asked, below a name."""
+    """A request to both servers, with a name."""
 
     name: str
     path: str
@@ -62,7 +62,7 @@ def in_form(name, path, fields):
 
 
 def carried(name, path, fields):
-    """Return a request in all ways that fields come."""
+    """Return a request for each way to send its fields."""
     query = f"{path}?{urllib.parse.urlencode(fields)}"
     return [
         in_json(name, path, fields),
@@ -180,7 +180,7 @@ GUARDED = [
 
 BETTER = "LibreTranslate fails with status 500, or says nothing of what was wrong"
 GUARDS_SUGGESTIONS = "nmt takes suggestions of those who have a key alone, and as texts to train on"
-# What differs, and why: each of these must.
+# Requests whose answers must differ, and why.
 DIFFERENT = {
     "the routes": "each server describes its own",
     "settings": "nmt also says how many alternatives may be asked for, which its page needs",
@@ -200,7 +200,7 @@ DIFFERENT = {
 
 
 def shape(value):
-    """Return of what kind an answer is: keys, and types below them, those of a list in any order."""
+    """Return the shape of an answer: its keys and the types of their values, in a list in any order."""
     if isinstance(value, dict):
         return {key: shape(one) for key, one in sorted(value.items())}
     if isinstance(value, list):
@@ -209,7 +209,7 @@ def shape(value):
 
 
 def seen(server, request):
-    """Return what a client sees of an answer: of errors the words, too, but of pages the status alone."""
+    """Return what a client sees of an answer: the words of an error, or a shape, or only the status of a page."""
     status, headers, body = server.ask(request.path, request.body, request.headers, request.method)
     is_page = status in (404, 405) or headers.get_content_type() != "application/json"
     if is_page:
@@ -233,7 +233,7 @@ def package(trained_run, tmp_path_factory):
 
 @contextmanager
 def libretranslate(kind, package, folder, *options, prefix=""):
-    """Have the real one run; `kind` is that of the servers here."""
+    """Run the real LibreTranslate; `kind` is the class of the servers here."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     program = PYTHON, SCRIPTS / "libretranslate_offline.py", package, folder, "--port", str(port)
@@ -259,7 +259,7 @@ def libretranslate(kind, package, folder, *options, prefix=""):
 
 @pytest.fixture(scope="module")
 def plain(start, trained_run, package, tmp_path_factory):
-    """Start both as they are, but for one alternative, which is all that the beam of the run has."""
+    """Start both with their defaults, but for one alternative, since the beam of the run has no more."""
     folder = tmp_path_factory.mktemp("plain")
     with (
         start(folder, f"run={trained_run}", "max_alternatives=1") as ours,
@@ -290,7 +290,7 @@ def guarded(start, trained_run, package, tmp_path_factory):
 
 
 def compare(servers, request):
-    """Have both answer, alike unless the list says that they do not."""
+    """Assert that both answer alike, or differently where DIFFERENT says so."""
     ours, theirs = (seen(server, request) for server in servers)
     if request.name in DIFFERENT:
         assert ours != theirs, f"no longer different: {DIFFERENT[request.name]}"
@@ -315,7 +315,7 @@ def test_the_list_of_differences_is_of_what_is_asked():
 
 
 def test_languages_and_settings_are_the_same(plain):
-    """But for the order of languages, of which LibreTranslate puts English first, and shows the second one first."""
+    """But for the order of languages: LibreTranslate puts English first, and shows the second language at first."""
     ours, theirs = (
         [server.ask(path)[2] for path in ("/languages", "/frontend/settings")] for server in plain
     )

@@ -20,7 +20,7 @@ if not Path("/proc/self").exists():
 
 
 def children(process):
-    """Return the processes that load models for one."""
+    """Return the children of a process that load models."""
     numbers = [
         number
         for task in Path(f"/proc/{process}/task").iterdir()

@@ -12,7 +12,7 @@ if find_chromium() is None:
 
 TEXT = "Der alte Mann sieht den kleinen Hund,\nund das Kind schläft."
 HOSTILE = "<img src=x onerror=alert(1)> <script>alert(2)</script>"
-# What is cut off at the side of the window, and all that decides where the lines of a text end.
+# The elements that are cut off at the side of the window, and all styles that decide where lines of a text end.
 BEYOND = "[...document.querySelectorAll('main *')].filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.id)"
 LAYOUT = """((one) => ['fontFamily', 'fontSize', 'fontWeight', 'letterSpacing', 'lineHeight', 'overflowWrap', 'padding', 'tabSize',
   'textAlign', 'unicodeBidi', 'whiteSpace', 'width', 'wordSpacing', 'wordBreak'].map((name) => getComputedStyle(one)[name]))"""
@@ -39,7 +39,7 @@ def shared(tmp_path_factory):
 
 @pytest.fixture
 def person(shared):
-    """Return somebody who, when a test is done, must have met no error and nothing that the policy forbids."""
+    """Return a person; after the test, assert that the page had no errors and no violations of its policy."""
     yield shared
     assert shared.js("window.violations") == []
     assert shared.browser.messages == []

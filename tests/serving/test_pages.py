@@ -21,7 +21,7 @@ TEXT = "Der Hund schläft."
 def server(start, trained_run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     shutil.copytree(trained_run, folder / "run")
-    # Of a run without curves nothing is said of how sure it is.
+    # A run without confidence curves gives no confidences.
     (folder / "run" / "confidence.json").unlink()
     with start(folder, "run=run", "suggestions=better.jsonl", "url_prefix=/mt") as server:
         yield server
@@ -119,7 +119,7 @@ def test_details_are_asked_for(server):
 def test_words_of_all_lines_are_counted_through():
     sure = Candidate("the  dog", alignment=[(0, 0), (1, 1)], word_confidences=[0.5, 0.123456])
     shares = [(0, 1, 0.123456), (7, 0, 1.0), (0, 7, 1.0)]
-    # Words counted otherwise.
+    # Links and confidences for other numbers of words.
     unknown = Candidate(
         "a b", None, [], [], [(0, 1), (7, 0), (0, 7)], word_confidences=[0.5], attention=shares
     )

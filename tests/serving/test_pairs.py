@@ -1,4 +1,4 @@
-"""A text and its lines: what a model is given of them, and what is put together again."""
+"""A text and its lines: how a model is given them, and how their translations are put together."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ from nmt.serving.text import translate_text
 
 
 class Model:
-    """Finds a line in upper case, and twice; of `short` one translation alone."""
+    """Translates a line to upper case, and as an alternative to the line twice; `short` has no alternative."""
 
     def __init__(self):
         self.given = []
@@ -83,7 +83,7 @@ def test_lines_of_about_one_length_go_together_and_others_have_room_beside_them(
 
 @pytest.mark.parametrize("is_one_text", [True, False])
 def test_a_book_does_not_hold_up_others_nor_they_the_book(is_one_text):
-    """Others keep coming, a batch of them with each batch that is translated."""
+    """Other requests keep coming: each translated batch brings another batch of them."""
     model, turns, go_on = Model(), [], threading.Event()
 
     async def main():
@@ -101,7 +101,7 @@ def test_a_book_does_not_hold_up_others_nor_they_the_book(is_one_text):
         asked.set(Asked())
         texts = ["\n".join(["b"] * 40)] if is_one_text else ["b"] * 40
         begun = asyncio.gather(*(translate_text(pair, text) for text in texts))
-        await asyncio.sleep(0.1)  # until all of it waits
+        await asyncio.sleep(0.1)  # until all of the book waits
         go_on.set()
         assert "".join(found.text for found in await begun).count("B") == 40
         await asyncio.gather(*map(asyncio.wrap_future, small))

@@ -1,4 +1,4 @@
-"""A way through other languages: which it is, and what is known of the words at its end."""
+"""Pivot translation: its way through other languages, and the links and confidences of the words at its end."""
 
 import asyncio
 import itertools
@@ -12,7 +12,7 @@ from nmt.serving.pivot import Pivot
 
 
 class Pair:
-    """Translates by a rule for the number of a word: which of the source each word goes back to."""
+    """Translates by a rule: `sources` has the number of the source word that each target word goes back to."""
 
     max_alternatives = None
 
@@ -35,7 +35,7 @@ class Pair:
 
 
 def test_links_and_confidences_go_through_all_models():
-    """Against words that are followed by their letters."""
+    """Check the links against the words themselves, whose letters all models keep."""
     first, second, third = (
         Pair(sources=(2, 0, 1)),
         Pair(sources=(1, 1, 0), confidence=0.5),

@@ -134,7 +134,7 @@ def test_every_answer_has_the_headers_for_pages_of_other_hosts(server):
         assert headers["Access-Control-Max-Age"] == "1728000"
 
 
-# Each with nothing wrong that is looked at before it: the order is part of what is tested.
+# In each, all that is checked before its mistake is right: the order of the checks is tested, too.
 WRONG = [
     ({"q": "", "source": "", "target": "", "alternatives": "x"}, "Invalid request: missing q parameter"),
     ({"q": TEXT, "target": "", "alternatives": "x"}, "Invalid request: missing source parameter"),
@@ -173,7 +173,7 @@ def test_errors_have_the_words_and_the_order_of_libretranslate(server, fields, m
 )  # fmt: skip
 def test_json_that_is_none_or_holds_something_else_is_refused(server, content, message):
     status, body = server.json("/translate", content)
-    if message is None:  # an empty value is none
+    if message is None:  # an empty value counts as no value
         assert (status, set(body)) == (200, {"translatedText"})
     else:
         assert (status, body) == (400, {"error": message})

@@ -1,4 +1,4 @@
-"""What keeps a server from starting is one line; what languages a run has; an exported folder."""
+"""One line says what keeps a server from starting; which languages a run has; an exported folder."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Runs of a sweep at once, in processes of this machine, jobs of a cluster and actors of Ray: as one after the other."""
+"""Runs of a sweep at once, in local processes, jobs of a cluster or actors of Ray, end as one after the other."""
 
 import contextlib
 import json
@@ -33,7 +33,7 @@ ENDLESS = ("training.max_updates=100000", "training.patience=null", "schedule.wa
 
 @pytest.fixture
 def two_at_once(tmp_path, learnable):
-    """Begin two endless runs at once; return the process and those that train, when both have a checkpoint."""
+    """Start two endless runs at once; return the process and the two that train, when both have a checkpoint."""
     command = ["train", "-m", *learnable, *ENDLESS, "run=sweep", "seed=1,2", "sweep.at_once=2"]
     process = subprocess.Popen(
         [sys.executable, "-m", "nmt", *command],

@@ -9,7 +9,7 @@ from nmt.sweeps.sweep_folder import begin
 
 
 def test_a_hopeless_run_is_ended(tmp_path):
-    """The first learns, the second cannot: at its first validation it is below the median of the first."""
+    """Two runs finish; the third is ended at its second validation, where it is below their median."""
     distributions = pytest.importorskip("optuna").distributions
     from nmt.config import OptunaSweep
     from nmt.sweeps.study import Search

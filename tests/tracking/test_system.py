@@ -11,7 +11,7 @@ from nmt.tracking import system
 
 
 class FakeLibrary:
-    """Answers as NVIDIA's library does: nought is success, figures go where a pointer points."""
+    """Answers as NVIDIA's library does: 0 is success, and figures are written through pointers."""
 
     def __init__(self, error_of=None):
         self.error_of, self.asked = error_of, []

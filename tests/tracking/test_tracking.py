@@ -34,7 +34,7 @@ class Collected:
 
 
 def noted(run):
-    """Return what metrics.jsonl says, by the names of a tracker: a list of (update, value) for each."""
+    """Return the figures of metrics.jsonl: a list of (update, value) for each name that a tracker uses."""
     found = {}
     for line in (run / "metrics.jsonl").read_text().splitlines():
         row = json.loads(line)
@@ -55,7 +55,7 @@ def events_of(run):
 
 
 def assert_shows(shown, run, tolerance):
-    """Assert that a tracker shows all that metrics.jsonl holds, each point once, and the machine and the test."""
+    """Assert that a tracker shows all figures of metrics.jsonl, each point once, and those of machine and test."""
     expected = noted(run)
     assert {name for name in shown if not name.startswith(("system/", "test/"))} == expected.keys()
     for name, points in expected.items():
@@ -170,7 +170,7 @@ def test_mlflow_shows_what_metrics_jsonl_holds_once(nmt, tmp_path, tiny_training
             shown[str(path.relative_to(folder / "metrics"))] = [
                 (int(step), float(value)) for _, value, step, *_ in lines
             ]
-    # The first values that were shown stay: of times, they are those of the process that was killed.
+    # The first values that were shown stay. Times are left out: those shown are of the process that was killed.
     times = ("seconds", "tokens_per_second", "seconds_waiting_for_data", "seconds_validating")
     expected = {name: points for name, points in noted(tmp_path / "run").items() if not name.endswith(times)}
     assert {name: shown[name] for name in expected} == expected

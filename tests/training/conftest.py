@@ -17,7 +17,7 @@ from nmt.training.session import train
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
 
-# Epochs of a few updates, updates of a few batches, and intervals that do not meet.
+# Epochs of a few updates, updates of a few batches, and intervals that do not coincide.
 SMALL_RUN = (
     "data.num_train=240", "data.num_validation=6", "data.num_test=4", "tokenizer.vocabulary_size=200", "data.max_length=24",
     "training.update_tokens=450", "training.max_tokens=150", "training.max_updates=9", "training.checkpoint_every=2",
@@ -62,7 +62,7 @@ def make_trainer(tokenizer, tmp_path):
 
 @pytest.fixture
 def train_in(tmp_path, tiny_training, monkeypatch, caplog):
-    """Return a function that trains a tiny run in this process, or goes on there, by its name and overrides."""
+    """Return a function that trains or resumes a tiny run in this process, given its name and overrides."""
     monkeypatch.chdir(tmp_path)
     caplog.set_level("INFO", "nmt")
 

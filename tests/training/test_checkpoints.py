@@ -1,4 +1,4 @@
-"""What is saved is whole, or not there: damage, a full disk, two processes, other text."""
+"""A saved checkpoint is whole or absent: damage, a full disk, two processes, other text."""
 
 import itertools
 import json
@@ -41,7 +41,7 @@ def truncate(folder):
 
 
 def spoil(name, ending, value):
-    """Return what gives a number in a tensor whose name ends so another value, and has the manifest describe it."""
+    """Return a function that changes the last number of a tensor with this ending, and describes it in the manifest."""
 
     def spoil_in(folder):
         path = folder / f"{name}.safetensors"
@@ -253,7 +253,7 @@ def test_one_run_has_one_trainer(nmt, tmp_path, tiny_training):
         "nmt: run: a run that no other process is training is needed; got run, which one is"
     )
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["train.log"]
-    with log_file(tmp_path / "run" / "train.log"):  # it was given back
+    with log_file(tmp_path / "run" / "train.log"):  # the lock was released
         pass
 
 
@@ -303,7 +303,7 @@ def test_a_model_is_read_while_a_training_removes_what_it_saved_before(checkpoin
     weights, state = (load_file(folder / name) for name in ("model.safetensors", "training.safetensors"))
 
     def read_late(file, shapes):
-        """Read a file after a training has saved so often that the file is gone; the first two times."""
+        """Read a file; the first two times, a training has saved so often before that the file is gone."""
         if len(removed) < 2:
             while file.exists():
                 save_checkpoint(run, weights, state, Progress(update=next(updates)), keep=2)

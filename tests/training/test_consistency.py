@@ -17,7 +17,7 @@ SIMCUT = SimCutSettings(kind="simcut", weight=3.0, cutoff=0.4)
 
 
 def plain_loss(model, batch, settings, smoothing):
-    """Two passes with the random numbers that the objective draws, and the papers' sums over all logits."""
+    """Return the losses of the papers over all logits, from two passes with the objective's random numbers."""
     first = model.project(model(batch).outputs)
     with cut_words(model, agreement(settings).cutoff):
         second = model.project(model(batch).outputs)

@@ -1,4 +1,4 @@
-"""Plans of epochs: made once, the next ahead by another process, and the same whoever makes them."""
+"""Plans of epochs: each is made once, the next one ahead by another process, and is the same from any process."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_an_epoch_that_was_laid_out_ahead_is_the_same(train_in, forks, monkeypat
 
 
 def seen(epochs, number):
-    """Return what an epoch is: its updates, and the lengths of its pairs."""
+    """Return the updates of an epoch, and the lengths of its pairs."""
     plan = epochs.enter(number)
     return (
         [rows.tolist() for rows in plan.updates],
@@ -75,7 +75,7 @@ def test_a_process_that_is_not_waited_for_is_ended(make_trainer, forks):
         epochs.begin_next()
         process = epochs._ahead.process
         if end != epochs.close:
-            process.join()  # what it found is of another epoch, however well it came out
+            process.join()  # its plan is complete, but of another epoch
         end()
         assert process.exitcode is not None
     assert seen(epochs, 5) == expected

@@ -1,4 +1,4 @@
-"""A run that starts from another one: what it takes over, what was typed instead, and that it needs it no more."""
+"""A run that starts from another: what it takes over, what is typed instead, and that it needs the other no more."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from command_line import run_command
 
 SOURCE = ["a b c", "d e", "f g h i j", "k l m n", "a c e g i"] * 6
 TARGET = ["x y z w", "z y x w v", "u v w x y", "y z x u", "v w z y"] * 6
-# Nothing that a child takes over.
+# Settings that a child does not take over.
 SHORT = (
     "training.max_updates=2", "training.validate_every=2", "training.checkpoint_every=2", "training.log_every=1",
     "decoding=greedy", "decoding.max_length_ratio=1", "decoding.max_length_extra=1", "device=cpu",
@@ -159,7 +159,7 @@ def test_a_recipe_without_text_leaves_that_of_the_parent(nmt, family):
     assert child["data"] == config_of(family / "parent")["data"]
     recipe = yaml.safe_load(nmt("train", "experiment=small", "--cfg", "job").stdout)
     assert (child["model"], child["tokenizer"]) == (recipe["model"], recipe["tokenizer"])
-    # Also where what it says is what would be there without it.
+    # The text of a recipe counts also where it is the default text.
     for name in ("grammar_rnn", "grammar_attention"):
         assert (
             yaml.safe_load(nmt(*typed[:2], f"experiment={name}", *typed[3:]).stdout)["data"]["kind"]

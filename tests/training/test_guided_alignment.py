@@ -1,4 +1,4 @@
-"""Attention that learns links of words: its loss by hand, who learns of it, and the real command line."""
+"""Attention that learns links of words: its loss by hand, which parts learn from it, and the real command line."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ def loss_by_hand(batch, weights):
 
 
 def weights_of(model, batch):
-    """Return what the head that is to learn does, by the maps of all heads."""
+    """Return the attention weights of the head that learns links, taken from the maps of all heads."""
     maps = [one for one in model.attention_maps(batch) if one.kind == "cross"]
     return maps[-2:][0].weights[:, 0]
 
@@ -116,7 +116,7 @@ def test_two_passes_share_the_loss_as_they_share_that_of_the_words(tiny_model, t
     model, batch = guided(tiny_model("transformer", dropout=0.0)), with_links(tiny_batch())
     objective = Objective(model, 0.0, agreement, alignment_weight=0.2).train()
     loss = objective(batch)
-    # Without dropout both passes are the same where none is cut; the whole one alone counts with SimCut.
+    # Without dropout both passes of R-Drop are the same; with SimCut only the uncut pass counts.
     assert loss.alignment.item() == pytest.approx(loss_by_hand(batch, weights_of(model, batch)), rel=1e-6)
 
 
@@ -151,7 +151,7 @@ def test_what_cannot_learn_every_link_is_refused_by_name(overrides, message):
 
 @pytest.fixture
 def links(tmp_path):
-    """Write links of the built-in text as `train_in` has it: word by word along both sides."""
+    """Write links `i-i`, up to the end of the shorter side, for the built-in text as `train_in` has it."""
     pairs = generate(0, NUM_TRAIN, 6, 4)["train"]
     sizes = [min(len(pair.source.split()), len(pair.target.split())) for pair in pairs]
     path = tmp_path / "links"

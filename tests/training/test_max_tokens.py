@@ -38,7 +38,7 @@ NEEDS = {
 
 @pytest.mark.parametrize("need", NEEDS.values(), ids=NEEDS)
 def test_what_is_found_fits_whatever_takes_most_room(need):
-    longer = np.repeat([10, 80, 3], [20, 2, 60])  # each update needs most of something
+    longer = np.repeat([10, 80, 3], [20, 2, 60])  # each update needs the most of one resource
     plan = Plan(np.split(np.arange(len(longer)), [20, 22]), longer)
     room = max(need(longer[rows]) for rows in plan.updates) - 1
     found = find_max_tokens(plan, lambda rows: need(longer[rows]) <= room, None)

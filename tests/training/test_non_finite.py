@@ -28,11 +28,11 @@ def spoil(monkeypatch, trainer, spoiled, spoil_loss):
 
 
 def add_infinity(total):
-    return total + torch.inf  # the gradient is what it was
+    return total + torch.inf  # the gradient stays as it was
 
 
 def infinite_gradient(total):
-    return total + (torch.sqrt(total - total.detach()))  # the loss is what it was
+    return total + (torch.sqrt(total - total.detach()))  # the loss stays as it was
 
 
 def state_of(trainer):
@@ -45,7 +45,7 @@ def state_of(trainer):
 def test_it_leaves_no_trace(spoil_loss, fused_on, make_trainer, monkeypatch):
     monkeypatch.setattr(
         optimizer, "FUSED_ON", fused_on
-    )  # the CPU stands for MPS, whose kernel would apply it
+    )  # the CPU stands for MPS, whose fused kernel would apply the update
     trainer = make_trainer("training.max_tokens=10000", "training.ema_decay=0.9")
     assert trainer.step.optimizer.defaults["fused"] == bool(fused_on)
     update = trainer.plan(0)[0]
@@ -84,7 +84,7 @@ def test_too_many_in_a_row_end_the_run(make_trainer, monkeypatch, tmp_path):
     )
     with pytest.raises(RunError, match=message):
         trainer.train()
-    # A run that stopped meanwhile counts on.
+    # A run that was stopped and resumed meanwhile goes on counting.
     again = make_trainer(*limits)
     again.resume()
     spoil(monkeypatch, again, range(30), add_infinity)

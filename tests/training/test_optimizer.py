@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from nmt.models.layers import Embedding
 
-# Of a decoder with one layer: all but its matrices.
+# All parts of a decoder with one layer but its matrices.
 BIASES = ("self_attention.output", "cross_attention.output", "feed_forward.inner", "feed_forward.outer")
 VECTORS = [
     "decoder.norm",
@@ -100,7 +100,7 @@ def test_a_run_of_muon_that_had_no_matrix_to_learn_goes_on_with_all_of_them(trai
     [
         "encoder",
         "encoder,decoder",  # no matrix is left to learn
-        f"source_embedding,target_embedding,output,encoder,{','.join(VECTORS)}",  # matrices alone are
+        f"source_embedding,target_embedding,output,encoder,{','.join(VECTORS)}",  # only matrices are left
     ],
 )
 def test_a_run_of_muon_goes_on_with_other_parts_that_learn(frozen, train_in):

@@ -15,7 +15,7 @@ WAYS = {"plain": [], "sampled": ["training.subword_sampling=0.3"]}
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    """Have a part hold 30 pairs, and the next one be laid out by another process."""
+    """Let a part hold 30 pairs, and another process lay out the next part."""
     monkeypatch.setattr(pairs, "PAIRS_OF_PART", 30)
     monkeypatch.setattr(epochs, "WORTH_A_PROCESS", -1.0)
 
@@ -78,7 +78,7 @@ def test_training_goes_through_all_parts_in_each_epoch(make_trainer, monkeypatch
     seen = {}
     for update in trainer._updates():
         progress = trainer.progress
-        # The position has moved on already, the pairs have not.
+        # The progress may already be in the next part, but the pairs are still those of this one.
         number = trainer.epochs._number
         seen.setdefault(number // 3, []).extend(trainer.pairs.rows[np.concatenate(update)].tolist())
         if progress.epoch == 2:

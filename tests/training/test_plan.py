@@ -1,4 +1,4 @@
-"""What the plan measures, and for how long, by a clock that tokens move."""
+"""What the plan measures, and for how long, by a clock that target tokens advance."""
 
 from contextlib import contextmanager
 
@@ -11,7 +11,7 @@ from nmt.training.device.graphs import Replay
 
 @pytest.fixture
 def make_clocked(make_trainer, monkeypatch):
-    """Return a function that makes a trainer for which each target token takes a time; the first update is slower."""
+    """Return a function that makes a trainer and its clock: each token takes a given time, in the first update more."""
 
     class Clock:
         now = 0.0

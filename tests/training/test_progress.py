@@ -32,7 +32,7 @@ def test_only_the_time_of_training_counts(clock):
     for _ in range(4):
         window.add(update(num_tokens=30))
         clock.now += 2
-    clock.now += 12  # a validation, which is done
+    clock.now += 12  # a validation
     window.leave_out(12)
     assert window.seconds_per_update() == pytest.approx(2)
     assert window.close()["tokens_per_second"] == pytest.approx(30 / 2)
@@ -46,7 +46,7 @@ def test_a_line_is_of_the_updates_since_the_last_one_that_were_applied(clock):
     window = Window()
     window.add(update(total=60.0, nll=40.0, norm=3.0, num_tokens=10))
     window.add(update(total=torch.nan, nll=torch.nan, norm=torch.inf, num_tokens=100))
-    window = Window(window.state())  # as where a run goes on
+    window = Window(window.state())  # as in a resumed run
     window.add(update(total=30.0, nll=20.0, norm=2.0, num_tokens=20))
     clock.now += 1
     line = window.close()

@@ -29,7 +29,7 @@ def sha256(path):
 
 
 def lines_hash(*sides):
-    """Return what tells texts apart, computed here: the hash of the hashes of the sides."""
+    """Return the hash of a text, computed another way: the hash of the hashes of its sides."""
     parts = [hashlib.sha256("".join(f"{line}\n" for line in side).encode()).digest() for side in sides]
     return hashlib.sha256(b"".join(parts)).hexdigest()[:24]
 
@@ -76,7 +76,7 @@ def test_a_run_that_goes_on_has_two_sessions(trained_run, nmt, tmp_path):
     before = (tmp_path / "run" / "run.json").read_bytes()
     nmt("train", "run=run", "resume=true", "training.max_updates=5")
     assert (tmp_path / "run" / "run.json").read_bytes() == before
-    # A record that cannot be read costs nothing but what it said.
+    # A record that cannot be read is lost, and nothing else is.
     (tmp_path / "run" / "run.json").write_text("{}")
     done = nmt("train", "run=run", "resume=true", "training.max_updates=6")
     assert b"the record begins anew" in done.stderr

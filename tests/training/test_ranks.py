@@ -1,4 +1,4 @@
-"""Several processes that train one model are one run: equal weights, whatever ends or begins again."""
+"""Several processes that train one model are one run: equal weights, whichever process ends or starts again."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ SLOW = ("training.max_updates=100000", "training.validate_every=100000", "traini
 
 @pytest.fixture
 def together(tmp_path, tiny_training):
-    """Return a function that trains a run on several ranks, all of which have to end well; one is a single process."""
+    """Return a function that trains a run on ranks, all of which must succeed; a single rank is a plain process."""
 
     def train(name, *overrides, size, kind="transformer"):
         arguments = [f"run={name}", *tiny_training(kind), *SMALL, *overrides]
@@ -51,7 +51,7 @@ def tensors(run, step):
 
 
 def assert_equal_weights(found, expected, step=8):
-    """All weights and moments agree but for the order of sums."""
+    """Assert that all weights and moments agree up to the order of sums."""
     assert found.steps()[-1] == expected.steps()[-1] == step
     theirs = tensors(expected, step)
     ours = tensors(found, step)
@@ -61,7 +61,7 @@ def assert_equal_weights(found, expected, step=8):
 
 
 def assert_equal_runs(found, expected):
-    """What was learned agrees, and so do all figures but for speed."""
+    """Assert that the weights agree, and all figures but those of speed."""
     assert_equal_weights(found, expected)
     of_speed = {"seconds", "tokens_per_second", "seconds_waiting_for_data", "seconds_validating"}
     rows = [
@@ -114,7 +114,7 @@ def test_a_run_goes_on_with_another_number_of_ranks(together, before, after):
 
 
 def first_checkpoint(processes, run, folder):
-    """Return when a run has its first checkpoint, or its ranks have ended, which fails."""
+    """Wait until a run has its first checkpoint; fail where one of its ranks has ended."""
     while not (run / "last.json").exists():
         assert all(process.poll() is None for process in processes), (folder / "0.log").read_text()
         time.sleep(0.02)
@@ -221,7 +221,7 @@ def test_torchrun_starts_a_run_again_that_lost_a_rank(tmp_path, tiny_training, t
     assert "stopped at update 600" in log_text
 
 
-# The compiler is imported as late as training does it; a thread of Gloo's that is left at the end can abort a process.
+# The compiler is imported as late as in training. A thread of Gloo that is left at the end can abort a process.
 ENDED = """
 import os, sys
 from pathlib import Path
@@ -263,7 +263,7 @@ def test_no_thread_of_a_group_outlives_it(error):
         ({}, Place(0, 1, 0)),
         ({"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1"}, Place(3, 4, 1)),
         ({"SLURM_PROCID": "5", "SLURM_STEP_NUM_TASKS": "8", "SLURM_LOCALID": "2"}, Place(5, 8, 2)),
-        ({"SLURM_PROCID": "0"}, Place(0, 1, 0)),  # a batch script, which is no step
+        ({"SLURM_PROCID": "0"}, Place(0, 1, 0)),  # a batch script, outside of any step
     ],
 )
 def test_the_place_is_what_the_launcher_says(environment, place):

@@ -34,7 +34,7 @@ def stop(*_):
 
 
 def at_call(monkeypatch, owner, name, number):
-    """Stop at the call of that number of a function."""
+    """Stop at the `number`-th call of a function."""
     original, calls = getattr(owner, name), []
 
     def counting(*arguments, **options):
@@ -47,7 +47,7 @@ def at_call(monkeypatch, owner, name, number):
 
 
 def at_signal(monkeypatch, epoch, position):
-    """Send SIGTERM when the update is begun after which the position in the plan will be this one."""
+    """Send SIGTERM at the start of the update that leads to this position in the plan."""
     original = Trainer._updates
 
     def updates(trainer):
@@ -100,7 +100,7 @@ def test_a_run_that_stopped_anywhere_ends_as_one_that_did_not(
 
 @pytest.fixture
 def handle_terminate():
-    """Let SIGTERM stop what runs, as the command line does."""
+    """Let SIGTERM raise an exception, as the command line does."""
     before = signal.signal(signal.SIGTERM, stop)
     yield
     signal.signal(signal.SIGTERM, before)

@@ -23,7 +23,7 @@ def test_a_save_is_on_the_disk_file_by_file_and_name_by_name(make_trainer, monke
 
     monkeypatch.setattr(os, "fsync", note_fsync)
     monkeypatch.setattr(os, "replace", note_replace)
-    for _ in range(2):  # the same update, as where a run goes on from the one before
+    for _ in range(2):  # the same update twice, as where a resumed run saves it again
         trainer.save()
     named = [(i, *call[1:]) for i, call in enumerate(calls) if call[0] == "named"]
     assert {new.name for _, _, new in named} >= {
@@ -33,7 +33,7 @@ def test_a_save_is_on_the_disk_file_by_file_and_name_by_name(make_trainer, monke
         "step-000000",
     }
     for i, old, new in named:
-        if not new.name.endswith(".old"):  # which is about to go
+        if not new.name.endswith(".old"):  # an old folder, which is about to be removed
             assert calls[i + 1] == ("flushed", new.parent)
             assert old.suffix == "" or calls[i - 1] == ("flushed", old)
     assert trainer.run.steps() == [0]

@@ -39,7 +39,7 @@ def test_the_rate_rises_stays_and_falls_to_zero_with_the_last_updates():
     settings = WarmupStableDecaySettings(kind="warmup_stable_decay", warmup_updates=10, decay_share=0.25)
     rates = [learning_rate(settings, update, 2.0, 400) for update in (5, 10, 300, 325, 400, 500)]
     assert rates == pytest.approx([1.0, 2.0, 2.0, 1.0, 0.0, 0.0])
-    # With more updates it only stays for longer.
+    # With more updates the rate only stays for longer.
     assert all(
         learning_rate(settings, n, 2.0, 400) == learning_rate(settings, n, 2.0, 900) for n in range(1, 301)
     )

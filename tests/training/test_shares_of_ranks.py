@@ -1,4 +1,4 @@
-"""Each of several ranks computes its share of an update and of a validation, and all shares are the whole."""
+"""Each of several ranks computes its share of an update and of a validation, and all shares make the whole."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_one_rank_is_dealt_the_update_as_it_is():
 
 
 def recorded(trainer, ranks, update, monkeypatch):
-    """Return the losses and gradients that a rank of a trainer gives to the others; alone, the update's own."""
+    """Return the losses and gradients that a rank adds to those of the others; for a single rank, all of them."""
     trainer.step.ranks, given = ranks, []
     monkeypatch.setattr(ranks, "add_up", lambda tensors: given.extend(tensor.clone() for tensor in tensors))
     monkeypatch.setattr(
@@ -76,7 +76,7 @@ def recorded(trainer, ranks, update, monkeypatch):
         ([np.arange(9)], 2, 0.0),
         ([np.arange(9), np.arange(9, 13), np.arange(13, 15)], 2, 0.0),
         ([np.arange(2)], 4, 0.0),  # two ranks have nothing to do
-        ([np.arange(start, start + 5) for start in (0, 5, 10, 15)], 2, 0.3),  # of one size
+        ([np.arange(start, start + 5) for start in (0, 5, 10, 15)], 2, 0.3),  # micro-batches of one size
     ],
 )
 def test_shares_add_up_to_the_update_of_one_rank(make_trainer, kind, update, num_ranks, dropout, monkeypatch):
@@ -93,7 +93,7 @@ def test_shares_add_up_to_the_update_of_one_rank(make_trainer, kind, update, num
 
 
 class Echo(Translator):
-    """A translator that gives back what it is given, and tells what that was."""
+    """A translator that returns the lines that it is given, and records them."""
 
     told = []
 
@@ -145,7 +145,7 @@ def test_with_context_a_rank_reads_the_lines_before_its_own(make_trainer, monkey
 
 
 class OtherRankRanOut(Ranks):
-    """A rank alone that hears of another one that ran out of memory."""
+    """A single rank that is told that another one ran out of memory."""
 
     def largest(self, *numbers):
         return [

@@ -53,7 +53,7 @@ def test_a_terminal_that_closes_ends_with_what_was_done_saved(tmp_path, tiny_tra
         start_new_session=True,
         preexec_fn=lambda: (
             signal.signal(signal.SIGHUP, signal.SIG_DFL),  # nohup may have started the tests
-            fcntl.ioctl(0, termios.TIOCSCTTY),  # it is their own: they hear of its end
+            fcntl.ioctl(0, termios.TIOCSCTTY),  # the terminal is their own, so they hear of its end
         ),
     ) as process:
         os.close(theirs)

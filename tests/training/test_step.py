@@ -1,4 +1,4 @@
-"""One update: its rate, what it draws, and where memory runs out within it."""
+"""One update: its learning rate, its random numbers, and what happens where memory runs out within it."""
 
 import copy
 import itertools
@@ -92,7 +92,7 @@ def test_a_checkpoint_that_holds_the_baseline_of_older_versions_goes_on(make_tra
 
 
 def dying_at(number, run):
-    """Return what runs updates up to one, at which it dies."""
+    """Return a function that runs updates, and dies at the update `number`."""
 
     def run_or_die(other, update):
         if other == number:
@@ -203,7 +203,7 @@ def test_as_long_as_some_micro_batch_can_be_halved_memory_may_run_out(make_train
 
 
 def test_a_layer_that_was_left_out_has_gradients_of_zero(make_trainer):
-    """Else ranks that leave out different layers, or one that leaves out all, would learn something else than one."""
+    """Otherwise ranks that leave out different layers, or all of them, would learn something else than one rank."""
     trainer = make_trainer("model.layer_dropout=0.999")
     trainer.step.run(1, trainer.plan(0)[0])
     moments = {name: trainer.step.optimizer.state[one] for name, one in trainer.model.named_parameters()}

@@ -200,7 +200,7 @@ def test_of_equal_bleu_the_lower_loss_is_better_for_the_best_and_for_patience(
               "training.keep_checkpoints=20")  # fmt: skip
     best_steps = []
     with caplog.at_level(logging.INFO, "nmt"):
-        for last in (1, 4, 100):  # what is better is known after a stop as well
+        for last in (1, 4, 100):  # a resumed run still knows the best score
             trainer = make_trainer(*limits, f"training.max_updates={last}")
             trainer.resume()
             trainer.train()
@@ -244,7 +244,7 @@ def test_a_state_without_the_loss_of_the_best_is_gone_on_with(make_trainer):
 
 def test_after_an_update_without_enough_memory_the_next_ones_take_half(make_trainer, monkeypatch):
     trainer = make_trainer("training.max_updates=3", "training.update_tokens=60")
-    trainer.progress.max_tokens = 64  # as if it had been found
+    trainer.progress.max_tokens = 64  # as if `auto` had found it
     learn, sizes = trainer.step._learn, []
 
     def limited(batch, num_tokens):

@@ -1,4 +1,4 @@
-"""Ways of training together: every pair of them trains, and goes on after a stop as if there had been none."""
+"""Ways of training, combined: every pair of them trains, and resumes after a stop as if there had been none."""
 
 import functools
 import math

@@ -28,7 +28,7 @@ PAD = 0
 
 
 def expected_in(batch, found):
-    """Return a batch with what is expected at each of its positions, which came pair by pair."""
+    """Return a batch with the expected words at each of its positions, which `found` has pair by pair."""
     is_token = torch.arange(batch.target_out.shape[1]) < batch.target_lengths.unsqueeze(1)
 
     def laid(part):
@@ -159,7 +159,7 @@ def test_teachers_are_asked_once_for_the_pairs_that_are_learned(pairs, trained_r
     monkeypatch.setattr(word_teacher, "load_engine", None)
     again = ask_teachers(teachers, settings, dataset, selected, tokenizer)
     assert all(map(torch.equal, again, expected))
-    with pytest.raises(TypeError):  # other pairs are read anew
+    with pytest.raises(TypeError):  # other pairs have to be read, for which no engine is there
         ask_teachers(teachers, settings, replace(dataset, name="others"), selected, tokenizer)
 
 
@@ -176,7 +176,7 @@ def test_a_teacher_that_gets_better_while_it_is_loaded_is_refused(pairs, trained
 
 @pytest.fixture
 def taught(nmt, tmp_path, trained_run, tiny_training):
-    """Return a function that trains `run` with the vocabulary of a trained run, whose words are learned, too."""
+    """Return a function that trains `run` with the vocabulary of a trained run, which is its teacher, too."""
 
     def train(run, *overrides, **kwargs):
         vocabulary = f"tokenizer.model={trained_run / 'tokenizer.model'}"
@@ -197,7 +197,7 @@ def weights_of(run):
 def test_a_training_that_was_stopped_goes_on_with_its_teacher_to_the_same_weights(taught, nmt, tmp_path):
     taught("whole", "training.max_updates=4")
     taught("parts", "training.max_updates=2")
-    empty = str(tmp_path / "empty")  # where the teacher has to read the pairs once more
+    empty = str(tmp_path / "empty")  # with an empty cache the teacher has to read the pairs once more
     nmt("train", "run=parts", "resume=true", "training.max_updates=4", NMT_CACHE=empty)
     assert weights_of(tmp_path / "parts") == weights_of(tmp_path / "whole")
     taught("alone", "training.max_updates=4", "training.teacher=null")

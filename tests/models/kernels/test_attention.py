@@ -11,6 +11,7 @@ from nmt.models.kernels.attention import attend
 
 @pytest.mark.parametrize("is_view", [False, True])
 @pytest.mark.parametrize(
+    # No model is causal and masked at once, and fused attention refuses it.
     ("has_memory", "causal", "masked"),
     [
         (False, False, False),
@@ -27,7 +28,7 @@ def test_plain_attention_equals_fused_attention_and_the_definition(
 
     def random(
         *shape,
-    ):  # (parts, B, H, T, d); as a view, as decoding has it, its heads lie within its positions
+    ):  # (parts, B, H, T, d); a view, as in decoding, has the heads of a position side by side
         values = torch.randn(*shape, dtype=torch.float64)
         return (values.transpose(2, 3).contiguous().transpose(2, 3) if is_view else values).requires_grad_()
 

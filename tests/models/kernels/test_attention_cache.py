@@ -1,4 +1,4 @@
-"""What attention of a search reads, against keys and values that are simply kept."""
+"""The cache that attention reads in a search, against keys and values that are concatenated."""
 
 import torch
 from torch.testing import assert_close
@@ -26,7 +26,7 @@ def test_each_hypothesis_reads_its_own_positions_after_any_reordering():
         kept = torch.cat([kept, new.unsqueeze(1)], 1)
         assert mask.flatten().tolist() == [0.0 if i <= position else -torch.inf for i in range(key.shape[2])]
         assert_close(found[:, :, :, : position + 1], kept.permute(2, 0, 3, 1, 4))
-        assert found.isfinite().all()  # what is hidden is multiplied by zero, which makes NaN of infinity
+        assert found.isfinite().all()  # hidden positions are multiplied by zero: infinity becomes NaN
         chosen = torch.randint(len(key), (int(torch.randint(1, 5, ())),))
         key, value, kept = key[chosen], value[chosen], kept[chosen]
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason
 
 
 def all_logits(model, beam_size, joined):
-    """Return the logits of six positions of two sentences, as one group or two, with so many hypotheses each."""
+    """Return the logits of six positions of two sentences, in one group or two, with `beam_size` hypotheses each."""
     lengths = (7, 4)
     sources = [torch.randint(4, 11, (1, length)) for length in lengths]
     if joined:

@@ -1,4 +1,4 @@
-"""Rows and rectangles against explicit loops; nothing crosses from what is no token."""
+"""Packed rows and padded rectangles against explicit loops; nothing passes from padding to tokens."""
 
 import pytest
 import torch

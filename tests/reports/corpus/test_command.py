@@ -23,7 +23,7 @@ from nmt.reports.corpus.sides import lengths_of
 
 @pytest.fixture(scope="module")
 def corpus():
-    """Return the pairs of a corpus with one of every fault."""
+    """Return the pairs of a corpus that has every kind of fault."""
     splits = {
         name: [[pair.source, pair.target] for pair in pairs]
         for name, pairs in grammar.generate(num_train=900, num_validation=60, num_test=50).items()
@@ -95,7 +95,7 @@ def test_numbers_are_those_of_a_plain_count(report, corpus, files):
             "source": len(whole) - len({stripped(pair)[0] for pair in whole}),
             "target": len(whole) - len({stripped(pair)[1] for pair in whole}),
         }
-        # As training has it, a blank line has no tokens.
+        # As in training, a blank line has no tokens.
         encoded = [[pieces.encode(side) if side.strip() else [] for side in pair] for pair in pairs]
         assert own["num_too_long"] == sum(
             max(map(len, sides)) > 60 for sides, pair in zip(encoded, pairs, strict=True) if not blank(pair)

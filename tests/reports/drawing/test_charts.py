@@ -27,7 +27,7 @@ HOSTILE = "<script>alert(1)</script>\"'&\x00\u202e"
 
 
 def parse(drawing):
-    """Return the drawing as XML, which it must be; size and text alternative are there."""
+    """Return a drawing parsed as XML, and assert that it has a size and a text alternative."""
     root = ElementTree.fromstring(svg(drawing).replace(' xmlns="http://www.w3.org/2000/svg"', ""))
     assert root.tag == "svg"
     assert root.get("role") == "img"
@@ -38,7 +38,7 @@ def parse(drawing):
 
 
 def cells(path):
-    """Return the cells (row, column) of a path."""
+    """Return the cells (row, column) that a path covers."""
     found = set()
     for column, row, width in re.findall(r"M(\d+) (\d+)h(\d+)", path):
         found |= {(int(row), int(column) + i) for i in range(int(width))}

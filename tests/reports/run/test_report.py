@@ -1,4 +1,4 @@
-"""nmt report and nmt compare by the real command line; their figures against what is computed another way."""
+"""nmt report and nmt compare by the real command line; their figures against figures computed another way."""
 
 import json
 import re
@@ -23,7 +23,7 @@ HOSTILE = "<script>alert(1)</script> <img src=http://127.0.0.1/x onerror=alert(2
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, tiny_training):
-    """Train a tiny run of each kind, on text of which some lines would be HTML."""
+    """Train a tiny run of each kind, on text with some lines of HTML."""
     folder = tmp_path_factory.mktemp("runs")
     for name, pairs in grammar.generate(num_train=300, num_validation=10, num_test=30).items():
         source = [pair.source for pair in pairs]
@@ -51,7 +51,7 @@ def runs(tmp_path_factory, tiny_training):
 
 @pytest.fixture(scope="module")
 def report(runs):
-    """Write reports about the runs, and return the page of one by its name."""
+    """Return a function that writes the report of a name, unless it is there, and returns its path."""
 
     def write(name, *arguments):
         path = runs / f"{name}.html"
@@ -201,7 +201,7 @@ def test_a_run_that_has_not_ended_shows_its_log(nmt, runs, tmp_path):
         else:
             whole.unlink(missing_ok=True)
     with open(tmp_path / "going" / "metrics.jsonl", "a") as file:
-        file.write('{"update": 9')  # as far as it is written
+        file.write('{"update": 9')  # a record that is half written
     nmt("report", "run=going", "output=one.html")
     page = Page((tmp_path / "one.html").read_text(encoding="utf-8"))
     page.assert_closed()
@@ -242,7 +242,7 @@ def test_sentences_are_searched_filtered_and_sorted(report, tmp_path):
     browser = Browser(tmp_path / "browser")
 
     def shown(**choices):
-        """Return the cards of the list that are seen, after what was typed and chosen."""
+        """Return the cards that the list shows after these values were put into its controls."""
         for control, value in choices.items():
             browser.evaluate(
                 f"(() => {{const one = document.querySelector('.tools {control}');"

@@ -13,7 +13,7 @@ from nmt.training.device import compilation
 from nmt.training.device.compilation import compile_layers
 from nmt.training.objective import Objective
 
-pytestmark = pytest.mark.filterwarnings("default")  # torch.compile warns of its own making
+pytestmark = pytest.mark.filterwarnings("default")  # torch.compile causes warnings of its own
 
 
 def learn(model, batch):
@@ -48,7 +48,7 @@ def test_compiled_layers_equal_eager_ones_on_every_shape(tiny_model, tiny_batch,
         return graph.forward
 
     assert compile_layers(model, "on", lambda: bool(learn(model, batches[0])), backend=backend)
-    # For four layers: one of the encoder's, one of the decoder's, and one of what also gives its queries.
+    # For four layers: one for the encoder's, one for the decoder's, and one for a layer that also returns its queries.
     num_programs = 3 if is_guided else 2
     assert len(programs) == num_programs
     for batch, (loss, gradients) in zip(batches, eager, strict=True):

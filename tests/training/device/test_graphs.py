@@ -1,4 +1,4 @@
-"""What is recorded for one batch serves every batch of its shape."""
+"""A graph that was recorded for one batch serves every batch of its shape."""
 
 import dataclasses
 import logging
@@ -14,7 +14,7 @@ from nmt.training.objective import Loss, Objective
 
 
 class Recorder:
-    """Stands for a GPU: what is recorded runs only when it is started, again and again on the same tensors."""
+    """Stands for a GPU: a recorded computation runs only when it is started, each time on the same tensors."""
 
     def __init__(self, num_losses=2):
         self.num_recorded, self.num_losses = 0, num_losses
@@ -57,7 +57,7 @@ def test_replayed_batches_teach_what_eager_ones_teach(tiny_model, tiny_batch, is
         ((30, 2), (2, 40)),
     ]
     batches = [tiny_batch(seed, *shape) for seed, shape in enumerate(shapes)]
-    assert len({rooms_of(batch) for batch in batches}) == 2  # the last one needs more
+    assert len({rooms_of(batch) for batch in batches}) == 2  # the last batch needs more room
     if is_guided:
         shares = [torch.rand(*batch.target_out.shape, batch.source.shape[1]) for batch in batches]
         batches = [
@@ -130,7 +130,7 @@ def test_what_was_recorded_is_forgotten_with_its_gradients(make_trainer):
     trainer.step.forget_gradients()
     assert all(parameter.grad is None for parameter in trainer.model.parameters())
     trainer.step.run(4, update)
-    assert recorder.num_recorded == 1  # met for the first time again
+    assert recorder.num_recorded == 1  # its shape counts as new again
     trainer.step.run(5, update)
     assert recorder.num_recorded == 2
 
