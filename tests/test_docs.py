@@ -52,7 +52,7 @@ def test_the_navigation_names_pages_that_are_there():
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_commands_of_the_pages_can_be_composed(path):
-    """Each `nmt train` of a page has only keys and groups that exist; nothing is trained."""
+    """Each `nmt train` of a page has only keys, groups and choices that exist; nothing is trained."""
     blocks = re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
     lines = "\n".join(blocks).replace("\\\n", " ").split("\n")
     commands = [line.split("    #")[0].split("  #")[0].strip() for line in lines]
@@ -66,8 +66,10 @@ def test_commands_of_the_pages_can_be_composed(path):
         }
     for command in commands:
         if command.startswith("nmt train"):
-            for key in re.findall(r"(?<=[ '])([a-z_.0-9]+)=", command):
+            for key, value in re.findall(r"(?<=[ '])([a-z_./0-9]+)=([\w,.-]*)", command):
                 assert key in names | groups or key.startswith("hydra"), f"{key} in {command}"
+                if key in groups:
+                    assert set(value.split(",")) <= set(keys.choices(key)), f"{key}={value} in {command}"
 
 
 @pytest.mark.slow

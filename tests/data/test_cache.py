@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from faults import fail_at_call
 
 from nmt.config import TokenizerSettings
 from nmt.data import cache
@@ -230,19 +231,6 @@ def suppress_data_error(messages):
         yield
     except DataError as error:
         messages.append(str(error))
-
-
-def fail_at_call(patch, name, number):
-    original, calls = getattr(os, name), []
-
-    def failing(*arguments, **options):
-        calls.append(name)
-        if len(calls) == number:
-            raise OSError(errno.ENOSPC, "No space left on device")  # an error that names no file
-        return original(*arguments, **options)
-
-    patch.setattr(os, name, failing)
-    return calls
 
 
 def test_damage_that_cannot_be_mended_is_said_in_one_line(folder, monkeypatch, caplog):

@@ -79,7 +79,7 @@ def headers() -> dict[str, Callable]:
             "names twice": whole(
                 lambda header: (json.dumps(header)[:-1] + ", " + json.dumps(header)[1:]).encode()
             ),
-            "a million entries": whole(
+            "a hundred thousand entries": whole(
                 lambda header: json.dumps(
                     {str(i): {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(10**5)}
                 ).encode()

@@ -5,10 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from processes import wait_for_end
 
 from nmt.serving.batching import Wanted
 from nmt.serving.metrics import Metrics
@@ -29,22 +29,6 @@ def children(process):
     return [int(one) for one in numbers if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
 
 
-def is_there(process):
-    """Return whether a process is there, and has not ended."""
-    try:
-        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
-    except FileNotFoundError:
-        return False
-
-
-def gone(process):
-    """Wait until a process has ended."""
-    until = time.monotonic() + 30
-    while is_there(process):
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 HUND = {"q": "Der Hund schläft.", "source": "de", "target": "en"}
 
 
@@ -54,7 +38,7 @@ def test_a_model_that_dies_is_loaded_again(start, trained_run, tmp_path):
         assert expected[0] == 200
         (process,) = children(server.process.pid)
         os.kill(process, signal.SIGKILL)
-        gone(process)
+        wait_for_end([process])
         assert server.json("/translate", HUND) == expected, "it had nothing to do: nobody sees that"
         (process,) = children(server.process.pid)
         os.kill(process, signal.SIGSTOP)  # it will not answer
@@ -77,7 +61,7 @@ def test_what_all_processes_are_sent_does_not_end_a_model_before_its_server(star
             os.kill(process, number)
         assert server.json("/translate", HUND)[0] == 200
         assert children(server.process.pid) == [process]
-    gone(process)
+    wait_for_end([process])
 
 
 def test_a_model_ends_with_a_server_that_is_killed(trained_run):
@@ -86,7 +70,7 @@ def test_a_model_ends_with_a_server_that_is_killed(trained_run):
         assert server.stderr.readline().startswith(b"serving ")
         (process,) = children(server.pid)
         server.kill()
-    gone(process)
+    wait_for_end([process])
 
 
 def test_models_make_room_for_each_other(start, trained_run, tmp_path, run_of):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from faults import fail_at_call
 from safetensors.torch import load_file, save_file
 
 from nmt.errors import RunError
@@ -185,18 +186,6 @@ def test_a_save_that_fails_anywhere_leaves_the_one_before(call, make_trainer, mo
         trainer.save()  # there is room again
         assert trainer.run.steps()[-1] == update
     assert number > 1
-
-
-def fail_at_call(patch, name, number):
-    original, calls = getattr(os, name), []
-
-    def failing(*arguments, **options):
-        calls.append(name)
-        if len(calls) == number:
-            raise OSError(28, "No space left on device")
-        return original(*arguments, **options)
-
-    patch.setattr(os, name, failing)
 
 
 @pytest.fixture
