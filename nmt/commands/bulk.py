@@ -76,7 +76,7 @@ def do_in_bulk(
     chunks = number_chunks(lines, context, num_before, before)
     if beside[1] is not None:
         others = islice(iterate_lines(beside[1], beside[0], settings.encoding), num_before, None)
-        chunks = put_beside(chunks, others, beside[0], is_whole=span is None)
+        chunks = put_beside(chunks, others, f"{beside[0]}: {beside[1]}", is_whole=span is None)
     totals, remarks = Totals(), Remarks()
     with opened_engine(settings, load_worker) as map_in_order, progress_bar(target) as bar:
         began = time.monotonic()

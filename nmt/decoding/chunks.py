@@ -71,4 +71,4 @@ def put_beside(
             )
         yield chunk._replace(beside=beside)
     if is_whole and next(rest, None) is not None:
-        raise DataError(f"{key}: one for each line is needed; got more for {num_lines} lines")
+        raise DataError(f"{key}: one for each line is needed; got more than {num_lines}")

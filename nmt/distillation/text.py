@@ -269,8 +269,8 @@ def link_words(folder: StudentFolder, translator: Translator) -> int:
             yield [to_pharaoh(one.alignment or []) for one in found]
 
     sources = number_chunks(text_chunks(str(folder.text(SOURCE)), "student"))
-    targets = iterate_lines(str(folder.text(TARGET)), "student", UTF_8)
-    chunks = put_beside(sources, targets, "student", is_whole=True)
+    path = str(folder.text(TARGET))
+    chunks = put_beside(sources, iterate_lines(path, "student", UTF_8), f"student: {path}", is_whole=True)
     write_stream(work, chunks, str(folder.text(LINKS)), resume=True)
     return _count(folder.text(LINKS))
 

@@ -18,7 +18,9 @@ class Signs:
     empty: list[int]  # the source has text, the translation none
     copies: list[int]  # the words of the source, but for case; the reference has others
     repetitions: list[int]  # a word three times, or a phrase twice, in a row, where the reference has none
-    untranslated: dict[int, list[str]]  # words of the source that are not in the reference
+    untranslated: dict[
+        int, list[str]
+    ]  # words that the translation shares with the source, not with the reference
     numbers_lost: dict[int, list[str]]  # numbers of source and reference that are missing
     num_numbers: int  # that source and reference share, so that a translation should have them
 

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from nmt.config import DecodingSettings, EvaluationSettings, GreedySettings
+from nmt.data.context import encode_lines
 from nmt.data.corpus import ParallelText
 from nmt.data.lines import in_chunks
 from nmt.decoding.chunks import number_chunks, put_beside
@@ -48,7 +49,7 @@ def translate_text(translator: Translator, source: Sequence[str]) -> list[str]:
 
 def text_loss(translator: Translator, text: ParallelText) -> float:
     """Return the negative log-likelihood of a text per target token, EOS counted, in nats; log what was left out."""
-    loss = total_loss(translator, text.source, text.target)
+    loss = total_loss(translator, text.source, text.target, translator.settings.max_tokens)
     loss.log()
     return loss.mean
 
@@ -85,24 +86,29 @@ def total_loss(
     translator: Translator,
     source: Sequence[str],
     target: Sequence[str],
+    max_tokens: int,
     num_before: int = 0,
     before: Sequence[str] = (),
 ) -> TextLoss:
-    """Return the loss of lines that follow `num_before` others in their text; of these, `before` are context."""
+    """Return the loss of lines that follow `num_before` others in their text; of these, `before` are context.
+
+    A batch has at most `max_tokens` padded tokens of a side.
+    """
     engine, reader, limit = translator.engine, translator.pairs, translator.engine.max_positions
     total, num_tokens, left_out = 0.0, 0, list[int]()
     chunks = number_chunks(in_chunks(source), reader.context.num_lines, num_before, before)
     for lines, num_earlier, others, earlier in put_beside(chunks, target, "target"):
         read = reader.read([*earlier, *lines])
         ids, _ = reader.join(read[: len(earlier)], read[len(earlier) :])
+        other_ids = encode_lines(engine.tokenizer.target, others or [])
         pairs = []
-        for number, pair in enumerate(zip(ids, engine.tokenizer.target.encode(others or []), strict=True), 1):
+        for number, pair in enumerate(zip(ids, other_ids, strict=True), 1):
             if all(pair) and (limit is None or max(map(len, pair)) < limit):
                 pairs.append(pair)
             else:
                 left_out.append(num_earlier + number)
         sides = [one for one, _ in pairs], [other for _, other in pairs]
-        for log_probs in engine.token_log_probs(*sides, translator.settings.max_tokens):
+        for log_probs in engine.token_log_probs(*sides, max_tokens):
             total -= math.fsum(log_probs)
             num_tokens += len(log_probs)
     return TextLoss(total, num_tokens, left_out)

@@ -56,12 +56,11 @@ class Trainer:
         self.progress = Progress()
         self.window, self.metrics = Window(), Metrics(run.path)
         self.tracker: Tracker = NoTracker()
-        self.system = SystemFigures(step.device)
         self.last_bleu, self.is_hopeless = math.nan, False
 
     def show(self, tracker: Tracker) -> None:
         """From now on, send the figures that go into metrics.jsonl, and those of the machine, to a tracker as well."""
-        self.tracker = tracker
+        self.tracker, self.system = tracker, SystemFigures(self.step.device)
 
     def resume(self) -> None:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
@@ -249,7 +248,7 @@ class Trainer:
         """Validate by loss and by BLEU of greedy decoding; return whether this is the best so far."""
         progress = self.progress
         began = time.monotonic()
-        found = validate(self.step, self.settings, self.validation_text)
+        found = validate(self.step, self.settings, self.validation_text, self.max_tokens)
         loss, bleu = found.loss, found.bleu
         self.last_bleu = bleu
         improved = progress.is_improved_by(bleu, loss)

@@ -87,10 +87,10 @@ def test_shards_of_scores_are_the_whole(nmt, trained_run, source, tmp_path):
 
 
 def test_files_of_different_lengths_are_refused(nmt, trained_run, source, tmp_path):
-    for lines, given in (("a\nb\n", "2 for more lines"), ("a\nb\nc\nd\ne\n", "more for 4 lines")):
+    for lines, given in (("a\nb\n", "2 for more lines"), ("a\nb\nc\nd\ne\n", "more than 4")):
         (tmp_path / "out.en").write_text(lines)
         done = nmt("score", f"run={trained_run}", "source=in.de", "target=out.en", code=2)
-        assert f"target: one for each line is needed; got {given}" in done.stderr.decode()
+        assert f"target: out.en: one for each line is needed; got {given}" in done.stderr.decode()
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "tsv", "parquet"])

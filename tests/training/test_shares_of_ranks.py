@@ -104,13 +104,15 @@ class Echo(Translator):
 
 def test_validation_is_of_all_shares_in_the_order_of_the_text(make_trainer, monkeypatch, caplog):
     trainer, scored = make_trainer(), []
-    text = ParallelText(["a b c", "d e", "f g h i j", "k", "a c e g"], ["x y", "z", "u v w x", "", "v w"])
+    text = ParallelText(
+        ["a b c", "d e", "f g h i j", "k", "a c e g"], ["x y", "z", "u v w x", "\u3000", "v w"]
+    )
     monkeypatch.setattr(validation, "Translator", Echo)
     monkeypatch.setattr(validation, "corpus_bleu", lambda lines, *_: scored.append(lines) or 1.0)
 
     def validate(ranks):
         trainer.step.ranks = ranks
-        return validation.validate(trainer.step, trainer.settings, text).loss
+        return validation.validate(trainer.step, trainer.settings, text, 100).loss
 
     loss, shares = validate(Ranks()), []
     left_out = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
@@ -124,8 +126,17 @@ def test_validation_is_of_all_shares_in_the_order_of_the_text(make_trainer, monk
     monkeypatch.setattr(ranks, "gather", lambda share: shares[:2])
     assert validate(ranks) == pytest.approx(loss)
     assert scored[0] == scored[-1] == text.source
-    assert shares[1][0].left_out == [4]
+    assert [share[0].left_out for share in shares[:2]] == [[], [4]]
     assert "left out" not in caplog.text, "the first rank alone says it, when it has heard of all"
+
+
+@given(st.lists(st.text("ab ", max_size=30), min_size=1, max_size=60), st.integers(1, 9))
+def test_ranks_validate_all_lines_once_and_about_as_many_characters(lines, num_ranks):
+    shares = [validation._share(sorted(lines, key=len), rank, num_ranks) for rank in range(num_ranks)]
+    assert [place for start, end in shares for place in range(start, end)] == list(range(len(lines)))
+    sizes = [sum(map(len, sorted(lines, key=len)[start:end])) for start, end in shares]
+    longest = max(map(len, lines))
+    assert max(sizes) <= sum(sizes) / num_ranks + longest
 
 
 def test_with_context_a_rank_reads_the_lines_before_its_own(make_trainer, monkeypatch):
@@ -139,7 +150,7 @@ def test_with_context_a_rank_reads_the_lines_before_its_own(make_trainer, monkey
     for rank in range(3):
         trainer.step.ranks = Ranks(rank, 3)
         monkeypatch.setattr(trainer.step.ranks, "gather", lambda share: shares.append(share) or shares)
-        found = validation.validate(trainer.step, trainer.settings, text)
+        found = validation.validate(trainer.step, trainer.settings, text, 100)
     assert Echo.told == [([], ["a", "b"]), (["a", "b"], ["c", "d"]), (["c", "d"], ["e", "f", "g"])]
     assert found.bleu == 1
 

@@ -19,7 +19,7 @@ def test_the_loss_is_the_mean_over_all_tokens_and_ends_without_dropout(make_trai
     text, model = trainer.validation_text, trainer.model
     dataset = load_dataset(text, trainer.step.tokenizer)
     model.train()
-    found = validate(trainer.step, trainer.settings, text)
+    found = validate(trainer.step, trainer.settings, text, 100)
     model.eval()
     losses = []
     for row in range(len(dataset)):
@@ -28,6 +28,18 @@ def test_the_loss_is_the_mean_over_all_tokens_and_ends_without_dropout(make_trai
         losses += functional.cross_entropy(logits, batch.target_out[0], reduction="none").tolist()
     assert len(losses) == int(dataset.target.lengths.sum()) + len(dataset)
     assert found.loss == pytest.approx(np.mean(losses))
+
+
+def test_batches_of_the_loss_are_no_larger_than_in_training(make_trainer, monkeypatch):
+    trainer, sizes, project = make_trainer(), [], TorchEngine.token_log_probs
+
+    def noting(engine, source, target, max_tokens):
+        sizes.append(max_tokens)
+        return project(engine, source, target, max_tokens)
+
+    monkeypatch.setattr(TorchEngine, "token_log_probs", noting)
+    validate(trainer.step, trainer.settings, trainer.validation_text, 17)
+    assert set(sizes) == {17}
 
 
 def test_lines_of_the_validation_text_are_translated_as_they_are(make_trainer):
@@ -53,6 +65,6 @@ def test_a_pair_whose_end_the_model_has_no_position_for_does_not_count(make_trai
         make_trainer(*few_positions).model, trainer.step.tokenizer, torch.device("cpu"), torch.float32
     )
     translator = Translator(engine, trainer.settings.decoding)
-    _, num_tokens, left_out = total_loss(translator, text.source, text.target)
+    _, num_tokens, left_out = total_loss(translator, text.source, text.target, 100)
     assert num_tokens == (dataset.target.lengths[longer < limit] + 1).sum() > 0
     assert left_out == (np.flatnonzero(longer >= limit) + 1).tolist()
