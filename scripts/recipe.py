@@ -163,7 +163,7 @@ def score(run: Path, split: str, checkpoint: str, length_penalty: float) -> tupl
     directory = RunDirectory.existing(str(run))
     settings = check(EvaluationSettings, directory.read_config()["evaluation"])
     search = directory.read_model_settings().decoding.model_copy(update={"length_penalty": length_penalty})
-    translator = load_translator(str(run), checkpoint, "auto", "auto", []).searching(search)
+    translator = load_translator(str(run), checkpoint, "auto", "auto", []).with_search(search)
     text = text_of_run(split, directory)
     scores = score_against(translate_text(translator, text.source), [text.target], settings, None)
     return scores[0].value, scores[1].value

@@ -154,7 +154,7 @@ def _translate(run: RunDirectory, text: TestText, settings: EvaluateSettings, ke
     decoding = settings.decoding or run.read_model_settings().decoding
     name, ensemble = str(run.path), settings.ensemble if key == "run" else []
     loaded = load_translator(name, settings.checkpoint, settings.device, settings.precision, ensemble)
-    translator = loaded.searching(decoding)
+    translator = loaded.with_search(decoding)
     assert text.source is not None
     pairs = ParallelText(text.source, text.references[0])
     if settings.source is None:

@@ -202,7 +202,7 @@ class Model:
                 f"num_hypotheses: at most {limit} is needed with this search ({settings.kind}); got {num_hypotheses}"
             )
         tag = choose_tag(target_language, self._translator.tags)
-        return self._translator.searching(settings, num_hypotheses, details, tag)
+        return self._translator.with_search(settings, num_hypotheses, details, tag)
 
     def pair_reader(
         self, target_language: str | None = None, settings: DecodingSettings | None = None
@@ -211,7 +211,9 @@ class Model:
 
         Raises DataError for a language that the model does not know.
         """
-        return self._translator.reading(choose_tag(target_language, self._translator.tags), settings).pairs
+        return self._translator.with_settings(
+            choose_tag(target_language, self._translator.tags), settings
+        ).pairs
 
 
 def choose_tag(language: str | None, tags: Sequence[str]) -> str | None:

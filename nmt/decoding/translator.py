@@ -71,7 +71,7 @@ class Translator:
         self.context = Context.of(self.tokenizer.source)
         self._search_by(settings, 1, False, None)
 
-    def searching(
+    def with_search(
         self,
         settings: DecodingSettings,
         num_hypotheses: int = 1,
@@ -82,12 +82,12 @@ class Translator:
 
         Raises UserError where something that the settings name is missing: a glossary, a shortlist, a library.
         """
-        other = self.reading(tag, settings)
+        other = self.with_settings(tag, settings)
         other.num_hypotheses, other.details = num_hypotheses, details
         _ = other.search, other.cutter
         return other
 
-    def reading(self, tag: str | None, settings: DecodingSettings | None = None) -> "Translator":
+    def with_settings(self, tag: str | None, settings: DecodingSettings | None = None) -> "Translator":
         """Return a translator with other settings, which loads what they name (such as a glossary) when it is used."""
         other = copy.copy(self)
         for name in ("search", "demands", "cutter"):

@@ -62,7 +62,7 @@ def size_of(runs: Sequence[str]) -> int:
 
 def _measure(runs: Sequence[str], lines: Sequence[str], search: Mapping[str, Any]) -> Measured:
     translator = load_translator(runs[0], "best", "cpu", "auto", runs[1:])
-    translator = translator.searching(translator.settings.model_copy(update=search))
+    translator = translator.with_search(translator.settings.model_copy(update=search))
     list(translator.translate(lines[:1]))  # caches that the first line fills are not timed
     translator.begin()
     began = time.process_time()

@@ -55,7 +55,7 @@ class RunTeacher:
                 facts = None  # the runs have got better meanwhile
         num_hypotheses = settings.distillation.num_hypotheses
         search = teacher_search(settings, translator.settings)
-        self.translator = translator.searching(search, num_hypotheses)
+        self.translator = translator.with_search(search, num_hypotheses)
         self.translator.begin()
         how = __version__, settings.device, settings.precision, search.model_dump_json(), str(num_hypotheses)
         self.origin = None if facts is None else content_key(*how, facts, _files_of(search, names[0]))

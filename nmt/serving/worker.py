@@ -118,7 +118,7 @@ def _work(connection: Connection, folder: str, settings: ServeSettings) -> None:
         signal.signal(number, signal.SIG_IGN)
     try:
         loaded = load_translator(folder, settings.checkpoint, settings.device, settings.precision)
-        loaded.searching(loaded.settings)  # finds a missing glossary before a client asks
+        loaded.with_search(loaded.settings)  # finds a missing glossary before a client asks
         model = Model(loaded)
     except UserError as error:
         connection.send(error)

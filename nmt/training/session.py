@@ -178,7 +178,7 @@ def _best_translator(trainer: Trainer) -> Translator:
     """Return a translator that uses the best checkpoint and the run's own search, with details."""
     step, decoding = trainer.step, trainer.settings.decoding
     engine = TorchEngine(*load_model(trainer.run, "best"), step.device, step.dtype)
-    return Translator(engine, decoding).searching(decoding, details=True)
+    return Translator(engine, decoding).with_search(decoding, details=True)
 
 
 def _end(recorder: Recorder, run: RunDirectory) -> None:

@@ -118,7 +118,7 @@ def test_details_of_a_text_have_context_across_chunks(learned, monkeypatch):
     model, tokenizer = load_model(run, "best")
     lines, greedy = lines_of(learned / "test.source"), choose_search("greedy")
     engine = TorchEngine(model, tokenizer, torch.device("cpu"), torch.float32)
-    translator = Translator(engine, greedy).searching(greedy, details=True)
+    translator = Translator(engine, greedy).with_search(greedy, details=True)
     together = [one.text for one in translate_lines(translator, lines)]
     monkeypatch.setattr(module, "LINES_AT_ONCE", 1)
     assert [one.text for one in translate_lines(translator, lines)] == together

@@ -61,7 +61,7 @@ def make(tiny_model):
             TorchEngine(model, tokenizer, torch.device("cpu"), torch.float64),
             choose_search("beam", **(LIMITS | search)),
         )
-        return translator.searching(translator.settings, count, details)
+        return translator.with_search(translator.settings, count, details)
 
     return make_translator
 

@@ -119,7 +119,7 @@ def test_the_model_in_training_stays_as_it_is(make, tiny_model):
 def test_coverage_ranks_anew_what_the_beam_found(make, kind):
     beam = {"beam_size": 3, **LIMITS}
     plain = make(choose_search("beam", **beam), kind)
-    plain = plain.searching(plain.settings, 3)
+    plain = plain.with_search(plain.settings, 3)
     ranked = make(choose_search("beam", coverage_penalty=5.0, **beam), kind)
     eos, bos = ranked.tokenizer.target.eos_id, ranked.tokenizer.target.bos_id
     num_moved = 0
