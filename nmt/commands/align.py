@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from nmt.commands.bulk import Done, do_in_bulk, load_model
+from nmt.commands.bulk import Done, do_in_bulk, load_model_of
 from nmt.config import AlignSettings
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.word_alignment import to_pharaoh
@@ -11,12 +11,12 @@ from nmt.decoding.word_alignment import to_pharaoh
 
 def main(settings: AlignSettings) -> None:
     """Align the lines of two files to a file or standard output."""
-    do_in_bulk(settings, load_aligner, beside=("target", settings.target))
+    do_in_bulk(settings, load_worker, beside=("target", settings.target))
 
 
-def load_aligner(settings: AlignSettings) -> Callable[[Chunk], Done]:
+def load_worker(settings: AlignSettings) -> Callable[[Chunk], Done]:
     """Return a function that aligns a chunk with the model of settings. Raises UserError if it cannot be loaded."""
-    reader = load_model(settings).pair_reader(settings.target_language, settings.decoding)
+    reader = load_model_of(settings).pair_reader(settings.target_language, settings.decoding)
 
     def align(chunk: Chunk) -> Done:
         reader.begin()

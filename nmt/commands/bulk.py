@@ -78,7 +78,7 @@ def do_in_bulk(
         others = islice(iterate_lines(beside[1], beside[0], settings.encoding), num_before, None)
         chunks = put_beside(chunks, others, f"{beside[0]}: {beside[1]}", is_whole=span is None)
     totals, remarks = Totals(), Remarks()
-    with opened_engine(settings, load_worker) as map_in_order, progress_bar(target) as bar:
+    with opened_map(settings, load_worker) as map_in_order, progress_bar(target) as bar:
         began = time.monotonic()
 
         def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
@@ -105,7 +105,7 @@ def do_in_bulk(
 
 
 @contextlib.contextmanager
-def opened_engine(
+def opened_map(
     settings: SettingsT, load_worker: Load[SettingsT]
 ) -> Iterator[Callable[[Iterable[Chunk]], Iterator[Done]]]:
     """Yield the function that maps chunks in their order: in this process, or by actors on a Ray cluster."""
@@ -124,7 +124,7 @@ def progress_bar(target: str | int) -> "tqdm[NoReturn]":
     return tqdm(desc="done", unit=" lines", unit_scale=True, disable=is_hidden, leave=False)
 
 
-def load_model(settings: BulkSettings) -> Model:
+def load_model_of(settings: BulkSettings) -> Model:
     """Load the model that settings name. Raises UserError if it cannot be loaded."""
     return load(
         settings.run,

@@ -23,7 +23,7 @@ from nmt.evaluation.tables import (
     evaluation_table,
     rows_as_dict,
 )
-from nmt.evaluation.translating import evaluation_of, name_search, text_loss, translate_text
+from nmt.evaluation.translating import mean_loss, name_search, translate_text
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory, require_new_file
 from nmt.runs.text import corpus_of_run, select_split, tagged_for
@@ -74,9 +74,7 @@ def _report(
     """Print what is known of one translation or two; return the same for JSON."""
     systems = [this] if against is None else [this, against]
     scores = score_against(this.hypotheses, text.references, settings.evaluation, settings.num_resamples)
-    evaluation = Evaluation(scores, len(this.hypotheses))
-    if this.loss is not None:
-        evaluation = evaluation_of(scores, len(this.hypotheses), this.loss)
+    evaluation = Evaluation(scores, len(this.hypotheses), this.loss)
     found = evaluation.as_dict()
     if against is None:
         print(evaluation_table(evaluation))
@@ -164,6 +162,6 @@ def _translate(run: RunDirectory, text: TestText, settings: EvaluateSettings, ke
     hypotheses = translate_text(translator, pairs.source)
     require_plain_text(hypotheses, "run", f"what {run.path} translates")
     # Losses are per piece: those of two models with different pieces cannot be compared.
-    loss = None if settings.against is not None else text_loss(translator, pairs)
+    loss = None if settings.against is not None else mean_loss(translator, pairs)
     runs = " + ".join([name, *ensemble])
     return System(f"{runs}, {settings.checkpoint}, {name_search(decoding)}", hypotheses, loss)

@@ -23,7 +23,7 @@ def main(settings: ExportSettings) -> None:
     to.require()
     check_output(output, settings.overwrite, run.path)
     model, tokenizer = load_model(run, settings.checkpoint)
-    has_shortlist = model.shortlist is not None and model.shortlist.exists()
+    has_shortlist = model.shortlist_path is not None and model.shortlist_path.exists()
     if settings.decoding.shortlist and not has_shortlist:
         raise RunError(
             f"decoding.shortlist: false is needed for a run without a shortlist; got true for {run.path}"

@@ -5,7 +5,7 @@ import logging
 import math
 from collections.abc import Callable
 
-from nmt.commands.bulk import Done, do_in_bulk, load_model
+from nmt.commands.bulk import Done, do_in_bulk, load_model_of
 from nmt.config import ScoreSettings
 from nmt.decoding.chunks import Chunk
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 def main(settings: ScoreSettings) -> None:
     """Score the lines of two files to a file or standard output, and say the perplexity of the whole."""
-    totals = do_in_bulk(settings, load_scorer, beside=("target", settings.target))
+    totals = do_in_bulk(settings, load_worker, beside=("target", settings.target))
     if totals.num_tokens:
         mean = totals.log_prob / totals.num_tokens
         logger.info(
@@ -27,9 +27,9 @@ def main(settings: ScoreSettings) -> None:
         )
 
 
-def load_scorer(settings: ScoreSettings) -> Callable[[Chunk], Done]:
+def load_worker(settings: ScoreSettings) -> Callable[[Chunk], Done]:
     """Return a function that scores a chunk with the model of settings. Raises UserError if it cannot be loaded."""
-    reader = load_model(settings).pair_reader(settings.target_language, settings.decoding)
+    reader = load_model_of(settings).pair_reader(settings.target_language, settings.decoding)
 
     def score(chunk: Chunk) -> Done:
         reader.begin()

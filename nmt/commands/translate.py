@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from nmt.commands.bulk import Done, choose_input, choose_output, do_in_bulk, load_model
+from nmt.commands.bulk import Done, choose_input, choose_output, do_in_bulk, load_model_of
 from nmt.config import TranslateSettings
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.stream import open_output
@@ -23,13 +23,13 @@ def main(settings: TranslateSettings) -> None:
     if settings.input is not None and (suffix := markup_suffix(settings.input)) is not None:
         translate_document(settings, settings.input, suffix)
     else:
-        do_in_bulk(settings, load_translator, settings.column, ("prefix", settings.prefix))
+        do_in_bulk(settings, load_worker, settings.column, ("prefix", settings.prefix))
 
 
-def load_translator(settings: TranslateSettings) -> Callable[[Chunk], Done]:
+def load_worker(settings: TranslateSettings) -> Callable[[Chunk], Done]:
     """Return a function that translates a chunk with the model of settings. Raises UserError if it cannot be loaded."""
     is_detailed = settings.format == "jsonl"
-    translator = load_model(settings).translator(
+    translator = load_model_of(settings).translator(
         settings.decoding, settings.num_hypotheses, is_detailed, settings.target_language
     )
 
@@ -52,7 +52,7 @@ def translate_document(settings: TranslateSettings, path: str, suffix: str) -> N
     target = choose_output(settings, {"input": choose_input("input", path)})
     document = _read(path, suffix)
     with open_output(target, resume=False, is_whole=True) as output:
-        translator = load_model(settings).translator(
+        translator = load_model_of(settings).translator(
             settings.decoding, details=True, target_language=settings.target_language
         )
         written = write_translated(document, translator.find_all(lines_of(document)))

@@ -27,7 +27,7 @@ class Batch:
     target_in: Tensor  # (B, T): BOS + y
     target_out: Tensor  # (B, T): y + EOS
     target_lengths: Tensor  # (B), on the host
-    lengths: tuple[Tensor, Tensor]  # of source and target (B each) again, on the device of the ids
+    device_lengths: tuple[Tensor, Tensor]  # of source and target (B each) again, on the device of the ids
     # (B, T, S), where word links are learned: the share of each source piece in the links of a target piece.
     alignment: Tensor | None = None
     expected: ExpectedWords | None = None  # (B, T, k): words of teachers, where these are learned
@@ -44,7 +44,7 @@ class Batch:
             source=send(self.source, device),
             target_in=send(self.target_in, device),
             target_out=send(self.target_out, device),
-            lengths=(send(self.lengths[0], device), send(self.lengths[1], device)),
+            device_lengths=(send(self.device_lengths[0], device), send(self.device_lengths[1], device)),
             alignment=None if self.alignment is None else send(self.alignment, device),
             expected=None if self.expected is None else self.expected.map(lambda part: send(part, device)),
         )
@@ -210,7 +210,7 @@ def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
         torch.cat([bos, shifted], 1),
         target.ids,
         target.lengths,
-        (source.lengths_there, target.lengths_there),
+        (source.device_lengths, target.device_lengths),
         None if dataset.links is None else shares_of(dataset.links, rows),
         None if dataset.expected is None else expected_by(dataset.expected, dataset.target, rows),
     )
@@ -260,7 +260,7 @@ class Padded(NamedTuple):
 
     ids: Tensor  # (B, S)
     lengths: Tensor  # (B), on the host
-    lengths_there: Tensor  # (B), on the device of the ids
+    device_lengths: Tensor  # (B), on the device of the ids
 
 
 def pad_with_end(ids: Ids, rows: Int64Array, pad_id: int, eos_id: int) -> Padded:

@@ -16,7 +16,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.beam import Beam
 from nmt.decoding.beam_search import LengthPenalty, beam_search, power_penalty, wu_penalty
 from nmt.decoding.choice import Sampled
-from nmt.decoding.constraints import Constraints
+from nmt.decoding.constraints import ConstrainedBeam
 from nmt.decoding.engine import Hypothesis, Sentence, limit_of
 from nmt.decoding.greedy_search import greedy_search
 from nmt.decoding.literal_text import makes_longer
@@ -144,7 +144,7 @@ class BatchSearch:
         penalty: LengthPenalty,
         place: Callable[[int], int],
         words: Int64Array | slice,
-    ) -> Constraints | None:
+    ) -> ConstrainedBeam | None:
         """Return the beam that puts phrases into translations; None where no sentence has phrases."""
         phrases = [[list(map(place, ids)) for ids in sentence.phrases] for sentence in sentences]
         if not any(map(any, phrases)):
@@ -152,7 +152,7 @@ class BatchSearch:
         first = [len(sentence.prefix) for sentence in sentences]
         penalties = [penalty(len(sentence.source) + 1) for sentence in sentences]
         endings, eos_id = self._word_endings[words], place(self.tokenizer.target.eos_id)
-        return Constraints(phrases, first, limits, penalties, endings, eos_id, self.num_rows, self.device)
+        return ConstrainedBeam(phrases, first, limits, penalties, endings, eos_id, self.num_rows, self.device)
 
     @cached_property
     def _word_endings(self) -> Tensor:

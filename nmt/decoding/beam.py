@@ -46,14 +46,14 @@ class Beam(Rule):
         best, parents, words = (torch.stack(parts, 1) for parts in zip(*found, strict=True))
         return best, parents, words
 
-    def worth_of_ends(self, scores: Tensor, penalty: float) -> Tensor:
+    def finished_scores(self, scores: Tensor, penalty: float) -> Tensor:
         """Return the final scores of the first candidates, of `scores` (B, G, K / G), for where they end."""
         return scores / penalty
 
-    def take(self, chosen: Tensor) -> None:
+    def select(self, chosen: Tensor) -> None:
         """Go on with the candidates `chosen` (B, G, K / G), given by their indices in their groups."""
 
-    def hope(self, scores: Tensor, penalty: float) -> Tensor:
+    def best_reachable(self, scores: Tensor, penalty: float) -> Tensor:
         """Return the best score (B) that the hypotheses taken, of `scores` (B, K), would have at this penalty."""
         return scores.amax(1) / penalty
 
@@ -61,6 +61,6 @@ class Beam(Rule):
         """Extend the hypotheses `rows` (N) by `words` (B, K) as `candidates` returns them; return their token ids."""
         return words
 
-    def read(self, hypothesis: Hypothesis) -> Hypothesis:
+    def to_tokens(self, hypothesis: Hypothesis) -> Hypothesis:
         """Turn a hypothesis of words, as `candidates` returns them, into one of token ids."""
         return hypothesis

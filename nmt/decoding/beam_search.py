@@ -8,7 +8,7 @@ from torch import Tensor
 from nmt.decoding.beam import Beam
 from nmt.decoding.engine import Hypothesis
 from nmt.decoding.rules import Rule
-from nmt.decoding.search import Decoder, is_time_to_ask, let_go
+from nmt.decoding.search import Decoder, drop_finished, should_check_finished
 from nmt.models.interface import DecoderState
 
 LengthPenalty = Callable[[int], float]
@@ -68,27 +68,27 @@ def beam_search(
 
         # An end finishes a hypothesis only if it is among the best K / G candidates of its group.
         ending = is_end[..., :group_size] & ~done.view(-1, 1, 1)
-        worth = beam.worth_of_ends(best[..., :group_size], length_penalty(position + 1))
+        worth = beam.finished_scores(best[..., :group_size], length_penalty(position + 1))
         worth = worth.masked_fill(~ending, -torch.inf)
         worst = trellis.finish(remaining, worth.flatten(1), parents[..., :group_size].flatten(1))
 
         best, chosen = best.masked_fill(is_end, -torch.inf).topk(group_size, 2)
-        beam.take(chosen)
+        beam.select(chosen)
         scores = best.flatten(1)  # (B, K)
         parents, words = parents.gather(2, chosen).flatten(1), words.gather(2, chosen).flatten(1)
         trellis.extend(parents, words)
 
-        hope = beam.hope(scores, length_penalty(position + 1 if early_stopping else max_length + 1))
+        hope = beam.best_reachable(scores, length_penalty(position + 1 if early_stopping else max_length + 1))
         is_behind = hope <= worst
         if early_stopping:
             num_finished += ending.sum((1, 2))
             is_behind &= num_finished >= beam_size
         done |= is_behind | (hope == -torch.inf)
-        if is_time_to_ask(position, max_length, device):
+        if should_check_finished(position, max_length, device):
             told = done.cpu()  # the one value of a GPU that the search waits for
             if told.all():
                 break
-            kept = let_go(told, state, [*rules, trellis])
+            kept = drop_finished(told, state, [*rules, trellis])
             if kept is not None:
                 remaining, scores, num_finished, done = (
                     rows[kept] for rows in (remaining, scores, num_finished, done)
@@ -101,7 +101,7 @@ def beam_search(
         for rule in rules:
             rule.follow(words, rows)
         tokens = words.flatten()
-    return [[beam.read(one) for one in some] for some in trellis.results()]
+    return [[beam.to_tokens(one) for one in some] for some in trellis.results()]
 
 
 class Trellis:

@@ -14,7 +14,7 @@ from nmt.decoding.engine import Hypothesis
 MAX_MORE_ROWS = 32
 
 
-class Constraints(Beam):
+class ConstrainedBeam(Beam):
     """Up to P phrases a sentence, of up to L tokens each, all of which its translation contains, without overlap.
 
     The beam is allocated dynamically (Post & Vilar 2018): hypotheses with the same number of written phrase tokens form
@@ -122,15 +122,15 @@ class Constraints(Beam):
         self.kept_costs = costs.masked_fill(kept == -torch.inf, 0).unsqueeze(1)
         return kept.unsqueeze(1) - self.kept_costs, parents.unsqueeze(1), labels.unsqueeze(1)
 
-    def worth_of_ends(self, scores: Tensor, penalty: float) -> Tensor:
+    def finished_scores(self, scores: Tensor, penalty: float) -> Tensor:
         """Return the final scores of the first candidates, of `scores` (B, 1, K), with the costs of their phrases."""
         return scores / penalty + self.kept_costs[..., : scores.shape[2]] / self.penalties.view(-1, 1, 1)
 
-    def take(self, chosen: Tensor) -> None:
+    def select(self, chosen: Tensor) -> None:
         """Go on with the candidates `chosen` (B, 1, K) among those that were returned last."""
         self.costs = self.kept_costs.gather(2, chosen).flatten(1)
 
-    def hope(self, scores: Tensor, penalty: float) -> Tensor:
+    def best_reachable(self, scores: Tensor, penalty: float) -> Tensor:
         """Return the best score (B) that the hypotheses would have, with the costs of their phrases."""
         return (scores / penalty + self.costs / self.penalties.unsqueeze(1)).amax(1)
 
@@ -219,7 +219,7 @@ class Constraints(Beam):
         ):  # fmt: skip
             setattr(self, name, getattr(self, name)[sentences])
 
-    def read(self, hypothesis: Hypothesis) -> Hypothesis:
+    def to_tokens(self, hypothesis: Hypothesis) -> Hypothesis:
         """Turn a hypothesis of labels into one of token ids, with the phrase that each token belongs to."""
         size = len(self.word_endings)
         labels = hypothesis.tokens

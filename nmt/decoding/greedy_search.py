@@ -7,7 +7,7 @@ import torch
 from nmt.decoding.choice import Choice, MostProbable
 from nmt.decoding.engine import Hypothesis
 from nmt.decoding.rules import Rule
-from nmt.decoding.search import Decoder, is_time_to_ask, let_go
+from nmt.decoding.search import Decoder, drop_finished, should_check_finished
 from nmt.models.interface import DecoderState
 
 
@@ -40,11 +40,11 @@ def greedy_search(
         tokens = choice(logits, position).view(ended.shape).masked_fill(ended, eos_id)
         history[remaining, :, position] = tokens
         ended = tokens == eos_id
-        if is_time_to_ask(position, max_length, device):
+        if should_check_finished(position, max_length, device):
             told = ended.all(1).cpu()  # the one value of a GPU that the search waits for
             if told.all():
                 break
-            kept = let_go(told, state, [*rules, choice])
+            kept = drop_finished(told, state, [*rules, choice])
             if kept is not None:
                 remaining, tokens, ended = remaining[kept], tokens[kept], ended[kept]
         for rule in rules:

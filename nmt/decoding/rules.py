@@ -47,7 +47,7 @@ class MinimumLength(Rule):
             logits[:, self.eos_id] = -torch.inf
 
 
-class OfWhatCameBefore(Rule):
+class HistoryRule(Rule):
     """A rule that looks at what has been translated: `words` (B, K, T) of each hypothesis so far."""
 
     def __init__(self, num_sentences: int, num_hypotheses: int, device: torch.device) -> None:
@@ -65,7 +65,7 @@ class OfWhatCameBefore(Rule):
         self.words = self.words[sentences]
 
 
-class PenalizeRepetition(OfWhatCameBefore):
+class PenalizeRepetition(HistoryRule):
     """Tokens already written become less probable: positive logits are divided by `penalty`, others multiplied.
 
     Keskar et al. 2019.
@@ -82,7 +82,7 @@ class PenalizeRepetition(OfWhatCameBefore):
         logits.scatter_(1, words, torch.where(came > 0, came / self.penalty, came * self.penalty))
 
 
-class NoRepeatedNgram(OfWhatCameBefore):
+class NoRepeatedNgram(HistoryRule):
     """No sequence of `size` tokens comes twice (Paulus et al. 2018)."""
 
     def __init__(self, size: int, num_sentences: int, num_hypotheses: int, device: torch.device) -> None:

@@ -27,19 +27,19 @@ class Decoder(Protocol):
         """Turn outputs into logits."""
 
 
-class Follower(Protocol):
+class SentenceState(Protocol):
     """An object with state for each sentence of a search: a rule, a way of choosing, or a trellis."""
 
     def keep(self, sentences: Tensor) -> None:
         """Keep the sentences with these indices (B')."""
 
 
-def is_time_to_ask(position: int, max_length: int, device: torch.device) -> bool:
+def should_check_finished(position: int, max_length: int, device: torch.device) -> bool:
     """Whether a search shall ask after `position` which sentences are done."""
     return (position + 1) % POSITIONS_BETWEEN_QUESTIONS[device.type] == 0 or position == max_length
 
 
-def let_go(done: Tensor, state: DecoderState, followers: Sequence[Follower]) -> Tensor | None:
+def drop_finished(done: Tensor, state: DecoderState, states: Sequence[SentenceState]) -> Tensor | None:
     """Remove sentences that are `done` (B, on the host); return the indices of those that stay, in their new order.
 
     The indices are on the device of the state. None means that all stay, since too few would leave. Otherwise all
@@ -52,6 +52,6 @@ def let_go(done: Tensor, state: DecoderState, followers: Sequence[Follower]) -> 
         return None
     order = state.keep(done.to(torch.int8).argsort(stable=True)[:size].sort().values)
     kept = send(order, state.device)
-    for follower in followers:
-        follower.keep(kept)
+    for one in states:
+        one.keep(kept)
     return kept

@@ -118,7 +118,7 @@ def _parse(
 
 def shortlist_of(model: Seq2Seq, tokenizer: Tokenizer) -> Shortlist:
     """Read the shortlist of the run that a model is from. Raises RunError if there is none."""
-    path = model.shortlist
+    path = model.shortlist_path
     if path is None or not path.exists():
         raise RunError(
             "decoding.shortlist: false is needed for a run without a shortlist (`nmt shortlist run=DIR` makes one); "

@@ -24,7 +24,7 @@ def token_log_probs(model: Seq2Seq, batch: Batch) -> Tensor:
 def logits_of_tokens(model: Seq2Seq, batch: Batch) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield logits (n, V) at the positions of target tokens, pair by pair, in 32 bits or more, and these tokens (n)."""
     positions = torch.arange(batch.target_out.shape[1], device=batch.target_out.device)
-    is_token = positions < batch.lengths[1].unsqueeze(1)  # (B, T)
+    is_token = positions < batch.device_lengths[1].unsqueeze(1)  # (B, T)
     outputs, targets = model(batch).outputs[is_token], batch.target_out[is_token]
     for some, true in zip(outputs.split(ROWS_AT_ONCE), targets.split(ROWS_AT_ONCE), strict=True):
         logits = model.project(some)

@@ -69,7 +69,7 @@ class Translator:
         # Tags that hold for the whole line that begins with one, also those of models of other programs.
         self.line_tags = [*self.tags, *(own for piece in pieces if (own := named_as_theirs(piece)) != piece)]
         self.context = Context.of(self.tokenizer.source)
-        self._search_by(settings, 1, False, None)
+        self._set(settings, None)
 
     def with_search(
         self,
@@ -92,25 +92,23 @@ class Translator:
         other = copy.copy(self)
         for name in ("search", "demands", "cutter"):
             vars(other).pop(name, None)
-        other._search_by(settings or self.settings, 1, False, tag)
+        other._set(settings or self.settings, tag)
         return other
 
-    def _search_by(
-        self, settings: DecodingSettings, num_hypotheses: int, details: bool, tag: str | None
-    ) -> None:
-        self.settings, self.num_hypotheses, self.details = settings, num_hypotheses, details
+    def _set(self, settings: DecodingSettings, tag: str | None) -> None:
+        self.settings, self.num_hypotheses, self.details = settings, 1, False
         self.coverage_penalty = settings.coverage_penalty if isinstance(settings, BeamSettings) else 0.0
         limit = self.engine.max_positions
-        self.max_tokens = limit - 1 if limit else None  # of a side, EOS not counted
+        self.max_target_tokens = limit - 1 if limit else None  # of a side, EOS not counted
         self.max_source_tokens, max_with_context = most_read(self.engine, settings.max_source_tokens)
         self.pairs = PairReader(
             self.engine,
             self.context,
             tag,
-            self.max_source_tokens,
-            max_with_context,
-            self.max_tokens,
-            settings.max_tokens,
+            max_source_tokens=self.max_source_tokens,
+            max_with_context=max_with_context,
+            max_target_tokens=self.max_target_tokens,
+            max_batch_tokens=settings.max_tokens,
         )
         self.begin()
 
@@ -229,7 +227,7 @@ class Translator:
                 given, given_text = ([], "") if number else (prefix, prefixes[i] if prefixes else "")
                 is_cut = len(alone) > self.max_source_tokens
                 demands = self._demands(text, is_cut)
-                room = None if self.max_tokens is None else self.max_tokens - len(given)
+                room = None if self.max_target_tokens is None else self.max_target_tokens - len(given)
                 phrases = self.demands.phrases(demands, given_text, room) if demands else ()
                 own_number = num_before + i + number * PARTS_APART
                 sentence = Sentence(source[: self.max_source_tokens], given, own_number, phrases)
@@ -303,9 +301,9 @@ class Translator:
             return [[] for _ in rows]
         encoded = self.tokenizer.target.encode([prefixes[row] for row in rows])
         for row, ids in zip(rows, encoded, strict=True):
-            if self.max_tokens is not None and len(ids) > self.max_tokens:
+            if self.max_target_tokens is not None and len(ids) > self.max_target_tokens:
                 raise DataError(
-                    f"prefix: at most the {self.max_tokens} tokens that the model can write are needed; "
+                    f"prefix: at most the {self.max_target_tokens} tokens that the model can write are needed; "
                     f"got {len(ids)} in line {num_before + row + 1}"
                 )
         return encoded

@@ -1,7 +1,8 @@
 """BLEU, chrF and TER by sacreBLEU (Post 2018), with the signatures that make them comparable."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,20 +40,30 @@ class Score:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores of a translation; loss (nats per target token) and perplexity are None unless a model was scored."""
+    """Scores of a translation; the loss, in nats per target token, is None unless a model was scored."""
 
     scores: list[Score]
     num_lines: int
     loss: float | None = None
-    perplexity: float | None = None
+
+    @property
+    def perplexity(self) -> float | None:
+        """The perplexity of the loss, where there is one."""
+        return None if self.loss is None else perplexity_of(self.loss)
 
     def as_dict(self) -> dict[str, object]:
         """Return what `json=FILE` holds."""
         figures: dict[str, object] = {key_of(score.name): score.value for score in self.scores}
         signatures = {key_of(score.name): score.signature for score in self.scores}
         intervals = {key_of(score.name): score.interval.bounds for score in self.scores if score.interval}
-        rest = {name: value for name, value in asdict(self).items() if name != "scores" and value is not None}
+        named = {"num_lines": self.num_lines, "loss": self.loss, "perplexity": self.perplexity}
+        rest = {name: value for name, value in named.items() if value is not None}
         return figures | {"signatures": signatures} | ({"intervals": intervals} if intervals else {}) | rest
+
+
+def perplexity_of(loss: float) -> float:
+    """Return the perplexity of a loss in nats per token; it ends where floating-point numbers do."""
+    return math.exp(min(loss, 700))
 
 
 def key_of(name: str) -> str:

@@ -14,7 +14,7 @@ from nmt.decoding.chunks import number_chunks, put_beside
 from nmt.decoding.translation import Candidate
 from nmt.decoding.translator import Translator
 from nmt.errors import LineNumbers
-from nmt.evaluation.scoring import Evaluation, Score, score_against
+from nmt.evaluation.scoring import Evaluation, score_against
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ def evaluate_text(
     """
     found = translate_lines(translator, text.source)
     scores = score_against([one.text for one in found], [text.target], evaluation, num_resamples)
-    return evaluation_of(scores, len(found), text_loss(translator, text)), found
+    return Evaluation(scores, len(found), mean_loss(translator, text)), found
 
 
 def translate_lines(translator: Translator, source: Sequence[str]) -> list[Candidate]:
@@ -47,9 +47,9 @@ def translate_text(translator: Translator, source: Sequence[str]) -> list[str]:
     return [one.text for one in translate_lines(translator, source)]
 
 
-def text_loss(translator: Translator, text: ParallelText) -> float:
+def mean_loss(translator: Translator, text: ParallelText) -> float:
     """Return the negative log-likelihood of a text per target token, EOS counted, in nats; log what was left out."""
-    loss = total_loss(translator, text.source, text.target, translator.settings.max_tokens)
+    loss = text_loss(translator, text.source, text.target, translator.settings.max_tokens)
     loss.log()
     return loss.mean
 
@@ -82,7 +82,7 @@ class TextLoss(NamedTuple):
         return cls(sum(totals), sum(numbers), list(chain.from_iterable(left_out)))
 
 
-def total_loss(
+def text_loss(
     translator: Translator,
     source: Sequence[str],
     target: Sequence[str],
@@ -112,11 +112,6 @@ def total_loss(
             total -= math.fsum(log_probs)
             num_tokens += len(log_probs)
     return TextLoss(total, num_tokens, left_out)
-
-
-def evaluation_of(scores: list[Score], num_lines: int, loss: float) -> Evaluation:
-    """Return scores, loss and the perplexity of that loss together."""
-    return Evaluation(scores, num_lines, loss, math.exp(min(loss, 700)))
 
 
 def validation_search(settings: DecodingSettings) -> GreedySettings:

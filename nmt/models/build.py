@@ -34,7 +34,7 @@ def build_model(settings: ModelSettings, tokenizer: Tokenizer) -> Seq2Seq:
     if isinstance(settings, TransformerSettings):
         scale_weights(model, settings.initial_gain)
         if settings.zero_start:
-            layers[1].zero_id = tokenizer.target.bos_id
+            layers.target_embedding.zero_id = tokenizer.target.bos_id
     return model
 
 

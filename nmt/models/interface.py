@@ -33,7 +33,7 @@ class Decoded:
         """Return the outputs of all target positions of a batch as rows (N, D), and their layout."""
         if self.rows is not None:
             return self.rows
-        packing = Packing(batch.lengths[1], rooms_of(batch)[1])
+        packing = Packing(batch.device_lengths[1], rooms_of(batch)[1])
         return packing.pack(self.outputs), packing
 
 
@@ -146,14 +146,14 @@ class Seq2Seq(nn.Module):
     model can read or write, None where it has no limit; `learned_lengths` are the lengths of the lines that it learned
     from, None where they are not known. `is_guided` says that attention to the source learns, or has learned, from
     word-alignment links: `forward` then returns its weights, in a Transformer those of the one head that learns them.
-    `shortlist` is the path where the run's shortlist is, or would be.
+    `shortlist_path` is where the run's shortlist is, or would be.
     """
 
     output: nn.Linear
     max_positions: int | None = None
     learned_lengths: LearnedLengths | None = None
     is_guided: bool = False
-    shortlist: Path | None = None
+    shortlist_path: Path | None = None
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once.

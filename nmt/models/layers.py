@@ -1,6 +1,7 @@
 """Pieces that several models are built of."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -72,12 +73,16 @@ class Embedding(nn.Embedding):
         return vectors
 
 
-# Embeddings of source and target, and the output layer.
-VocabularyLayers = tuple[Embedding, Embedding, nn.Linear]
+class VocabularyLayers(NamedTuple):
+    """The layers that depend on the vocabularies."""
+
+    source_embedding: Embedding
+    target_embedding: Embedding
+    output: nn.Linear  # from outputs (…, width) to logits (…, V)
 
 
 def vocabulary_layers(source_size: int, target_size: int, width: int, tied: str) -> VocabularyLayers:
-    """Make the layers that depend on the vocabularies; the last maps outputs (…, width) to logits (…, V).
+    """Make the layers that depend on the vocabularies.
 
     `tied` says which of the three share weights: none, two_way (target embedding and output layer) or three_way.
     """
@@ -89,7 +94,7 @@ def vocabulary_layers(source_size: int, target_size: int, width: int, tied: str)
     else:
         output.weight = target.weight
     nn.init.zeros_(output.bias)
-    return source, target, output
+    return VocabularyLayers(source, target, output)
 
 
 def xavier_linear(d_in: int, d_out: int, num_blocks: int = 1, bias: bool = True) -> nn.Linear:

@@ -85,7 +85,7 @@ class RecurrentSeq2Seq(Seq2Seq):
 
     def __init__(
         self,
-        layers: VocabularyLayers,
+        vocabulary_layers: VocabularyLayers,
         cell: str,
         d_embedding: int,
         d_hidden: int,
@@ -94,7 +94,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         dropout: float,
     ) -> None:
         super().__init__()
-        self.source_embedding, self.target_embedding, self.output = layers
+        self.source_embedding, self.target_embedding, self.output = vocabulary_layers
         self.cell, self.d_embedding, self.d_hidden, self.num_layers = cell, d_embedding, d_hidden, num_layers
         self.dropout = Dropout(dropout)
         self.encoder = RecurrentEncoder(cell, d_embedding, d_hidden, num_layers, bidirectional, dropout)

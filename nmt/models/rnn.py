@@ -19,9 +19,14 @@ class RNNSeq2Seq(RecurrentSeq2Seq):
     """
 
     def __init__(
-        self, layers: VocabularyLayers, context: str, context_use: str, context_join: str, **sizes: Any
+        self,
+        vocabulary_layers: VocabularyLayers,
+        context: str,
+        context_use: str,
+        context_join: str,
+        **sizes: Any,
     ) -> None:
-        super().__init__(layers, **sizes)
+        super().__init__(vocabulary_layers, **sizes)
         d_context, d_input = self.encoder.d_output, self.d_embedding
         self.is_mean, self.is_added = context == "mean", context_join == "add"
         self.bridge = Bridge(self.cell, d_context, self.d_hidden) if context_use != "every_step" else None

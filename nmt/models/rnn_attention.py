@@ -31,8 +31,10 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
     coverage is part of the decoder's state, (N, S), and passes from one position to the next.
     """
 
-    def __init__(self, layers: VocabularyLayers, attention: Mapping[str, Any], **sizes: Any) -> None:
-        super().__init__(layers, **sizes)
+    def __init__(
+        self, vocabulary_layers: VocabularyLayers, attention: Mapping[str, Any], **sizes: Any
+    ) -> None:
+        super().__init__(vocabulary_layers, **sizes)
         d_hidden, d_embedding, d_attention = self.d_hidden, self.d_embedding, attention["d_attention"]
         self.join = attention["join"]
         options = {key: value for key, value in attention.items() if key not in ("score", "join")}

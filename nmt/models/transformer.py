@@ -94,14 +94,14 @@ class Transformer(Seq2Seq):
 
     def __init__(
         self,
-        layers: VocabularyLayers,
+        vocabulary_layers: VocabularyLayers,
         num_encoder_layers: int,
         num_decoder_layers: int,
         max_positions: int,
         **options: Any,
     ) -> None:
         super().__init__()
-        self.source_embedding, self.target_embedding, self.output = layers
+        self.source_embedding, self.target_embedding, self.output = vocabulary_layers
         self.max_positions = max_positions
         self.options = LayerOptions(**options)
         self.encoder = TransformerEncoder(num_encoder_layers, self.options, max_positions)
@@ -118,7 +118,7 @@ class Transformer(Seq2Seq):
         """
         source, target = (
             Packing(lengths, room, self.options.num_heads, self.options.num_shared_heads)
-            for lengths, room in zip(batch.lengths, rooms_of(batch), strict=True)
+            for lengths, room in zip(batch.device_lengths, rooms_of(batch), strict=True)
         )
         encoded = self.encoder(self.source_embedding(source.pack(batch.source)), source)
         target_in = batch.target_in

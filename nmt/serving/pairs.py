@@ -93,8 +93,8 @@ def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> lis
     folder_of: dict[tuple[str, str], str] = {}
     for folder in settings.folders:
         run = RunDirectory.existing(folder)
-        files = run.read_model_settings()
-        vocabulary = run.read_tokenizer(files.tokenizer.joint).source
+        recorded = run.read_model_settings()
+        vocabulary = run.read_tokenizer(recorded.tokenizer.joint).source
         some = _languages(run, known_tags(vocabulary.pieces), settings)
         for source, target in sorted((one.code, other.code) for (one, other), _ in some):
             if first := folder_of.get((source, target)):
@@ -102,11 +102,11 @@ def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> lis
                     f"runs: one run for each pair of languages is needed; got {first} and {folder}, both for {source} "
                     f"to {target}"
                 )
-        most = most_hypotheses(files.decoding)
+        most = most_hypotheses(recorded.decoding)
         has_context = Context.of(vocabulary).num_lines > 0
-        for languages, tag in some:
+        for languages, target_language in some:
             batcher = Batcher(
-                partial(_translate, models, folder, tag),
+                partial(_translate, models, folder, target_language),
                 settings.batch_lines,
                 settings.batch_milliseconds / 1000,
                 settings.max_waiting,

@@ -91,11 +91,11 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"vocabulary   {tokenizer.source.size} source, {tokenizer.target.size} target pieces",
         f"normalised   {_normalization(tokenizer.target, corpus.validation.target)}",
         f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
-        *prepared.start,
+        *prepared.origin_of_weights,
         *teacher,
         f"epoch        {parts}{len(updates)} updates of at most {trainer.settings.training.update_tokens} target "
         "tokens",
-        f"batches      up to {trainer.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
+        f"batches      up to {updates.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
         "sentences equally long",
         f"device       {trainer.step.device}, {str(trainer.step.dtype).removeprefix('torch.')}{_of_ranks(trainer)}",
         *(f"note         {note}" for note in _notes(trainer, len(corpus.train.source))),
@@ -242,7 +242,7 @@ def _seconds(trainer: Trainer, update: Update) -> float:
     began = time.monotonic()
     trainer.step.run(1, update)
     _wait(trainer.step.device)
-    return trainer.ranks.largest(time.monotonic() - began)[0]
+    return trainer.ranks.all_reduce_max(time.monotonic() - began)[0]
 
 
 def _wait(device: torch.device) -> None:

@@ -70,7 +70,7 @@ class Ranks:
         """Whether this is the rank that writes the run and logs its progress."""
         return self.rank == 0
 
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
+    def all_reduce_sum(self, tensors: Sequence[Tensor]) -> None:
         """Replace each tensor, in place, by the sum of those of all ranks; all are of one type, on one device."""
         if self.size == 1:
             return
@@ -80,7 +80,7 @@ class Ranks:
         for tensor, total in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
             tensor.copy_(total.view_as(tensor))
 
-    def spread(self, tensors: Sequence[Tensor]) -> None:
+    def broadcast(self, tensors: Sequence[Tensor]) -> None:
         """Replace each tensor, in place, by that of the first rank."""
         if self.size == 1:
             return
@@ -102,7 +102,7 @@ class Ranks:
         pairs = zip(texts, lengths, strict=True)
         return [json.loads(text[: int(length)].numpy().tobytes()) for text, length in pairs]
 
-    def largest(self, *numbers: float) -> list[float]:
+    def all_reduce_max(self, *numbers: float) -> list[float]:
         """Return the maximum over all ranks of each number."""
         if self.size == 1:
             return list(numbers)
@@ -113,7 +113,7 @@ class Ranks:
         return found
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def all_or_none(self) -> Iterator[None]:
         """Let all ranks get beyond this block, or none: the first with a UserError raises it, the others exit."""
         own = None
         try:

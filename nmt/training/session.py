@@ -28,7 +28,7 @@ from nmt.training.log_file import log_file
 from nmt.training.plan import plan_lines
 from nmt.training.ranks import Ranks
 from nmt.training.setup import Prepared, prepare
-from nmt.training.trainer import IsHopeless, Trainer
+from nmt.training.trainer import ShouldPrune, Trainer
 
 logger = logging.getLogger(__name__)
 
@@ -39,17 +39,17 @@ OF_PLACE = ("device", "precision", "tracking")  # settings of where a run is don
 
 
 def train(
-    settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_hopeless: IsHopeless | None = None
+    settings: TrainSettings, run: RunDirectory, ranks: Ranks, should_prune: ShouldPrune | None = None
 ) -> Evaluation | None:
     """Train in `run`, or go on there, then translate and score the test split, if there is one.
 
-    The first rank does all of this, the others only train with it. `is_hopeless` is asked after each validation whether
-    to end without a test. Nothing is written before settings, device, data and tokenizer are known to be good.
+    The first rank does all of this, the others only train with it. `should_prune` is asked after each validation
+    whether to end without a test. Nothing is written before settings, device, data and tokenizer are known to be good.
     Raises UserError for what the user can mend.
     """
     prepared = prepare(settings, run, ranks)
     if ranks.is_first:
-        return _train_and_test(settings, run, prepared, is_hopeless)
+        return _train_and_test(settings, run, prepared, should_prune)
     trainer = prepared.trainer
     trainer.stand_together()
     if not trainer.reason_to_stop():
@@ -58,7 +58,7 @@ def train(
 
 
 def _train_and_test(
-    settings: TrainSettings, run: RunDirectory, prepared: Prepared, is_hopeless: IsHopeless | None
+    settings: TrainSettings, run: RunDirectory, prepared: Prepared, should_prune: ShouldPrune | None
 ) -> Evaluation | None:
     trainer, corpus, left_out = prepared.trainer, prepared.text.corpus, prepared.left_out
     recorder = Recorder(run, describe_machine(trainer.step.device, trainer.step.dtype))
@@ -98,12 +98,12 @@ def _train_and_test(
         recorder.begin(corpus, settings.tokenizer.joint, num_parameters, trainer.progress.update)
         with _shown(trainer, prepared.resuming) as tracker:
             try:
-                trainer.train(is_hopeless)
+                trainer.train(should_prune)
             except (KeyboardInterrupt, SystemExit):  # it was asked to stop
                 _end(recorder, run)
                 raise
             _end(recorder, run)
-            return None if trainer.is_hopeless else _finish(trainer, corpus, recorder, tracker)
+            return None if trainer.was_pruned else _finish(trainer, corpus, recorder, tracker)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from nmt.config import BeamSettings, RecipeSettings, TrainSettings
 from nmt.config.check import flatten
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
-from nmt.data.context import Surroundings, context_symbols, require_context
+from nmt.data.context import Context, Surroundings, context_symbols, require_context
 from nmt.data.corpus import Corpus
 from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
 from nmt.data.glossary import read_glossary
@@ -59,7 +59,7 @@ class Prepared:
     tokenizer: Tokenizer
     left_out: LeftOut
     num_short: int  # training lines without all of their context
-    start: list[str]  # lines that say where the initial weights come from
+    origin_of_weights: list[str]  # lines that say where the initial weights come from
     resuming: bool
 
 
@@ -69,19 +69,11 @@ def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: b
     For a plan, teachers do not read the pairs, since updates take as long without. Raises UserError for what the user
     can mend.
     """
-    with ranks.together():
+    with ranks.all_or_none():
         prepared = _prepare(settings, run, ranks, is_plan)
-    with ranks.together():
+    with ranks.all_or_none():
         ranks.require_same(prepared.trainer.progress.origins | _what_decides(settings, prepared.trainer))
     return prepared
-
-
-def _require_begun(run: RunDirectory) -> None:
-    """Raise RunError for a folder that is not that of a run which stopped before its settings were written."""
-    if (run.path / "sweep.json").is_file():
-        raise RunError(f"run: the option -m is needed to go on with a sweep; got {run.path} without")
-    if not any((run.path / name).is_file() for name in BEGUN):
-        raise RunError(f"run: the folder of a run, or a new or empty one, is needed; got {run.path}")
 
 
 def _what_decides(settings: TrainSettings, trainer: Trainer) -> dict[str, str]:
@@ -97,18 +89,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     require_what_comes_later(settings)
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
-    resuming = run.config_path.exists()
-    if resuming and not settings.resume:
-        raise RunError(
-            f"run: a new folder is needed, or resume=true to go on; got {run.path}, which holds a run"
-        )
-    is_taken = run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir()))
-    if is_taken and not settings.resume:
-        raise RunError(f"run: a new or empty folder is needed; got {run.path}")
-    if is_taken and not resuming:
-        _require_begun(run)
-    if run.path.is_dir():
-        require_plain(run.path)  # no link may lead what is written there elsewhere
+    resuming = _require_folder(run, settings.resume)
     parent = None
     if settings.training.from_run is not None and not run.steps():
         parent = RunDirectory.existing(settings.training.from_run, "training.from_run")
@@ -127,14 +108,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     if parent is not None:
         require_tags(corpus.validation.source, known_tags(tokenizer.source.pieces), "data")
     context = require_context(tokenizer, settings.data.context)
-    surroundings = None
-    if context.num_lines:  # neighbours are those of the text as it was read, before anything is left out
-        surroundings = Surroundings(
-            context, settings.data.max_length, read.train.source, text.kept, read.train.starts
-        )
-    dataset = load_dataset(corpus.train, tokenizer, surroundings)
-    if settings.training.guided_alignment is not None:
-        dataset = replace(dataset, links=load_links(settings.training.guided_alignment, text, tokenizer))
+    dataset = _load_pairs(settings, read, text, tokenizer, context)
     selected, left_out = select_pairs(dataset, settings.data.max_length)
     shapes = parameter_shapes(settings.model, tokenizer)
     _require_weights(run, shapes)
@@ -142,10 +116,10 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     require_memory(count_parameters(shapes), 4 + (ranks.size > 1), device)
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
-    model.is_guided = dataset.links is not None
     # A resumed run that stopped before its first checkpoint gets its initial weights again.
-    start = [] if run.steps() else start_from(settings, parent, model, tokenizer)
+    origin = [] if run.steps() else start_from(settings, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
+    model.is_guided = dataset.links is not None
     model.learned_lengths = learned_lengths(dataset, selected, context)
     if teachers and is_plan:
         dataset = replace(dataset, expected=unread(teachers, settings, dataset, tokenizer))
@@ -155,7 +129,42 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     trainer = Trainer(step, run, corpus.validation)
     trainer.progress.origins = origins(corpus, tokenizer, dataset, teachers)
-    return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, start, resuming)
+    return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, origin, resuming)
+
+
+def _require_folder(run: RunDirectory, resume: bool) -> bool:
+    """Return whether the folder holds a run, which is to be resumed. Raises RunError for one that cannot be used."""
+    holds_run = run.config_path.exists()
+    if holds_run and not resume:
+        raise RunError(
+            f"run: a new folder is needed, or resume=true to go on; got {run.path}, which holds a run"
+        )
+    is_taken = run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir()))
+    if is_taken and not resume:
+        raise RunError(f"run: a new or empty folder is needed; got {run.path}")
+    if is_taken and not holds_run:
+        if (run.path / "sweep.json").is_file():
+            raise RunError(f"run: the option -m is needed to go on with a sweep; got {run.path} without")
+        if not any((run.path / name).is_file() for name in BEGUN):
+            raise RunError(f"run: the folder of a run, or a new or empty one, is needed; got {run.path}")
+    if run.path.is_dir():
+        require_plain(run.path)  # no link may lead what is written there elsewhere
+    return holds_run
+
+
+def _load_pairs(
+    settings: TrainSettings, read: Corpus, text: PreparedCorpus, tokenizer: Tokenizer, context: Context
+) -> Dataset:
+    """Return the training pairs as token ids, with their context and word links where the settings ask for these."""
+    surroundings = None
+    if context.num_lines:  # neighbours are those of the text as it was read, before anything is left out
+        surroundings = Surroundings(
+            context, settings.data.max_length, read.train.source, text.kept, read.train.starts
+        )
+    dataset = load_dataset(text.corpus.train, tokenizer, surroundings)
+    if settings.training.guided_alignment is None:
+        return dataset
+    return replace(dataset, links=load_links(settings.training.guided_alignment, text, tokenizer))
 
 
 def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[Teacher]:

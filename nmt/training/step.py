@@ -206,7 +206,7 @@ class TrainingStep:
         for parameter in learning:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
-        self.ranks.add_up(
+        self.ranks.all_reduce_sum(
             [*(parameter.grad for parameter in learning if parameter.grad is not None), *losses]
         )
 

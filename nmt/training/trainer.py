@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 # A trial would tell nothing on a CPU: the system promises more memory than there is.
 MAX_TOKENS_ON_CPU = 16_384
 
-IsHopeless = Callable[[int, float], bool]
+ShouldPrune = Callable[[int, float], bool]
 """Tells from the number of an update and its validation BLEU whether going on is of no use."""
 
 
@@ -56,7 +56,7 @@ class Trainer:
         self.progress = Progress()
         self.window, self.metrics = Window(), Metrics(run.path)
         self.tracker: Tracker = NoTracker()
-        self.last_bleu, self.is_hopeless = math.nan, False
+        self.last_bleu, self.was_pruned = math.nan, False
 
     def show(self, tracker: Tracker) -> None:
         """From now on, send the figures that go into metrics.jsonl, and those of the machine, to a tracker as well."""
@@ -82,11 +82,11 @@ class Trainer:
         if not self.ranks.is_first:
             shapes = self.step.shapes_of_state(names)
             state = {name: torch.zeros(shapes[name], device=self.step.device) for name in names}
-        self.ranks.spread([*weights.values(), *(state[name] for name in names)])
+        self.ranks.broadcast([*weights.values(), *(state[name] for name in names)])
         if not self.ranks.is_first:
             self.step.load(weights, state)
             self._stand_at(PROGRESS.validate_python(progress))
-        _ = self.max_tokens  # called here, since all ranks have to find it together
+        self.find_max_tokens()  # here, since all ranks have to find it together
 
     @property
     def part(self) -> int:
@@ -96,14 +96,13 @@ class Trainer:
     def plan(self, number: int) -> Updates:
         """Return the updates of part `number` of the text, and switch the pairs to that part."""
         plan = self.epochs.enter(number)
-        return plan.within(self._find_max_tokens(plan))
+        return plan.within(self._max_tokens_for(plan))
 
-    @property
-    def max_tokens(self) -> int:
-        """Batch size that fits in memory at once, in padded tokens of the longer side."""
+    def find_max_tokens(self) -> int:
+        """Return the batch size that fits in memory at once, in padded tokens of the longer side."""
         return self.plan(self.part).max_tokens
 
-    def _find_max_tokens(self, plan: Plan) -> int:
+    def _max_tokens_for(self, plan: Plan) -> int:
         """Return `training.max_tokens`; for `auto`, find what fits at the first call, and keep it for the whole run."""
         given = self.settings.training.max_tokens
         if given != "auto":
@@ -112,14 +111,14 @@ class Trainer:
             is_cpu = self.step.device.type == "cpu"
             fits = (lambda rows: True) if is_cpu else self.step.fits
             found = find_max_tokens(plan, fits, MAX_TOKENS_ON_CPU if is_cpu else None)
-            self.progress.max_tokens = -int(self.ranks.largest(-found)[0])
+            self.progress.max_tokens = -int(self.ranks.all_reduce_max(-found)[0])
         return self.progress.max_tokens
 
     def reason_to_stop(self) -> str | None:
         """Say why training is over, if it is."""
         return reason_to_stop(self.settings.training, self.progress)
 
-    def train(self, is_hopeless: IsHopeless | None = None) -> None:
+    def train(self, should_prune: ShouldPrune | None = None) -> None:
         """Run updates until there is a reason to stop; validate and save on the way and at the end.
 
         When any rank gets SIGINT, SIGTERM or SIGHUP, the update at hand is finished and saved, and the signal is raised
@@ -137,7 +136,7 @@ class Trainer:
                     figures = self.step.run(progress.update, update)
                     progress.num_tokens += figures.num_tokens
                     self.window.add(figures)
-                    signal, ran_out_of_memory, progress.seconds = self.ranks.largest(
+                    signal, ran_out_of_memory, progress.seconds = self.ranks.all_reduce_max(
                         interruption.received or 0, figures.ran_out_of_memory, time.monotonic() - started
                     )
                     if ran_out_of_memory and progress.max_tokens is not None:
@@ -151,12 +150,12 @@ class Trainer:
                         # Steps of decoding have too many shapes to compile.
                         with torch.compiler.set_stance("force_eager"), self.step.averaged_weights():
                             improved = self._validate()
-                        signal, progress.seconds = self.ranks.largest(
+                        signal, progress.seconds = self.ranks.all_reduce_max(
                             interruption.received or 0, time.monotonic() - started
                         )
                         reason = reason or self.reason_to_stop()
-                        if not reason and self._has_no_hope(is_hopeless):
-                            self.is_hopeless, reason = True, "hopeless beside the other runs of the sweep"
+                        if not reason and self._is_pruned(should_prune):
+                            self.was_pruned, reason = True, "hopeless beside the other runs of the sweep"
                     is_due = progress.update % limits.checkpoint_every == 0 or improved or bool(reason)
                     if is_due or signal:
                         self.save(is_interim=not is_due)
@@ -167,9 +166,9 @@ class Trainer:
                         logger.info("stopped at update %d: %s", progress.update, reason)
                         return
 
-    def _has_no_hope(self, is_hopeless: IsHopeless | None) -> bool:
-        """Return on all ranks what `is_hopeless` says on the first one, which alone may have been given it."""
-        own = is_hopeless is not None and is_hopeless(self.progress.update, self.last_bleu)
+    def _is_pruned(self, should_prune: ShouldPrune | None) -> bool:
+        """Return on all ranks what `should_prune` says on the first one, which alone may have been given it."""
+        own = should_prune is not None and should_prune(self.progress.update, self.last_bleu)
         return any(self.ranks.gather(own))
 
     def save(self, is_interim: bool = False) -> None:
@@ -192,7 +191,7 @@ class Trainer:
     def _refuse_to_skip_more(self) -> None:
         """Raise RunError where too many updates in a row could not be applied."""
         num_skipped = self.window.num_skipped_in_row
-        with self.ranks.together():
+        with self.ranks.all_or_none():
             if num_skipped >= self.settings.training.max_updates_skipped:
                 raise RunError(
                     f"training.max_updates_skipped={self.settings.training.max_updates_skipped}: a finite loss and "
@@ -248,7 +247,7 @@ class Trainer:
         """Validate by loss and by BLEU of greedy decoding; return whether this is the best so far."""
         progress = self.progress
         began = time.monotonic()
-        found = validate(self.step, self.settings, self.validation_text, self.max_tokens)
+        found = validate(self.step, self.settings, self.validation_text, self.find_max_tokens())
         loss, bleu = found.loss, found.bleu
         self.last_bleu = bleu
         improved = progress.is_improved_by(bleu, loss)

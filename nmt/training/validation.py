@@ -1,6 +1,5 @@
 """Loss and BLEU of a model in training on the validation text, of which each rank does its share."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -11,8 +10,8 @@ from nmt.config import TrainSettings
 from nmt.data.corpus import ParallelText
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
-from nmt.evaluation.scoring import corpus_bleu
-from nmt.evaluation.translating import TextLoss, total_loss, validation_search
+from nmt.evaluation.scoring import corpus_bleu, perplexity_of
+from nmt.evaluation.translating import TextLoss, text_loss, validation_search
 from nmt.training.step import TrainingStep
 
 
@@ -26,7 +25,7 @@ class Validation:
     @property
     def perplexity(self) -> float:
         """The perplexity that the loss stands for."""
-        return math.exp(min(self.loss, 700))
+        return perplexity_of(self.loss)
 
 
 def validate(step: TrainingStep, settings: TrainSettings, text: ParallelText, max_tokens: int) -> Validation:
@@ -39,7 +38,7 @@ def validate(step: TrainingStep, settings: TrainSettings, text: ParallelText, ma
     ranks, context = step.ranks, translator.context.num_lines
     start, end = _share(text.source, ranks.rank, ranks.size)
     source, before = text.source[start:end], text.source[max(0, start - context) : start]
-    own = total_loss(translator, source, text.target[start:end], max_tokens, start, before)
+    own = text_loss(translator, source, text.target[start:end], max_tokens, start, before)
     translated = list(translator.translate(source, before))
     losses, hypotheses = zip(*ranks.gather((own, translated)), strict=True)
     loss = TextLoss.joined(TextLoss(*part) for part in losses)

@@ -14,7 +14,7 @@ from nmt.data.corpus import ParallelText
 from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
-from nmt.evaluation.translating import text_loss
+from nmt.evaluation.translating import mean_loss
 from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
 
@@ -68,9 +68,9 @@ def test_the_loss_of_a_text_does_not_depend_on_how_much_of_it_is_read_at_once(ti
     engine = TorchEngine(model, tokenizer, torch.device("cpu"), torch.float32)
     translator = Translator(engine, choose_search("greedy"))
     text = ParallelText(*(lines_of(tiny / f"test.{side}") for side in ("source", "target")))
-    whole = text_loss(translator, text)
+    whole = mean_loss(translator, text)
     monkeypatch.setattr(lines, "LINES_AT_ONCE", 3)
-    assert text_loss(translator, text) == pytest.approx(whole, rel=1e-5)
+    assert mean_loss(translator, text) == pytest.approx(whole, rel=1e-5)
 
 
 def test_links_are_of_the_words_of_the_line_itself(tiny, learned, monkeypatch):
@@ -84,7 +84,7 @@ def test_links_are_of_the_words_of_the_line_itself(tiny, learned, monkeypatch):
 
     def diagonal(batch):
         weights = torch.zeros(*batch.target_out.shape, batch.source.shape[1])
-        for row, length in enumerate(batch.lengths[0].tolist()):
+        for row, length in enumerate(batch.device_lengths[0].tolist()):
             for i in range(3):
                 weights[row, i, length - 4 + i] = 1.0  # three words, then EOS
         return weights

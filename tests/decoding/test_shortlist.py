@@ -269,7 +269,7 @@ def test_a_file_has_a_size_and_is_no_link(tokenizer, tmp_path, monkeypatch):
 def test_a_model_without_a_file_says_how_to_make_one(tiny_model, tokenizer, tmp_path):
     model = tiny_model("rnn")
     for path in (None, tmp_path / "shortlist.txt"):
-        model.shortlist = path
+        model.shortlist_path = path
         with pytest.raises(RunError, match=r"^decoding.shortlist: false is needed .*`nmt shortlist run=DIR`"):
             shortlist_of(model, tokenizer)
     assert list(tmp_path.iterdir()) == []

@@ -240,8 +240,8 @@ def test_the_library_and_nmt_search_the_same_words(
     size = tokenizer.target.size
     likely = Ids.of([[4 + (i + seed) % (size - 4)] for i in range(size)])
     shortlist = Shortlist(tokenizer.target, [], likely)
-    model.shortlist = tmp_path / "shortlist.txt"
-    model.shortlist.write_bytes(shortlist.to_bytes(tokenizer.source))
+    model.shortlist_path = tmp_path / "shortlist.txt"
+    model.shortlist_path.write_bytes(shortlist.to_bytes(tokenizer.source))
     folder, lines = tmp_path / "model", ["ab", "a", "bba"]
     decoding = choose_search("greedy", max_length_ratio=1.0, max_length_extra=9)
     comparisons = compared(folder, exported_of(model, tokenizer, decoding, shortlist), lines)

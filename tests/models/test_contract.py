@@ -136,7 +136,7 @@ def test_padded_batch_equals_each_sentence_alone(kind, options, tiny_model, tiny
                 batch.target_in[row : row + 1, :target_length],
                 batch.target_out[row : row + 1, :target_length],
                 batch.target_lengths[row : row + 1],
-                tuple(lengths[row : row + 1] for lengths in batch.lengths),
+                tuple(lengths[row : row + 1] for lengths in batch.device_lengths),
             )
         ).outputs
         assert_close(together[row, :target_length], alone[0])

@@ -74,6 +74,6 @@ def test_both_take_the_same_step_in_half_precision(kind, dtype, make, dataset, r
 def test_weights_of_the_first_go_to_the_other(ranks):
     with pretended_gpu():
         there = torch.full((3,), float(ranks.rank + 1)).to(GPU)
-        ranks.spread([there])
+        ranks.broadcast([there])
     assert isinstance(there, OnGPU)
     assert there.held.tolist() == [1.0] * 3

@@ -59,7 +59,9 @@ def test_one_rank_is_dealt_the_update_as_it_is():
 def recorded(trainer, ranks, update, monkeypatch):
     """Return the losses and gradients that a rank adds to those of the others; for a single rank, all of them."""
     trainer.step.ranks, given = ranks, []
-    monkeypatch.setattr(ranks, "add_up", lambda tensors: given.extend(tensor.clone() for tensor in tensors))
+    monkeypatch.setattr(
+        ranks, "all_reduce_sum", lambda tensors: given.extend(tensor.clone() for tensor in tensors)
+    )
     monkeypatch.setattr(
         trainer.step.scaler,
         "unscale_",
@@ -158,7 +160,7 @@ def test_with_context_a_rank_reads_the_lines_before_its_own(make_trainer, monkey
 class OtherRankRanOut(Ranks):
     """A single rank that is told that another one ran out of memory."""
 
-    def largest(self, *numbers):
+    def all_reduce_max(self, *numbers):
         return [
             max(number, 1.0) if place == 1 and len(numbers) == 3 else number
             for place, number in enumerate(numbers)
@@ -168,7 +170,7 @@ class OtherRankRanOut(Ranks):
 def test_batches_become_smaller_on_all_ranks_when_one_runs_out_of_memory(make_trainer):
     trainer = make_trainer("training.max_updates=1", "training.max_tokens=auto")
     trainer.ranks = OtherRankRanOut()
-    before = trainer.max_tokens
+    before = trainer.find_max_tokens()
     trainer.train()
     assert trainer.progress.max_tokens == before // 2
 

@@ -9,7 +9,7 @@ from nmt.data.batching import collate
 from nmt.data.dataset import load_dataset
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
-from nmt.evaluation.translating import total_loss, validation_search
+from nmt.evaluation.translating import text_loss, validation_search
 from nmt.training.validation import validate
 
 
@@ -65,6 +65,6 @@ def test_a_pair_whose_end_the_model_has_no_position_for_does_not_count(make_trai
         make_trainer(*few_positions).model, trainer.step.tokenizer, torch.device("cpu"), torch.float32
     )
     translator = Translator(engine, trainer.settings.decoding)
-    _, num_tokens, left_out = total_loss(translator, text.source, text.target, 100)
+    _, num_tokens, left_out = text_loss(translator, text.source, text.target, 100)
     assert num_tokens == (dataset.target.lengths[longer < limit] + 1).sum() > 0
     assert left_out == (np.flatnonzero(longer >= limit) + 1).tolist()

@@ -16,7 +16,7 @@ from nmt.decoding.translator import Translator
 from nmt.evaluation.buckets import Bucket, count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.scoring import Evaluation, Score, Statistics
 from nmt.evaluation.signs import Signs, count_tokens, find_signs, rarest, word_recall
-from nmt.evaluation.translating import evaluation_of, name_search, text_loss, translate_text
+from nmt.evaluation.translating import mean_loss, name_search, translate_text
 from nmt.models.interface import Seq2Seq
 from nmt.reports.run.log import RunLog
 from nmt.runs.directory import RunDirectory
@@ -107,7 +107,7 @@ def measure(
     hypotheses = translate_text(translator, text.source)
     statistics = Statistics(hypotheses, references, context.evaluation)
     scores = statistics.score(context.num_resamples)
-    loss = text_loss(translator, text)
+    loss = mean_loss(translator, text)
     metric = CHRF(lowercase=context.evaluation.lowercase)
 
     def by(buckets: Sequence[Bucket]) -> list[list[Score]]:
@@ -125,7 +125,7 @@ def measure(
             float(metric.sentence_score(line, [reference]).score)
             for line, reference in zip(hypotheses, text.target, strict=True)
         ],
-        evaluation_of(scores, len(hypotheses), loss),
+        Evaluation(scores, len(hypotheses), loss),
         find_signs(text.source, hypotheses, text.target),
         by(context.lengths),
         by(context.rarities),

@@ -112,13 +112,13 @@ def _with_room(batch: Batch) -> Batch:
     """Return an empty batch as large as the room of `batch`; its lengths on the host are those of `batch`."""
 
     source, target = rooms_of(batch)
-    source_lengths, target_lengths = batch.lengths
+    source_lengths, target_lengths = batch.device_lengths
     return replace(
         batch,
         source=batch.source.new_zeros(source[1:]),
         target_in=batch.target_in.new_zeros(target[1:]),
         target_out=batch.target_out.new_zeros(target[1:]),
-        lengths=(
+        device_lengths=(
             source_lengths.new_zeros(source.num_sentences),
             target_lengths.new_zeros(target.num_sentences),
         ),
@@ -140,7 +140,7 @@ def _fill(own: Batch, batch: Batch) -> None:
     if own.expected is not None and batch.expected is not None:
         for room, part in zip(own.expected, batch.expected, strict=True):
             room[: part.shape[0], : part.shape[1]].copy_(part)
-    for own_lengths, lengths in zip(own.lengths, batch.lengths, strict=True):
+    for own_lengths, lengths in zip(own.device_lengths, batch.device_lengths, strict=True):
         own_lengths.zero_()[: len(lengths)].copy_(lengths)
 
 
