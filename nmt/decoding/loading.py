@@ -212,7 +212,7 @@ class Model:
         Raises DataError for a language that the model does not know.
         """
         return self._translator.with_settings(
-            choose_tag(target_language, self._translator.tags), settings
+            settings, choose_tag(target_language, self._translator.tags)
         ).pairs
 
 

@@ -82,12 +82,12 @@ class Translator:
 
         Raises UserError where something that the settings name is missing: a glossary, a shortlist, a library.
         """
-        other = self.with_settings(tag, settings)
+        other = self.with_settings(settings, tag)
         other.num_hypotheses, other.details = num_hypotheses, details
         _ = other.search, other.cutter
         return other
 
-    def with_settings(self, tag: str | None, settings: DecodingSettings | None = None) -> "Translator":
+    def with_settings(self, settings: DecodingSettings | None = None, tag: str | None = None) -> "Translator":
         """Return a translator with other settings, which loads what they name (such as a glossary) when it is used."""
         other = copy.copy(self)
         for name in ("search", "demands", "cutter"):

@@ -261,7 +261,7 @@ def _told(left_out: dict[str, int]) -> str:
 
 def link_words(folder: StudentFolder, translator: Translator) -> int:
     """Write word links of each pair, by a teacher's attention, after the lines there; return the number of lines."""
-    reader = translator.with_settings(None).pairs
+    reader = translator.with_settings().pairs
 
     def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
         for chunk in chunks:
