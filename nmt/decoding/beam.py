@@ -1,4 +1,4 @@
-"""A beam: which candidates of a step are kept, and what they are worth."""
+"""A beam: which candidates of a step are kept, and how they are scored."""
 
 import torch
 from torch import Tensor

@@ -68,9 +68,9 @@ def beam_search(
 
         # An end finishes a hypothesis only if it is among the best K / G candidates of its group.
         ending = is_end[..., :group_size] & ~done.view(-1, 1, 1)
-        worth = beam.finished_scores(best[..., :group_size], length_penalty(position + 1))
-        worth = worth.masked_fill(~ending, -torch.inf)
-        worst = trellis.finish(remaining, worth.flatten(1), parents[..., :group_size].flatten(1))
+        finished = beam.finished_scores(best[..., :group_size], length_penalty(position + 1))
+        finished = finished.masked_fill(~ending, -torch.inf)
+        worst = trellis.finish(remaining, finished.flatten(1), parents[..., :group_size].flatten(1))
 
         best, chosen = best.masked_fill(is_end, -torch.inf).topk(group_size, 2)
         beam.select(chosen)
@@ -78,12 +78,14 @@ def beam_search(
         parents, words = parents.gather(2, chosen).flatten(1), words.gather(2, chosen).flatten(1)
         trellis.extend(parents, words)
 
-        hope = beam.best_reachable(scores, length_penalty(position + 1 if early_stopping else max_length + 1))
-        is_behind = hope <= worst
+        reachable = beam.best_reachable(
+            scores, length_penalty(position + 1 if early_stopping else max_length + 1)
+        )
+        is_behind = reachable <= worst
         if early_stopping:
             num_finished += ending.sum((1, 2))
             is_behind &= num_finished >= beam_size
-        done |= is_behind | (hope == -torch.inf)
+        done |= is_behind | (reachable == -torch.inf)
         if should_check_finished(position, max_length, device):
             told = done.cpu()  # the one value of a GPU that the search waits for
             if told.all():
