@@ -14,7 +14,8 @@ from nmt.errors import DataError
 class Chunk(NamedTuple):
     """Lines, the number of lines before them in their text, and the lines of another text that belong to them.
 
-    `before` are the last of the lines before them, as many as a model reads as context.
+    `before` are the last of the lines before them, as many as a model reads as context. The fields are the parameters
+    of `Translator.find` in their order.
     """
 
     lines: list[str]
