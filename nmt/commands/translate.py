@@ -35,7 +35,7 @@ def load_worker(settings: TranslateSettings) -> Callable[[Chunk], Done]:
 
     def translate(chunk: Chunk) -> Done:
         translator.begin()
-        found = translator.find(*chunk)
+        found = translator.translate_chunk(chunk)
         if is_detailed:
             numbered = enumerate(found, chunk.num_before + 1)
             lines = [json.dumps(one.as_dict(number), ensure_ascii=False) for number, one in numbered]
@@ -55,7 +55,7 @@ def translate_document(settings: TranslateSettings, path: str, suffix: str) -> N
         translator = load_model_of(settings).translator(
             settings.decoding, details=True, target_language=settings.target_language
         )
-        written = write_translated(document, translator.find_all(lines_of(document)))
+        written = write_translated(document, translator.translations(lines_of(document)))
         output.write_bytes(written.encode() if isinstance(written, str) else written)
     translator.remarks.log()
     if isinstance(target, str):

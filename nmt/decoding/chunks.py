@@ -14,12 +14,11 @@ from nmt.errors import DataError
 class Chunk(NamedTuple):
     """Lines, the number of lines before them in their text, and the lines of another text that belong to them.
 
-    `before` are the last of the lines before them, as many as a model reads as context. The fields are the parameters
-    of `Translator.find` in their order.
+    `before` are the last of the lines before them, as many as a model reads as context.
     """
 
-    lines: list[str]
-    num_before: int
+    lines: Sequence[str]
+    num_before: int = 0
     beside: list[str] | None = None
     before: Sequence[str] = ()
 

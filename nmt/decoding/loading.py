@@ -140,7 +140,7 @@ class Model:
         settings = change_search(self.decoding, decoding, **search)
         translator = self.translator(settings, num_hypotheses, details, target_language)
         begin = None if prefixes is None else _texts(prefixes, "prefixes")
-        found = translator.find_all(_texts(lines, "lines"), begin)
+        found = translator.translations(_texts(lines, "lines"), begin)
         return list(found) if isinstance(lines, Sequence) else found
 
     @overload

@@ -11,7 +11,7 @@ from nmt.data.context import Context
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import known_tags, tagged
 from nmt.data.tokenizer import WORD_START
-from nmt.decoding.chunks import number_chunks, put_beside
+from nmt.decoding.chunks import Chunk, number_chunks, put_beside
 from nmt.decoding.confidence import Calibration
 from nmt.decoding.demands import Demand, Demands
 from nmt.decoding.engine import Engine, Found, Hypothesis, Search, Sentence, most_read
@@ -137,34 +137,27 @@ class Translator:
 
     def translate(self, lines: Iterable[str], before: Sequence[str] = ()) -> Iterator[str]:
         """Yield the translation of each line; a blank line stays blank. Those `before` are read as context alone."""
-        return (found.text for found in self.find_all(lines, before=before))
+        return (found.text for found in self.translations(lines, before=before))
 
-    def find_all(
+    def translations(
         self, lines: Iterable[str], prefixes: Iterable[str] | None = None, before: Sequence[str] = ()
     ) -> Iterator[Translation]:
-        """Yield the translations of consecutive lines, however many they are; see `find`.
+        """Yield the translations of consecutive lines, however many they are; see `translate_chunk`.
 
         Raises DataError where there are fewer `prefixes` than lines.
         """
         chunks = number_chunks(in_chunks(lines), self.context.num_lines, before=before)
         for chunk in chunks if prefixes is None else put_beside(chunks, prefixes, "prefixes"):
-            yield from self.find(*chunk)
+            yield from self.translate_chunk(chunk)
 
-    def find(
-        self,
-        lines: Sequence[str],
-        num_before: int = 0,
-        prefixes: Sequence[str] | None = None,
-        before: Sequence[str] = (),
-    ) -> list[Translation]:
+    def translate_chunk(self, chunk: Chunk) -> list[Translation]:
         """Return the translations of a chunk of lines, which are in memory together and batched by length.
 
-        `num_before` lines come before them in the text; `before` are the last of these, as many as the context has. The
-        translation of each line begins with its entry of `prefixes`. A blank line stays blank. Raises DataError for a
-        prefix that is longer than what the model can write.
+        What is beside the lines are prefixes: the translation of each line begins with its own. A blank line stays
+        blank. Raises DataError for a prefix that is longer than what the model can write.
         """
-        found = [Translation(line, [Candidate("")]) for line in lines]
-        parts = self._parts(lines, num_before, prefixes, before)
+        found = [Translation(line, [Candidate("")]) for line in chunk.lines]
+        parts = self._parts(chunk)
         results = self._find([part.sentence for part in parts])
         ranked = [self._rank(hypotheses, part) for part, (hypotheses, _) in zip(parts, results, strict=True)]
         self.num_tokens += sum(len(best[0].tokens) for best in ranked)
@@ -185,9 +178,8 @@ class Translator:
                 found[i].parts, found[i].hypotheses = texts, join_parts(texts, candidates)
             found[i].is_cut = any(parts[number].is_cut for number in several)
             found[i].seconds = max(results[number][1] for number in several)
-            self._check(
-                found[i], [one for number in several for one in parts[number].demands], num_before + i + 1
-            )
+            demands = [one for number in several for one in parts[number].demands]
+            self._check(found[i], demands, chunk.num_before + i + 1)
         return found
 
     def _check(self, found: Translation, demands: Sequence[Demand], line: int) -> None:
@@ -198,13 +190,12 @@ class Translator:
         found.constraints, found.unmet = [one.text for one in demands], [one.text for one in unmet]
         self.remarks.count_demands(line, [one.is_protected for one in demands], len(unmet))
 
-    def _parts(
-        self, lines: Sequence[str], num_before: int, prefixes: Sequence[str] | None, before: Sequence[str]
-    ) -> list[Part]:
+    def _parts(self, chunk: Chunk) -> list[Part]:
         """Return the parts of all lines that have text, each with what the model is given; remark on some lines."""
+        lines, num_before, prefixes, before = chunk
         with_text = [i for i, line in enumerate(lines) if line.strip()]
         read = self.pairs.read([*before, *lines])
-        begin = self._encode_prefixes(prefixes, with_text, num_before)
+        begin = self._encode_prefixes(chunk, with_text)
         parts = []
         for i, prefix in zip(with_text, begin, strict=True):
             place = len(before) + i
@@ -294,16 +285,14 @@ class Translator:
             text = " ".join(begin.split()) + text.removeprefix(vocabulary.decode(given))
         return text, pieces
 
-    def _encode_prefixes(
-        self, prefixes: Sequence[str] | None, rows: Sequence[int], num_before: int
-    ) -> list[list[int]]:
-        if prefixes is None:
+    def _encode_prefixes(self, chunk: Chunk, rows: Sequence[int]) -> list[list[int]]:
+        if chunk.beside is None:
             return [[] for _ in rows]
-        encoded = self.tokenizer.target.encode([prefixes[row] for row in rows])
+        encoded = self.tokenizer.target.encode([chunk.beside[row] for row in rows])
         for row, ids in zip(rows, encoded, strict=True):
             if self.max_target_tokens is not None and len(ids) > self.max_target_tokens:
                 raise DataError(
                     f"prefix: at most the {self.max_target_tokens} tokens that the model can write are needed; "
-                    f"got {len(ids)} in line {num_before + row + 1}"
+                    f"got {len(ids)} in line {chunk.num_before + row + 1}"
                 )
         return encoded

@@ -62,7 +62,7 @@ class RunTeacher:
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
         """Return the translations of each line of a chunk, best first."""
-        found = self.translator.find(*chunk)
+        found = self.translator.translate_chunk(chunk)
         return [[one.text for one in line.hypotheses] for line in found]
 
     def tell(self) -> None:

@@ -37,7 +37,7 @@ def evaluate_text(
 def translate_lines(translator: Translator, source: Sequence[str]) -> list[Candidate]:
     """Return the best translation of each line of a text, and log which lines were cut or split."""
     translator.begin()
-    found = [one.hypotheses[0] for one in translator.find_all(source)]
+    found = [one.hypotheses[0] for one in translator.translations(source)]
     translator.remarks.log()
     return found
 

@@ -110,6 +110,7 @@ class Worker:
 
 def _work(connection: Connection, folder: str, settings: ServeSettings) -> None:
     """Load a model and do tasks, until the server closes its end of the connection."""
+    from nmt.decoding.chunks import Chunk
     from nmt.decoding.loading import Model, load_translator
     from nmt.decoding.translator import Translator
 
@@ -138,7 +139,7 @@ def _work(connection: Connection, folder: str, settings: ServeSettings) -> None:
                 )
             translator = translators[key]
             translator.begin()
-            found, failure = translator.find(task.lines), ""
+            found, failure = translator.translate_chunk(Chunk(task.lines)), ""
         except Exception as error:  # its message may hold a client's text, which is private
             where = "".join(traceback.format_tb(error.__traceback__))
             found, failure = [], f"{type(error).__name__}\n{where}"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from nmt.data import lines as lines_module
 from nmt.decoding import stream
-from nmt.decoding.chunks import number_chunks, text_chunks
+from nmt.decoding.chunks import Chunk, number_chunks, text_chunks
 from nmt.decoding.search_settings import choose_search
 from nmt.decoding.stream import write_stream
 from nmt.decoding.torch_engine import TorchEngine
@@ -303,7 +303,7 @@ def test_any_bytes_are_translated_line_by_line(trained_run, tmp_path, content):
     )
     (tmp_path / "in").write_bytes(content)
     write_stream(
-        partial(map, lambda chunk: [one.text for one in translator.find(*chunk)]),
+        partial(map, lambda chunk: [one.text for one in translator.translate_chunk(chunk)]),
         chunks_of(str(tmp_path / "in")),
         str(tmp_path / "out"),
         resume=False,
@@ -311,7 +311,7 @@ def test_any_bytes_are_translated_line_by_line(trained_run, tmp_path, content):
     *out, end = (tmp_path / "out").read_bytes().split(b"\n")
     assert end == b""
     alone = [
-        translator.find([line.removesuffix(b"\r").decode("utf-8", "replace")])[0].text
+        translator.translate_chunk(Chunk([line.removesuffix(b"\r").decode("utf-8", "replace")]))[0].text
         for line in lines_of(content)
     ]
     assert out == [line.encode() for line in alone]

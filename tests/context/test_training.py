@@ -12,6 +12,7 @@ from nmt.config import TrainSettings
 from nmt.config.check import check
 from nmt.data.context import Context
 from nmt.data.sources import load_corpus
+from nmt.decoding.chunks import Chunk
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translation import Candidate
 from nmt.decoding.translator import Shown, Translator
@@ -41,7 +42,7 @@ def test_training_and_translating_read_the_same_ids(tiny, tmp_path, monkeypatch,
     monkeypatch.setattr(translator, "_rank", lambda _, part: [Shown(Candidate(""), [], [])])
     read = load_corpus(settings.data).train
     assert read.is_stored is (large == 1)
-    translator.find(read.source[:])
+    translator.translate_chunk(Chunk(read.source[:]))
     places = np.flatnonzero(prepared.text.kept)[prepared.trainer.pairs.selected]
     assert len(places) < 200
     learned_from = [

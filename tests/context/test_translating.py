@@ -13,7 +13,7 @@ from students import lines_of
 
 import nmt as package
 from nmt.data import lines as module
-from nmt.decoding.chunks import number_chunks
+from nmt.decoding.chunks import Chunk, number_chunks
 from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
@@ -68,7 +68,7 @@ def test_chunks_tell_the_lines_before_them_wherever_they_are_translated(learned,
     chunks = [source[start : start + 3] for start in range(0, len(source), 3)]
     numbered = list(number_chunks(chunks, context=1))
     found = {
-        chunk.num_before: translator.find(*chunk) for chunk in reversed(numbered)
+        chunk.num_before: translator.translate_chunk(chunk) for chunk in reversed(numbered)
     }  # by any worker, in any order
     assert [one.text for number in sorted(found) for one in found[number]] == whole
     monkeypatch.setattr("nmt.data.lines.LINES_AT_ONCE", 5)
@@ -102,7 +102,7 @@ def test_a_line_in_parts_has_the_parts_before_as_context(tiny, monkeypatch):
     monkeypatch.setattr(
         translator.cutter, "split_into_sentences", lambda line: re.split("(?<=b)(?= [bl])", line)
     )
-    translator.find(["a b b l", "k"], 0, None, ["a", "l"])
+    translator.translate_chunk(Chunk(["a b b l", "k"], before=["a", "l"]))
     separator = "<context=2>"
     read = [[pieces[i].lstrip("▁") for i in ids] for ids in given]
     assert read == [

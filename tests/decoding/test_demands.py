@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nmt.config import TokenizerSettings
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
+from nmt.decoding.chunks import Chunk
 from nmt.decoding.demands import Demands
 from nmt.decoding.engine import Hypothesis
 from nmt.decoding.literal_text import text_of
@@ -79,7 +80,7 @@ def test_what_is_protected_stands_letter_for_letter_as_often_as_in_the_line(
 ):
     translator = make(normalization, kind, 512, beam_size=beam_size, protect=NAMES)
     lines = [space.join(some) for some in words]
-    for line, found in zip(lines, translator.find(lines), strict=True):
+    for line, found in zip(lines, translator.translate_chunk(Chunk(lines)), strict=True):
         wanted = [line[begin:end] for begin, end in translator.demands.protection.spans(line)]
         assert found.constraints == wanted
         assert found.unmet == []
@@ -91,8 +92,9 @@ def test_what_is_protected_stands_letter_for_letter_as_often_as_in_the_line(
 def test_lines_without_demands_are_found_as_without_a_glossary(make, tmp_path):
     (tmp_path / "terms.tsv").write_text("xyz\tuvw\n")
     lines = ["abc", "12 def", "ghi jkl", "", "xyz mno"]
-    plain = make(count=3, details=True).find(lines)
-    found = make(count=3, details=True, protect=["numbers"], glossary=str(tmp_path / "terms.tsv")).find(lines)
+    demanding = {"protect": ["numbers"], "glossary": str(tmp_path / "terms.tsv")}
+    plain = make(count=3, details=True).translate_chunk(Chunk(lines))
+    found = make(count=3, details=True, **demanding).translate_chunk(Chunk(lines))
     for i in (0, 2, 3):
         assert [one.text for one in found[i].hypotheses] == [one.text for one in plain[i].hypotheses]
         assert [one.tokens for one in found[i].hypotheses] == [one.tokens for one in plain[i].hypotheses]
@@ -100,7 +102,8 @@ def test_lines_without_demands_are_found_as_without_a_glossary(make, tmp_path):
 
 
 def test_several_translations_of_a_line_have_all_that_is_demanded(make):
-    (found,) = make(count=4, details=True, beam_size=4, protect=["numbers"]).find(["abc 12 def 12 ghi 2"])
+    translator = make(count=4, details=True, beam_size=4, protect=["numbers"])
+    (found,) = translator.translate_chunk(Chunk(["abc 12 def 12 ghi 2"]))
     assert len(found.hypotheses) > 1
     for one in found.hypotheses:
         assert one.text.split().count("12") >= 2
@@ -121,7 +124,7 @@ def test_what_a_model_has_no_room_for_is_said(make, caplog, tmp_path):
     caplog.set_level("INFO")
     (tmp_path / "terms.tsv").write_text("abc\tghi jkl mno\ndef\tmno jkl ghi\n")
     translator = make(positions=7, protect=["numbers"], glossary=str(tmp_path / "terms.tsv"))
-    found = translator.find(["abc 1", "abc def", "jkl"], num_before=10)
+    found = translator.translate_chunk(Chunk(["abc 1", "abc def", "jkl"], num_before=10))
     assert [one.constraints for one in found] == [["ghi jkl mno", "1"], ["ghi jkl mno", "mno jkl ghi"], []]
     assert [one.unmet for one in found] == [[], ["mno jkl ghi"], []]
     translator.remarks.log()
@@ -132,7 +135,7 @@ def test_what_a_model_has_no_room_for_is_said(make, caplog, tmp_path):
 
 def test_of_a_line_that_is_cut_only_what_was_read_is_demanded(make):
     translator = make(protect=["numbers"], split="none", max_source_tokens=6)
-    (found,) = translator.find(["12 abc def ghi jkl mno abc def 99"])
+    (found,) = translator.translate_chunk(Chunk(["12 abc def ghi jkl mno abc def 99"]))
     assert found.is_cut
     assert found.constraints == ["12"]
 
@@ -140,7 +143,7 @@ def test_of_a_line_that_is_cut_only_what_was_read_is_demanded(make):
 def test_no_cut_goes_through_what_is_protected(make):
     translator = make(protect=["tags", "numbers"], long_line=4, long_sentence=4)
     line = "abc def <b title='abc def. Ghi; jkl, mno'> ghi. Jkl 1.000.000 mno"
-    (found,) = translator.find([line])
+    (found,) = translator.translate_chunk(Chunk([line]))
     assert len(found.parts) > 1
     assert "".join(found.parts).replace(" ", "") == line.replace(" ", "")
     assert sum("<b title='abc def. Ghi; jkl, mno'>" in part for part in found.parts) == 1
@@ -150,14 +153,14 @@ def test_no_cut_goes_through_what_is_protected(make):
 def test_what_the_tokenizer_makes_nothing_of_has_a_place_all_the_same(make):
     translator = make("nmt_nfkc", protect=["\u200b*"])
     assert translator.tokenizer.target.encode(["\u200b"]) == [[]]
-    (found,) = translator.find(["abc \u200b def"])
+    (found,) = translator.translate_chunk(Chunk(["abc \u200b def"]))
     assert "\u200b" in found.text
     assert found.unmet == []
 
 
 def test_a_prefix_counts(make):
     translator = make(protect=["numbers"])
-    (found,) = translator.find(["12 abc"], prefixes=["12"])
+    (found,) = translator.translate_chunk(Chunk(["12 abc"], beside=["12"]))
     assert found.unmet == []
     assert len(found.hypotheses[0].text.split("12")) == 2
 

@@ -15,6 +15,7 @@ from nmt.data.batching import Batch
 from nmt.data.corpus import ParallelText
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.decoding.batch_search import GROUPS, Sentence, plan_batches
+from nmt.decoding.chunks import Chunk
 from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
@@ -146,4 +147,4 @@ def test_coverage_ranks_anew_what_the_beam_found(make, kind):
 
 def test_coverage_needs_attention(make):
     with pytest.raises(RunError, match=r"^decoding\.coverage_penalty: 0 is needed"):
-        make(choose_search("beam", coverage_penalty=0.2, **LIMITS), "rnn").find(["a"])
+        make(choose_search("beam", coverage_penalty=0.2, **LIMITS), "rnn").translate_chunk(Chunk(["a"]))

@@ -7,6 +7,7 @@ from torch.nn import functional
 
 from nmt.data.batching import collate
 from nmt.data.dataset import load_dataset
+from nmt.decoding.chunks import Chunk
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.evaluation.translating import text_loss, validation_search
@@ -47,7 +48,7 @@ def test_lines_of_the_validation_text_are_translated_as_they_are(make_trainer):
     engine = TorchEngine(trainer.model, trainer.step.tokenizer, torch.device("cpu"), torch.float32)
     own = trainer.settings.decoding
     for search, num_parts in ((own, 2), (validation_search(own), 0)):
-        (found,) = Translator(engine, search).find(["Der Hund schläft. Die Frau liest."])
+        (found,) = Translator(engine, search).translate_chunk(Chunk(["Der Hund schläft. Die Frau liest."]))
         assert len(found.parts) == num_parts
 
 
