@@ -60,7 +60,7 @@ def plan_lines(prepared: Prepared) -> list[str]:
     num_parameters = sum(parameter.numel() for parameter in parameters)
     num_frozen = sum(parameter.numel() for parameter in parameters if not parameter.requires_grad)
     frozen = f", {num_frozen} of them frozen" if num_frozen else ""
-    updates = trainer.plan(trainer.part)  # of the part that training begins with
+    updates = trainer.enter(trainer.part)  # of the part that training begins with
     pairs = trainer.pairs
     padding = 100 * padding_share(updates, pairs.source_lengths, pairs.target_lengths)
     num_pairs, source_tokens, target_tokens = pairs.totals()
@@ -173,7 +173,7 @@ def _names(files: Files) -> str:
 
 
 def _updates_of_epoch(trainer: Trainer) -> int:
-    return len(trainer.plan(trainer.part)) * trainer.pairs.num_parts
+    return len(trainer.enter(trainer.part)) * trainer.pairs.num_parts
 
 
 def _last_update(trainer: Trainer) -> int:
@@ -212,7 +212,7 @@ def _seconds_per_update(trainer: Trainer, num_left: int) -> tuple[float, str]:
 
     At most `num_left` updates are timed, and none is begun after MAX_SECONDS.
     """
-    updates, lengths = trainer.plan(trainer.part), trainer.pairs.target_lengths
+    updates, lengths = trainer.enter(trainer.part), trainer.pairs.target_lengths
     with recordable_stream(trainer.step.device):
         trainer.step.compile(lambda: updates[0][0])
         first = np.concatenate(updates[0])

@@ -93,14 +93,14 @@ class Trainer:
         """The number of the part of the text that training is in, counted over all epochs."""
         return self.progress.epoch * self.pairs.num_parts + self.progress.part
 
-    def plan(self, number: int) -> Updates:
-        """Return the updates of part `number` of the text, and switch the pairs to that part."""
+    def enter(self, number: int) -> Updates:
+        """Switch the pairs to part `number` of the text, and return its updates."""
         plan = self.epochs.enter(number)
         return plan.within(self._max_tokens_for(plan))
 
     def find_max_tokens(self) -> int:
         """Return the batch size that fits in memory at once, in padded tokens of the longer side."""
-        return self.plan(self.part).max_tokens
+        return self.enter(self.part).max_tokens
 
     def _max_tokens_for(self, plan: Plan) -> int:
         """Return `training.max_tokens`; for `auto`, find what fits at the first call, and keep it for the whole run."""
@@ -129,7 +129,7 @@ class Trainer:
         is_hidden = None if self.ranks.is_first else True
         bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=is_hidden)
         with bar, recordable_stream(self.step.device), closing(self.epochs):
-            self.step.compile(lambda: self.plan(self.part)[0][0])
+            self.step.compile(lambda: self.enter(self.part)[0][0])
             with Interruption(has_launcher=self.ranks.size > 1) as interruption:
                 for update in self._updates():
                     progress.update += 1
@@ -203,7 +203,7 @@ class Trainer:
         """Yield the updates from the present position in the plan on, and move the position."""
         progress = self.progress
         while True:
-            updates = self.plan(self.part)
+            updates = self.enter(self.part)
             if progress.position >= len(updates):
                 raise RunError(
                     f"data: the text that the run began with is needed to go on; got {len(updates)} updates an "

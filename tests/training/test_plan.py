@@ -36,7 +36,7 @@ def make_clocked(make_trainer, monkeypatch):
 
 
 def mean_tokens(trainer):
-    updates = trainer.plan(0)
+    updates = trainer.enter(0)
     return trainer.pairs.target_lengths.sum() / len(updates)
 
 
@@ -63,7 +63,7 @@ def test_of_an_update_that_takes_a_minute_only_a_part_is_run(make_clocked):
     seconds, told = plan._seconds_per_update(trainer, 5000)
     assert told == "a part of one"
     assert clock.num_updates == 2
-    whole = trainer.pairs.target_lengths[np.concatenate(trainer.plan(0)[0])].sum()
+    whole = trainer.pairs.target_lengths[np.concatenate(trainer.enter(0)[0])].sum()
     assert seconds == pytest.approx(whole)
 
 

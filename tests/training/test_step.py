@@ -60,7 +60,7 @@ def test_each_update_is_adamw_at_the_rate_of_the_schedule_after_a_stop_as_well(
 
     objective, weights = Objective(reference, 0.0).train(), list(reference.parameters())
     first, second = ([torch.zeros_like(weight) for weight in weights] for _ in range(2))
-    updates = itertools.chain.from_iterable(trainer.plan(epoch) for epoch in itertools.count())
+    updates = itertools.chain.from_iterable(trainer.enter(epoch) for epoch in itertools.count())
     for number, update in enumerate(itertools.islice(updates, 12), start=1):
         reference.zero_grad()
         for rows in update:
@@ -160,7 +160,7 @@ def test_an_update_that_ran_out_of_memory_leaves_what_one_that_did_not_leaves(
 ):
     options = (*options, "training.update_tokens=60", "training.ema_decay=0.9")
     whole, retried = make_trainer(*options, kind=kind), make_trainer(*options, kind=kind)
-    halves = np.array_split(np.concatenate(whole.plan(0)[0]), 2)
+    halves = np.array_split(np.concatenate(whole.enter(0)[0]), 2)
     quarters = [part for half in halves for part in np.array_split(half, 2)]
     learn, calls = retried.step._learn, []
 
@@ -205,7 +205,7 @@ def test_as_long_as_some_micro_batch_can_be_halved_memory_may_run_out(make_train
 def test_a_layer_that_was_left_out_has_gradients_of_zero(make_trainer):
     """Otherwise ranks that leave out different layers, or all of them, would learn something else than one rank."""
     trainer = make_trainer("model.layer_dropout=0.999")
-    trainer.step.run(1, trainer.plan(0)[0])
+    trainer.step.run(1, trainer.enter(0)[0])
     moments = {name: trainer.step.optimizer.state[one] for name, one in trainer.model.named_parameters()}
     of_layers = [state["exp_avg"] for name, state in moments.items() if ".layers." in name]
     assert any(not moment.any() for moment in of_layers)
