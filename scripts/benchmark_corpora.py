@@ -41,7 +41,7 @@ from nmt.training.ranks import Ranks
 from nmt.training.setup import prepare
 torch.set_num_threads(1)
 prepared = prepare(compose("train", sys.argv[1:], None).settings(), RunDirectory("none"), Ranks())
-pairs, plan = prepared.trainer.pairs, prepared.trainer.plan(0)
+pairs, plan = prepared.trainer.pairs, prepared.trainer.enter(0)
 for _ in range(2):  # the first time, much of the text is read from the disk
     began, tokens = time.monotonic(), 0
     for number in range(min({NUM_BATCHES}, len(plan))):

@@ -99,7 +99,7 @@ def test_less_memory_cuts_the_same_updates_smaller(make_trainer):
     trainer = make_trainer("training.max_tokens=auto", "training.update_tokens=30")
     plans = []
     for trainer.progress.max_tokens in (30, 6):
-        plans.append(list(trainer.plan(0)))
+        plans.append(list(trainer.enter(0)))
     assert [sorted(np.concatenate(update)) for update in plans[0]] == [
         sorted(np.concatenate(update)) for update in plans[1]
     ]

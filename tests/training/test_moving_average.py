@@ -30,7 +30,7 @@ def test_averages_follow_the_weights():
 
 def test_averages_are_what_translates_and_weights_are_what_goes_on(make_trainer):
     trainer = make_trainer("training.ema_decay=0.9", "schedule=constant", "optimizer.learning_rate=0.01")
-    updates = [*trainer.plan(0), *trainer.plan(1)]
+    updates = [*trainer.enter(0), *trainer.enter(1)]
     for number, update in enumerate(updates, start=1):
         trainer.step.run(number, update)
     trainer.progress.update = len(updates)

@@ -48,7 +48,7 @@ def test_it_leaves_no_trace(spoil_loss, fused_on, make_trainer, monkeypatch):
     )  # the CPU stands for MPS, whose fused kernel would apply the update
     trainer = make_trainer("training.max_tokens=10000", "training.ema_decay=0.9")
     assert trainer.step.optimizer.defaults["fused"] == bool(fused_on)
-    update = trainer.plan(0)[0]
+    update = trainer.enter(0)[0]
     spoil(monkeypatch, trainer, [2], spoil_loss)
     trainer.step.run(1, update)
     before = state_of(trainer)
@@ -96,7 +96,7 @@ def test_too_many_in_a_row_end_the_run(make_trainer, monkeypatch, tmp_path):
 
 def test_an_update_does_not_wait_for_the_device(make_trainer):
     trainer = make_trainer("training.max_tokens=10000", "training.ema_decay=0.9")
-    update = trainer.plan(0)[0]
+    update = trainer.enter(0)[0]
 
     class Readings(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, arguments=(), options=None):

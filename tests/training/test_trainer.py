@@ -26,11 +26,11 @@ from nmt.training.validation import Validation
 def test_accumulated_micro_batches_equal_one_batch(make_trainer):
     whole = make_trainer("training.update_tokens=60", "training.max_tokens=10000")
     parts = make_trainer("training.update_tokens=60", "training.max_tokens=12")
-    for plan in (whole.plan(0), parts.plan(0)):
+    for plan in (whole.enter(0), parts.enter(0)):
         assert len(plan) > 1
-    assert len(parts.plan(0)[0]) > len(whole.plan(0)[0])
+    assert len(parts.enter(0)[0]) > len(whole.enter(0)[0])
     for trainer in (whole, parts):
-        trainer.step.run(1, trainer.plan(0)[0])
+        trainer.step.run(1, trainer.enter(0)[0])
     for left, right in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
         assert_close(left, right)
 
@@ -40,7 +40,7 @@ def test_an_update_is_adam_on_the_clipped_mean_gradient(make_trainer):
         "training.max_gradient_norm=0.05", "optimizer=adam", "optimizer.learning_rate=0.01"
     )
     reference = copy.deepcopy(trainer.model)
-    update = trainer.plan(0)[0]
+    update = trainer.enter(0)[0]
     figures = trainer.step.run(1, update)
     (rows,) = update
     batch = collate(trainer.pairs.dataset, trainer.pairs.rows[rows], trainer.step.tokenizer)
@@ -60,7 +60,7 @@ def test_an_update_without_a_finite_gradient_is_not_applied(make_trainer):
     with torch.no_grad():
         next(trainer.model.parameters())[5, 0] = torch.inf
     before = [parameter.clone() for parameter in trainer.model.parameters()]
-    trainer.step.run(1, trainer.plan(0)[0])
+    trainer.step.run(1, trainer.enter(0)[0])
     for left, right in zip(before, trainer.model.parameters(), strict=True):
         assert torch.equal(left, right)
 
@@ -103,7 +103,7 @@ def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monke
     trainer = make_trainer("training.update_tokens=60")
     longer = np.maximum(trainer.pairs.source_lengths, trainer.pairs.target_lengths)
     whole = trainer.find_max_tokens()
-    assert all(len(update) == 1 for update in trainer.plan(0))
+    assert all(len(update) == 1 for update in trainer.enter(0))
     tried = []
 
     def fits(rows):
@@ -120,7 +120,7 @@ def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monke
     assert tried[0] > 20
     assert all(
         len(rows) * longer[rows].max() <= limited.find_max_tokens()
-        for update in limited.plan(0)
+        for update in limited.enter(0)
         for rows in update
     )
     found = limited.find_max_tokens()
@@ -151,7 +151,7 @@ def test_probing_learns_nothing(make_trainer):
 def test_running_out_of_memory_splits_the_micro_batch(error, make_trainer, monkeypatch, caplog):
     limits = ("training.update_tokens=60", "training.max_tokens=60")
     whole, split = make_trainer(*limits), make_trainer(*limits)
-    update = whole.plan(0)[0]
+    update = whole.enter(0)[0]
     halves = np.array_split(np.concatenate(update), 2)
     expected = whole.step.run(1, halves)
     forward, sizes = split.step.objective.forward, []
@@ -273,7 +273,9 @@ def test_time_tokens_and_the_scale_of_the_loss_go_on_where_they_were(make_traine
     trainer.progress.seconds = 1000.0
     trainer.train()
     assert trainer.progress.seconds > 1000
-    plan = [rows for epoch in range(3) for update in trainer.plan(epoch) for rows in [np.concatenate(update)]]
+    plan = [
+        rows for epoch in range(3) for update in trainer.enter(epoch) for rows in [np.concatenate(update)]
+    ]
     counted = [int(trainer.pairs.target_lengths[rows].sum()) for rows in plan]
     assert trainer.progress.num_tokens == sum(counted[:4])
     again = make(7)

@@ -113,7 +113,7 @@ def test_what_only_watches_the_weights_does_not_change_them(tmp_path):
     trained = []
     for ways in (plain, plain | {"training.ema_decay": "0.9"}):
         trainer = make_trainer(ways, tmp_path)
-        for number, update in enumerate(trainer.plan(0), start=1):
+        for number, update in enumerate(trainer.enter(0), start=1):
             trainer.step.run(number, update)
         trained.append(weights(trainer))
     assert all(torch.equal(trained[0][name], trained[1][name]) for name in trained[0])

@@ -112,7 +112,7 @@ def test_training_with_recordings_is_training_without(make_trainer, options):
         trainer = make_trainer(*options)
         if recorder is not None:
             trainer.step.record(recorder)
-        updates = [*trainer.plan(0), *trainer.plan(1)]
+        updates = [*trainer.enter(0), *trainer.enter(1)]
         figures = [trainer.step.run(number + 1, update) for number, update in enumerate(updates)]
         losses = [float(figure.total) for figure in figures]
         trained.append((losses, [parameter.detach().clone() for parameter in trainer.model.parameters()]))
@@ -123,7 +123,7 @@ def test_training_with_recordings_is_training_without(make_trainer, options):
 def test_what_was_recorded_is_forgotten_with_its_gradients(make_trainer):
     trainer, recorder = make_trainer(), Recorder()
     trainer.step.record(recorder)
-    (update, *_) = trainer.plan(0)
+    (update, *_) = trainer.enter(0)
     for number in (1, 2, 3):
         trainer.step.run(number, update)
     assert recorder.num_recorded == 1
