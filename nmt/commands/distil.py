@@ -19,17 +19,18 @@ from nmt.config import (
 )
 from nmt.config.check import SettingsT, check
 from nmt.config.defaults import read_defaults
+from nmt.data.context import Context
 from nmt.distillation import text
 from nmt.distillation.folder import StudentFolder
 from nmt.distillation.remote import RemoteTeacher
 from nmt.distillation.table import Row, measured, measured_server, table
 from nmt.distillation.teachers import REVERSE, RunTeacher, Teacher, has_attention
 from nmt.errors import SettingsError
-from nmt.export.formats import format_of
+from nmt.export.formats import NewModel, format_of
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory
 from nmt.training import session
-from nmt.training.ranks import Place, joined
+from nmt.training.ranks import Place, Ranks
 from nmt.training.setup import require_what_comes_later
 from nmt.training.word_teacher import find_teachers
 
@@ -40,10 +41,12 @@ RESULTS = "distil.results.json"
 
 def main(settings: DistilSettings) -> None:
     """Translate, choose, link, train, make a shortlist, export, measure; what is finished already is not done again."""
+    if (size := Place.of_process().size) > 1:
+        raise SettingsError(f"nmt distil: a process of its own is needed; got {size} ranks")
     folder = StudentFolder(settings.student)
     if settings.export is not None:
         assert isinstance(settings.model, TransformerSettings)  # as settings are checked
-        format_of(settings.export).require(settings.model)
+        format_of(settings.export).require(NewModel(settings.model, settings.tokenizer))
     open_teacher = partial(_open_teacher, settings)  # anew for each step, so that it takes memory only then
     if not settings.resume:
         open_teacher()  # raises what is wrong with a teacher before a folder is made
@@ -56,15 +59,14 @@ def main(settings: DistilSettings) -> None:
             RunDirectory.existing(settings.training.from_run, "training.from_run")
     folder.begin(settings)
     _warn_of_mixture(settings)
-    _do(folder, "text", lambda: text.write_text(folder, settings))
+    _do(folder, "text", lambda: text.write_text(folder, settings, open_teacher().tags))
     _do(folder, "translations", lambda: text.translate(folder, open_teacher(), text.READ, text.TRANSLATIONS))
     if settings.reverse_teachers:
         _do(folder, "reversed", lambda: _translate_back(folder, settings))
     _do(folder, "pairs", lambda: text.choose_pairs(folder, settings.distillation))
     if settings.align:
         _do(folder, "links", lambda: _link(folder, open_teacher()))
-    with joined(Place.of_process()) as ranks:
-        session.train(student_settings(folder, settings), RunDirectory(folder.path), ranks)
+    session.train(student_settings(folder, settings), RunDirectory(folder.path), Ranks())
     with contextlib.redirect_stdout(sys.stderr):  # what is printed is the table alone
         if settings.shortlist:
             _do(folder, "shortlist", lambda: _make_shortlist(folder))
@@ -101,7 +103,7 @@ def _require_words(settings: DistilSettings) -> None:
     if _tokenizer_of_teacher(settings) is None:
         raise SettingsError(
             "distillation.words: the tokenizer of the first teacher, with one vocabulary for both sides, is needed; "
-            f"got other settings of tokenizer than those of {settings.teachers[0]}, or two vocabularies"
+            f"got other settings of tokenizer than those of {settings.teachers[0]}, or two vocabularies, or context"
         )
 
 
@@ -141,12 +143,17 @@ def student_settings(folder: StudentFolder, settings: DistilSettings) -> TrainSe
 
 
 def _tokenizer_of_teacher(settings: DistilSettings) -> Path | None:
-    """Return the vocabulary of the first teacher, if it is one for both sides and no other was typed."""
+    """Return the vocabulary of the first teacher, if it is one for both sides and no other was typed.
+
+    A vocabulary with context is left to its teacher, since the student learns lines alone.
+    """
     run = RunDirectory(settings.teachers[0])
     if not run.config_path.is_file() or not settings.tokenizer.joint:
         return None
-    same = run.read_model_settings().tokenizer == settings.tokenizer
-    return run.tokenizer_paths(joint=True)[0] if same else None
+    if run.read_model_settings().tokenizer != settings.tokenizer:
+        return None
+    has_context = Context.of(run.read_tokenizer(joint=True).source).num_lines > 0
+    return None if has_context else run.tokenizer_paths(joint=True)[0]
 
 
 def _make_shortlist(folder: StudentFolder) -> bool:

@@ -43,6 +43,7 @@ class RemoteTeacher:
 
     lines_at_once: int | None = LINES_OF_REQUEST * REQUESTS_AT_ONCE
     origin: str | None = None
+    tags: Sequence[str] = ()
 
     def __init__(self, settings: DistilSettings) -> None:
         distillation = settings.distillation

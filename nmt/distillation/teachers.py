@@ -8,7 +8,6 @@ from typing import Protocol
 from nmt import __version__
 from nmt.config import BeamSettings, DecodingSettings, DistilSettings
 from nmt.data.cache import content_key
-from nmt.data.mixture import known_tags
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.loading import load_translator
 from nmt.decoding.search_settings import change_search, most_hypotheses
@@ -25,11 +24,13 @@ SEARCH, REVERSE = "distillation.search", "distillation.reverse"
 class Teacher(Protocol):
     """A translator for a student; at most `lines_at_once` lines are translated before they are written.
 
-    `origin` is a key for all that its translations depend on, except the lines; None where that is not known.
+    `origin` is a key for all that its translations depend on, except the lines; None where that is not known. Each
+    line begins with one of `tags`, where there are any.
     """
 
     lines_at_once: int | None
     origin: str | None
+    tags: Sequence[str]
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
         """Return the translations of each line of a chunk, best first; a blank line has a blank one."""
@@ -44,7 +45,10 @@ class RunTeacher:
     lines_at_once: int | None = None
 
     def __init__(self, settings: DistilSettings, key: str = "teacher") -> None:
-        """Load the runs that `key` names. Raises UserError for a run that cannot be loaded, or an invalid search."""
+        """Load the runs that `key` names.
+
+        Raises UserError for a run that cannot be loaded, an invalid search, or a reverse run whose lines need tags.
+        """
         names = settings.reverse_teachers if key == REVERSE else settings.teachers
         with naming(key):
             facts = _facts_of(names)
@@ -53,6 +57,12 @@ class RunTeacher:
             )
             if facts != _facts_of(names):
                 facts = None  # the runs have got better meanwhile
+        self.tags: Sequence[str] = translator.tags
+        if self.tags and key == REVERSE:
+            raise SettingsError(
+                f"{key}: runs that need no tag at the start of each line are needed, since references have none; "
+                f"got {names[0]}, which knows {', '.join(self.tags)}"
+            )
         num_hypotheses = settings.distillation.num_hypotheses
         search = teacher_search(settings, translator.settings)
         self.translator = translator.with_search(search, num_hypotheses)
@@ -115,4 +125,4 @@ def has_attention(translator: Translator) -> bool:
     found = translator.engine.attention(
         [[translator.tokenizer.source.unk_id]], [[translator.tokenizer.target.unk_id]]
     )
-    return found is not None and not known_tags(translator.tokenizer.source.pieces)
+    return found is not None and not translator.tags

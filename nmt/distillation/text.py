@@ -35,7 +35,7 @@ from nmt.decoding.translator import Translator
 from nmt.decoding.word_alignment import to_pharaoh
 from nmt.distillation.folder import StudentFolder
 from nmt.distillation.teachers import Teacher
-from nmt.errors import DataError
+from nmt.errors import DataError, SettingsError
 from nmt.files.writing import being_written, file_facts
 
 logger = logging.getLogger(__name__)
@@ -45,16 +45,24 @@ TRANSLATIONS, REVERSED = "translations.jsonl", "reversed.jsonl"
 SOURCE, TARGET, LINKS = "train.source", "train.target", "train.links"
 
 
-def write_text(folder: StudentFolder, settings: DistilSettings) -> dict[str, Any]:
+def write_text(folder: StudentFolder, settings: DistilSettings, tags: Sequence[str]) -> dict[str, Any]:
     """Write the text that the teachers translate, and the validation and test text; return how much there is.
 
     The training pairs are those that `data.filter` leaves. Sources and references have a file each, in which the
-    monolingual lines of that side come last. Raises UserError for text that is not there.
+    monolingual lines of that side come last. Raises UserError for text that is not there, or whose source lines lack
+    the `tags` of the teachers.
     """
     prepared = prepare_corpus(load_corpus(settings.data), settings.data.filter)
     prepared.log()
     corpus = prepared.corpus
-    tags = (corpus.groups.tags if corpus.groups else None) or ()
+    for pairs in corpus.texts.values():
+        require_tags(pairs.source, tags, "data")
+    tags = tags or (corpus.groups.symbols if corpus.groups else ())
+    if tags and settings.reverse_teachers:
+        raise SettingsError(
+            "distillation.reverse: null is needed with source lines that begin with tags, which its translations lack; "
+            f"got {', '.join(settings.reverse_teachers)}"
+        )
     num_more = {
         key: _write_lines(folder.text(name), chain(side, _more(settings.distillation, key, needed)))
         - len(side)

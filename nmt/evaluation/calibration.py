@@ -71,7 +71,8 @@ def _of_lines(words: Curve, found: Sequence[Judged]) -> tuple[list[float], list[
 
 def _judged(translations: Sequence[Candidate], references: Sequence[str]) -> Iterator[Judged]:
     for one, reference in zip(translations, references, strict=True):
-        if one.word_log_probs:
+        # A line whose numbers overflowed says nothing of the others.
+        if one.word_log_probs and np.isfinite(one.word_log_probs).all():
             right, _ = common_words(one.text.split(), reference.split())
             yield np.array(one.word_log_probs), right.astype(np.float64)
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from nmt.config import DecodingSettings, ExportSettings, TransformerSettings
+from nmt.config import DecodingSettings, ExportSettings, TokenizerSettings, TransformerSettings
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.shortlist import Shortlist
 from nmt.evaluation.translating import validation_search
@@ -56,13 +56,20 @@ def plain_search(exported: Exported) -> DecodingSettings:
     return validation_search(exported.settings.decoding).model_copy(update=plain)
 
 
+class NewModel(NamedTuple):
+    """The settings of a model that is still to be trained."""
+
+    model: TransformerSettings
+    tokenizer: TokenizerSettings
+
+
 class Format(Protocol):
     """A format of another program."""
 
-    def require(self, new: TransformerSettings | None = None) -> None:
+    def require(self, new: NewModel | None = None) -> None:
         """Raise UserError where a library is missing, with the extra that has it.
 
-        Raise RunError, too, where the format could not hold a `new` model of these settings.
+        Raise RunError, too, where the format could not hold a model of the settings `new`.
         """
 
     def write(self, folder: Path, exported: Exported) -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import yaml
 
-from nmt.config import BeamSettings, DecodingSettings, TransformerSettings
+from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.tokenizer import Vocabulary
 from nmt.decoding.ctranslate2_engine import load_ctranslate2
 from nmt.errors import RunError
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found, Work, plain_search
+from nmt.export.formats import Exported, Found, NewModel, Work, plain_search
 from nmt.export.onnx.readme import differences
 from nmt.export.tokenizer_json import token_names
 from nmt.export.weights import require_plain, require_plain_layers, weights_in_layout
@@ -71,11 +71,11 @@ UNTAGGED = " | sed 's/^▁>>/>>/'"
 class Marian:
     """See `nmt.export.formats.Format`. CTranslate2 converts it for the comparison, in plain greedy search."""
 
-    def require(self, new: TransformerSettings | None = None) -> None:
+    def require(self, new: NewModel | None = None) -> None:
         load_ctranslate2()
         if new is not None:
-            require_plain_layers(new, ACTIVATIONS, "Marian")
-            if not new.zero_start:
+            require_plain_layers(new.model, ACTIVATIONS, "Marian")
+            if not new.model.zero_start:
                 raise RunError(
                     "run: model.zero_start=true is needed, since Marian's decoder begins with zeros; got false"
                 )
@@ -124,6 +124,7 @@ class Marian:
                 batch_type="tokens",
                 beam_size=1,
                 max_input_length=0,
+                min_decoding_length=0,
                 max_decoding_length=max(limits),
                 disable_unk=True,
             )

@@ -21,11 +21,7 @@ def tokenizer_json(vocabulary: Vocabulary) -> Json:
     ways to make a piece overlap (`aa` and `a` in `aaaaa`), SentencePiece takes the left one, and this file may not.
     Raises RunError for a vocabulary that tokenizer.json cannot express.
     """
-    if vocabulary.kind == "word":
-        raise RunError(
-            "run: tokenizer.kind unigram, bpe or char is needed, since tokenizer.json has no way to join the unknown "
-            "words that follow each other as SentencePiece does; got word"
-        )
+    require_kind(vocabulary.kind)
     if not vocabulary.normalizer.is_usual:
         raise RunError(
             "run: a SentencePiece model that marks spaces at the start of words is needed for tokenizer.json; "
@@ -49,6 +45,15 @@ def tokenizer_json(vocabulary: Vocabulary) -> Json:
         "decoder": {"type": "Sequence", "decoders": _decoders(vocabulary)},
         "model": _unigram(vocabulary, names) if vocabulary.kind == "unigram" else _bpe(vocabulary, names),
     }
+
+
+def require_kind(kind: str) -> None:
+    """Raise RunError for a kind of vocabulary that tokenizer.json cannot express."""
+    if kind == "word":
+        raise RunError(
+            "run: tokenizer.kind unigram, bpe or char is needed, since tokenizer.json has no way to join the unknown "
+            "words that follow each other as SentencePiece does; got word"
+        )
 
 
 def tokenizer_config(vocabulary: Vocabulary, max_length: int) -> Json:

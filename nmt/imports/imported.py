@@ -104,7 +104,8 @@ def read_weights(
     if has_output:
         output = theirs[layout.output_weight]
         weights["output.weight"] = _with_nothing(output.T if layout.is_transposed else output)[target]
-    bias = torch.cat([theirs[layout.output_bias][0], torch.tensor([NEVER])])[target]
+    # Other programs have lower values still, which would fill the loss when the model is trained on.
+    bias = torch.cat([theirs[layout.output_bias][0], torch.tensor([NEVER])])[target].clamp_min(NEVER)
     bias[sides[1].missing] = NEVER
     weights["output.bias"] = bias
     starts_from_zeros = not target_embedding[sides[1].vocabulary.bos_id].any()

@@ -5,6 +5,7 @@
 
 import hashlib
 import logging
+import math
 import os
 import platform
 import subprocess
@@ -213,7 +214,11 @@ class Recorder:
             "translation": content_key(hypotheses),
             "seconds": seconds,
             "machine": self.machine.model_dump(),
-            "scores": {name: value for name, value in found.items() if isinstance(value, float)},
+            "scores": {
+                name: value
+                for name, value in found.items()
+                if isinstance(value, float) and math.isfinite(value)
+            },
             "intervals": found.get("intervals", {}),
             "signatures": found["signatures"],
         }

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Container, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -156,6 +156,10 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
         shutil.rmtree(aside, ignore_errors=True)
         os.replace(other, aside)
         logger.warning("%s; set aside as %s", damage, aside.name)
+    for earlier in whole - {number}:
+        # The next save removes the checkpoint of an interruption, unless it is cut off before that.
+        if _is_interim(run.step_path(earlier)):
+            _discard(run.step_path(earlier))
     _point(run, progress)
     progress.origins |= origins
     return progress
@@ -252,6 +256,14 @@ def _read_state(folder: Path) -> dict[str, Any]:
     if difference(path, read_json(folder / MANIFEST).get(STATE)):
         raise RunError(f"run: an undamaged state is needed; got {path}, which its manifest does not describe")
     return values
+
+
+def _is_interim(folder: Path) -> bool:
+    """Tell whether a checkpoint is one that only an interruption asked for; a damaged one is not known to be."""
+    with suppress(RunError):
+        values = _read_state(folder)
+        return bool(values.get("interim") == values.get("update"))
+    return False
 
 
 def _check_state(values: Mapping[str, Any], folder: Path) -> Progress:

@@ -25,7 +25,7 @@ SHARED_WITH = {
     "output.weight": "target_embedding.weight",
 }
 # Settings that change what a model computes, but not the names and shapes of its weights.
-MEANINGS = ("norm", "positions", "activation", "num_heads", "cell")
+MEANINGS = ("norm", "normalization", "positions", "activation", "num_heads", "cell")
 
 
 @dataclass(frozen=True)

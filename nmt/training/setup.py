@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from nmt.config import BeamSettings, RecipeSettings, TrainSettings
+from nmt.config import BeamSettings, RecipeSettings, RNNSettings, TrainSettings
 from nmt.config.check import flatten
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
@@ -22,7 +22,7 @@ from nmt.data.word_links import KEY as LINKS
 from nmt.data.word_links import load_links, require_aligner
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_precision, prepare_device, require_determinism, require_memory
-from nmt.errors import RunError, naming
+from nmt.errors import RunError, SettingsError, naming
 from nmt.files.reading import require_plain
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
@@ -183,8 +183,14 @@ def require_what_comes_later(settings: RecipeSettings) -> None:
     """Raise UserError if something is missing that would be needed only after much has been read or learned."""
     require_tracker(settings.tracking)
     sentence_splitter(settings.decoding.sentence_splitter)
-    if isinstance(settings.decoding, BeamSettings) and settings.decoding.glossary is not None:
-        read_glossary(settings.decoding.glossary)
+    if isinstance(settings.decoding, BeamSettings):
+        if settings.decoding.glossary is not None:
+            read_glossary(settings.decoding.glossary)
+        if settings.decoding.coverage_penalty and isinstance(settings.model, RNNSettings):
+            raise SettingsError(
+                "decoding.coverage_penalty: 0 is needed for a model without attention (model=rnn); "
+                f"got {settings.decoding.coverage_penalty:g}"
+            )
     if settings.training.guided_alignment is not None:
         require_aligner(settings.training.guided_alignment)
 

@@ -133,6 +133,13 @@ def test_a_student_learns_from_the_text_of_its_teacher_as_it_is(nmt, trained_run
     assert yaml.safe_load(typed.stdout)["data"]["augment"]["typos"] == 0.2
 
 
+def test_several_processes_are_refused_before_one_of_them_waits_for_another(nmt, trained_run, tmp_path):
+    ranks = {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1"}
+    done = nmt("distil", f"teacher={trained_run}", "student=student", *TINY_STUDENT, code=2, **ranks)
+    assert done.stderr == b"nmt: nmt distil: a process of its own is needed; got 2 ranks\n"
+    assert not (tmp_path / "student").exists()
+
+
 def test_what_was_exported_has_no_words_to_learn_and_is_refused_before_it_translates(
     nmt, distilled, tmp_path
 ):
@@ -263,6 +270,28 @@ def test_lines_of_a_mixture_have_one_tag_and_further_lines_need_theirs(nmt, pair
     assert "mixture      tags are no pieces of the student's own vocabulary" in failed
     failed = nmt("train", "training.from_run=teacher", *pairs, "run=child", code=2).stderr.decode()
     assert f"nmt: data: {needed}" in failed
+    failed = nmt(*student, "student=untagged", *pairs, code=2).stderr.decode()
+    assert f"nmt: data: {needed}" in failed
+    nmt("train", "run=plain", *small, *pairs, "tokenizer=char", "tokenizer.vocabulary_size=40")
+    for run, message in (
+        ("teacher", "runs that need no tag at the start of each line are needed"),
+        ("plain", "null is needed with source lines that begin with tags"),
+    ):
+        failed = nmt(*student, f"student=by-{run}", f"distillation.reverse={run}", code=2).stderr.decode()
+        assert f"nmt: distillation.reverse: {message}" in failed
+    assert not (tmp_path / "by-teacher").exists()
+
+
+def test_a_student_of_a_teacher_with_context_learns_lines_alone(nmt, pairs, tiny_training, tmp_path):
+    small = [one for one in tiny_training() if not one.startswith("data.")]
+    context = ("data.context=1", "tokenizer=char", "tokenizer.vocabulary_size=40")
+    nmt("train", "run=teacher", *small, *pairs, *context)
+    student = ("distil", "teacher=teacher", "student=student", *TINY_STUDENT, "data.context=0")
+    refused = nmt(*student, "distillation.words=true", code=2).stderr.decode()
+    assert refused.startswith("nmt: distillation.words: the tokenizer of the first teacher")
+    assert not (tmp_path / "student").exists()
+    nmt(*student, "export=null", "shortlist=false", "tokenizer.vocabulary_size=30")
+    assert nmt("translate", "run=student", stdin=b"hallo welt\n").stdout.count(b"\n") == 1
 
 
 def test_what_is_wrong_with_a_student_is_mended_until_it_is_learned_from(nmt, trained_run, tmp_path):

@@ -52,6 +52,12 @@ from students import TINY_STUDENT
             "run: model.positions=sinusoidal is needed",
         ),
         ("export=huggingface model.normalization=rms", "run: model.normalization=layer is needed"),
+        ("export=huggingface tokenizer.joint=false", "run: model.tied_embeddings=three_way is needed with"),
+        (
+            "export=huggingface tokenizer=word tokenizer.joint=true",
+            "run: tokenizer.kind unigram, bpe or char is needed",
+        ),
+        ("export=onnx tokenizer=word", "run: tokenizer.kind unigram, bpe or char is needed"),
         ("training.guided_alignment=my.links", "training.guided_alignment: null is needed with align=true"),
         ("model.decoder=ssru", "export: null is needed, since other programs"),
         ("data.context=2", "data.context: 0 is needed"),

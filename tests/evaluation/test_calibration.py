@@ -1,5 +1,6 @@
 """Curves of confidence: which words are right, fits against another computation, and how far off they are."""
 
+import math
 from functools import cache
 from itertools import pairwise
 
@@ -110,6 +111,14 @@ def test_the_error_is_the_weighted_gap_of_tenths(pairs):
             error += len(own) / len(pairs) * abs(sure - right)
     assert found.error == pytest.approx(error)
     assert sum(one.number for one in found.bins) == len(pairs)
+
+
+def test_a_line_whose_numbers_overflowed_is_left_out():
+    lines = [Candidate("a x", word_log_probs=[-0.1, -2.0]), Candidate("y", word_log_probs=[-3.0])]
+    references = ["a b", "c d"]
+    damaged = [*lines, Candidate("a b", word_log_probs=[math.nan, -1.0])]
+    expected = calibrate(*FACTS, (lines, references), None)
+    assert calibrate(*FACTS, (damaged, [*references, "a b"]), None) == expected
 
 
 def test_texts_without_words_and_runs_without_test_text():

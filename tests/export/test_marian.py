@@ -13,6 +13,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.errors import RunError
 from nmt.export.comparison import compare
 from nmt.export.marian import Marian
+from nmt.imports.imported import NEVER
 from nmt.imports.marian import read
 from nmt.runs.directory import RunDirectory
 
@@ -67,6 +68,7 @@ def test_200_lines_and_back(options, tiny_model, tmp_path):
     assert comparison.num_lines == 200
     comparison.require()
     imported = read(tmp_path / "model")
+    assert imported.weights["output.bias"].min() == NEVER
     assert imported.tokenizer.models == tokenizer.models
     assert imported.model.zero_start
     assert (imported.model.norm, imported.model.tied_embeddings) == (options["norm"], options["tied"])
@@ -80,6 +82,19 @@ def test_200_lines_and_back(options, tiny_model, tmp_path):
             assert torch.equal(imported.weights[name], tensor), name
     target = "source_embedding.weight" if options["tied"] == "three_way" else "target_embedding.weight"
     assert torch.equal(imported.weights[target][kept], own[target][kept])
+
+
+def test_a_model_that_translates_to_nothing_does_so_there(tiny_model, tmp_path):
+    tokenizer = make_tokenizer(True)
+    model = random_model(tiny_model, tokenizer, norm="post", tied="three_way")
+    with torch.no_grad():
+        model.output.bias[tokenizer.target.eos_id] = 50.0
+    given = written(tmp_path / "model", model, tokenizer)
+    text = ParallelText(*(lines[:20] for lines in lines_of_both()))
+    (search,) = Marian().searches(given)
+    comparison = compare(tmp_path / "model", Marian(), given, text, search)
+    comparison.require()
+    assert comparison.num_lines == 20
 
 
 def test_its_arrays_are_laid_out_as_marian_reads_them(tiny_model, tmp_path):

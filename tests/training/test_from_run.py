@@ -94,6 +94,7 @@ def test_a_child_that_computes_otherwise_with_the_same_weights_is_told_so(nmt, f
     others = (
         "model.positions=rotary",
         "model.norm=post",
+        "model.normalization=rms",
         "model.attention_dropout=0.1",
         "model.initial_gain=2",
     )
@@ -101,6 +102,7 @@ def test_a_child_that_computes_otherwise_with_the_same_weights_is_told_so(nmt, f
     (note,) = re.findall(r"note +(parent.*)", (done.stdout + done.stderr).decode())
     assert note == (
         "parent computes otherwise with these weights: model.norm=pre there, post here; "
+        "model.normalization=layer there, rms here; "
         "model.positions=sinusoidal there, rotary here"
     )
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -135,6 +136,13 @@ def test_a_record_of_a_stranger_is_checked(trained_run, tmp_path, key, value, me
     (tmp_path / "run.json").write_text(json.dumps(record))
     with pytest.raises(RunError, match=message):
         read_record(RunDirectory(tmp_path))
+
+
+def test_a_loss_that_overflowed_is_no_score(train_in, monkeypatch):
+    monkeypatch.setattr("nmt.evaluation.translating.mean_loss", lambda *_: math.nan)
+    scores = read_record(RunDirectory(train_in("run", "training.max_updates=2"))).test.scores
+    assert "bleu" in scores
+    assert "loss" not in scores
 
 
 def test_scores_of_an_earlier_model_do_not_stay_and_a_test_that_was_cut_short_is_made_up_for(

@@ -4,6 +4,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from nmt.runs.metrics import Metrics
 from nmt.training.checkpoint import clear_unfinished, load_checkpoint
 
@@ -75,6 +77,32 @@ def test_kept_are_the_newest_the_best_and_until_the_next_one_what_an_interruptio
         assert trainer.run.steps() == kept
         pointers = [json.loads((trainer.run.path / name).read_text()) for name in ("last.json", "best.json")]
         assert pointers == [{"step": update}, {"step": best or update}]
+
+
+def test_what_an_interruption_asked_for_is_gone_even_where_the_next_save_was_cut_off(
+    make_trainer, monkeypatch
+):
+    trainer = make_trainer()
+    for update, is_interim in ((2, False), (3, True)):
+        trainer.progress.update = update
+        trainer.save(is_interim)
+    trainer = make_trainer()
+    trainer.resume()
+    assert trainer.run.steps() == [2, 3]
+    trainer.progress.update = 4
+    with monkeypatch.context() as patch:
+        patch.setattr("nmt.training.checkpoint._point", failing)
+        with pytest.raises(OSError, match="full"):
+            trainer.save()
+    assert trainer.run.steps() == [2, 3, 4]
+    (trainer.run.step_path(2) / "state.json").write_text("damaged")  # which is no reason to stop
+    trainer = make_trainer()
+    trainer.resume()
+    assert trainer.run.steps() == [2, 4]
+
+
+def failing(*_):
+    raise OSError("the disk is full")
 
 
 def test_where_a_damaged_checkpoint_is_set_aside_all_points_at_the_one_before(make_trainer):

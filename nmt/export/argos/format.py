@@ -12,7 +12,7 @@ from textwrap import indent
 import sentencepiece
 import torch
 
-from nmt.config import BeamSettings, DecodingSettings, GreedySettings, TransformerSettings
+from nmt.config import BeamSettings, DecodingSettings, GreedySettings
 from nmt.data.context import Context
 from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
@@ -21,7 +21,7 @@ from nmt.errors import DataError, RunError
 from nmt.evaluation.translating import validation_search
 from nmt.export.comparison import Comparison
 from nmt.export.ctranslate2.format import write_model
-from nmt.export.formats import Exported, Found, Work
+from nmt.export.formats import Exported, Found, NewModel, Work
 from nmt.export.weights import FORBIDDEN
 from nmt.files.writing import write_atomically
 from nmt.models.interface import Seq2Seq
@@ -81,7 +81,7 @@ with a model for `{source_code}` that it fetches when it first translates; `spli
 class Argos:
     """See `nmt.export.formats.Format`. It is compared in greedy search and in Argos Translate's own beam."""
 
-    def require(self, new: TransformerSettings | None = None) -> None:
+    def require(self, new: NewModel | None = None) -> None:
         load_ctranslate2()
 
     def write(self, folder: Path, exported: Exported) -> None:

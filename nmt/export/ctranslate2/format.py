@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nmt.config import DecodingSettings, Quantization, TransformerSettings
+from nmt.config import DecodingSettings, Quantization
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.confidence import calibration_of
 from nmt.decoding.ctranslate2_engine import FIXED, CTranslate2Engine, TokenNames, load_ctranslate2
@@ -14,7 +14,7 @@ from nmt.evaluation.translating import validation_search
 from nmt.export.comparison import Comparison
 from nmt.export.ctranslate2.readme import readme
 from nmt.export.ctranslate2.specification import norm_epsilon, specification
-from nmt.export.formats import Exported, Found, Work
+from nmt.export.formats import Exported, Found, NewModel, Work
 from nmt.files.reading import MAX_JSON_BYTES, read_plain
 from nmt.files.writing import to_json, write_atomically
 from nmt.models.interface import Seq2Seq
@@ -25,7 +25,7 @@ from nmt.runs.migration import FORMAT
 class CTranslate2:
     """See `nmt.export.formats.Format`. It is compared in greedy search, and again with a shortlist, if any."""
 
-    def require(self, new: TransformerSettings | None = None) -> None:
+    def require(self, new: NewModel | None = None) -> None:
         load_ctranslate2()
 
     def write(self, folder: Path, exported: Exported) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import safetensors.torch
 import torch
 
-from nmt.config import BeamSettings, DecodingSettings, TransformerSettings
+from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.decoding.engine import most_read
 from nmt.errors import ExportError, RunError
 from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found, TokenLists, Work, plain_search
+from nmt.export.formats import Exported, Found, NewModel, TokenLists, Work, plain_search
 from nmt.export.huggingface.readme import readme
 from nmt.export.weights import require_plain, require_plain_layers, weights_in_layout
 from nmt.files.writing import to_json, write_atomically
@@ -45,12 +45,15 @@ LAYOUT_NAME = "this layout"
 class HuggingFace:
     """See `nmt.export.formats.Format`. It is compared in plain greedy search."""
 
-    def require(self, new: TransformerSettings | None = None) -> None:
+    def require(self, new: NewModel | None = None) -> None:
         load_transformers()
         if new is not None:
-            require_plain_layers(new, ACTIVATIONS, LAYOUT_NAME)
-            if new.norm == "pre" and new.tied_embeddings != "auto":  # `auto` is three_way with one vocabulary
-                _require_one_embedding(new.tied_embeddings == "three_way")
+            model, tokenizer = new
+            require_plain_layers(model, ACTIVATIONS, LAYOUT_NAME)
+            if model.norm == "pre":
+                # `auto` is three_way with one vocabulary.
+                _require_one_embedding(tokenizer.joint and model.tied_embeddings in ("auto", "three_way"))
+                tokenizer_json.require_kind(tokenizer.kind)
 
     def write(self, folder: Path, exported: Exported) -> None:
         tokenizer, quantization = exported.tokenizer, exported.settings.quantization

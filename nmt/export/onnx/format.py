@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nmt.config import DecodingSettings, Quantization, TransformerSettings
+from nmt.config import DecodingSettings, Quantization
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.engine import most_read
 from nmt.errors import DeviceError, RunError
 from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found, Work, plain_search
+from nmt.export.formats import Exported, Found, NewModel, Work, plain_search
 from nmt.export.onnx.graph import check, decoder_graph, encoder_graph
 from nmt.export.onnx.readme import readme
 from nmt.export.onnx.run import DECODER, ENCODER, Graphs, SpecialIds, greedy_search, load_onnxruntime
@@ -25,8 +25,10 @@ SUFFIXES: dict[Quantization, str] = {"float32": "", "int8": "_quantized"}
 class ONNX:
     """See `nmt.export.formats.Format`. It is compared in greedy search."""
 
-    def require(self, new: TransformerSettings | None = None) -> None:
+    def require(self, new: NewModel | None = None) -> None:
         load_onnxruntime()
+        if new is not None:
+            tokenizer_json.require_kind(new.tokenizer.kind)
 
     def write(self, folder: Path, exported: Exported) -> None:
         check_settings(exported)

@@ -6,10 +6,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nmt.config import BeamSettings, DecodingSettings, TransformerSettings
+from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.mixture import known_tags
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found, Work, plain_search
+from nmt.export.formats import Exported, Found, NewModel, Work, plain_search
 from nmt.export.onnx.format import SUFFIXES, check_settings, limits_of, write_graphs
 from nmt.export.onnx.graph import check
 from nmt.export.onnx.run import DECODER, ENCODER, Beam, Graphs, SpecialIds, beam_search, load_onnxruntime
@@ -28,7 +28,7 @@ PAGE = ("index.html", "style.css", "icon.svg", "page.js", "search.js", "segmenta
 class Web:
     """See `nmt.export.formats.Format`. It is compared in the page's own search."""
 
-    def require(self, new: TransformerSettings | None = None) -> None:
+    def require(self, new: NewModel | None = None) -> None:
         load_onnxruntime()
 
     def write(self, folder: Path, exported: Exported) -> None:
