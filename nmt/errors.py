@@ -1,11 +1,14 @@
 """Errors that a user can act on: a line for each problem; the exit code is 2, or 1 where a class says so."""
 
 import difflib
+import errno
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 MAX_SHOWN = 2000  # characters of a message
+# Errors of the system that keep any file from being written: no room, a quota, a limit on sizes, a broken disk.
+WRITE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 class UserError(Exception):

@@ -186,6 +186,13 @@ def _composed(
             raise _explain(command, typed, path, more, error) from None
         except yaml.YAMLError as error:
             raise SettingsError(f"--config-dir: YAML is needed; got {' '.join(str(error).split())}") from None
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # another encoding, no list of defaults, a file based on itself
+            raise SettingsError(
+                f"--config-dir: files for Hydra are needed; got {first_line(error)}"
+            ) from None
 
 
 def _to_values(config: DictConfig) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The keys of every command with their defaults and comments, read from the files in conf/ without Hydra."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -68,10 +68,15 @@ def read(name: str, group: str | None = None) -> str:
     return resources.files(CONFIG_MODULE).joinpath(group or "", f"{name}.yaml").read_text(encoding="utf-8")
 
 
-def said_by(recipe: str, config_directory: str | None) -> set[str]:
-    """Return the groups that a recipe chooses or sets keys of, and its single keys; none if it cannot be read."""
+def said_by(recipe: str, config_directory: str | None, within: Collection[str] = ()) -> set[str]:
+    """Return the groups that a recipe chooses or sets keys of, and its single keys; none if it cannot be read.
+
+    A recipe that is based on itself, by those that it is read `within`, adds nothing: Hydra says what is wrong.
+    """
     import yaml  # completion does without
 
+    if recipe in within:
+        return set()
     own = [Path(config_directory, "experiment")] if config_directory else []
     paths = (
         folder.joinpath(f"{recipe}.yaml") for folder in (*own, resources.files(CONFIG_MODULE) / "experiment")
@@ -79,16 +84,16 @@ def said_by(recipe: str, config_directory: str | None) -> set[str]:
     path = next((path for path in paths if path.is_file()), None)
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8")) if path else None
-    except yaml.YAMLError:  # Hydra says what is wrong
+    except (yaml.YAMLError, UnicodeDecodeError):  # Hydra says what is wrong
         content = None
     if not isinstance(content, dict):
         return set()
     found = {str(key) for key in content} - {"defaults"}
-    for entry in content.get("defaults", []):
+    for entry in content.get("defaults") or []:
         if isinstance(entry, dict):
             found |= {str(key).removeprefix("override ").strip("/").split("/")[0] for key in entry}
         elif entry != "_self_":
-            found |= said_by(str(entry), config_directory)
+            found |= said_by(str(entry), config_directory, [*within, recipe])
     return found
 
 

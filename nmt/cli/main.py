@@ -1,6 +1,5 @@
 """The command line."""
 
-import errno
 import logging
 import os
 import signal
@@ -12,7 +11,7 @@ from typing import NoReturn, TextIO
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS, Command
 from nmt.cli.options import Options
-from nmt.errors import UserError, nearest, one_line
+from nmt.errors import WRITE_ERRORS, UserError, nearest, one_line
 from nmt.versions import require
 
 USAGE = """\
@@ -47,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        if error.filename is None and error.errno != errno.ENOSPC:
+        if error.filename is None and error.errno not in WRITE_ERRORS:
             raise
         # An error of standard output, or of a file that was open already, names no file.
         place = f"{error.filename}: " if error.filename else ""

@@ -56,11 +56,12 @@ class BulkSettings(Settings):
             raise ValueError(f"encoding: utf-8 is needed with shard={self.shard}; got {self.encoding}")
         if self.engine == "local" and self.workers is not None:
             raise ValueError(f"workers: null is needed with engine=local; got {self.workers}")
-        if self.output is not None and self.output.endswith(".gz"):
-            raise ValueError(
-                "output: a name without .gz is needed, since it is not compressed (| gzip does it); "
-                f"got {self.output}"
-            )
+        for ending, program in ((".gz", "gzip"), (".zst", "zstd")):
+            if self.output is not None and self.output.endswith(ending):
+                raise ValueError(
+                    f"output: a name without {ending} is needed, since it is not compressed (| {program} does it); "
+                    f"got {self.output}"
+                )
         if self.resume and self.output is None:
             raise ValueError("output: the file to go on with is needed with resume=true; got null")
         if self.resume and self.overwrite:

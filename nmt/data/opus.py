@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from nmt.config import OpusData
 from nmt.data.cache import cache_folder, cached_folder, entry_name
-from nmt.errors import DataError, nearest
+from nmt.errors import WRITE_ERRORS, DataError, nearest
 from nmt.files.reading import read_json
 from nmt.files.writing import to_json
 
@@ -32,16 +32,7 @@ BLOCK_SIZE = 1 << 18
 SECONDS_TO_WAIT = 30
 ATTEMPTS = 5
 # Errors that keep a file from being written; all other errors of the system are taken to be the network's.
-OF_DISK = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.EROFS,
-    errno.EACCES,
-    errno.EPERM,
-    errno.ENOENT,
-    errno.EIO,
-}
+OF_DISK = WRITE_ERRORS | {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT}
 FACTS = "facts.json"
 
 

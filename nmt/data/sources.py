@@ -136,6 +136,8 @@ def _read_tables(settings: TableData | TmxData, split: str) -> ParallelText | No
         columns = Columns(settings.source_column, settings.target_column, settings.header, settings.encoding)
         facts, paths = astuple(columns), table_files(files)
         read = partial(read_table, key=key, columns=columns)
+    if not paths:
+        raise DataError(f"{key}: text is needed; got none in {files}")
     if settings.context:
         return hold_documents([read(path) for path in paths], paths, *facts)
     return hold([read(files)], paths, *facts)[0]

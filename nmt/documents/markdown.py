@@ -73,7 +73,7 @@ def read_markdown(text: str) -> TextDocument:
     for rows, is_cell in _lines(text, known):
         start, end = rows[0][0], rows[-1][1]
         tokens = list(_tokens(" ".join(text[first:last] for first, last in rows)))
-        tokens = _with_labels(tokens, known.get("references", {}), is_cell)
+        tokens = _resolved(tokens, known.get("references", {}), is_cell)
         if any(token.kind == "text" and _plain(token.source).strip() for token in tokens):
             ends = [text[one[1] : other[0]] for one, other in pairwise(rows)]
             parts += [text[here:start], _block(text[start:end], tokens, ends, is_cell)]
@@ -143,25 +143,45 @@ def _shown(content: Content) -> Content:
     return found
 
 
-def _with_labels(tokens: list[Token], references: Container[str], is_cell: bool) -> list[Token]:
-    """Return tokens in which a link named by its text, `[so]` or `[so][]`, is `[so][so]`: the text may then change."""
+def _resolved(tokens: list[Token], references: Container[str], is_cell: bool) -> list[Token]:
+    """Return tokens in which what has no other half, or names no link, is text.
+
+    A link named by its text, `[so]` or `[so][]`, is `[so][so]`: the text may then change.
+    """
     from markdown_it.common.utils import normalizeReference
 
-    found = list(tokens)
-    for opens, closes in find_halves(tokens).items():
-        if tokens[closes].source in ("]", "][]"):
-            label = "".join(token.source for token in tokens[opens + 1 : closes])
+    halves = find_halves(tokens)
+    found = [
+        token
+        if i in halves or token.kind not in ("+", "-") or token.source.startswith("<")
+        else _as_text(token)
+        for i, token in enumerate(tokens)
+    ]
+    for opens, closes in halves.items():
+        source = tokens[closes].source
+        found[closes] = tokens[closes]
+        if tokens[opens].name == "[" and not source.startswith("]("):
+            label = source[2:-1] or "".join(token.source for token in tokens[opens + 1 : closes])
             if normalizeReference(label.replace("\\|", "|") if is_cell else label) in references:
                 found[closes] = tokens[closes]._replace(source=f"][{label}]")
+            else:
+                found[opens], found[closes] = _as_text(tokens[opens]), _as_text(tokens[closes])
     return found
+
+
+def _as_text(token: Token) -> Token:
+    return Token(token.source, "text")
 
 
 def _tokens(text: str) -> Iterator[Token]:
     """Yield the tokens of a line; a tag without its other half stays where it is among the words."""
     place = 0
+    opened = set[str]()  # signs of emphasis
     for found in INLINE.finditer(text):
-        token = _token(text, found)
+        token = _token(text, found, opened)
         if token is not None:
+            if found["emphasis"]:
+                opened ^= {token.source}
             if place < found.start():
                 yield Token(text[place : found.start()], "text")
             yield token
@@ -170,7 +190,7 @@ def _tokens(text: str) -> Iterator[Token]:
         yield Token(text[place:], "text")
 
 
-def _token(text: str, found: re.Match[str]) -> Token | None:
+def _token(text: str, found: re.Match[str], opened: Container[str]) -> Token | None:
     source = found[0]
     if found["escape"]:
         return None
@@ -191,8 +211,8 @@ def _token(text: str, found: re.Match[str]) -> Token | None:
     # Emphasis opens before a character and closes behind one, neither a space (CommonMark 6.2, without its exceptions).
     before, behind = text[found.start() - 1 : found.start()], text[found.end() : found.end() + 1]
     opens, closes = behind.strip() != "", before.strip() != ""
-    if source[0] == "_" and before.isalnum() and behind.isalnum():
-        return None
+    if before.isalnum() and behind.isalnum():  # within a word, or a sentence without spaces
+        return None if source[0] == "_" else Token(source, "-" if source in opened else "+", source)
     if not opens and not closes:
         return None
     return Token(source, "+" if opens and not before.isalnum() else "-" if closes else "+", source)

@@ -26,6 +26,13 @@ ENCODINGS = re.compile(
 DECLARED = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][A-Za-z0-9._-]*)")
 # Tags in all text, as many as a thousand pages have. Each takes some 400 bytes once it is read, however short it is.
 MAX_TAGS = 1_000_000
+# What no XML can hold (XML 1.0, 2.2); a model can write it.
+CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def without_control_characters(text: str) -> str:
+    """Return text without the characters that XML cannot hold."""
+    return CONTROL_CHARACTERS.sub("", text)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,17 @@ from dataclasses import dataclass
 from functools import reduce
 
 from nmt.documents.marked import Content, Element
-from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts, add_text
+from nmt.documents.office import (
+    Container,
+    Format,
+    Kept,
+    Node,
+    OfficeDocument,
+    Paragraph,
+    Parts,
+    add_text,
+    without_control_characters,
+)
 
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -28,8 +38,10 @@ PROPERTIES = {f"{WORD}{name}" for name in ("customXmlPr", "smartTagPr")}
 FIELD, FIELD_KIND = f"{WORD}fldChar", f"{WORD}fldCharType"
 MARKS = ("bookmark", "commentRange", "perm", "moveFromRange", "moveToRange")
 STARTS, ENDS = ({f"{WORD}{name}{end}" for name in MARKS} for end in ("Start", "End"))
-# Marks where Word last found an error, or where a page ended: Word finds these again.
-DROPPED = {f"{WORD}proofErr", f"{WORD}lastRenderedPageBreak"}
+# A hyphen at which no line breaks is a node of its own.
+HYPHEN, HYPHEN_TEXT = f"{WORD}noBreakHyphen", "\u2011"
+# Marks where Word last found an error, or where a page ended, which Word finds again, and where a word may be broken.
+DROPPED = {f"{WORD}{name}" for name in ("proofErr", "lastRenderedPageBreak", "softHyphen")}
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,8 @@ class _Reader:
         for child in run:
             if child.tag == TEXT:
                 self._add(self.parts.content, child.text or "", look)
+            elif child.tag == HYPHEN:
+                self._add(self.parts.content, HYPHEN_TEXT, look)
             elif child.tag == LOOK or child.tag in DROPPED:
                 continue
             elif child.tag in BREAKS:
@@ -146,7 +160,7 @@ def _add_to(parent: Node, content: Content, look: bytes) -> None:
     for part in content:
         if isinstance(part, str):
             text = _run_in(parent, look).makeelement(TEXT, {SPACE: "preserve"})
-            text.text = part
+            text.text = without_control_characters(part)
             parent[-1].append(text)
         elif isinstance(part, Run):
             _add_to(parent, part.content, part.look)

@@ -1,6 +1,7 @@
 """A search for good settings by Optuna (Akiba et al. 2019), whose state is lines of JSON in the sweep's folder."""
 
 import logging
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,10 +27,20 @@ Space = Mapping[str, Any]
 
 
 def ends(space: Space) -> Iterator[dict[str, str]]:
-    """Yield values of runs that together have both ends of each range of numbers and each value of each list."""
-    lists = {key: getattr(one, "choices", None) or (one.low, one.high) for key, one in space.items()}
+    """Yield values of runs that together have the ends and the middle of each range, and each value of each list.
+
+    The middle of a range of real numbers is none that a key of integers takes.
+    """
+    lists = {key: getattr(one, "choices", None) or _sample(one) for key, one in space.items()}
     for place in range(max(map(len, lists.values()))):
         yield _typed({key: values[min(place, len(values) - 1)] for key, values in lists.items()})
+
+
+def _sample(numbers: Any) -> tuple[float, ...]:
+    """Return both ends of a range, and a number between them where it has all numbers that are there."""
+    is_continuous = isinstance(numbers.low, float) and numbers.step is None
+    inner = numbers.low + (numbers.high - numbers.low) / math.pi
+    return (numbers.low, numbers.high, *([inner] if is_continuous else []))
 
 
 class Search:

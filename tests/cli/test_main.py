@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import resource
 import shutil
 import subprocess
 
@@ -322,10 +323,34 @@ def test_what_cannot_be_written_is_one_line(nmt, run):
     assert (done.returncode, done.stderr) == (2, "nmt: No space left on device\n")
 
 
+def test_a_file_that_grows_too_large_is_said_in_a_line(run, tmp_path):
+    done = subprocess.run(
+        [*COMMAND, "compare", str(run), "html=page.html"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)),
+    )
+    assert (done.returncode, done.stderr) == (2, "nmt: File too large\n")
+
+
 def test_what_hydra_and_the_run_do_not_know(nmt, run, tmp_path):
     message = one_line(nmt("translate", f"run={run}", "hydra.verbose=true", stdin=b"Haus", code=2))
     assert message.startswith("nmt: hydra.verbose: a key of nmt's is needed")
     (tmp_path / "mine" / "model").mkdir(parents=True)
     (tmp_path / "mine" / "model" / "bad.yaml").write_text("d_model: [1\n")
     assert "YAML is needed" in one_line(nmt("train", "--config-dir", "mine", "model=bad", code=2))
+    (tmp_path / "mine" / "experiment").mkdir()
+    recipe = tmp_path / "mine" / "experiment" / "own.yaml"
+    for content in (
+        b"defaults:\nseed: 4\n",
+        b"defaults:\n  - own\n",
+        "seed: 4  # größer\n".encode("latin-1"),
+    ):
+        recipe.write_bytes(b"# @package _global_\n" + content)
+        for more in ((), (f"training.from_run={run}", "run=child")):
+            refused = nmt("train", "--config-dir", "mine", "experiment=own", *more, "--cfg", "job", code=2)
+            assert one_line(refused).startswith("nmt: --config-dir: files for Hydra are needed; got ")
     assert "a single run" in one_line(nmt("train", "-m", "--cfg", "job", code=2))

@@ -195,6 +195,7 @@ def make_lines(tmp_path):
         (["output=link", "resume=true"], "output: another file than the input is needed; got link"),
         (["prefix=precious", "output=precious", "overwrite=true"],
          "output: another file than the prefix is needed; got precious"),
+        (["output=out.zst"], "output: a name without .zst is needed, since it is not compressed (| zstd does it); got out.zst"),
         (["output=out.en.gz"], "output: a name without .gz is needed, since it is not compressed (| gzip does it); got out.en.gz"),
         (["output=nowhere/out.en"], "output: a place that takes all lines is needed; got nowhere/out.en: No such file or directory"),
         (["output=/dev/full"], "output: a place that takes all lines is needed; got /dev/full: No space left on device after 0 lines; only output=FILE can be gone on with"),

@@ -174,6 +174,14 @@ def test_text_without_neighbours_is_refused(main, settings, message):
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("kind", ["table", "tmx data.source=de data.target=en"])
+def test_a_folder_without_tables_is_no_text(main, tmp_path, kind):
+    (tmp_path / "empty").mkdir()
+    given = [f"data.{split}={tmp_path}/empty" for split in ("train", "validation")]
+    code, _, err = main("data", *f"data={kind}".split(), *given, "data.context=1")
+    assert (code, err) == (2, f"nmt: data.train: text is needed; got none in {tmp_path}/empty\n")
+
+
 @pytest.mark.parametrize("kind", ["files", "table"])
 def test_validation_text_of_several_files_is_refused(main, tmp_path, kind):
     for name in ("a", "b"):

@@ -1,0 +1,96 @@
+"""DOCX: what strangers may have put into an archive."""
+
+import io
+import re
+import zipfile
+
+import pytest
+from office_files import W, archive, docx, member, run
+
+from nmt.documents.word import read_docx
+from nmt.errors import DataError
+
+
+def test_another_kind_of_the_same_format_is_refused():
+    usual = docx(f"<w:p>{run('eins')}</w:p>")
+    text = (
+        member(usual, "word/document.xml")
+        .decode()
+        .replace(W, "http://purl.oclc.org/ooxml/wordprocessingml/main")
+    )
+    with pytest.raises(
+        DataError,
+        match=r"^file: \{http://schemas\..*\}document in word/document.xml is needed; got \{http://purl",
+    ):
+        read_docx(archive(**{"word/document.xml": text}))
+
+
+DOCTYPE = f'<!DOCTYPE x [<!ENTITY a "b">]><w:document xmlns:w="{W}"><w:p>{run("&a;")}</w:p></w:document>'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "an undamaged archive with word/document.xml is needed; got another file"),
+        (b"PK\x03\x04 nothing", "an undamaged archive with word/document.xml is needed; got another file"),
+        (archive(**{"a.txt": "a"}), "an archive with word/document.xml is needed; got another"),
+        (archive(**{"word/document.xml": "<a"}), "well-formed XML is needed in it; got other"),
+        (archive(**{"word/document.xml": DOCTYPE}), "XML without a document type is needed in it; got one"),
+        (archive(**{"word/document.xml": "<a>" * 100_000}), "well-formed XML is needed in it; got other"),
+    ],
+    ids=["empty", "broken", "another", "no XML", "entities", "deep"],
+)
+def test_what_is_no_document_is_refused(content, message):
+    with pytest.raises(DataError, match=f"^file: {re.escape(message)}$"):
+        read_docx(content)
+
+
+def test_what_would_unpack_to_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr("nmt.documents.office.MAX_UNPACKED", 1000)
+    with pytest.raises(DataError, match="at most 1000 bytes in 10000 files, unpacked, are needed; got more"):
+        read_docx(docx("", **{"word/large": b"0" * 1000}))
+    monkeypatch.setattr("nmt.documents.office.MAX_UNPACKED", 10**6)
+    with monkeypatch.context() as patch:
+        patch.setattr("nmt.documents.office.MAX_TAGS", 1000)
+        assert read_docx(docx("<w:p/>" * 900)).paragraphs == [], "what has no line is not kept"
+        with pytest.raises(DataError, match="at most 1000 tags are needed in its text; got more"):
+            read_docx(docx("<w:p/>" * 1000))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as made:
+        made.writestr("word/document.xml", "x")
+    with pytest.raises(DataError, match="stored or deflated"):
+        read_docx(packed.getvalue())
+    lying = bytearray(docx("", **{"word/large": b"0" * 100_000}))
+    for place in [found.start() for found in re.finditer(re.escape((100_000).to_bytes(4, "little")), lying)]:
+        lying[place : place + 4] = (10).to_bytes(4, "little")  # the archive says that the file is small
+    with pytest.raises(DataError, match="an undamaged archive"):
+        read_docx(bytes(lying))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "windows-1252", "utf-8-sig"])
+def test_text_may_be_in_any_encoding(encoding):
+    text = member(docx(f"<w:p>{run('Grüße')}</w:p>"), "word/document.xml").decode()
+    text = text.replace("UTF-8", encoding.removesuffix("-be").removesuffix("-sig"))
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    document = read_docx(archive(**{"word/document.xml": (mark + text).encode(encoding)}))
+    assert document.blocks == [["Grüße"]]
+
+
+@pytest.mark.parametrize("encoding", ["punycode", "idna", "zlib", "none"])
+def test_what_is_no_encoding_of_documents_is_not_tried(encoding):
+    text = member(docx(""), "word/document.xml").decode().replace("UTF-8", encoding)
+    with pytest.raises(DataError, match=f"^file: XML in UTF-8 is needed in it; got {encoding}$"):
+        read_docx(archive(**{"word/document.xml": text}))
+
+
+@pytest.mark.parametrize(("encoding", "tag"), [("UTF-16", "<w:p/>"), ("UTF-7", "+ADw-w:p/+AD4-")])
+def test_tags_are_counted_whatever_the_encoding(monkeypatch, encoding, tag):
+    monkeypatch.setattr("nmt.documents.office.MAX_TAGS", 1000)
+
+    def packed(number):
+        text = member(docx(number * tag), "word/document.xml").decode().replace("UTF-8", encoding)
+        return archive(**{"word/document.xml": text.encode("ascii" if encoding == "UTF-7" else encoding)})
+
+    assert read_docx(packed(900)).paragraphs == []
+    with pytest.raises(DataError, match="at most 1000 tags are needed"):
+        read_docx(packed(1100))
