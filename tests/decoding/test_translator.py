@@ -148,3 +148,11 @@ def test_coverage_ranks_anew_what_the_beam_found(make, kind):
 def test_coverage_needs_attention(make):
     with pytest.raises(RunError, match=r"^decoding\.coverage_penalty: 0 is needed"):
         make(choose_search("beam", coverage_penalty=0.2, **LIMITS), "rnn").translate_chunk(Chunk(["a"]))
+
+
+def test_coverage_is_refused_before_a_model_without_attention_is_trained(main, tmp_path):
+    typed = ("model=rnn", "decoding.coverage_penalty=0.2", f"run={tmp_path}/run")
+    code, _, error = main("train", *typed)
+    assert (code, error.count("\n")) == (2, 1)
+    assert error.startswith("nmt: decoding.coverage_penalty: 0 is needed for a model without attention")
+    assert not (tmp_path / "run").exists()
