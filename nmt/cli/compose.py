@@ -186,10 +186,8 @@ def _composed(
             raise _explain(command, typed, path, more, error) from None
         except yaml.YAMLError as error:
             raise SettingsError(f"--config-dir: YAML is needed; got {' '.join(str(error).split())}") from None
-        except (
-            ValueError,
-            RecursionError,
-        ) as error:  # another encoding, no list of defaults, a file based on itself
+        # Of a file in another encoding, with defaults that are no list, or that is based on itself.
+        except (ValueError, RecursionError) as error:
             raise SettingsError(
                 f"--config-dir: files for Hydra are needed; got {first_line(error)}"
             ) from None

@@ -176,12 +176,14 @@ def _as_text(token: Token) -> Token:
 def _tokens(text: str) -> Iterator[Token]:
     """Yield the tokens of a line; a tag without its other half stays where it is among the words."""
     place = 0
-    opened = set[str]()  # signs of emphasis
+    opened = set[str]()
     for found in INLINE.finditer(text):
         token = _token(text, found, opened)
         if token is not None:
-            if found["emphasis"]:
-                opened ^= {token.source}
+            if token.kind == "+":
+                opened.add(token.source)
+            else:
+                opened.discard(token.source)
             if place < found.start():
                 yield Token(text[place : found.start()], "text")
             yield token

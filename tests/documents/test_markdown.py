@@ -97,6 +97,7 @@ def test_markdown_is_read_as_one_sees_it(translate, turned):
         ("Die Zahl 5*3, 2**10 und a[0][i].", ["Die Zahl 5*3, 2**10 und a[0][i]."],
          "DIE ZAHL 5\\*3, 2\\*\\*10 UND A\\[0\\]\\[I\\]."),
         ("ab**cd**ef", ["abcdef"], "**ABCDEF**"),
+        ("so** a**b**c", ["so** abc"], "SO\\*\\* **ABC**"),
         ("[a](<b c.md>) [b](a.md (Titel)) [c](x(y(z)).md) [d](a 's\\'o') [e]( f )", ["a b c d e"],
          "[A](<b c.md>) [B](a.md (Titel)) [C](x(y(z)).md) [D](a 's\\'o') [E]( f )"),
     ],
