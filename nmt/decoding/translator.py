@@ -274,16 +274,23 @@ class Translator:
 
     def _write(self, hypothesis: Hypothesis, part: Part) -> tuple[str, list[str]]:
         """Return the text of a hypothesis, and the piece of it that each token became."""
-        vocabulary, tokens, given = self.tokenizer.target, hypothesis.tokens, part.sentence.prefix
-        if hypothesis.phrases:
-            text, pieces = text_of(vocabulary, hypothesis, self.demands.literals(part.demands))
-        else:
-            text, pieces = vocabulary.decode(tokens), [vocabulary.pieces[token] for token in tokens]
+        vocabulary, given, begin = self.tokenizer.target, part.sentence.prefix, list[str]()
         if vocabulary.unk_id in given:  # the prefix has characters that the vocabulary lacks
-            (pieces[: len(given)],) = vocabulary.segment([part.prefix])
-            begin = "".join(pieces[: len(given)]).replace(WORD_START, " ")
-            text = " ".join(begin.split()) + text.removeprefix(vocabulary.decode(given))
-        return text, pieces
+            (begin,) = vocabulary.segment([part.prefix])
+
+        def decode(tokens: Sequence[int]) -> str:
+            text = vocabulary.decode(tokens)
+            if not begin or list(tokens[: len(given)]) != list(given):
+                return text
+            known = "".join(begin).replace(WORD_START, " ")
+            return " ".join(known.split()) + text.removeprefix(vocabulary.decode(given))
+
+        if hypothesis.phrases:
+            text, pieces = text_of(vocabulary, hypothesis, self.demands.literals(part.demands), decode)
+        else:
+            tokens = hypothesis.tokens
+            text, pieces = decode(tokens), [vocabulary.pieces[token] for token in tokens]
+        return text, [*begin, *pieces[len(begin) :]]
 
     def _encode_prefixes(self, chunk: Chunk, rows: Sequence[int]) -> list[list[int]]:
         if chunk.beside is None:

@@ -25,6 +25,8 @@ class Models:
         self._limit = math.inf if settings.memory is None else settings.memory * MEGABYTE
         self._metrics = metrics
         self._has_stopped = False
+        # Those that wait for room, in their order, and the one that is being loaded, which is the first.
+        self._waiting: list[Worker] = []
         # The model that was asked last comes last.
         self._workers = OrderedDict((folder, Worker(folder, settings)) for folder in folders)
         self._changed = threading.Condition()  # the order changes under its lock alone
@@ -37,17 +39,22 @@ class Models:
 
     def translate(self, folder: str, task: Task) -> list[Translation]:
         """Return the translations by a folder's model. Raises ModelFailed, or UserError where it cannot be loaded."""
-        if self._has_stopped:  # a batch that fails then is tried job by job: no model is loaded for that
-            raise ModelFailed(folder)
         worker = self._workers[folder]
         try:
             with worker.lock:
+                if (
+                    self._has_stopped
+                ):  # a batch that fails then is tried job by job: no model is loaded for that
+                    raise ModelFailed(folder)
                 with self._changed:
                     self._workers.move_to_end(folder)
                 try:
                     if not worker.is_running:
                         self._start(worker)
-                    return worker.translate(task)
+                    found = worker.translate(task)
+                    with self._changed:
+                        self._make_room(worker)  # for what it has grown by
+                    return found
                 except ModelFailed:
                     self._metrics.count("died", not worker.is_running)
                     raise
@@ -56,18 +63,31 @@ class Models:
                     raise
         finally:
             with self._changed:  # after the worker's lock is released, which those who wait for room may need
+                if self._waiting:
+                    self._make_room(self._waiting[0])  # before this model, which is idle now, is asked again
                 self._changed.notify_all()
 
     def stop(self) -> None:
         """Unload all models for good, even while they translate."""
         self._has_stopped = True
-        for worker in self._workers.values():
+        for worker in list(self._workers.values()):
             worker.stop()
 
     def _start(self, worker: Worker) -> None:
+        """Load a model when there is room and its turn has come. Raises as `Worker.start` does."""
         with self._changed:
-            self._changed.wait_for(lambda: self._make_room(worker))
-        worker.start()
+            self._waiting.append(worker)
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting[0] is worker and self._make_room(worker))
+            worker.start()
+        finally:
+            with self._changed:
+                self._waiting.remove(worker)
+                self._changed.notify_all()
+        if self._has_stopped:  # meanwhile
+            worker.stop()
+            raise ModelFailed(worker.folder)
         self._metrics.count("loaded")
         with self._changed:
             self._make_room(worker)

@@ -41,12 +41,18 @@ async def read_fields(request: "Request", max_bytes: int, seconds: float, max_fi
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
         return _parse_json(body)
+    values, files = dict[str, str](), dict[str, Upload]()
     if kind == "multipart/form-data":
-        form, files = await _parse_parts(request, body, max_files)
-    else:
-        form, files = _parse_pairs(body), {}
-    values = form | _parse_pairs(request.scope["query_string"])
-    return {name: LINE_END.sub("\n", value) for name, value in values.items()} | files
+        values, files = await _parse_parts(request, body, max_files)
+        body = b""
+    # Long forms take seconds, in which others are answered.
+    return await asyncio.to_thread(_values_of, values, body, request.scope["query_string"]) | files
+
+
+def _values_of(parts: dict[str, str], form: bytes, query: bytes) -> dict[str, str]:
+    """Return the text of fields; those of the query count before those of the body."""
+    values = parts | _parse_pairs(form) | _parse_pairs(query)
+    return {name: LINE_END.sub("\n", value) for name, value in values.items()}
 
 
 async def _read_body(request: "Request", max_bytes: int) -> bytes:

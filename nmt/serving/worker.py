@@ -56,14 +56,21 @@ class Worker:
         return self._process is not None and self._process.is_alive()
 
     def start(self) -> None:
-        """Load the model. Raises UserError where it cannot be loaded, ModelFailed where its process dies."""
+        """Load the model. Raises UserError where it cannot be loaded, ModelFailed where its process does not run."""
         self.stop()
         context = multiprocessing.get_context("spawn")  # this process has threads, and a GPU cannot be forked
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs, self.folder, self.settings))
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(theirs, self.folder, self.settings))
+        try:
+            process.start()
+        except OSError as error:  # such as too many processes
+            ours.close()
+            logger.error("%s: no process could be started: %s", self.folder, error)
+            raise ModelFailed(self.folder) from None
+        finally:
+            theirs.close()
+        self._connection, self._process = ours, process
         atexit.register(self.stop)  # or Python would wait for it
-        self._process.start()
-        theirs.close()
         self._receive()
 
     def translate(self, task: Task) -> list[Translation]:
@@ -77,10 +84,10 @@ class Worker:
 
     def stop(self) -> None:
         """End the process."""
-        if self._process is not None:
-            self._process.kill()  # it has nothing to lose
-            self._process.join()
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()  # it has nothing to lose
+            process.join()
             atexit.unregister(self.stop)
         if self._connection is not None:
             self._connection.close()
@@ -102,9 +109,9 @@ class Worker:
         return found
 
     def _death(self) -> ModelFailed:
-        assert self._process is not None
-        self._process.join()
-        logger.error("%s: its process ended with exit code %s", self.folder, self._process.exitcode)
+        if (process := self._process) is not None:  # it was not stopped on purpose
+            process.join()
+            logger.error("%s: its process ended with exit code %s", self.folder, process.exitcode)
         return ModelFailed(self.folder)
 
 

@@ -158,6 +158,14 @@ def test_what_the_tokenizer_makes_nothing_of_has_a_place_all_the_same(make):
     assert found.unmet == []
 
 
+def test_a_phrase_stays_apart_from_a_prefix_that_the_vocabulary_lacks(make):
+    translator = make(protect=["numbers"], max_length_ratio=0.0, max_length_extra=1)
+    for prefix in ("Ł", "abc Ł", "8"):
+        (found,) = translator.translate_chunk(Chunk(["44"], beside=[prefix]))
+        assert found.text.startswith(f"{prefix} 44")
+        assert found.unmet == []
+
+
 def test_a_prefix_counts(make):
     translator = make(protect=["numbers"])
     (found,) = translator.translate_chunk(Chunk(["12 abc"], beside=["12"]))

@@ -5,6 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 import pytest
@@ -155,6 +158,69 @@ def test_one_that_translates_is_not_put_away(monkeypatch):
 
     asyncio.run(main())
     assert settings.log == ["+b8", "+a4", "-b8", "-a4", "+b8"]
+
+
+def test_one_that_waits_for_room_comes_before_the_next_batch_of_another(monkeypatch):
+    class Slow(Fake):
+        def translate(self, task):
+            self.log.append(self.folder)
+            time.sleep(0.02)
+            return task.lines
+
+    monkeypatch.setattr("nmt.serving.models.Worker", Slow)
+    settings, task = Settings(), Task(["x"], Wanted(), None)
+    models = Models(["a8", "b8"], settings, Metrics())
+    models.load()
+    settings.log.clear()
+    with ThreadPoolExecutor() as pool:
+        book = pool.submit(lambda: [models.translate("a8", task) for _ in range(20)])
+        while len(settings.log) < 4:
+            time.sleep(0.001)
+        asked_at = len(settings.log)
+        pool.submit(models.translate, "b8", task).result()
+        book.result()
+    assert settings.log.index("b8") <= asked_at + 4, "two batches, and the models change places"
+
+
+def test_room_that_one_has_grown_into_is_taken_from_others(monkeypatch):
+    class Growing(Fake):
+        def translate(self, task):
+            self.memory += 4_000_000
+            return task.lines
+
+    monkeypatch.setattr("nmt.serving.models.Worker", Growing)
+    settings = Settings()
+    models = Models(["a4", "b4"], settings, Metrics())
+    models.load()
+    models.translate("a4", Task(["x"], Wanted(), None))
+    assert settings.log == ["+a4", "+b4", "-b4"]
+
+
+def test_nothing_is_loaded_any_more_when_all_have_stopped(monkeypatch):
+    monkeypatch.setattr("nmt.serving.models.Worker", Fake)
+    settings = Settings()
+    models = Models(["a4"], settings, Metrics())
+    with ThreadPoolExecutor() as pool:
+        with models._workers["a4"].lock:
+            late = pool.submit(models.translate, "a4", Task(["x"], Wanted(), None))
+            time.sleep(0.1)
+            models.stop()
+        with pytest.raises(ModelFailed):
+            late.result()
+    assert settings.log == []
+
+
+def test_a_process_that_could_not_be_started_can_be_started_later(monkeypatch, caplog):
+    def fail(self):
+        raise BlockingIOError("too many")
+
+    worker = Worker("run", None)
+    monkeypatch.setattr(SpawnProcess, "start", fail)
+    for _ in range(2):
+        with pytest.raises(ModelFailed):
+            worker.start()
+    assert not worker.is_running
+    assert caplog.messages == ["run: no process could be started: too many"] * 2
 
 
 def test_a_failure_has_no_text_of_a_client_in_it(caplog):
