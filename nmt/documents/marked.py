@@ -14,6 +14,10 @@ from dataclasses import dataclass, field, replace
 from nmt.decoding.translation import Translation
 from nmt.decoding.word_alignment import Link
 
+# Links of one word that are looked at. A word with more of them is none, such as a page without spaces, and each of its
+# elements would look at all words of the translation.
+MAX_LINKS = 32
+
 
 @dataclass(frozen=True)
 class Element:
@@ -241,9 +245,12 @@ class _Placement:
 
 
 def _grouped(pairs: Iterable[Link]) -> dict[int, list[int]]:
+    """Return the words that each word is linked to, the first `MAX_LINKS` of them."""
     found: dict[int, list[int]] = {}
     for one, other in pairs:
-        found.setdefault(one, []).append(other)
+        others = found.setdefault(one, [])
+        if len(others) < MAX_LINKS:
+            others.append(other)
     return found
 
 

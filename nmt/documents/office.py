@@ -15,7 +15,9 @@ from nmt.errors import DataError
 
 Node = Any  # an element of lxml, which says nothing of its types
 
-MAX_UNPACKED = 1 << 28  # bytes; without this bound, a small file could unpack to any size
+# Bytes of all files in an archive, and of those with text, which are in memory together; without these bounds, a small
+# file could unpack to any size.
+MAX_UNPACKED, MAX_TEXT = 1 << 28, 1 << 26
 MAX_MEMBERS = 10_000
 # Encodings that XML may declare. All of these are decoded in time linear in the length; Python knows others, such as
 # punycode, whose time is quadratic.
@@ -133,10 +135,8 @@ class OfficeDocument:
 
     def __init__(self, content: bytes, how: Format) -> None:
         """Read an archive. Raises DataError for content that is not of the format."""
-        self.how = how
-        self.members = _unpack(content, how.name)
-        texts = {name: data for name, (_, data) in self.members.items() if how.has_text(name)}
-        contents = {name: _as_utf_8(data) for name, data in texts.items()}
+        self.how, self.content = how, content
+        contents = {name: _as_utf_8(data) for name, data in _texts(content, how).items()}
         if sum(content.count(b"<") for content in contents.values()) > MAX_TAGS:
             raise DataError(f"file: at most {MAX_TAGS} tags are needed in its text; got more")
         self.roots = {name: _parse(content) for name, content in contents.items()}
@@ -162,13 +162,15 @@ class OfficeDocument:
                 self.how.write(paragraph, lines)
                 changed.add(name)
         output = io.BytesIO()
-        with zipfile.ZipFile(output, "w") as archive:
-            for name, (member, data) in self.members.items():
-                if name in changed:
-                    tree = self.roots[name].getroottree()
+        with zipfile.ZipFile(io.BytesIO(self.content)) as read, zipfile.ZipFile(output, "w") as written:
+            for member in _members(read).values():
+                if member.filename in changed:
+                    tree = self.roots[member.filename].getroottree()
                     is_alone = tree.docinfo.standalone
                     data = etree.tostring(tree, xml_declaration=True, encoding="UTF-8", standalone=is_alone)
-                archive.writestr(member, data, member.compress_type)
+                else:
+                    data = read.read(member)
+                written.writestr(member, data, member.compress_type)
         return output.getvalue()
 
 
@@ -180,8 +182,16 @@ def add_text(content: list[str | Element], text: str) -> None:
         content.append(text)
 
 
-def _unpack(content: bytes, needed: str) -> dict[str, tuple[zipfile.ZipInfo, bytes]]:
-    """Return the files of an archive by their names, in their order."""
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the files of an archive by their names, in their order; of two with one name, the last."""
+    return {member.filename: member for member in archive.infolist()}
+
+
+def _texts(content: bytes, how: Format) -> dict[str, bytes]:
+    """Return the files of an archive that have text, by their names. Raises DataError if any file is damaged.
+
+    The others, such as pictures, are unpacked one at a time when the archive is written.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
@@ -191,12 +201,17 @@ def _unpack(content: bytes, needed: str) -> dict[str, tuple[zipfile.ZipInfo, byt
                 )
             if not {one.compress_type for one in members} <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
                 raise DataError("file: an archive whose files are stored or deflated is needed; got another")
+            texts = [one for one in _members(archive).values() if how.has_text(one.filename)]
+            if sum(one.file_size for one in texts) > MAX_TEXT:
+                raise DataError(f"file: at most {MAX_TEXT} bytes of XML, unpacked, are needed; got more")
             # zipfile reads no more of a file than its declared size.
-            found = {one.filename: (one, archive.read(one)) for one in members}
+            found = {one.filename: archive.read(one) for one in texts}
+            if archive.testzip() is not None:  # which reads all files, block by block
+                raise zipfile.BadZipFile
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError):
-        raise DataError(f"file: an undamaged archive with {needed} is needed; got another file") from None
-    if needed not in found:
-        raise DataError(f"file: an archive with {needed} is needed; got another")
+        raise DataError(f"file: an undamaged archive with {how.name} is needed; got another file") from None
+    if how.name not in found:
+        raise DataError(f"file: an archive with {how.name} is needed; got another")
     return found
 
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt.decoding.translation import Candidate, Translation
-from nmt.documents.document import lines_of
+from nmt.documents.document import lines_of, write_translated
 from nmt.documents.html import read_html
 from nmt.documents.marked import place
 
@@ -196,3 +196,14 @@ def test_many_places_in_one_line_are_found_in_time():
     """Each place looks only at the words beside it; looking at the whole line would take minutes."""
     text = "wort <img> " * 40_000 + "ende"
     assert translated(text, in_capitals) == "WORT <img> " * 40_000 + "ENDE"
+
+
+def test_elements_of_a_page_without_spaces_are_placed_in_time():
+    """Each element looks at few of the words that its one word became; looking at all of them would take minutes."""
+    document = read_html("x<code>y</code>" * 20_000)
+    (line,) = lines_of(document)
+    words = ["wort"] * (len(line) // 6)
+    found = Translation(line, [Candidate(" ".join(words), alignment=[(0, j) for j in range(len(words))])])
+    written = write_translated(document, [found])
+    assert written.count("<code>") == 20_000
+    assert written.count("wort") == len(words)

@@ -2,6 +2,7 @@
 
 import io
 import re
+import tracemalloc
 import zipfile
 
 import pytest
@@ -55,6 +56,10 @@ def test_what_would_unpack_to_too_much_is_refused(monkeypatch):
         assert read_docx(docx("<w:p/>" * 900)).paragraphs == [], "what has no line is not kept"
         with pytest.raises(DataError, match="at most 1000 tags are needed in its text; got more"):
             read_docx(docx("<w:p/>" * 1000))
+    with monkeypatch.context() as patch:
+        patch.setattr("nmt.documents.office.MAX_TEXT", 1000)
+        with pytest.raises(DataError, match="at most 1000 bytes of XML, unpacked, are needed; got more"):
+            read_docx(docx("<w:p/>" * 200))
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as made:
         made.writestr("word/document.xml", "x")
@@ -65,6 +70,17 @@ def test_what_would_unpack_to_too_much_is_refused(monkeypatch):
         lying[place : place + 4] = (10).to_bytes(4, "little")  # the archive says that the file is small
     with pytest.raises(DataError, match="an undamaged archive"):
         read_docx(bytes(lying))
+
+
+def test_pictures_are_not_in_memory_while_lines_are_translated(translate):
+    picture = bytes(20_000_000)
+    given = docx(f"<w:p>{run('eins')}</w:p>", **{"word/media/b.png": picture})
+    tracemalloc.start()
+    document = read_docx(given)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < len(picture) / 4
+    assert member(translate(document), "word/media/b.png") == picture
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "windows-1252", "utf-8-sig"])
