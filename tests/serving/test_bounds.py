@@ -1,5 +1,6 @@
 """How much a few clients can ask of a server, and what they are told beyond that."""
 
+import asyncio
 import json
 import select
 import signal
@@ -9,9 +10,32 @@ import time
 import urllib.parse
 
 import pytest
+from starlette.requests import Request
+
+from nmt.serving import requests
 
 PAIR = {"source": "de", "target": "en"}
 HUND = "Der Hund schläft."
+
+
+def test_others_are_answered_while_a_long_form_is_read(monkeypatch):
+    in_loop, read = [], requests.parse_qsl
+
+    def note(*arguments, **options):
+        in_loop.append(threading.current_thread() is threading.main_thread())
+        return read(*arguments, **options)
+
+    async def receive():
+        return {"type": "http.request", "body": b"q=a%0D%0Ab&source=de", "more_body": False}
+
+    monkeypatch.setattr(requests, "parse_qsl", note)
+    form = [(b"content-type", b"application/x-www-form-urlencoded")]
+    request = Request(
+        {"type": "http", "method": "POST", "headers": form, "query_string": b"source=en"}, receive
+    )
+    fields = asyncio.run(requests.read_fields(request, 1000, 10))
+    assert fields == {"q": "a\nb", "source": "en"}
+    assert set(in_loop) == {False}
 
 
 def test_blank_lines_are_lines(start, trained_run, tmp_path):
