@@ -32,11 +32,6 @@ MAX_TAGS = 1_000_000
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def without_control_characters(text: str) -> str:
-    """Return text without the characters that XML cannot hold."""
-    return CONTROL_CHARACTERS.sub("", text)
-
-
 @dataclass(frozen=True)
 class Container(Element):
     """A node of a line whose children are made anew."""
@@ -157,7 +152,7 @@ class OfficeDocument:
 
         given, changed = iter(blocks), set()
         for name, paragraph in self.paragraphs:
-            lines = [next(given) for _ in paragraph.lines]
+            lines = [_without_control_characters(next(given)) for _ in paragraph.lines]
             if lines != paragraph.lines:
                 self.how.write(paragraph, lines)
                 changed.add(name)
@@ -180,6 +175,16 @@ def add_text(content: list[str | Element], text: str) -> None:
         content[-1] += text
     elif text:
         content.append(text)
+
+
+def _without_control_characters(line: Content) -> Content:
+    """Return a line without the characters that XML cannot hold."""
+    return [
+        CONTROL_CHARACTERS.sub("", part)
+        if isinstance(part, str)
+        else replace(part, content=_without_control_characters(part.content))
+        for part in line
+    ]
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:

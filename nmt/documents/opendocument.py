@@ -5,17 +5,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from nmt.documents.marked import Content
-from nmt.documents.office import (
-    Container,
-    Format,
-    Kept,
-    Node,
-    OfficeDocument,
-    Paragraph,
-    Parts,
-    add_text,
-    without_control_characters,
-)
+from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts, add_text
 
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
@@ -86,11 +76,10 @@ def _order_changes(node: Node) -> None:
 def _add_to(parent: Node, content: Content) -> None:
     for part in content:
         if isinstance(part, str):
-            text = without_control_characters(part)
             if len(parent):
-                parent[-1].tail = (parent[-1].tail or "") + text
+                parent[-1].tail = (parent[-1].tail or "") + part
             else:
-                parent.text = (parent.text or "") + text
+                parent.text = (parent.text or "") + part
         elif isinstance(part, Container):
             _add_to(_copy_in(parent, part.node), part.content)
         elif isinstance(part, Kept):

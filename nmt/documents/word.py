@@ -11,17 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from nmt.documents.marked import Content, Element
-from nmt.documents.office import (
-    Container,
-    Format,
-    Kept,
-    Node,
-    OfficeDocument,
-    Paragraph,
-    Parts,
-    add_text,
-    without_control_characters,
-)
+from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts, add_text
 
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -160,7 +150,7 @@ def _add_to(parent: Node, content: Content, look: bytes) -> None:
     for part in content:
         if isinstance(part, str):
             text = _run_in(parent, look).makeelement(TEXT, {SPACE: "preserve"})
-            text.text = without_control_characters(part)
+            text.text = part
             parent[-1].append(text)
         elif isinstance(part, Run):
             _add_to(parent, part.content, part.look)
