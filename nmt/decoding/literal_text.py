@@ -34,11 +34,11 @@ def text_of(
     vocabulary: Vocabulary,
     hypothesis: Hypothesis,
     literals: Sequence[Literal],
-    decode: Callable[[Sequence[int]], str] | None = None,
+    decode: Callable[[Sequence[int]], str],
 ) -> tuple[str, list[str]]:
     """Return the text of a hypothesis with its literals, and the piece of the text that each token became.
 
-    `decode` turns the tokens between literals into text, where the vocabulary's own is not right for all of them.
+    `decode` turns the tokens between literals into text.
     A literal follows a text with a space between them, unless the text ends as the source did before the literal, with
     an opening mark, or in a script without spaces. A text follows a literal with a space if its first piece begins a
     word. There is a space, too, where the literal would not stand by itself without it. The first token of a literal
@@ -50,7 +50,7 @@ def text_of(
         tokens = [token for _, token in run]
         if phrase < 0:
             inside = [vocabulary.pieces[token] for token in tokens]
-            part, begins_word = (decode or vocabulary.decode)(tokens), inside[0].startswith(WORD_START)
+            part, begins_word = decode(tokens), inside[0].startswith(WORD_START)
             is_apart = literal is not None and (begins_word or not _fits_before(literal, part))
             literal = literal if not part and not begins_word else None
         else:

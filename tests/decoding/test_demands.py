@@ -191,7 +191,7 @@ def test_spaces_stand_where_the_source_has_them_unless_something_would_change(ma
     ids = [vocabulary.pieces.index(piece) if piece in vocabulary.pieces else 1 for piece, _ in run]
     wanted = translator.demands.of(demands)
     hypothesis = Hypothesis(ids, 0.0, [phrase for _, phrase in run])
-    text, pieces = text_of(vocabulary, hypothesis, translator.demands.literals(wanted))
+    text, pieces = text_of(vocabulary, hypothesis, translator.demands.literals(wanted), vocabulary.decode)
     assert text == expected
     assert "".join(pieces).replace("▁", " ").split() == text.split()
 
