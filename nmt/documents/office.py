@@ -177,7 +177,7 @@ def add_text(content: list[str | Element], text: str) -> None:
         content.append(text)
 
 
-def _without_control_characters(line: Content) -> Content:
+def _without_control_characters(line: Content) -> list[str | Element]:
     """Return a line without the characters that XML cannot hold."""
     return [
         CONTROL_CHARACTERS.sub("", part)
