@@ -176,7 +176,7 @@ def _as_text(token: Token) -> Token:
 def _tokens(text: str) -> Iterator[Token]:
     """Yield the tokens of a line; a tag without its other half stays where it is among the words."""
     place = 0
-    opened = set[str]()
+    opened = set[str]()  # marks that await their other half; within a word, nothing else tells which half a mark is
     for found in INLINE.finditer(text):
         token = _token(text, found, opened)
         if token is not None:

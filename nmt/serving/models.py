@@ -42,9 +42,8 @@ class Models:
         worker = self._workers[folder]
         try:
             with worker.lock:
-                if (
-                    self._has_stopped
-                ):  # a batch that fails then is tried job by job: no model is loaded for that
+                # A batch that fails after that is tried job by job: no model is loaded for it.
+                if self._has_stopped:
                     raise ModelFailed(folder)
                 with self._changed:
                     self._workers.move_to_end(folder)
