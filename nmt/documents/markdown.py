@@ -176,7 +176,8 @@ def _as_text(token: Token) -> Token:
 def _tokens(text: str) -> Iterator[Token]:
     """Yield the tokens of a line; a tag without its other half stays where it is among the words."""
     place = 0
-    opened = set[str]()  # marks that await their other half; within a word, nothing else tells which half a mark is
+    # Marks that await their other half; within a word, nothing else tells which half a mark is.
+    opened = set[str]()
     for found in INLINE.finditer(text):
         token = _token(text, found, opened)
         if token is not None:
