@@ -9,23 +9,10 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
-from sacrebleu.significance import _bootstrap_resample, estimate_ci
 
 from nmt.config import EvaluationSettings
 from nmt.errors import DataError
-
-
-@dataclass(frozen=True)
-class Interval:
-    """The 95 % confidence interval of a score, by sacreBLEU's bootstrap resampling of the text (Koehn 2004)."""
-
-    mean: float
-    half_width: float
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Its lower and its upper end."""
-        return self.mean - self.half_width, self.mean + self.half_width
+from nmt.evaluation.resampling import Interval, ResampledTexts
 
 
 @dataclass(frozen=True)
@@ -55,7 +42,7 @@ class Evaluation:
         """Return what `json=FILE` holds."""
         figures: dict[str, object] = {key_of(score.name): score.value for score in self.scores}
         signatures = {key_of(score.name): score.signature for score in self.scores}
-        intervals = {key_of(score.name): score.interval.bounds for score in self.scores if score.interval}
+        intervals = {key_of(score.name): score.interval for score in self.scores if score.interval}
         named = {"num_lines": self.num_lines, "loss": self.loss, "perplexity": self.perplexity}
         rest = {name: value for name, value in named.items() if value is not None}
         return figures | {"signatures": signatures} | ({"intervals": intervals} if intervals else {}) | rest
@@ -123,7 +110,9 @@ class Statistics:
         require_same_length(hypotheses, references)
         self.metrics = metrics(settings)
         self.of_lines = {
-            name: metric._extract_corpus_statistics(list(hypotheses), [list(lines) for lines in references])
+            name: np.array(
+                metric._extract_corpus_statistics(list(hypotheses), list(map(list, references))), float
+            )
             for name, metric in self.metrics.items()
         }
 
@@ -135,16 +124,15 @@ class Statistics:
         for name, metric in self.metrics.items():
             if name == "TER" and not with_ter:
                 continue
-            chosen = self.of_lines[name] if lines is None else [self.of_lines[name][i] for i in lines]
-            result = metric._aggregate_and_compute(chosen)
+            counts = self.of_lines[name] if lines is None else self.of_lines[name][list(lines)]
+            value = metric._compute_score_from_stats(counts.sum(0)).score
             interval = None
             metric.n_bootstrap = num_resamples
             if num_resamples is not None:
-                # Same as `corpus_score(n_bootstrap=…)`, which cannot take the mean where some of the texts score 0.
-                metric.seed, drawn = _bootstrap_resample(chosen, metric, num_resamples)
-                mean, half_width = estimate_ci(np.array([one.score for one in drawn], np.float64))
-                interval = Interval(float(mean), float(half_width))
-            scores.append(Score(name, float(result.score), str(metric.get_signature()), interval))
+                texts = ResampledTexts.draw(len(counts), num_resamples)
+                metric.seed = texts.seed
+                interval = Interval.of(texts.scores(metric, counts))
+            scores.append(Score(name, float(value), str(metric.get_signature()), interval))
         return scores
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nmt.evaluation.scoring import Evaluation, Interval, Score, key_of
+from nmt.evaluation.resampling import Interval
+from nmt.evaluation.scoring import Evaluation, Score, key_of
 from nmt.evaluation.significance import Comparison
 
 
@@ -18,7 +19,7 @@ class BucketRow:
 
 def show_interval(interval: Interval | None) -> str:
     """Return `[low, high]`, or nothing."""
-    return "" if interval is None else "[{:.2f}, {:.2f}]".format(*interval.bounds)
+    return "" if interval is None else "[{:.2f}, {:.2f}]".format(*interval)
 
 
 def evaluation_table(evaluation: Evaluation) -> str:
@@ -88,7 +89,7 @@ def comparison_as_dict(comparisons: Sequence[Comparison]) -> dict[str, object]:
     return {
         key_of(one.name): {
             "value": one.other_value,
-            "interval": one.other_interval.bounds,
+            "interval": one.other_interval,
             "difference": one.difference,
             "p_bootstrap": one.p_bootstrap,
             "p_randomisation": one.p_randomisation,

@@ -9,6 +9,7 @@ import pytest
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import _bootstrap_resample
 
 from nmt.cli.compose import compose
 from nmt.config import EvaluateSettings, EvaluationSettings
@@ -81,14 +82,19 @@ def test_texts_of_different_length_are_refused():
         score_against([], [[]], settings)
 
 
-def test_intervals_are_sacrebleus():
+def test_intervals_leave_out_the_ends_of_the_scores_that_sacrebleu_draws():
     settings = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
-    bleu, chrf, _ = score_against(HYPOTHESES, [REFERENCES, HYPOTHESES[::-1]], settings, num_resamples=50)
+    references = [REFERENCES, HYPOTHESES[::-1]]
+    bleu, chrf, _ = score_against(HYPOTHESES, references, settings, num_resamples=50)
     for figure, metric in ((bleu, BLEU()), (chrf, CHRF())):
-        direct = metric.corpus_score(HYPOTHESES, [REFERENCES, HYPOTHESES[::-1]], n_bootstrap=50)
+        direct = metric.corpus_score(HYPOTHESES, references, n_bootstrap=50)
         assert figure.value == direct.score
-        assert figure.interval.mean == pytest.approx(direct._mean)
-        assert figure.interval.half_width == pytest.approx(direct._ci)
+        assert figure.interval.high - figure.interval.low == pytest.approx(2 * direct._ci)
+        _, drawn = _bootstrap_resample(
+            metric._extract_corpus_statistics(HYPOTHESES, references), metric, n_samples=50
+        )
+        inner = sorted(one.score for one in drawn)[1:-1]  # a fortieth of 50, rounded down, at each end
+        assert figure.interval == (pytest.approx(inner[0]), pytest.approx(inner[-1]))
         assert figure.signature == str(metric.get_signature())
         assert figure.signature.startswith("nrefs:2|bs:50|seed:12345|")
 
@@ -100,7 +106,18 @@ def test_intervals_of_texts_of_which_some_score_nothing():
         EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a"),
         50,
     )
-    assert 0 <= bleu.interval.mean <= 100
+    assert bleu.interval == (0, bleu.value)
+
+
+def test_an_interval_has_no_score_that_is_impossible():
+    """One line of a hundred repeats a word for ever, which is most of the errors of a text that has it."""
+    references = [f"this is sentence {i} of the text" for i in range(100)]
+    hypotheses = ["x " * 400, *references[1:]]
+    settings = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
+    for figure in score_against(hypotheses, [references], settings, num_resamples=200):
+        drawn = [figure.interval.low, figure.value, figure.interval.high]
+        assert 0 <= min(drawn) < max(drawn)
+        assert drawn == sorted(drawn)
 
 
 def test_json_has_figures_and_signatures():

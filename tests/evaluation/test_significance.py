@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -17,6 +18,12 @@ CASED = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="
 REFERENCES = [pair.target for pair in grammar.generate(num_train=1, num_validation=1, num_test=60)["test"]]
 
 
+def scored(metric, rows, better, worse, references):
+    """Return the scores of both translations of some lines."""
+    cited = [[lines[i] for i in rows] for lines in references]
+    return [metric.corpus_score([lines[i] for i in rows], cited).score for lines in (better, worse)]
+
+
 def spoiled(share, seed):
     """Return the references with a share of their words dropped."""
     generator = random.Random(seed)
@@ -26,27 +33,29 @@ def spoiled(share, seed):
 
 
 @pytest.mark.parametrize("num_references", [1, 2])
-def test_comparisons_are_sacrebleus(num_references):
+def test_scores_and_trials_are_sacrebleus(num_references):
     better, worse = spoiled(0.1, 1), spoiled(0.3, 2)
     references = [REFERENCES, spoiled(0.05, 3)][:num_references]
     found = compare(better, worse, references, CASED, num_resamples=100, num_trials=200)
-    direct = {
-        test: PairedTest(
-            [("worse", worse), ("better", better)],
-            {"BLEU": BLEU(), "chrF": CHRF(), "TER": TER(case_sensitive=True)},
-            references,
-            test,
-            number,
-        )()[1]
-        for test, number in (("bs", 100), ("ar", 200))
-    }
+    counted = {"BLEU": BLEU(), "chrF": CHRF(), "TER": TER()}
+    trials = PairedTest(
+        [("worse", worse), ("better", better)], counted, references, "ar", 200, n_ar_confidence=100
+    )()[1]
+    drawn = np.random.default_rng(12345).choice(60, (100, 60))  # as sacreBLEU draws lines
     assert [one.name for one in found] == ["BLEU", "chrF", "TER"]
-    for one, column in zip(found, ("BLEU", "chrF2", "TER"), strict=True):
-        (other, this), (_, randomised) = direct["bs"][column], direct["ar"][column]
+    for one, column, metric in zip(found, ("BLEU", "chrF2", "TER"), counted.values(), strict=True):
+        other, this = trials[column]
         assert (one.value, one.other_value) == (this.score, other.score)
-        assert (one.p_bootstrap, one.p_randomisation) == (this.p_value, randomised.p_value)
-        assert (one.interval.mean, one.interval.half_width) == (this.mean, this.ci)
-        assert (one.other_interval.mean, one.other_interval.half_width) == (other.mean, other.ci)
+        assert one.p_randomisation == this.p_value
+        of_texts = [
+            sorted(scores)
+            for scores in zip(
+                *(scored(metric, rows, better, worse, references) for rows in drawn), strict=True
+            )
+        ]
+        assert one.interval == (pytest.approx(of_texts[0][2]), pytest.approx(of_texts[0][-3]))
+        assert one.other_interval == (pytest.approx(of_texts[1][2]), pytest.approx(of_texts[1][-3]))
+        assert one.other_interval.high - one.other_interval.low == pytest.approx(2 * other.ci)
         assert f"nrefs:{num_references}|bs:100|ar:200|seed:12345" in one.signature
     assert found[0].difference > 5
     assert found[0].p_bootstrap < 0.05
@@ -78,6 +87,16 @@ def test_lines_that_differ_in_what_a_metric_does_not_look_at_are_the_same_to_it(
     of_name = {one.name: one for one in compare(better, worse, [REFERENCES], CASED, 50, 500)}
     assert of_name["TER"].difference
     assert of_name["TER"].p_randomisation == 1
+
+
+def test_translations_that_are_equally_good_rarely_differ_significantly():
+    """Each pair drops the same share of the words, at random; sacreBLEU's own p is below 0.05 for a tenth of them."""
+    values = []
+    for seed in range(60):
+        one, other = spoiled(0.2, 2 * seed), spoiled(0.2, 2 * seed + 1)
+        values.append(compare(one, other, [REFERENCES], CASED, 100, 1)[1].p_bootstrap)
+    assert sum(value < 0.05 for value in values) <= 6
+    assert sum(value > 0.5 for value in values) > 15
 
 
 def test_both_need_all_lines():

@@ -138,7 +138,7 @@ def kinds(runs: Sequence[Measures], context: Context) -> list[Figure]:
 
 
 def _bar(score: Score) -> Bar:
-    return Bar(score.value, score.interval.bounds if score.interval else None)
+    return Bar(score.value, score.interval)
 
 
 def signs(runs: Sequence[Measures], context: Context) -> Signs:

@@ -11,6 +11,7 @@ from command_line import run_command
 from markup import Page
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import _bootstrap_resample
 
 from nmt import grammar
 from nmt.reports.run.sections import show_p
@@ -78,8 +79,9 @@ def test_the_figures_are_sacrebleus(report, runs, nmt, tmp_path):
     )
     for name, metric in (("BLEU", BLEU()), ("chrF", CHRF())):
         direct = metric.corpus_score(hypotheses, [references], n_bootstrap=50)
-        low, high = direct._mean - direct._ci, direct._mean + direct._ci
-        assert f"{name} {direct.score:.2f} [{low:.2f}, {high:.2f}]" in shown
+        counts = metric._extract_corpus_statistics(hypotheses, [references])
+        drawn = sorted(one.score for one in _bootstrap_resample(counts, metric, n_samples=50)[1])
+        assert f"{name} {direct.score:.2f} [{drawn[1]:.2f}, {drawn[-2]:.2f}]" in shown
         assert str(metric.get_signature()) in shown
     words = [len(line.split()) for line in source.decode().split("\n")[:-1]]
     page = report("transformer").read_text(encoding="utf-8")
