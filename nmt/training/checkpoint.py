@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pydantic
 import safetensors.torch
@@ -59,6 +59,16 @@ class Progress:
             return True
         best_loss = math.inf if self.best_loss is None else self.best_loss
         return (bleu, -loss) > (self.best_bleu, -best_loss)
+
+
+class Checkpoint(NamedTuple):
+    """What a checkpoint holds, and what is wrong with each of the later ones."""
+
+    folder: Path
+    weights: dict[str, Tensor]
+    state: dict[str, Tensor]
+    progress: Progress
+    damaged: dict[Path, str]
 
 
 PROGRESS = pydantic.TypeAdapter(Progress)
@@ -121,33 +131,20 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
     is left, if the saved tensors do not fit model and optimizer, or if the run began with other text, tokenizer, links
     or teachers than those whose hashes are `origins`.
     """
-    newest, steps = _last_saved(run), run.steps()
-    if newest is None and not steps:
+    found = _newest_whole(run)
+    if found is None:
         return Progress(origins=dict(origins))
-    damaged: dict[Path, str] = {}
-    for number in reversed(steps):
-        folder = run.step_path(number)
-        try:
-            weights, state = (_read_finite(folder / name) for name in (MODEL_WEIGHTS, TRAINING_TENSORS))
-            values = _read_state(folder)
-            break
-        except RunError as error:
-            damaged[folder] = str(error).removeprefix("run: ")
-    else:
-        what = next(iter(damaged.values()), f"step-{newest} is the last one that was saved, and not there")
-        raise RunError(
-            f"run: a checkpoint that is whole is needed to go on; got none in {run.checkpoints_path}: {what}"
-        )
-    progress = _check_state(values, folder)
-    whole = {number for number in steps if run.step_path(number) not in damaged}
+    folder, weights, state, progress, damaged = found
+    number, newest = progress.update, _last_saved(run)
+    whole = {step for step in run.steps() if run.step_path(step) not in damaged}
     if progress.best_step not in whole:  # it was removed for a better one, which is damaged
         progress.best_step = progress.best_bleu = progress.best_loss = None
     refuse_other_origins(progress.origins, origins)
     require_shapes(shapes_of(dict(step.model.named_parameters())), shapes_of(weights), folder)
     state.pop("objective/baseline", None)  # of an estimator that older versions had
-    found = shapes_of(state)
+    shapes = shapes_of(state)
     _require_own_moments(state, step)
-    require_shapes(step.shapes_of_state(found), found, folder / TRAINING_TENSORS)
+    require_shapes(step.shapes_of_state(shapes), shapes, folder / TRAINING_TENSORS)
     step.load(weights, state)
     if newest is not None and newest > number and run.step_path(newest) not in damaged:
         logger.warning("step-%06d, the last checkpoint, is not there", newest)
@@ -163,6 +160,33 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
     _point(run, progress)
     progress.origins |= origins
     return progress
+
+
+def resumable_progress(run: RunDirectory) -> Progress:
+    """Return the progress that `load_checkpoint` would go on from. Raises RunError if no checkpoint is whole."""
+    found = _newest_whole(run)
+    return Progress() if found is None else found.progress
+
+
+def _newest_whole(run: RunDirectory) -> Checkpoint | None:
+    """Read the newest undamaged checkpoint; None if none was saved. Raises RunError if none of them is whole."""
+    newest, steps = _last_saved(run), run.steps()
+    if newest is None and not steps:
+        return None
+    damaged: dict[Path, str] = {}
+    for number in reversed(steps):
+        folder = run.step_path(number)
+        try:
+            weights, state = (_read_finite(folder / name) for name in (MODEL_WEIGHTS, TRAINING_TENSORS))
+            values = _read_state(folder)
+        except RunError as error:
+            damaged[folder] = str(error).removeprefix("run: ")
+        else:
+            return Checkpoint(folder, weights, state, _check_state(values, folder), damaged)
+    what = next(iter(damaged.values()), f"step-{newest} is the last one that was saved, and not there")
+    raise RunError(
+        f"run: a checkpoint that is whole is needed to go on; got none in {run.checkpoints_path}: {what}"
+    )
 
 
 def _require_own_moments(saved: Container[str], step: TrainingStep) -> None:

@@ -25,7 +25,7 @@ from nmt.data.batching import Update, padding_share
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import duration
 from nmt.runs.directory import RunDirectory
-from nmt.training.checkpoint import saved_progress
+from nmt.training.checkpoint import resumable_progress
 from nmt.training.device.graphs import recordable_stream
 from nmt.training.ranks import Ranks
 from nmt.training.recipes import far_from_recipe
@@ -187,7 +187,7 @@ def _last_update(trainer: Trainer) -> int:
 def _time_lines(prepared: Prepared) -> list[str]:
     trainer, limits = prepared.trainer, prepared.trainer.settings.training
     per_epoch = _updates_of_epoch(trainer)
-    done, last = saved_progress(trainer.run).update, _last_update(trainer)
+    done, last = resumable_progress(trainer.run).update, _last_update(trainer)
     num_left = max(0, last - done)
     num_validations = -(-last // limits.validate_every) - done // limits.validate_every if num_left else 0
     lines = [

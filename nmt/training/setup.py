@@ -30,7 +30,7 @@ from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
 from nmt.runs.model import load_model
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
 from nmt.tracking.opening import require_tracker
-from nmt.training.checkpoint import Progress, reason_to_stop, refuse_other_origins, saved_progress
+from nmt.training.checkpoint import Progress, reason_to_stop, refuse_other_origins, resumable_progress
 from nmt.training.initialisation import copy_matching, freeze, other_meanings, set_word_vectors
 from nmt.training.pairs import learned_lengths, training_pairs
 from nmt.training.ranks import Ranks
@@ -169,9 +169,11 @@ def _load_pairs(
 
 def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[Teacher]:
     """Return the teachers of a run; none if its training is over, since their folders may be gone by then."""
+    if settings.training.teacher is None:
+        return []
     saved = Progress()
-    with suppress(RunError):  # of a damaged checkpoint, which is reported later
-        saved = saved_progress(run)
+    with suppress(RunError):  # of damaged checkpoints, which are reported later
+        saved = resumable_progress(run)
     if reason_to_stop(settings.training, saved) is not None:
         return []
     teachers = hashed(find_teachers(settings.training.teacher, settings.data.max_length))

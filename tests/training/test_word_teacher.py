@@ -204,6 +204,18 @@ def test_a_training_that_was_stopped_goes_on_with_its_teacher_to_the_same_weight
     assert weights_of(tmp_path / "alone") != weights_of(tmp_path / "whole")
 
 
+def test_a_finished_training_whose_last_checkpoint_is_damaged_learns_the_rest_from_its_teacher(
+    taught, nmt, tmp_path
+):
+    taught("run", "training.max_updates=4", "training.checkpoint_every=2")
+    whole = weights_of(tmp_path / "run")
+    weights = tmp_path / "run" / "checkpoints" / "step-000004" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    done = nmt("train", "run=run", "resume=true")
+    assert b"resumed from update 2" in done.stderr
+    assert weights_of(tmp_path / "run") == whole
+
+
 def test_a_plan_times_updates_with_a_teacher_that_has_read_nothing(taught, tmp_path, trained_run):
     cache = tmp_path / "cache"
     done = taught("run", "training.max_updates=40", "--plan", NMT_CACHE=str(cache))
