@@ -23,6 +23,7 @@ from nmt.decoding.literal_text import makes_longer
 from nmt.decoding.rules import (
     BeginWith,
     EndAtLimit,
+    EndWord,
     ForbidTokens,
     MinimumLength,
     NoRepeatedNgram,
@@ -97,9 +98,11 @@ class BatchSearch:
             beam = self._constraints(sentences, limits, penalty, place, words) or Beam(
                 settings.beam_size, settings.num_groups, settings.diversity_penalty
             )
-            rules = self._rules(sentences, limits, place, beam.num_rows)
-            return beam_search(*given, beam, penalty, rules, self.num_hypotheses, settings.early_stopping)
-        choice, rules = None, self._rules(sentences, limits, place, self.num_rows)
+            rules = self._rules(sentences, limits, place, words, beam.num_rows)
+            # Each group may find the same hypothesis.
+            most = 1 if self.num_hypotheses == 1 else self.num_hypotheses * settings.num_groups
+            return beam_search(*given, beam, penalty, rules, most, settings.early_stopping)
+        choice, rules = None, self._rules(sentences, limits, place, words, self.num_rows)
         if isinstance(settings, RandomSettings):
             numbers = torch.tensor([sentence.number for sentence in sentences])
             drawn = settings.seed, settings.temperature, settings.top_k, settings.top_p
@@ -116,7 +119,12 @@ class BatchSearch:
         return limits if most is None else torch.maximum(limits.clamp(max=most - 1), given)
 
     def _rules(
-        self, sentences: Sequence[Sentence], limits: Tensor, place: Callable[[int], int], num_rows: int
+        self,
+        sentences: Sequence[Sentence],
+        limits: Tensor,
+        place: Callable[[int], int],
+        words: Int64Array | slice,
+        num_rows: int,
     ) -> list[Rule]:
         """Return the rules that translations obey; a later rule overrules the earlier ones."""
         settings, vocabulary = self.settings, self.tokenizer.target
@@ -135,6 +143,9 @@ class BatchSearch:
         if any(sentence.prefix for sentence in sentences):
             prefixes = [[place(token) for token in sentence.prefix] for sentence in sentences]
             rules.append(BeginWith(prefixes, self.device))
+        if any(sentence.is_whole for sentence in sentences):
+            positions = [len(sentence.prefix) if sentence.is_whole else -1 for sentence in sentences]
+            rules.append(EndWord(self._word_endings[words], positions, self.device))
         return [*rules, EndAtLimit(eos_id, limits, self.device)]
 
     def _constraints(
@@ -151,8 +162,8 @@ class BatchSearch:
             return None
         first = [len(sentence.prefix) for sentence in sentences]
         penalties = [penalty(len(sentence.source) + 1) for sentence in sentences]
-        endings, eos_id = self._word_endings[words], place(self.tokenizer.target.eos_id)
-        return ConstrainedBeam(phrases, first, limits, penalties, endings, eos_id, self.num_rows, self.device)
+        endings = self._word_endings[words]
+        return ConstrainedBeam(phrases, first, limits, penalties, endings, self.num_rows, self.device)
 
     @cached_property
     def _word_endings(self) -> Tensor:

@@ -11,19 +11,21 @@ from nmt.decoding.rules import Rule
 class Beam(Rule):
     """The `num_rows` (K) hypotheses of a sentence that are extended together, ranked by the model alone.
 
+    `beam_size` is how many of them have to end before a search with early stopping may.
+
     They may form `num_groups` (G) groups of K / G hypotheses, each extended by itself: a word then costs
     `diversity_penalty` for each hypothesis of the earlier groups that takes it at this position (Vijayakumar et al.
     2018).
     """
 
     def __init__(self, num_rows: int, num_groups: int = 1, diversity_penalty: float = 0.0) -> None:
-        self.num_rows, self.group_size = num_rows, num_rows // num_groups
+        self.num_rows, self.beam_size, self.group_size = num_rows, num_rows, num_rows // num_groups
         self.num_groups, self.diversity_penalty = num_groups, diversity_penalty
 
     def apply(self, logits: Tensor, position: int) -> None:
         """See the `logits` (N, V) of a position before the rules change them."""
 
-    def candidates(self, scores: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def candidates(self, scores: Tensor, logits: Tensor, eos_id: int) -> tuple[Tensor, Tensor, Tensor]:
         """Extend the hypotheses of `scores` (B, K) by all words.
 
         `logits` (N, V) are overwritten. The results are those of `best_candidates` for each group, twice as many as it
@@ -41,8 +43,11 @@ class Beam(Rule):
             changed = (grouped[:, number] * (-self.diversity_penalty * taken).exp()).flatten(0, 1)
             best, parents, words = best_candidates(scores[:, first : first + size], changed, 2 * size)
             found.append((best, parents + first, words))
-            is_taken = (best[:, :size] > -torch.inf).to(taken.dtype)
-            taken.squeeze(1).scatter_add_(1, words[:, :size], is_taken)
+            # As many hypotheses go on as the group has, whatever ends among the best.
+            is_end, places = words == eos_id, torch.arange(words.shape[1], device=words.device)
+            is_taken = torch.where(is_end, places, (~is_end).cumsum(1) - 1) < size
+            is_taken &= best > -torch.inf
+            taken.squeeze(1).scatter_add_(1, words, is_taken.to(taken.dtype))
         best, parents, words = (torch.stack(parts, 1) for parts in zip(*found, strict=True))
         return best, parents, words
 

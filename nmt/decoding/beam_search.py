@@ -41,21 +41,21 @@ def beam_search(
     A hypothesis that ends among the best K candidates of a step (with groups, the best of its group) is finished. Its
     score is the sum of its log-probabilities, EOS included, divided by the length penalty, which must not fall with the
     length. A sentence is done when no unfinished hypothesis could still come among the `num_hypotheses` best, however
-    long it became. With `early_stopping`, it is done once K hypotheses have finished and no unfinished one, at its
-    present length, would come among the `num_hypotheses` best.
+    long it became. With `early_stopping`, it is done once `beam.beam_size` hypotheses have finished and no unfinished
+    one, at its present length, would come among the `num_hypotheses` best.
 
     `state` is the decoder state of B sentences before the first position; the rules end every translation within
     `max_length` tokens. Returns the hypotheses of each sentence, best first, at least one and at most `num_hypotheses`.
     """
     device, num_sentences = state.device, state.num_sentences
-    beam_size, group_size, rules = beam.num_rows, beam.group_size, [beam, *rules]
-    state.expand(beam_size)
-    trellis = Trellis(num_sentences, beam_size, num_hypotheses, device)
+    num_rows, group_size, rules = beam.num_rows, beam.group_size, [beam, *rules]
+    state.expand(num_rows)
+    trellis = Trellis(num_sentences, num_rows, num_hypotheses, device)
     remaining = torch.arange(num_sentences, device=device)  # which sentence each row of (B, …) is
-    first_rows = remaining.unsqueeze(1) * beam_size  # (B, 1)
-    scores = torch.full((num_sentences, beam_size), -torch.inf, device=device)
+    first_rows = remaining.unsqueeze(1) * num_rows  # (B, 1)
+    scores = torch.full((num_sentences, num_rows), -torch.inf, device=device)
     scores[:, ::group_size] = 0  # the hypotheses of a group are equal at first, so that only one is extended
-    tokens = torch.full((num_sentences * beam_size,), bos_id, device=device)  # (N)
+    tokens = torch.full((num_sentences * num_rows,), bos_id, device=device)  # (N)
     num_finished = torch.zeros(num_sentences, dtype=torch.long, device=device)
     done = torch.zeros(num_sentences, dtype=torch.bool, device=device)
     for position in range(max_length + 1):
@@ -63,7 +63,7 @@ def beam_search(
         for rule in rules:
             rule.apply(logits, position)
         # (B, G, 2K / G) each; `parents` are indices among the K hypotheses of a sentence.
-        best, parents, words = beam.candidates(scores, logits)
+        best, parents, words = beam.candidates(scores, logits, eos_id)
         is_end = (words == eos_id) & (best > -torch.inf)
 
         # An end finishes a hypothesis only if it is among the best K / G candidates of its group.
@@ -84,7 +84,7 @@ def beam_search(
         is_behind = reachable <= worst
         if early_stopping:
             num_finished += ending.sum((1, 2))
-            is_behind &= num_finished >= beam_size
+            is_behind &= num_finished >= beam.beam_size
         done |= is_behind | (reachable == -torch.inf)
         if should_check_finished(position, max_length, device):
             told = done.cpu()  # the one value of a GPU that the search waits for
@@ -114,11 +114,11 @@ class Trellis:
     each.
     """
 
-    def __init__(self, num_sentences: int, beam_size: int, num_hypotheses: int, device: torch.device) -> None:
+    def __init__(self, num_sentences: int, num_rows: int, num_hypotheses: int, device: torch.device) -> None:
         self.parents = [torch.zeros(1, dtype=torch.long, device=device)]
         self.words = [torch.zeros(1, dtype=torch.long, device=device)]
         self.num_nodes = 1
-        self.nodes = torch.zeros(num_sentences, beam_size, dtype=torch.long, device=device)  # (B, K)
+        self.nodes = torch.zeros(num_sentences, num_rows, dtype=torch.long, device=device)  # (B, K)
         self.scores = torch.full((num_sentences, num_hypotheses), -torch.inf, device=device)
         self.last = torch.zeros(num_sentences, num_hypotheses, dtype=torch.long, device=device)
 

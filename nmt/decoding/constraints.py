@@ -39,7 +39,6 @@ class ConstrainedBeam(Beam):
         limits: Tensor,
         penalties: Sequence[float],
         word_endings: Tensor,
-        eos_id: int,
         beam_size: int,
         device: torch.device,
     ) -> None:
@@ -68,8 +67,9 @@ class ConstrainedBeam(Beam):
         self.starts, self.last = send(starts, device), send(last, device)
         self.limits, self.first_positions = send(limits, device), send(torch.tensor(first_positions), device)
         self.penalties = send(torch.tensor(penalties), device)
-        self.word_endings, self.eos_id, self.beam_size = send(word_endings, device), eos_id, beam_size
+        self.word_endings = send(word_endings, device)
         super().__init__(num_rows_for(beam_size, phrases))
+        self.beam_size = beam_size
         size = len(phrases), self.num_rows
         self.written = torch.zeros(
             *size, num_phrases, dtype=torch.long, device=device
@@ -87,7 +87,7 @@ class ConstrainedBeam(Beam):
         self.next = tokens.gather(3, places).squeeze(3).clamp(min=0)
         self.log_probs = rows.gather(2, self.next).float() - rows.float().logsumexp(2, keepdim=True)
 
-    def candidates(self, scores: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def candidates(self, scores: Tensor, logits: Tensor, eos_id: int) -> tuple[Tensor, Tensor, Tensor]:
         """Extend the hypotheses of `scores` (B, K): return scores, parents and labels (B, 1, 2K) of those to be kept.
 
         The first K end: those that end among the `beam_size` best of their bank. The last K go on. Scores are without
@@ -99,7 +99,7 @@ class ConstrainedBeam(Beam):
         allowed = rows.gather(2, self.next).to(scores.dtype)
         forced = torch.where(allowed > 0, allowed.log(), self.log_probs)
         forced = forced.masked_fill(~self._can_be_forced(), -torch.inf)
-        self._leave_out(rows)
+        self._leave_out(rows, eos_id)
         totals = scores + self.costs
         flat = totals.reshape(-1, 1)  # each hypothesis by itself, as a bank may have only one
         free, _, words = (
@@ -117,7 +117,7 @@ class ConstrainedBeam(Beam):
         costs, first = self.costs.gather(1, parents), num_rows * count
         num_written[:, first:] += 1
         costs[:, first:] += forced.flatten(1)
-        kept, chosen = self._best_of_banks(values, labels, num_written)
+        kept, chosen = self._best_of_banks(values, labels, num_written, eos_id)
         parents, labels, costs = (part.gather(1, chosen) for part in (parents, labels, costs))
         self.kept_costs = costs.masked_fill(kept == -torch.inf, 0).unsqueeze(1)
         return kept.unsqueeze(1) - self.kept_costs, parents.unsqueeze(1), labels.unsqueeze(1)
@@ -150,14 +150,14 @@ class ConstrainedBeam(Beam):
     def _is_behind_prefix(self) -> Tensor:
         return (self.first_positions <= self.position).unsqueeze(1)  # (B, 1)
 
-    def _leave_out(self, probabilities: Tensor) -> None:
+    def _leave_out(self, probabilities: Tensor, eos_id: int) -> None:
         """Set the `probabilities` (B, K, V) of free words to 0 where they must not come."""
         lengths = self.lengths.unsqueeze(1)
         needed = (lengths - self.written).sum(2)  # (B, K)
         room = (self.limits - self.position - 1).unsqueeze(1)
         is_open = ((self.written > 0) & (self.written < lengths)).any(2)
         probabilities.masked_fill_((is_open | (needed > room) & (needed > 0)).unsqueeze(2), 0)
-        probabilities[..., self.eos_id].masked_fill_(needed > 0, 0)
+        probabilities[..., eos_id].masked_fill_(needed > 0, 0)
         probabilities.masked_fill_(self.is_behind_phrase.unsqueeze(2) & self.word_endings, 0)
         starts = self.starts.unsqueeze(1)  # (B, 1, P, L - 1)
         is_start = ((starts == self.recent.unsqueeze(2)) | (starts < 0)).all(3) & (self.written == 0)
@@ -166,7 +166,9 @@ class ConstrainedBeam(Beam):
         last = self.last.clamp(min=0).unsqueeze(1).expand_as(largest)
         probabilities.scatter_reduce_(2, last, largest, "amin")
 
-    def _best_of_banks(self, values: Tensor, labels: Tensor, num_written: Tensor) -> tuple[Tensor, Tensor]:
+    def _best_of_banks(
+        self, values: Tensor, labels: Tensor, num_written: Tensor, eos_id: int
+    ) -> tuple[Tensor, Tensor]:
         """Return the values (B, 2K) of the candidates that are kept, and their indices among all candidates (B, C).
 
         `num_written` (B, C) are the numbers of phrase tokens that the candidates have.
@@ -176,7 +178,7 @@ class ConstrainedBeam(Beam):
         values, labels, num_written = (part.gather(1, order) for part in (values, labels, num_written))
         places = torch.arange(values.shape[1], device=values.device)
         ranks = places - torch.searchsorted(num_written, num_written)  # in the bank, from 0
-        is_end, is_there = labels == self.eos_id, values > -torch.inf
+        is_end, is_there = labels == eos_id, values > -torch.inf
         ending = values.masked_fill(~is_end | (ranks >= self.beam_size), -torch.inf)
         # What ends does not count in the ranks of what goes on. It has all phrases, and no bank comes after that one.
         ranks = ranks - (is_end & is_there).cumsum(1)
@@ -184,7 +186,8 @@ class ConstrainedBeam(Beam):
         rounds = torch.where(num_written == total, ranks // self.beam_size, ranks)
         last = torch.iinfo(torch.long).max
         turns = (rounds * (total + 2) + total - num_written).masked_fill(is_end | ~is_there, last)
-        going_on = turns.topk(self.num_rows, 1, largest=False).indices
+        # Of those with one turn, the best: `topk` would take any, depending on what the rest of the batch needs.
+        going_on = turns.argsort(dim=1, stable=True)[:, : self.num_rows]
         ends = ending.topk(self.num_rows, 1).indices
         # A sentence keeps as many rows as it would have by itself, whatever others in the batch need.
         is_kept = places[: self.num_rows] < self.beam_size + total.clamp(max=MAX_MORE_ROWS)

@@ -12,13 +12,15 @@ from nmt.data.tokenizer import Tokenizer
 class Sentence(NamedTuple):
     """A source as token ids, without EOS; the prefix of its translation; and its number, which random draws depend on.
 
-    After the prefix, the translation contains all `phrases`; an empty one is left out.
+    After the prefix, the translation contains all `phrases`; an empty one is left out. No token makes the last word of
+    a prefix longer that `is_whole`.
     """
 
     source: Sequence[int]
     prefix: Sequence[int] = ()
     number: int = 0
     phrases: Sequence[Sequence[int]] = ()
+    is_whole: bool = False
 
     @property
     def num_given(self) -> int:

@@ -127,6 +127,26 @@ class BeginWith(Rule):
         self.tokens = self.tokens[sentences]
 
 
+class EndWord(Rule):
+    """No token makes the last word longer at a position of each sentence: one of `positions` (B), -1 for none."""
+
+    def __init__(self, word_endings: Tensor, positions: Sequence[int], device: torch.device) -> None:
+        """Take `word_endings` (V), which are True for tokens that would make the word before them longer."""
+        self.word_endings, self.positions = send(word_endings, device), send(torch.tensor(positions), device)
+        self.last = max(positions)  # on the host: behind it, there is nothing to do
+
+    def apply(self, logits: Tensor, position: int) -> None:
+        """Rule out these tokens for the sentences that are at their position."""
+        if position > self.last:
+            return
+        is_there = (self.positions == position).repeat_interleave(len(logits) // len(self.positions))
+        logits.masked_fill_(is_there.unsqueeze(1) & self.word_endings, -torch.inf)
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep the positions of these sentences (B')."""
+        self.positions = self.positions[sentences]
+
+
 class EndAtLimit(Rule):
     """Only EOS may come once a translation has its limit of tokens; this rule comes last in a list of rules."""
 

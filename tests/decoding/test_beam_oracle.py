@@ -128,15 +128,13 @@ def plain_groups_of_beams(logits, num_groups, group_size, cost, limit, forbidden
                     if x > -math.inf
                 ]
             candidates.sort(key=lambda candidate: -candidate[0])
-            finished += [
-                (score / (position + 1), words)
-                for score, words, word in candidates[:group_size]
-                if word == EOS
-            ]
-            for _, _, word in candidates[:group_size]:
-                taken[word] += 1
+            ended = [one for one in candidates[:group_size] if one[2] == EOS]
+            finished += [(score / (position + 1), words) for score, words, _ in ended]
             going_on = [(score, [*words, word]) for score, words, word in candidates if word != EOS]
             groups[number] = going_on[:group_size]
+            for _, words in groups[number]:
+                taken[words[-1]] += 1
+            taken[EOS] += len(ended)
     return sorted(finished, key=lambda one: -one[0])
 
 

@@ -194,6 +194,23 @@ def test_a_sentence_without_phrases_is_found_beside_others_as_by_itself(tiny_mod
         ]
 
 
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_a_sentence_with_phrases_is_found_beside_others_with_more_as_by_itself(tiny_model, early_stopping):
+    model, many = make(tiny_model, "rnn"), Sentence([4, 4], phrases=[[5, 6], [4], [4, 5], [6]])
+    for seed in range(10):
+        model = make(tiny_model, "rnn", seed)
+        for beam_size, penalty in itertools.product((1, 2, 3), (1.0, 2.0)):
+            options = {
+                "beam_size": beam_size, "early_stopping": early_stopping, "length_penalty": penalty
+            }  # fmt: skip
+            for phrases in ([], [[5]], [[4, 5], [6]]):
+                sentence = Sentence([4, 9, 5], phrases=phrases)
+                ((alone,),) = search(model, [sentence], 1, 8, **options)
+                (beside,), _ = search(model, [sentence, many], 1, 8, **options)
+                assert beside.tokens == alone.tokens
+                assert beside.score == pytest.approx(alone.score, abs=1e-5)
+
+
 def test_no_word_is_made_longer_behind_a_phrase(tiny_model, monkeypatch):
     model = make(tiny_model, "rnn")
     monkeypatch.setattr(VOCABULARY, "pieces", [*PIECES[:5], "b", "c"])

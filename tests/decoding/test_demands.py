@@ -15,7 +15,7 @@ from nmt.data.tokenizer import obtain_tokenizer
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.demands import Demands
 from nmt.decoding.engine import Hypothesis
-from nmt.decoding.literal_text import text_of
+from nmt.decoding.literal_text import makes_longer, text_of
 from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
@@ -114,6 +114,16 @@ def test_several_translations_of_a_line_have_all_that_is_demanded(make):
     json.dumps(found.as_dict(1))
 
 
+def test_groups_that_find_the_same_take_no_places_of_what_is_asked_for(make):
+    lines = ["abc def", "jkl", "ghi mno abc", "def"]
+    few, many = (
+        list(make(count=count, beam_size=6, num_groups=3, diversity_penalty=0.0).translations(lines))
+        for count in (3, 9)
+    )
+    for shown, found in zip(few, many, strict=True):
+        assert len(shown.hypotheses) == min(3, len(found.hypotheses))
+
+
 def test_results_depend_on_no_other_line(make):
     lines = ["abc 12 def", "{name} 1 2 3", "jkl", "https://x.org 12 (12)"]
     translator = make(protect=NAMES)
@@ -171,6 +181,19 @@ def test_a_prefix_counts(make):
     (found,) = translator.translate_chunk(Chunk(["12 abc"], beside=["12"]))
     assert found.unmet == []
     assert len(found.hypotheses[0].text.split("12")) == 2
+
+
+@pytest.mark.parametrize("kind", ["rnn", "attention", "transformer"])
+def test_a_term_at_the_end_of_a_prefix_stays_whole(make, kind, tmp_path):
+    (tmp_path / "terms.tsv").write_text("abc\tpqr\n")
+    translator = make(kind=kind, glossary=str(tmp_path / "terms.tsv"))
+    endings = [i for i, piece in enumerate(translator.tokenizer.target.pieces) if makes_longer(piece)]
+    with torch.no_grad():
+        translator.engine.model.output.bias[endings] += 3.0  # so that the model would go on with the word
+    for prefix in ("pqr", "stu pqr", "pqr "):
+        with_term, without = translator.translate_chunk(Chunk(["abc def", "def"], beside=[prefix] * 2))
+        assert with_term.unmet == []
+        assert "pqr" not in without.text.split()
 
 
 @pytest.mark.parametrize(
