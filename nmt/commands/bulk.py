@@ -76,7 +76,8 @@ def do_in_bulk(
     chunks = number_chunks(lines, context, num_before, before)
     if beside[1] is not None:
         others = islice(iterate_lines(beside[1], beside[0], settings.encoding), num_before, None)
-        chunks = put_beside(chunks, others, f"{beside[0]}: {beside[1]}", is_whole=span is None)
+        is_end = span is None or span[1] == os.path.getsize(str(source))
+        chunks = put_beside(chunks, others, f"{beside[0]}: {beside[1]}", is_end)
     totals, remarks = Totals(), Remarks()
     with opened_map(settings, load_worker) as map_in_order, progress_bar(target) as bar:
         began = time.monotonic()

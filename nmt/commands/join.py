@@ -25,10 +25,12 @@ def main(settings: JoinSettings) -> None:
     num_lines, unfinished = 0, []
     for shard, part in zip(shards, parts, strict=True):
         expected = sum(count_lines(settings.input, *shard.span(settings.input, "input")))
-        found, torn = count_lines(part) if os.path.isfile(part) else (0, 0)
+        is_there = os.path.isfile(part)
+        found, torn = count_lines(part) if is_there else (0, 0)
         num_lines += expected
-        if torn or found != expected:
-            unfinished.append(f"shards: {expected} lines are needed of shard {shard}; got {found} in {part}; "
+        if torn or found != expected or not is_there:
+            where = part if is_there else f"{part}, which is not there"
+            unfinished.append(f"shards: {expected} lines are needed of shard {shard}; got {found} in {where}; "
                               f"nmt translate shard={shard} resume=true goes on with it")  # fmt: skip
     if unfinished:
         more = (

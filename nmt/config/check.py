@@ -69,6 +69,17 @@ def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:
     ]
 
 
+# What is expected, by the kind of problem, where pydantic's own words are a sentence of another form.
+EXPECTED = {
+    "model_attributes_type": "a group of keys",
+    "string_pattern_mismatch": "text that matches {pattern}",
+    "string_too_long": "text of at most {max_length} characters",
+    "string_too_short": "text of at least {min_length} characters",
+    "too_long": "a list of at most {max_length}",
+    "too_short": "a list of at least {min_length}",
+}
+
+
 def _expected_and_got(problem: Any, given: Any) -> tuple[str, str | None]:
     """Return what a value should be and what it is; a message that says both is returned with None."""
     kind, context = problem["type"], problem.get("ctx", {})
@@ -90,6 +101,8 @@ def _expected_and_got(problem: Any, given: Any) -> tuple[str, str | None]:
     if kind == "union_tag_invalid":
         choices = context["expected_tags"].replace("'", "").split(", ")
         return f"one of {', '.join(choices)}", context["tag"] + nearest(context["tag"], choices)
+    if kind in EXPECTED:
+        return EXPECTED[kind].format(**context), as_typed(given)
     return problem["msg"].removeprefix("Input should be ").removeprefix("a valid "), as_typed(given)
 
 

@@ -72,7 +72,8 @@ def change_text(
         if noise:
             source = target = "".join(generator.permutation(list(source)).tolist())
         ids = [*tags, *tokenizer.source.encode([source])[0]], tokenizer.target.encode([target])[0]
-        if len(ids[0]) > len(tags) and ids[1] and max(map(len, ids)) <= max_length:
+        is_known = tokenizer.source.unk_id not in ids[0] and tokenizer.target.unk_id not in ids[1]
+        if is_known and len(ids[0]) > len(tags) and ids[1] and max(map(len, ids)) <= max_length:
             rows.append(row)
             changed.append(ids)
     return Dataset(

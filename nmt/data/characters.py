@@ -1,7 +1,10 @@
-"""Characters of many lines at once, as numbers, and the scripts that letters belong to."""
+"""Characters of many lines at once, as numbers; the scripts that letters belong to; and words."""
 
+import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +20,7 @@ SCRIPT_OF_WORDS = {
     "CANADIAN SYLLABICS": "Canadian Aboriginal", "CJK": "Han", "IDEOGRAPHIC": "Han", "FULLWIDTH LATIN": "Latin",
     "SUPERSCRIPT LATIN": "Latin", "FEMININE ORDINAL": "Latin", "MASCULINE ORDINAL": "Latin",
     "HALFWIDTH KATAKANA": "Katakana", "HALFWIDTH HANGUL": "Hangul", "HENTAIGANA": "Hiragana",
+    "KATAKANA-HIRAGANA": "Katakana", "HALFWIDTH KATAKANA-HIRAGANA": "Katakana",
     "NKO": "Nko", "PHAGS-PA": "Phags Pa",
 }  # fmt: skip
 SCRIPT_NAMES = (
@@ -45,6 +49,8 @@ UNSPACED = (
     ("\uff00", "\uffef"),
 )
 
+JOINERS = "\u200c\u200d"  # between the letters of a word: how they look together
+
 Codes = npt.NDArray[np.uint32]
 
 
@@ -62,6 +68,23 @@ def script_of(character: str) -> str:
 def is_unspaced(character: str) -> bool:
     """Whether a character is of a script that puts no space between words or sentences."""
     return any(first <= character <= last for first, last in UNSPACED)
+
+
+def is_of_word(character: str) -> bool:
+    """Whether a character is a letter, a digit, an underscore, or what stands on them: a vowel sign, an accent."""
+    return character.isalnum() or character == "_" or character in JOINERS or _is_mark(character)
+
+
+@cache
+def word_pattern() -> re.Pattern[str]:
+    """Return the pattern of a word as `is_of_word` has it; of scripts without spaces, a character is a word."""
+    marks = "".join(filter(_is_mark, map(chr, range(sys.maxunicode + 1))))
+    unspaced = "".join(f"{first}-{last}" for first, last in UNSPACED)
+    return re.compile(rf"(?=\w)[{unspaced}][{marks}]*|(?:[^\W{unspaced}]+|[{marks}{JOINERS}]+)+")
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("M")
 
 
 def codes_of(lines: Sequence[str]) -> tuple[Codes, Int64Array]:

@@ -133,7 +133,7 @@ def find_overlap(held_out: Fingerprints, train: Fingerprints, kept: BoolArray) -
         few = getattr(held_out, kind)[held_out.has_text]
         found = np.zeros(len(few), bool)
         for where, part in train.parts():
-            many = getattr(part, kind)[kept[where]]
+            many = getattr(part, kind)[kept[where] & part.has_text]
             found |= np.isin(few, many[are_among(many, few)])
         counts[kind] = int(found.sum())
     return Overlap(len(held_out), **counts)

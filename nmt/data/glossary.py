@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nmt.data.characters import is_unspaced
+from nmt.data.characters import is_of_word, is_unspaced
 from nmt.data.lines import read_text
 from nmt.errors import DataError
 
@@ -89,4 +89,4 @@ def _is_inside(line: str, place: int) -> bool:
     if not 0 < place < len(line):
         return False
     beside = line[place - 1], line[place]
-    return all(one.isalnum() or one == "_" for one in beside) and not any(map(is_unspaced, beside))
+    return all(map(is_of_word, beside)) and not any(map(is_unspaced, beside))

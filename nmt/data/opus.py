@@ -22,6 +22,7 @@ from tqdm import tqdm
 
 from nmt.config import OpusData
 from nmt.data.cache import cache_folder, cached_folder, entry_name
+from nmt.data.shards import count_lines
 from nmt.errors import WRITE_ERRORS, DataError, nearest
 from nmt.files.reading import read_json
 from nmt.files.writing import to_json
@@ -173,20 +174,17 @@ def _fetch(offer: Offer, path: Path) -> bool:
 
 def _unpack(offer: Offer, archive: Path, languages: Sequence[str], folder: Path) -> None:
     """Write the two sides of an archive, checked against its checksums; a damaged archive is removed."""
-    num_lines = 0
     try:
         with zipfile.ZipFile(archive) as files:
             for side, language in zip(("source", "target"), languages, strict=True):
                 (name,) = [name for name in files.namelist() if name.endswith(f".{language}")]
                 with files.open(name) as packed, open(folder / f"text.{side}", "wb") as plain:
                     shutil.copyfileobj(packed, plain, BLOCK_SIZE)
-            with open(folder / "text.source", "rb") as plain:
-                for block in iter(partial(plain.read, BLOCK_SIZE), b""):
-                    num_lines += block.count(b"\n")
     except (zipfile.BadZipFile, zlib.error, ValueError, NotImplementedError, RuntimeError, EOFError) as error:
         archive.unlink()
         raise DataError(
             f"data.corpora: a .zip with a file for {' and '.join(languages)} is needed; got {offer.url}: {error}; "
             "the same command downloads it again"
         ) from None
+    num_lines = sum(count_lines(str(folder / "text.source")))
     (folder / FACTS).write_bytes(to_json({"num_lines": num_lines, **offer._asdict()}))

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,9 +81,9 @@ def unzip(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
 def as_line(value: Any, key: str, where: str) -> str:
     """Return the text of a cell as one line, since everywhere else in the project a text is one line.
 
-    A missing value is an empty line. Raises DataError for a value that is no text.
+    A missing value, which is NaN in tables of pandas, is an empty line. Raises DataError for a value that is no text.
     """
-    if value is None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, (dict, list)):
         raise DataError(f"{key}: text is needed in a column; got {str(value)[:40]} in {where}")

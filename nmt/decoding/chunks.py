@@ -55,11 +55,12 @@ def number_chunks(
 
 
 def put_beside(
-    chunks: Iterable[Chunk], others: Iterable[str], key: str, is_whole: bool = False
+    chunks: Iterable[Chunk], others: Iterable[str], key: str, is_end: bool = False
 ) -> Iterator[Chunk]:
     """Add to the lines of chunks the lines of `others`, which begin at the same place as the chunks.
 
-    Raises DataError, of `key`, where there are fewer of them, or more where the chunks are the whole text (`is_whole`).
+    Raises DataError, of `key`, where there are fewer of them, or more and the chunks reach the end of their text
+    (`is_end`).
     """
     rest, num_lines = iter(others), 0
     for chunk in chunks:
@@ -70,5 +71,5 @@ def put_beside(
                 f"{key}: one for each line is needed; got {chunk.num_before + len(beside)} for more lines"
             )
         yield chunk._replace(beside=beside)
-    if is_whole and next(rest, None) is not None:
+    if is_end and next(rest, None) is not None:
         raise DataError(f"{key}: one for each line is needed; got more than {num_lines}")

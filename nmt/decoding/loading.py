@@ -40,6 +40,8 @@ def load(
     for key, value in (("checkpoint", checkpoint), ("device", device), ("precision", precision)):
         if not isinstance(value, str):
             raise TypeError(f"{key}: text is needed; got {value!r}")
+    if isinstance(ensemble, str):
+        raise TypeError(f"ensemble: a list of folders is needed; got {ensemble!r}")
     for key, value, known in (("device", device, Device), ("precision", precision, Precision)):
         names = list(get_args(known))
         if value not in names:

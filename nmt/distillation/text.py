@@ -278,7 +278,7 @@ def link_words(folder: StudentFolder, translator: Translator) -> int:
 
     sources = number_chunks(text_chunks(str(folder.text(SOURCE)), "student"))
     path = str(folder.text(TARGET))
-    chunks = put_beside(sources, iterate_lines(path, "student", UTF_8), f"student: {path}", is_whole=True)
+    chunks = put_beside(sources, iterate_lines(path, "student", UTF_8), f"student: {path}", is_end=True)
     write_stream(work, chunks, str(folder.text(LINKS)), resume=True)
     return _count(folder.text(LINKS))
 

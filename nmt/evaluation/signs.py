@@ -5,8 +5,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-NUMBER = re.compile(r"\d+(?:[.,\u202f' ]\d{3})*(?:[.,]\d+)?|\d+")
-WORD = re.compile(r"\w+")
+from nmt.data.characters import word_pattern
+
+# In groups of three digits, or in one.
+NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[.,\u00a0\u202f' ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?")
 MIN_UNTRANSLATED = 4  # letters: many shorter words are the same in two languages
 MAX_REPEATED = 6  # words of a phrase that may be repeated
 
@@ -96,12 +98,15 @@ def rarest(line: str, frequencies: Counter[str]) -> int:
 
 
 def tokens(line: str) -> list[str]:
-    """Return the words of a line, as they are written, without what stands between them."""
-    return WORD.findall(line)
+    """Return the words of a line, as they are written, without what stands between them.
+
+    Of scripts that put no spaces between words, each character is taken for one.
+    """
+    return word_pattern().findall(line)
 
 
 def _words(line: str) -> list[str]:
-    return [word.casefold() for word in WORD.findall(line)]
+    return [word.casefold() for word in tokens(line)]
 
 
 def _untranslated(source: str, hypothesis: str, reference: str) -> list[str]:

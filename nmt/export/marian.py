@@ -12,7 +12,7 @@ import yaml
 
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.tokenizer import Vocabulary
-from nmt.decoding.ctranslate2_engine import load_ctranslate2
+from nmt.decoding.ctranslate2_engine import choose_device, load_ctranslate2
 from nmt.errors import RunError
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found, NewModel, Work, plain_search
@@ -108,6 +108,7 @@ class Marian:
     def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
         search, source, limits = work
         library, tokenizer = load_ctranslate2(), exported.tokenizer
+        device = choose_device(library, exported.settings.device)
         vocabularies = [str(folder / name) for name in _of_both(vocabulary_files(exported))]
         source_names, target_names = (
             names_of(side, is_source)
@@ -117,7 +118,7 @@ class Marian:
         with tempfile.TemporaryDirectory() as converted:
             converter = library.converters.MarianConverter(str(folder / MODEL), vocabularies)
             converter.convert(converted, force=True)
-            translator = library.Translator(converted, device="cpu", compute_type="float32")
+            translator = library.Translator(converted, device=device, compute_type="float32")
             results = translator.translate_batch(
                 [[source_names[i] for i in ids] for ids in source],
                 max_batch_size=search.max_tokens,

@@ -77,7 +77,10 @@ class Sweep:
             require_submitit()
         self.runner = JobRunner(self.folder, self.settings, config_directory)
         self.search: Search | None = None
-        swept = [override for override in of_runs if override.is_sweep_override()]
+        latest = {
+            override.get_key_element(): override for override in of_runs
+        }  # as in a training without a sweep
+        swept = [override for override in latest.values() if override.is_sweep_override()]
         self.fixed = [str(override.input_line) for override in of_runs if not override.is_sweep_override()]
         if isinstance(self.settings, GridSweep):
             lists = {override.get_key_element(): values_of(override) for override in swept}

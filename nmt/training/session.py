@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nmt.config import TrainSettings
+from nmt.config import TrainingSettings, TrainSettings
 from nmt.config.check import changes, check
 from nmt.data.corpus import Corpus
 from nmt.decoding.torch_engine import TorchEngine
@@ -23,7 +23,7 @@ from nmt.runs.model import load_model
 from nmt.runs.provenance import TEST, Recorder, describe_machine
 from nmt.tracking.opening import figures_of, open_tracker
 from nmt.tracking.trackers import Tracker
-from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint, saved_progress
+from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint, reason_to_stop, saved_progress
 from nmt.training.log_file import log_file
 from nmt.training.plan import plan_lines
 from nmt.training.ranks import Ranks
@@ -71,8 +71,11 @@ def _train_and_test(
         if prepared.resuming:
             trainer.resume()
         trainer.stand_together()
+        reason = trainer.reason_to_stop()
         if prepared.resuming:
-            if reason := trainer.reason_to_stop():
+            # A limit that is lowered now ends the training, and is recorded.
+            own = check(TrainingSettings, run.read_config()["training"])
+            if reason and reason_to_stop(own, trainer.progress):
                 logger.info("%s is finished: %s", run.path, reason)
                 needs_test = corpus.test is not None and not recorder.is_tested
                 _settle(trainer, settings, needs_test, recorder)
@@ -98,7 +101,8 @@ def _train_and_test(
         recorder.begin(corpus, settings.tokenizer.joint, num_parameters, trainer.progress.update)
         with _shown(trainer, prepared.resuming) as tracker:
             try:
-                trainer.train(should_prune)
+                if not reason:
+                    trainer.train(should_prune)
             except (KeyboardInterrupt, SystemExit):  # it was asked to stop
                 _end(recorder, run)
                 raise

@@ -135,6 +135,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
 def _require_folder(run: RunDirectory, resume: bool) -> bool:
     """Return whether the folder holds a run, which is to be resumed. Raises RunError for one that cannot be used."""
     holds_run = run.config_path.exists()
+    if holds_run and run.is_exported:
+        raise RunError(f"run: a folder that was trained in is needed; got {run.path}, which was exported")
     if holds_run and not resume:
         raise RunError(
             f"run: a new folder is needed, or resume=true to go on; got {run.path}, which holds a run"

@@ -98,8 +98,13 @@ def test_of_many_unfinished_shards_the_first_are_named(nmt, tmp_path):
 
 def test_more_shards_than_lines(sharded, nmt, tmp_path):
     (tmp_path / "in.de").write_bytes(b"Brot.\nDas ist ein Haus.")
-    for number in range(1, 5):
+    for number in range(1, 4):
         sharded(f"shard={number}/4")
+    refused = nmt("join", "input=in.de", "output=out.en", "shards=4", code=2).stderr.decode()
+    assert (
+        "shards: 0 lines are needed of shard 4/4; got 0 in out.en.4-of-4, which is not there; nmt" in refused
+    )
+    sharded("shard=4/4")
     nmt("join", "input=in.de", "output=out.en", "shards=4")
     assert (tmp_path / "out.en").read_bytes().count(b"\n") == 2
 

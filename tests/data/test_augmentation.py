@@ -17,7 +17,7 @@ from nmt.data.tokenizer import Tokenizer
 SOURCE = [f"Der Hund {i} schläft im kleinen Haus am Fluss." for i in range(400)]
 TARGET = [f"The dog {i} sleeps in the small house by the river!" for i in range(400)]
 KEYS = ["exchange", "upper_case", "title_case", "end_punctuation", "typos", "noise"]
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜabcdefghijklmnopqrstuvwxyzäöüß0123456789.,!?"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜabcdefghijklmnopqrstuvwxyzäöüßŋ0123456789.,!?"
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +141,13 @@ def test_what_cannot_be_changed_stays(tokenizer):
     assert (found[0][2], found[1][2]) == ("der hund", " ".join(["the dog"] * 9))
     assert (found[0][3], found[1][3]) == ("...", "...")
     assert (found[0][4], found[1][4]) == ("", "x")
+
+
+def test_what_would_become_unknown_stays(tokenizer):
+    """The vocabulary has no capital of this letter."""
+    assert tokenizer.source.encode(["ŋ"]) != tokenizer.source.encode(["Ŋ"])
+    found = augmented(tokenizer, ["der ŋ", "der hund"], ["the ŋ", "the dog"], upper_case=1.0)
+    assert found == [["der ŋ", "DER HUND"], ["the ŋ", "THE DOG"]]
 
 
 def test_words_and_ends():

@@ -131,12 +131,16 @@ def test_overlap_is_what_sets_have_in_common(corpus):
     for held_out in (corpus.validation, corpus.test):
         overlap = overlap_with(corpus.train, held_out)
         with_text = [stripped(pair) for pair in pairs_of(held_out) if not blank(pair)]
-        train = [stripped(pair) for pair in pairs_of(corpus.train)]
+        train = [
+            stripped(pair) for pair in pairs_of(corpus.train) if not blank(pair)
+        ]  # others are not learned
         assert overlap.num_pairs == len(held_out.source)
         assert overlap.pair == sum(pair in set(train) for pair in with_text) > 0
         assert overlap.source == sum(pair[0] in {source for source, _ in train} for pair in with_text) > 0
         assert overlap.target == sum(pair[1] in {target for _, target in train} for pair in with_text) > 0
     assert not overlap_with(corpus.train, ParallelText(["new"], ["new"])).found
+    without_reference = ParallelText(["one", "two"], ["", "deux"])  # whose first pair is left out of training
+    assert not overlap_with(without_reference, ParallelText(["one"], ["un"])).found
 
 
 def test_scripts_are_told_by_the_names_of_letters():
@@ -154,6 +158,7 @@ def test_scripts_are_told_by_the_names_of_letters():
 
 def test_shares_of_scripts_are_those_of_a_plain_count():
     lines = ["Das ist Москва", "", "123 !", "中文 abc", "жук"]
+    assert {script_of(character) for character in "コーヒーｺｰﾋｰ"} == {"Katakana"}
     shares = script_shares(lines, ["Latin", "Han"])
     plain = []
     for line in lines:

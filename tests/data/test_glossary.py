@@ -15,6 +15,8 @@ TERMS = {
     "C++": "C plus plus",
     "東京": "Tokyo",
     "Fahr": "drive",
+    "कल": "yesterday",
+    "cafe": "coffee",
 }
 
 
@@ -28,6 +30,9 @@ TERMS = {
         ("C++ und C++11", ["C plus plus", "C plus plus"]),
         ("私は東京都に住む", ["Tokyo"]),  # no spaces between words
         ("Fahrrad, Hausfahr", []),
+        ("कला अच्छी है", []),  # art: the last letter has a vowel sign
+        ("कल, cafe", ["yesterday", "coffee"]),
+        ("cafe\u0301", []),  # with an accent of its own
         ("", []),
     ],
 )

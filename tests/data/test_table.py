@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import math
 
 import pytest
 
@@ -82,9 +83,10 @@ def test_columns_without_names_are_numbered_from_one(tmp_path, load):
 
 
 def test_a_cell_becomes_one_line_and_nothing_an_empty_one(tmp_path, load):
-    rows = [{"de": "eins\r\nzwei\ndrei", "en": "x"}, {"de": None, "en": "y"}, {"de": 7, "en": "z"}]
+    rows = [{"de": "eins\r\nzwei\ndrei", "en": "x"}, {"de": None, "en": "y"}, {"de": 7, "en": "z"},
+            {"de": math.nan, "en": "v"}]  # fmt: skip
     path = write(tmp_path, "jsonl", rows)
-    assert load(path).train.source == ["eins zwei drei", "", "7"]
+    assert load(path).train.source == ["eins zwei drei", "", "7", ""]
     quoted = tmp_path / "quoted.csv"
     quoted.write_bytes(b'de,en\r\n"eins\r\nzwei","x ""y"""\r\n')
     assert load(quoted).train == ParallelText(["eins zwei"], ['x "y"'])

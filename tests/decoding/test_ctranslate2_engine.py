@@ -198,11 +198,16 @@ def test_what_else_the_folder_does_not_have_is_refused(main, folders):
         code, _, said = main("translate", f"run={folder}", option, f"input={__file__}")
         assert (code, said.count("\n")) == (2, 1), (option, said)
         assert message in said
-    for command in ("verify", "export"):
-        more = ("output=new",) if command == "export" else ()
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for command, more, message in (
+        ("verify", (), "without run.json"),
+        ("export", ("output=new",), "which was exported"),
+        ("train", ("resume=true", "training.max_updates=9"), "which was exported"),
+    ):
         code, _, said = main(command, f"run={folder}", *more)
         assert (code, said.count("\n")) == (2, 1), said
-        assert ("without run.json" if command == "verify" else "which was exported") in said, said
+        assert message in said, said
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_a_damaged_folder_is_one_line(main, folders, tmp_path):

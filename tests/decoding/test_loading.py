@@ -192,6 +192,8 @@ def test_one_string_is_not_taken_for_many_lines(model):
         model.translate("Der Hund schläft.")
     with pytest.raises(TypeError, match="a list of prefixes"):
         model.translate(["Der Hund schläft."], prefixes="The dog")
+    with pytest.raises(TypeError, match="ensemble: a list of folders is needed; got 'other'"):
+        nmt.load("nowhere", ensemble="other")
     with pytest.raises(TypeError, match="checkpoint: text is needed; got None"):
         nmt.load("nowhere", checkpoint=None)
 

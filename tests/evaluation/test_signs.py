@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from nmt.evaluation.signs import count_tokens, find_signs, numbers, rarest, repeats, word_recall
+from nmt.evaluation.signs import count_tokens, find_signs, numbers, rarest, repeats, tokens, word_recall
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,9 @@ from nmt.evaluation.signs import count_tokens, find_signs, numbers, rarest, repe
         ("in the house and in the garden", False),
         ("a b c d e f a b c d e f", True),
         ("", False),
+        ("धीरे-धीरे चलो", False),  # two words alike, whose vowel signs are marks and no letters
+        ("धीरे धीरे धीरे", True),
+        ("我喜欢我喜欢", True),  # without spaces between words
     ],
 )
 def test_repetitions(line, is_repetition):
@@ -26,6 +29,18 @@ def test_repetitions(line, is_repetition):
 def test_numbers_are_their_digits():
     assert numbers("1.000 and 1,000 and 3.5, 3,5 in 2024!") == ["1000", "1000", "35", "35", "2024"]
     assert numbers("no number") == []
+    assert numbers("10\u00a0000, 1 234 567,89 and in 2019 300 people") == [
+        "10000",
+        "123456789",
+        "2019",
+        "300",
+    ]
+
+
+def test_words_have_their_marks_and_characters_of_scripts_without_spaces_are_words():
+    assert tokens("हिन्दी में שָׁלוֹם, cafe\u0301_1!") == ["हिन्दी", "में", "שָׁלוֹם", "cafe\u0301_1"]
+    assert tokens("می\u200cخواهم") == ["می\u200cخواهم"]
+    assert tokens("我喜欢Linux。น้ำ") == ["我", "喜", "欢", "Linux", "น้", "ำ"]
 
 
 def test_findings():

@@ -118,6 +118,24 @@ def test_a_finished_run_is_tested_under_what_it_says_and_takes_nothing_else(nmt,
     nmt("verify", "run=run")
 
 
+def test_a_lowered_limit_ends_a_run_for_good(nmt, train_in):
+    run = train_in("run", "training.max_updates=4")
+    config = json.loads((run / "config.json").read_text())
+    config["training"]["max_updates"] = 40  # as if it had been interrupted on the way there
+    (run / "config.json").write_text(json.dumps(config))
+    done = nmt("train", "run=run", "resume=true", "training.max_updates=4")
+    assert b"training.max_updates: 40 before, 4 now" in done.stderr
+    assert json.loads((run / "config.json").read_text())["training"]["max_updates"] == 4
+    session = json.loads((run / "run.json").read_text())["sessions"][-1]
+    assert session["last_update"] == 4
+    assert session["finished"]
+    scores = (run / "test.json").read_bytes()
+    done = nmt("train", "run=run", "resume=true")
+    assert b"run is finished: training.max_updates=4" in done.stderr
+    assert (run / "test.json").read_bytes() == scores
+    nmt("verify", "run=run")
+
+
 def test_moments_of_muon_are_no_use_to_another_optimizer(train_in):
     train_in("run", "training.max_updates=2")
     with pytest.raises(

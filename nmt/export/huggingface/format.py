@@ -11,6 +11,7 @@ import torch
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.decoding.engine import most_read
+from nmt.device import prepare_device
 from nmt.errors import ExportError, RunError
 from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
@@ -102,7 +103,10 @@ def load_transformers() -> Any:
 
 
 def load(folder: Path, device: str) -> tuple[Any, Any]:
-    """Return model and tokenizer of a folder as transformers loads them, in float32."""
+    """Return model and tokenizer of a folder as transformers loads them, in float32.
+
+    Raises DeviceError for a device that is not there.
+    """
     library = load_transformers()
     library.utils.logging.disable_progress_bar()
     model = library.AutoModelForSeq2SeqLM.from_pretrained(
@@ -111,7 +115,7 @@ def load(folder: Path, device: str) -> tuple[Any, Any]:
     with warnings.catch_warnings():  # about a library that this tokenizer does not use in the end
         warnings.simplefilter("ignore", UserWarning)
         tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-    return model.eval().to(device), tokenizer
+    return model.eval().to(prepare_device(device)), tokenizer
 
 
 @torch.inference_mode()

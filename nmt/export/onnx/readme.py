@@ -135,6 +135,7 @@ def differences(
         "glossary": getattr(decoding, "glossary", None) is not None,
         "protect": bool(getattr(decoding, "protect", ())),
         "coverage_penalty": bool(getattr(decoding, "coverage_penalty", 0)),
+        "shortlist": decoding.shortlist,
     }
     if any(rules.values()):
         lines += RULES.format(
