@@ -102,6 +102,7 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["tokenizer.model=nowhere.model", *FEW_PAIRS], r"^nmt: tokenizer.model: no such file: nowhere.model"),
         (["tokenizer.vocabulary_size=30000", *FEW_PAIRS], r"^nmt: tokenizer.vocabulary_size: at most \d+ is possible with this text; got 30000"),
         (["tokenizer.vocabulary_size=10", *FEW_PAIRS], r"^nmt: tokenizer.vocabulary_size: at least \d+ is needed"),
+        (["data=opus", "data.source=x/y", "data.target=en", "data.corpora=[A]"], r"^nmt: data.source: text that matches \^\[A-Za-z.* is needed; got x/y"),
         (["--verbose"], r"^nmt: --verbose: no such option of nmt train"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

@@ -17,17 +17,14 @@ from nmt.data.sources import load_corpus
 from nmt.errors import DataError, UserError
 
 
-def archive(num_lines, source="de", target="en", seed=""):
-    """Return a .zip as OPUS has them: two texts, and other files."""
+def archive(num_lines, source="de", target="en", seed="", end="\n"):
+    """Return a .zip as OPUS has them: two texts, whose last lines have this end, and other files."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("README", "about it")
         for language in (source, target):
             lines = [f"{language} {seed} line {number} ü" for number in range(num_lines)]
-            file.writestr(
-                f"Some.{'-'.join(sorted((source, target)))}.{language}",
-                "".join(f"{line}\n" for line in lines),
-            )
+            file.writestr(f"Some.{'-'.join(sorted((source, target)))}.{language}", "\n".join(lines) + end)
         file.writestr("LICENSE", "free")
     return content.getvalue()
 
@@ -143,6 +140,12 @@ def test_corpora_are_one_text_of_which_some_pairs_are_held_out(server, data_sett
     assert len(server.ranges) == 2
     assert load_corpus(settings) == corpus
     assert len(server.ranges) == 2, "what is there is not downloaded again"
+
+
+def test_a_last_line_without_an_end_counts(server, data_settings):
+    server.files["Small/v1"] = archive(60, end="")
+    corpus = load_corpus(settings_of(data_settings, "[Small/v1,Large]"))
+    assert [len(text.source) for text in (corpus.train, corpus.validation, corpus.test)] == [4048, 7, 5]
 
 
 def test_a_version_needs_no_network_once_it_is_there(server, data_settings, monkeypatch):

@@ -1,6 +1,7 @@
 """The command `nmt export`: what it compares, writes, explains and refuses."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -313,6 +314,15 @@ def test_an_export_that_translates_otherwise_leaves_nothing(run, main, tmp_path,
         assert message == "nmt: quantization=float32: at least 20 are needed; got 0; nothing was written\n"
     assert [path.name for path in tmp_path.iterdir()] == ["earlier"]
     assert (tmp_path / "earlier" / "model.bin").read_text() == "old"
+
+
+@pytest.mark.parametrize("form", ["ctranslate2", "huggingface", "marian", "onnx"])
+def test_a_device_that_is_not_there_is_refused_in_one_line(form, nmt, tmp_path, tiny_training):
+    nmt("train", "run=mine", *tiny_training("transformer"), "model.zero_start=true", "training.max_updates=2")
+    absent = "mps" if torch.cuda.is_available() else "cuda"
+    done = nmt("export", "run=mine", "output=model", f"format={form}", f"device={absent}", code=2)
+    assert re.fullmatch(rf"nmt: device: .* needed.*; got {absent}\n", done.stderr.decode().split("\r")[-1])
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_a_recurrent_run_is_refused_in_one_line(nmt, tmp_path, tiny_training):
