@@ -5,6 +5,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,7 @@ UNSPACED = (
     ("\uff00", "\uffef"),
 )
 
+FIRST_MARK = 0x300  # of all accents, vowel signs and other marks that stand on letters
 JOINERS = "\u200c\u200d"  # between the letters of a word: how they look together
 
 Codes = npt.NDArray[np.uint32]
@@ -70,17 +72,31 @@ def is_unspaced(character: str) -> bool:
     return any(first <= character <= last for first, last in UNSPACED)
 
 
-def is_of_word(character: str) -> bool:
-    """Whether a character is a letter, a digit, an underscore, or what stands on them: a vowel sign, an accent."""
-    return character.isalnum() or character == "_" or character in JOINERS or _is_mark(character)
+def are_joined(before: str, after: str) -> bool:
+    """Whether two characters beside each other are of one word: letters, digits, and the marks that stand on them.
+
+    Characters of scripts that put no space between words are not; only their marks are.
+    """
+    if not _is_of_word(before) or not _is_of_word(after):
+        return False
+    return _is_mark(after) or not (is_unspaced(before) or is_unspaced(after))
 
 
 @cache
 def word_pattern() -> re.Pattern[str]:
-    """Return the pattern of a word as `is_of_word` has it; of scripts without spaces, a character is a word."""
-    marks = "".join(filter(_is_mark, map(chr, range(sys.maxunicode + 1))))
-    unspaced = "".join(f"{first}-{last}" for first, last in UNSPACED)
-    return re.compile(rf"(?=\w)[{unspaced}][{marks}]*|(?:[^\W{unspaced}]+|[{marks}{JOINERS}]+)+")
+    """Return the pattern of a word: letters, digits and underscores, with the marks that stand on them."""
+    codes = [code for code in range(FIRST_MARK, sys.maxunicode + 1) if _is_mark(chr(code))]
+    marks = ""
+    for _, run in groupby(enumerate(codes), key=lambda item: item[1] - item[0]):  # neighbours
+        inside = [code for _, code in run]
+        marks += f"{chr(inside[0])}-{chr(inside[-1])}"
+    # Most characters are below all marks, and need not be looked for among them.
+    mark = rf"(?![\0-{chr(FIRST_MARK - 1)}])[{marks}{JOINERS}]"
+    return re.compile(rf"\w+(?:(?:{mark})+\w*)*")
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_" or character in JOINERS or _is_mark(character)
 
 
 def _is_mark(character: str) -> bool:

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nmt.data.characters import is_of_word, is_unspaced
+from nmt.data.characters import are_joined
 from nmt.data.lines import read_text
 from nmt.errors import DataError
 
@@ -86,7 +86,4 @@ def is_whole_word(line: str, start: int, end: int) -> bool:
 
 def _is_inside(line: str, place: int) -> bool:
     """Whether a place is between two letters or digits of a word, of a script that puts spaces between words."""
-    if not 0 < place < len(line):
-        return False
-    beside = line[place - 1], line[place]
-    return all(map(is_of_word, beside)) and not any(map(is_unspaced, beside))
+    return 0 < place < len(line) and are_joined(line[place - 1], line[place])

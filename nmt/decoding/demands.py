@@ -91,6 +91,14 @@ class Demands:
             phrases.append(given if demand in missing and has_room else [])
         return phrases
 
+    def end(self, demands: Sequence[Demand], prefix: str) -> bool:
+        """Whether a prefix ends with one of the demanded strings, which stands by itself there."""
+        text = prefix.rstrip()
+        return any(
+            text.endswith(one.text) and self._is_whole(one, text, len(text) - len(one.text))
+            for one in demands
+        )
+
     def literals(self, demands: Sequence[Demand]) -> list[Literal]:
         """Return the demanded strings as literals, to be put into the text."""
         return [Literal(one.text, one.before, partial(self._is_whole, one)) for one in demands]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from nmt.data.characters import is_of_word, is_unspaced
+from nmt.data.characters import are_joined, is_unspaced
 from nmt.data.tokenizer import WORD_START, Vocabulary
 from nmt.decoding.engine import Hypothesis
 
@@ -27,7 +27,7 @@ class Literal(NamedTuple):
 
 def makes_longer(piece: str) -> bool:
     """Whether a piece would make the word before it longer."""
-    return piece != "" and is_of_word(piece[0]) and not is_unspaced(piece[0])
+    return piece != "" and are_joined("a", piece[0])
 
 
 def text_of(

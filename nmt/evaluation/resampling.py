@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nmt.data.arrays import FloatArray, Int64Array
+from nmt.errors import SettingsError
 
 
 class ResampledTexts(NamedTuple):
@@ -16,8 +17,13 @@ class ResampledTexts(NamedTuple):
 
     @classmethod
     def draw(cls, num_lines: int, num_texts: int) -> "ResampledTexts":
-        """Draw the texts that sacreBLEU draws: its seed is SACREBLEU_SEED, where that is set; `none` stands for any."""
+        """Draw the texts that sacreBLEU draws: its seed is SACREBLEU_SEED, where that is set; `none` stands for any.
+
+        Raises SettingsError for another seed.
+        """
         seed = os.environ.get("SACREBLEU_SEED", "12345").lower()
+        if seed != "none" and not (seed.isascii() and seed.isdigit()):
+            raise SettingsError(f"SACREBLEU_SEED: a whole number, or none, is needed; got {seed}")
         generator = np.random.default_rng(None if seed == "none" else int(seed))
         return cls(seed, generator.choice(num_lines, (num_texts, num_lines)))
 

@@ -121,6 +121,8 @@ class Statistics:
     ) -> list[Score]:
         """Return the scores of the lines with these indices, at least one; None stands for all lines."""
         scores = []
+        num_lines = len(next(iter(self.of_lines.values()))) if lines is None else len(lines)
+        texts = None if num_resamples is None else ResampledTexts.draw(num_lines, num_resamples)
         for name, metric in self.metrics.items():
             if name == "TER" and not with_ter:
                 continue
@@ -128,8 +130,7 @@ class Statistics:
             value = metric._compute_score_from_stats(counts.sum(0)).score
             interval = None
             metric.n_bootstrap = num_resamples
-            if num_resamples is not None:
-                texts = ResampledTexts.draw(len(counts), num_resamples)
+            if texts is not None:
                 metric.seed = texts.seed
                 interval = Interval.of(texts.scores(metric, counts))
             scores.append(Score(name, float(value), str(metric.get_signature()), interval))

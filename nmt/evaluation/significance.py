@@ -11,6 +11,8 @@ from nmt.config import EvaluationSettings
 from nmt.evaluation.resampling import Interval, ResampledTexts
 from nmt.evaluation.scoring import Statistics, require_same_length
 
+SAME = 1e-9  # points of a score: a smaller difference is one of rounding
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -48,7 +50,8 @@ def compare(
     are mended here. Its bootstrap looks at how far the size of a difference is from the mean size, not at how far a
     difference is from the mean. Both of its tests count only trials with a larger difference, and so give the smallest
     possible p where few lines differ: the expected number of randomisation trials that swap all lines that differ, or
-    none, is added to its count. Where the scores are the same, p is 1. Raises DataError unless all texts have the same
+    none, is added to its count. Where the scores are the same, p is 1, and so is that of the bootstrap where all drawn
+    texts have the same difference, from which nothing can be said. Raises DataError unless all texts have the same
     number of lines, at least one.
     """
     require_same_length(others, references, "against")
@@ -70,7 +73,9 @@ def compare(
         counts = [one.of_lines[name] for one in statistics]
         of_this, of_other = (texts.scores(metric, of_lines) for of_lines in counts)
         drawn, difference = of_this - of_other, float(this.score) - float(other.score)
-        num_larger = np.count_nonzero(np.abs(drawn - drawn.mean()) >= abs(difference))
+        num_larger = int(np.count_nonzero(np.abs(drawn - drawn.mean()) >= abs(difference)))
+        if np.ptp(drawn) < SAME:  # as of a text of one line
+            num_larger = num_resamples
         num_different = np.count_nonzero((counts[0] != counts[1]).any(1))
         num_same = round(num_trials * 2.0 ** (1 - num_different))
         found.append(

@@ -98,10 +98,7 @@ def rarest(line: str, frequencies: Counter[str]) -> int:
 
 
 def tokens(line: str) -> list[str]:
-    """Return the words of a line, as they are written, without what stands between them.
-
-    Of scripts that put no spaces between words, each character is taken for one.
-    """
+    """Return the words of a line, as they are written, without what stands between them."""
     return word_pattern().findall(line)
 
 
@@ -115,7 +112,7 @@ def _untranslated(source: str, hypothesis: str, reference: str) -> list[str]:
         word
         for word in tokens(hypothesis)
         if len(word) >= MIN_UNTRANSLATED
-        and word.isalpha()
+        and not any(character.isnumeric() or character == "_" for character in word)
         and word.casefold() in given
         and word.casefold() not in wanted
     ]

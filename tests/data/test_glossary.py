@@ -17,6 +17,7 @@ TERMS = {
     "Fahr": "drive",
     "कल": "yesterday",
     "cafe": "coffee",
+    "น": "letter",
 }
 
 
@@ -33,6 +34,7 @@ TERMS = {
         ("कला अच्छी है", []),  # art: the last letter has a vowel sign
         ("कल, cafe", ["yesterday", "coffee"]),
         ("cafe\u0301", []),  # with an accent of its own
+        ("น้ำ", []),  # no spaces between words, but a tone mark
         ("", []),
     ],
 )

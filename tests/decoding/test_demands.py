@@ -194,6 +194,10 @@ def test_a_term_at_the_end_of_a_prefix_stays_whole(make, kind, tmp_path):
         with_term, without = translator.translate_chunk(Chunk(["abc def", "def"], beside=[prefix] * 2))
         assert with_term.unmet == []
         assert "pqr" not in without.text.split()
+    (found,) = translator.translate_chunk(Chunk(["abc def"], beside=["stupqr"]))
+    assert found.text.split()[0].startswith("stupqr")
+    assert len(found.text.split()[0]) > len("stupqr"), "a word that only ends like the term may go on"
+    assert found.unmet == []
 
 
 @pytest.mark.parametrize(

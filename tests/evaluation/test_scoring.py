@@ -14,7 +14,7 @@ from sacrebleu.significance import _bootstrap_resample
 from nmt.cli.compose import compose
 from nmt.config import EvaluateSettings, EvaluationSettings
 from nmt.config.check import check
-from nmt.errors import DataError
+from nmt.errors import DataError, SettingsError
 from nmt.evaluation.scoring import Evaluation, corpus_bleu, score_against
 
 HYPOTHESES = ["The dog sleeps.", "We read a good book !", "she buys bread"]
@@ -97,6 +97,16 @@ def test_intervals_leave_out_the_ends_of_the_scores_that_sacrebleu_draws():
         assert figure.interval == (pytest.approx(inner[0]), pytest.approx(inner[-1]))
         assert figure.signature == str(metric.get_signature())
         assert figure.signature.startswith("nrefs:2|bs:50|seed:12345|")
+
+
+def test_a_seed_that_is_none_is_said_in_a_line(monkeypatch):
+    settings = EvaluationSettings(lowercase=False, ter_case_sensitive=False, tokenize="13a")
+    for seed in ("abc", "-1", ""):
+        monkeypatch.setenv("SACREBLEU_SEED", seed)
+        with pytest.raises(SettingsError, match=r"^SACREBLEU_SEED: a whole number, or none, is needed; got"):
+            score_against(HYPOTHESES, [REFERENCES], settings, num_resamples=5)
+    monkeypatch.setenv("SACREBLEU_SEED", "None")
+    assert "seed:none" in score_against(HYPOTHESES, [REFERENCES], settings, num_resamples=5)[0].signature
 
 
 def test_intervals_of_texts_of_which_some_score_nothing():

@@ -47,19 +47,23 @@ def test_scores_and_trials_are_sacrebleus(num_references):
         other, this = trials[column]
         assert (one.value, one.other_value) == (this.score, other.score)
         assert one.p_randomisation == this.p_value
-        of_texts = [
-            sorted(scores)
-            for scores in zip(
-                *(scored(metric, rows, better, worse, references) for rows in drawn), strict=True
-            )
-        ]
-        assert one.interval == (pytest.approx(of_texts[0][2]), pytest.approx(of_texts[0][-3]))
-        assert one.other_interval == (pytest.approx(of_texts[1][2]), pytest.approx(of_texts[1][-3]))
+        pairs = [scored(metric, rows, better, worse, references) for rows in drawn]
+        of_better, of_worse = (sorted(scores) for scores in zip(*pairs, strict=True))
+        assert one.interval == (pytest.approx(of_better[2]), pytest.approx(of_better[-3]))
+        assert one.other_interval == (pytest.approx(of_worse[2]), pytest.approx(of_worse[-3]))
+        differences = [first - second for first, second in pairs]
+        mean, size = sum(differences) / 100, abs(this.score - other.score)
+        assert one.p_bootstrap == pytest.approx((sum(abs(d - mean) >= size for d in differences) + 1) / 101)
         assert one.other_interval.high - one.other_interval.low == pytest.approx(2 * other.ci)
         assert f"nrefs:{num_references}|bs:100|ar:200|seed:12345" in one.signature
     assert found[0].difference > 5
     assert found[0].p_bootstrap < 0.05
     assert found[0].p_randomisation < 0.05
+
+
+def test_of_a_text_of_one_line_chance_is_not_ruled_out():
+    for found in compare(["a small dog"], ["the cats"], [["a small dog runs"]], CASED, 50, 50):
+        assert (found.p_bootstrap, found.p_randomisation) == (1, 1)
 
 
 def test_a_translation_is_as_good_as_itself():

@@ -19,7 +19,8 @@ from nmt.evaluation.signs import count_tokens, find_signs, numbers, rarest, repe
         ("", False),
         ("धीरे-धीरे चलो", False),  # two words alike, whose vowel signs are marks and no letters
         ("धीरे धीरे धीरे", True),
-        ("我喜欢我喜欢", True),  # without spaces between words
+        ("❤️ ☀️ ✈️ ok", False),  # whose variation selectors are marks that stand on no letter
+        ("２０００年です。", False),
     ],
 )
 def test_repetitions(line, is_repetition):
@@ -37,10 +38,12 @@ def test_numbers_are_their_digits():
     ]
 
 
-def test_words_have_their_marks_and_characters_of_scripts_without_spaces_are_words():
+def test_words_have_the_marks_that_stand_on_them():
     assert tokens("हिन्दी में שָׁלוֹם, cafe\u0301_1!") == ["हिन्दी", "में", "שָׁלוֹם", "cafe\u0301_1"]
-    assert tokens("می\u200cخواهم") == ["می\u200cخواهم"]
-    assert tokens("我喜欢Linux。น้ำ") == ["我", "喜", "欢", "Linux", "น้", "ำ"]
+    assert tokens("می\u200cخواهم น้ำ 我喜欢Linux。") == ["می\u200cخواهم", "น้ำ", "我喜欢Linux"]
+    assert tokens("❤\ufe0f 👨\u200d👩 \u0301") == []
+    found = find_signs(["кафе\u0301 x2345"], ["hello кафе\u0301 x2345"], ["hello coffee"])
+    assert found.untranslated == {0: ["кафе\u0301"]}
 
 
 def test_findings():

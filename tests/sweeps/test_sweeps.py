@@ -127,18 +127,14 @@ def test_mistakes_are_said_before_anything_is_written(nmt, tmp_path, tiny_traini
 
 def test_the_last_value_that_was_typed_of_a_key_counts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for typed, expected in (
-        (["seed=1,2", "model.dropout=0.1,0.2", "seed=5"], ["model.dropout=0.1", "model.dropout=0.2"]),
-        (["seed=5", "seed=1,2"], ["seed=1", "seed=2"]),
-        (["seed=1,2", "seed=3,4"], ["seed=3", "seed=4"]),
+    for typed, expected, seeds in (
+        (["seed=1,2", "model.dropout=0.1,0.2", "seed=5"], ["model.dropout=0.1", "model.dropout=0.2"], [5, 5]),
+        (["seed=5", "seed=1,2"], ["seed=1", "seed=2"], [1, 2]),
+        (["seed=1,2", "seed=3,4"], ["seed=3", "seed=4"], [3, 4]),
     ):
         jobs = Sweep(typed, None).jobs()
         assert [job.setting for job in jobs] == expected
-        assert [compose(TRAIN, job.overrides, None).settings().seed for job in jobs] in (
-            [5, 5],
-            [1, 2],
-            [3, 4],
-        )
+        assert [compose(TRAIN, job.overrides, None).settings().seed for job in jobs] == seeds
 
 
 def test_the_order_of_a_shuffled_sweep_is_that_of_before_when_it_goes_on(tmp_path, monkeypatch):
