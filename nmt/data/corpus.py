@@ -99,8 +99,8 @@ def read_parallel_files(
 
 
 def pairs_of_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:
-    """Yield the pairs of lines of two sides. Raises DataError if one has more lines, or the source has no text."""
-    has_text = False
+    """Yield the pairs of lines of two sides. Raises DataError if one has more lines than the other, or no text."""
+    has_source = has_target = False
     sides = iterate_lines(source, f"{key}.source", encoding), iterate_lines(target, f"{key}.target", encoding)
     for number, (one, other) in enumerate(zip_longest(*sides)):
         if one is None or other is None:
@@ -112,10 +112,10 @@ def pairs_of_files(source: Files, target: Files, key: str, encoding: str | None)
                 f"{key}: as many lines of source as of target are needed; got {counts[0]} in "
                 f"{_names(source)} and {counts[1]} in {_names(target)}"
             )
-        has_text = has_text or bool(one.strip())
+        has_source, has_target = has_source or bool(one.strip()), has_target or bool(other.strip())
         yield one, other
-    if not has_text:
-        raise DataError(f"{key}: text is needed; got none in {_names(source)}")
+    if not (has_source and has_target):
+        raise DataError(f"{key}: text is needed; got none in {_names(target if has_source else source)}")
 
 
 def hold(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> tuple[ParallelText, list[int]]:
@@ -137,7 +137,8 @@ def hold(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> tupl
         np.array(sizes, np.int64).tofile(folder / SIZES)
 
     paths = [path for one in files for path in as_list(one)]
-    if sum(_size_of_text(path) for path in paths) < LARGE:
+    # Where one is missing, reading says which.
+    if sum(map(_size_of_text, paths)) < LARGE or not all(map(os.path.exists, paths)):
         return ParallelText(*unzip(pairs())), sizes
     # The paths alone do not tell where one list of files ends and the next begins.
     num_files = [len(as_list(one)) for one in files]

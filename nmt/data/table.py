@@ -46,15 +46,16 @@ class Columns:
 def read_table(files: Files, key: str, columns: Columns) -> Pairs:
     """Yield the pairs of one table or several, one after the other; a folder stands for the tables in it.
 
-    Raises DataError, naming file and line, for what is no table, and if the source has no text.
+    Raises DataError, naming file and line, for what is no table, and if a side has no text.
     """
-    has_text = False
+    has_source = has_target = False
     for path in table_files(files):
         for pair in _reader(path, key)(path, key, columns):
-            has_text = has_text or bool(pair[0].strip())
+            has_source, has_target = has_source or bool(pair[0].strip()), has_target or bool(pair[1].strip())
             yield pair
-    if not has_text:
-        raise DataError(f"{key}: text is needed; got none in {files}")
+    if not (has_source and has_target):
+        column = columns.target if has_source else columns.source
+        raise DataError(f"{key}: text is needed; got none in column {column} of {files}")
 
 
 def table_files(files: Files, suffixes: Sequence[str] = SUFFIXES) -> list[str]:

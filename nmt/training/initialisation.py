@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelSettings
+from nmt.config.check import as_typed, flatten
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.errors import RunError, SettingsError
 from nmt.models.layers import Embedding
@@ -25,7 +26,10 @@ SHARED_WITH = {
     "output.weight": "target_embedding.weight",
 }
 # Settings that change what a model computes, but not the names and shapes of its weights.
-MEANINGS = ("norm", "normalization", "positions", "activation", "num_heads", "cell")
+MEANINGS = (
+    "norm", "normalization", "positions", "max_relative_distance", "activation", "num_heads", "zero_start", "cell",
+    "context_use", *(f"attention.{name}" for name in ("score", "num_heads", "join", "span", "window", "choice")),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ def copy_matching(
     """Copy the weights `other` into the parameters of a model that have the same name and shape.
 
     If the vocabularies differ, parameters with a row for each piece need to agree in width only: rows are matched by
-    the text of the piece (token matching, Aji et al. 2020), those of special tokens by what they stand for. Raises
+    the text of the piece (token matching, Aji et al. 2020), those of special tokens by what they stand for. A parameter
+    that several layers share takes the rows of each of them, those of the first one where there are several. Raises
     RunError, naming `origin`, if no matrix is copied as a whole.
     """
     whole = in_part = num_rows = left = num_matrices = 0
@@ -60,22 +65,28 @@ def copy_matching(
         side: _match_pieces(getattr(tokenizer, side), getattr(other_tokenizer, side))
         for side in ("source", "target")
     }
-    for name, parameter in model.named_parameters():
-        theirs = _find(other, name)
-        rows = rows_of_side[SIDE_OF_ROWS[name]] if name in SIDE_OF_ROWS else None
-        if theirs is not None and rows is None and theirs.shape == parameter.shape:
-            with torch.no_grad():
-                parameter.copy_(theirs)
-            whole += 1
-            num_matrices += parameter.dim() > 1
-        elif theirs is not None and rows is not None and theirs.shape[1:] == parameter.shape[1:]:
-            to, of = (torch.tensor(ids) for ids in zip(*rows, strict=True))
-            with torch.no_grad():
-                parameter[to.to(parameter.device)] = theirs[of.to(theirs.device)].to(parameter)
-            in_part += 1
-            num_rows += len(rows)
-        else:
-            left += 1
+    names: dict[nn.Parameter, list[str]] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        names.setdefault(parameter, []).append(name)
+    for parameter, of_layers in names.items():
+        is_whole, copied = False, set[int]()
+        for name in reversed(of_layers):
+            theirs = _find(other, name)
+            rows = rows_of_side[SIDE_OF_ROWS[name]] if name in SIDE_OF_ROWS else None
+            if theirs is not None and rows is None and theirs.shape == parameter.shape:
+                with torch.no_grad():
+                    parameter.copy_(theirs)
+                is_whole = True
+            elif theirs is not None and rows is not None and theirs.shape[1:] == parameter.shape[1:]:
+                to, of = (torch.tensor(ids) for ids in zip(*rows, strict=True))
+                with torch.no_grad():
+                    parameter[to.to(parameter.device)] = theirs[of.to(theirs.device)].to(parameter)
+                copied.update(to.tolist())
+        whole += is_whole
+        num_matrices += is_whole and parameter.dim() > 1
+        in_part += not is_whole and bool(copied)
+        num_rows += 0 if is_whole else len(copied)
+        left += not is_whole and not copied
     if not num_matrices:  # biases fit most other models by shape, and are of no use alone
         raise RunError(
             "training.from_run: a run with matrices of the model's names and shapes is needed; "
@@ -86,9 +97,12 @@ def copy_matching(
 
 def other_meanings(model: ModelSettings, other: ModelSettings) -> str:
     """Return which settings make a model compute otherwise than another one with the same weights; empty if none do."""
-    values = ((name, getattr(other, name, None), getattr(model, name, None)) for name in MEANINGS)
+    ours, theirs = (dict(flatten(one.model_dump())) for one in (model, other))
+    values = ((name, theirs.get(name), ours.get(name)) for name in MEANINGS)
     return "; ".join(
-        f"model.{name}={there} there, {here} here" for name, there, here in values if there != here
+        f"model.{name}={as_typed(there)} there, {as_typed(here)} here"
+        for name, there, here in values
+        if there != here
     )
 
 

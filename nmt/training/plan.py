@@ -25,7 +25,7 @@ from nmt.data.batching import Update, padding_share
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import duration
 from nmt.runs.directory import RunDirectory
-from nmt.training.checkpoint import resumable_progress
+from nmt.training.checkpoint import refuse_other_origins, resumable_progress
 from nmt.training.device.graphs import recordable_stream
 from nmt.training.ranks import Ranks
 from nmt.training.recipes import far_from_recipe
@@ -49,6 +49,7 @@ def plan_and_time(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> l
     Raises UserError for settings and data that training would refuse.
     """
     prepared = prepare(settings, run, ranks, is_plan=True)
+    refuse_other_origins(resumable_progress(run).origins, prepared.trainer.progress.origins)
     prepared.text.log()
     return [*plan_lines(prepared), *_time_lines(prepared)]
 

@@ -129,6 +129,9 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     trainer = Trainer(step, run, corpus.validation)
     trainer.progress.origins = origins(corpus, tokenizer, dataset, teachers)
+    if context.num_lines:  # which has lines that a filter leaves out
+        whole = content_key(read.train.source, map(str, read.train.starts))
+        trainer.progress.origins["data.train with its context"] = whole
     return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, origin, resuming)
 
 

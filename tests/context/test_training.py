@@ -16,7 +16,9 @@ from nmt.decoding.chunks import Chunk
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translation import Candidate
 from nmt.decoding.translator import Shown, Translator
+from nmt.errors import RunError
 from nmt.runs.directory import RunDirectory
+from nmt.training.checkpoint import refuse_other_origins
 from nmt.training.ranks import Ranks
 from nmt.training.setup import prepare
 
@@ -64,6 +66,28 @@ def test_what_does_not_fit_is_counted_and_said_once(tiny):
     assert f"context      {len(set(short) & set(kept))} of {len(kept)} training lines" in said
     assert json.loads((tiny / "run" / "data.json").read_text())["source_tokens"]["with_context"] == 9
     assert len(joined) == len(lines)
+
+
+def test_a_line_that_is_left_out_is_context_and_must_stay_when_a_run_goes_on(tiny):
+    source = tiny / "train.source"
+    before = source.read_bytes()
+    lines = before.decode().split("\n")
+    (place, *_) = [i for i, line in enumerate(lines) if len(line.split()) == 1]  # too short to be learned
+    lines[place] = "other"
+    settings = check(
+        TrainSettings, {**RunDirectory(tiny / "run").read_config(), "run": "run", "resume": True}
+    )
+    try:
+        origins = []
+        for content in (before, "\n".join(lines).encode()):
+            source.write_bytes(content)
+            prepared = prepare(settings, RunDirectory(tiny / "run"), Ranks())
+            origins.append(prepared.trainer.progress.origins)
+    finally:
+        source.write_bytes(before)
+    assert origins[0]["data.train"] == origins[1]["data.train"]
+    with pytest.raises(RunError, match=r"^data.train with its context: what the run began with, of hash"):
+        refuse_other_origins(*origins)
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,14 @@ def test_lists_of_the_same_files_are_other_texts(tmp_path, data_settings, store)
         train([a, b, c], [d])
 
 
+def test_a_missing_file_beside_a_large_one_is_named_by_its_key(tmp_path, data_settings, store):
+    store(True)
+    write_files(tmp_path)
+    (tmp_path / "train.en").unlink()
+    with pytest.raises(DataError, match=r"^data.train.target: no such file: .*train.en"):
+        load_corpus(data_settings("files", *named_files(tmp_path)))
+
+
 def forbid(module):
     def allow_what_is_there(name, make):
         return cached_folder(name, lambda folder: pytest.fail("it was made again"))
@@ -198,6 +206,7 @@ def forbid(module):
         ("a\nb\n", "x\n", r"data.train: as many lines of source as of target are needed; got 2 in .*de and 1 in .*en"),
         ("a\n", "x\ny\nz\n", r"got 1 in .*de and 3 in .*en"),
         ("\n\n", "x\ny\n", r"data.train: text is needed; got none in .*train.de"),
+        ("a\nb\n", "\n\n", r"data.train: text is needed; got none in .*train.en"),
         ("a\n\udcff\n", "x\ny\n", r"data.train.source: UTF-8 text is needed; got byte 0xff in .*train.de, line 2"),
     ],
 )  # fmt: skip

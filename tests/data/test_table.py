@@ -116,6 +116,7 @@ def test_a_cell_becomes_one_line_and_nothing_an_empty_one(tmp_path, load):
         ("a.txt", b"x\ty\n", r"^data.train: a folder, or a file that ends in .tsv, .csv, .jsonl"),
         ("a.parquet.gz", b"", r"^data.train: a folder, or a file that ends in .tsv, .csv, .jsonl"),
         ("a.csv", b"de,en\n", r"^data.train: text is needed; got none in .*a.csv"),
+        ("a.csv", b"de,en\nHallo,\n", r"^data.train: text is needed; got none in column en of .*a.csv"),
         ("a.csv", b"", r"^data.train: text is needed; got none in .*a.csv"),
     ],
 )  # fmt: skip

@@ -264,7 +264,7 @@ def test_one_run_has_one_trainer(nmt, tmp_path, tiny_training):
         pass
 
 
-def test_going_on_with_other_text_or_another_vocabulary_is_refused(train_in, tmp_path):
+def test_going_on_with_other_text_or_another_vocabulary_is_refused(nmt, train_in, tmp_path):
     for name, lines in (("one", ["a b c", "b c d", "c a b a"]), ("other", ["x y", "y x", "z"])):
         (tmp_path / name).write_text("\n".join(lines * 9) + "\n")
     text = ["tokenizer=char", "tokenizer.vocabulary_size=30", "data=files"]
@@ -284,6 +284,8 @@ def test_going_on_with_other_text_or_another_vocabulary_is_refused(train_in, tmp
             RunError, match=f"^{key}: what the run began with, of hash .* is needed to go on; got "
         ):
             train_in("run", *text, "training.max_updates=2")
+        done = nmt("train", "run=run", "resume=true", "training.max_updates=2", "--plan", code=2)
+        assert done.stderr.decode().startswith(f"nmt: {key}: what the run began with, of hash ")
         shutil.copy(tmp_path / "one", tmp_path / name)
     for name in ("train.source", "train.target"):
         shutil.copy(tmp_path / "other", tmp_path / name)

@@ -97,13 +97,15 @@ def test_a_child_that_computes_otherwise_with_the_same_weights_is_told_so(nmt, f
         "model.normalization=rms",
         "model.attention_dropout=0.1",
         "model.initial_gain=2",
+        "model.zero_start=true",
     )
     done = nmt("train", *options, *typed, *others)
     (note,) = re.findall(r"note +(parent.*)", (done.stdout + done.stderr).decode())
     assert note == (
         "parent computes otherwise with these weights: model.norm=pre there, post here; "
         "model.normalization=layer there, rms here; "
-        "model.positions=sinusoidal there, rotary here"
+        "model.positions=sinusoidal there, rotary here; "
+        "model.zero_start=false there, true here"
     )
 
 

@@ -123,6 +123,24 @@ def test_what_was_shared_there_goes_to_each_here(tied):
     assert all(torch.equal(everywhere(model)[name], everywhere(other)[name]) for name in ROWS)
 
 
+def test_what_is_shared_here_takes_the_pieces_of_both_sides_there():
+    both = make_vocabulary_model("one two eins zwei neun", **SPECIAL_FIRST)
+    tokenizer, theirs = Tokenizer.of_models(both), Tokenizer.of_models(ENGLISH, GERMAN)
+    model, other = make_model(tokenizer, "three_way"), make_model(theirs, seed=1)
+    before = weights(model)["source_embedding.weight"]
+    copied = copy_matching(model, tokenizer, weights(other), theirs, ORIGIN)
+    rows = model.source_embedding.weight
+    for i, piece in enumerate(tokenizer.source.pieces):
+        if piece in theirs.source.pieces:
+            assert torch.equal(rows[i], other.source_embedding.weight[theirs.source.pieces.index(piece)])
+        elif piece in theirs.target.pieces:
+            assert torch.equal(rows[i], other.target_embedding.weight[theirs.target.pieces.index(piece)])
+        else:
+            assert piece == "▁neun"
+            assert torch.equal(rows[i], before[i])
+    assert copied.left == 0
+
+
 def test_what_does_not_fit_stays():
     tokenizer, theirs = Tokenizer.of_models(ENGLISH), Tokenizer.of_models(MORE)
     model, other = make_model(tokenizer, num_encoder_layers=2), make_model(theirs, seed=1, d_ff=10)
