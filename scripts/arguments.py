@@ -12,7 +12,9 @@ def positive(text: str) -> int:
 
 
 def file_to_write(text: str) -> Path:
-    """Read the name of a file to write. Raises ArgumentTypeError, before any training, if its folder does not exist."""
+    """Read the name of a file to write. Raises ArgumentTypeError, before any training, if it cannot be written."""
+    if Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"a file is needed; got {text}, which is a folder")
     if not Path(text).parent.is_dir():
         raise argparse.ArgumentTypeError(f"an existing folder is needed; got {Path(text).parent}")
     return Path(text)

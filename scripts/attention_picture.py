@@ -8,6 +8,7 @@ columns tokens of the source; the attention is the mean of all layers and heads.
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -43,19 +44,19 @@ def draw(name: str, sentence: str) -> Drawing:
     return draw_crossing(found, run.path.name)
 
 
-def side_by_side(drawings: dict[str, Drawing]) -> Drawing:
+def side_by_side(drawings: Sequence[tuple[str, Drawing]]) -> Drawing:
     """Put drawings beside one another, each under its name."""
     shapes = [
         Shape("style", {}, STYLE),
         Shape("rect", {"width": "100%", "height": "100%", "rx": 6, "fill": "#fff"}),
     ]
-    x, height = GAP, max(drawing.height for drawing in drawings.values())
-    for name, one in drawings.items():
+    x, height = GAP, max(drawing.height for _, drawing in drawings)
+    for name, one in drawings:
         shapes.append(Shape("text", {"class": "title", "x": x, "y": 20}, name))
         size = {"x": x, "y": TITLE, "width": round(one.width), "height": round(one.height)}
         shapes.append(Shape("svg", size, shapes=one.shapes))
         x += round(one.width) + GAP
-    said = "; ".join(one.alternative for one in drawings.values())
+    said = "; ".join(one.alternative for _, one in drawings)
     return Drawing(said, x, height + TITLE + GAP, shapes)
 
 
@@ -69,7 +70,7 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN")
     arguments = parser.parse_args()
     try:
-        drawings = {Path(name).name: draw(name, arguments.sentence) for name in arguments.runs}
+        drawings = [(Path(name).name, draw(name, arguments.sentence)) for name in arguments.runs]
     except UserError as error:
         print(f"nmt: {error}", file=sys.stderr)
         sys.exit(2)

@@ -127,10 +127,19 @@ def label(name: str) -> str:
 
 
 def text_note(runs: Sequence[RunFacts]) -> str:
-    """Return a note where scores are not of the same text, and so cannot be compared; else nothing."""
+    """Return a note where scores cannot be compared, being of other texts or computed otherwise; else nothing."""
+    scored = [one.settings for one in runs if one.scores]
+    ways = {
+        tuple((key, str(value)) for key, value in one.items() if key.startswith("evaluation."))
+        for one in scored
+    }
     records = [one.log.record for one in runs if one.scores and one.log.record is not None]
     texts = {record.data["test"].hash for record in records if "test" in record.data}
-    return "These scores are not of one and the same test text." if len(texts) > 1 else ""
+    if len(texts) > 1:
+        return "These scores are not of one and the same test text."
+    return (
+        "These scores are not computed alike: see evaluation.* among the settings." if len(ways) > 1 else ""
+    )
 
 
 def draw(runs: Sequence[RunFacts]) -> bytes:

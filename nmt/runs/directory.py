@@ -230,6 +230,8 @@ def require_new_file(key: str, path: str | None, overwrite: bool) -> None:
     """Raise DataError, naming `key`, for a file that exists and must not be replaced, or whose folder is missing."""
     if path is None:
         return
+    if os.path.isdir(path):
+        raise DataError(f"{key}: a file is needed; got {path}, which is a folder")
     if not overwrite and os.path.exists(path):
         raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")
     if not Path(path).absolute().parent.is_dir():

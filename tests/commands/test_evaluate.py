@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 
+import numpy as np
 import pytest
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
@@ -44,24 +45,33 @@ def test_two_translations(nmt, folder):
     arguments = ("evaluate", "hypothesis=good.en", "against=bad.en", "reference=a.en", "json=all.json")
     printed = nmt(*arguments, "num_resamples=200", "num_trials=300").stdout.decode()
     found = json.loads((folder / "all.json").read_text())
-    direct = {
-        test: PairedTest([("bad", BAD), ("good", GOOD)], {"BLEU": BLEU()}, [REFERENCES], test, number)()[1]
-        for test, number in (("bs", 200), ("ar", 300))
-    }
-    (bad, good), (_, randomised) = direct["bs"]["BLEU"], direct["ar"]["BLEU"]
+    systems = [("bad", BAD), ("good", GOOD)]
+    bad, good = PairedTest(systems, {"BLEU": BLEU()}, [REFERENCES], "ar", 300)()[1]["BLEU"]
+    drawn = [
+        [
+            BLEU().corpus_score([lines[i] for i in rows], [[REFERENCES[i] for i in rows]]).score
+            for rows in texts
+        ]
+        for texts in [np.random.default_rng(12345).choice(len(REFERENCES), (200, len(REFERENCES)))]
+        for lines in (GOOD, BAD)
+    ]
+    of_good, of_bad = map(sorted, drawn)
+    differences = [one - other for one, other in zip(*drawn, strict=True)]
+    mean, difference = sum(differences) / 200, good.score - bad.score
+    p_bootstrap = (sum(abs(one - mean) >= difference for one in differences) + 1) / 201
     assert found["bleu"] == good.score
-    assert found["intervals"]["bleu"] == pytest.approx([good.mean - good.ci, good.mean + good.ci], rel=1e-5)
+    assert found["intervals"]["bleu"] == pytest.approx([of_good[5], of_good[-6]])
     assert found["against"]["bleu"] == {
         "value": bad.score,
-        "interval": [bad.mean - bad.ci, bad.mean + bad.ci],
-        "difference": good.score - bad.score,
-        "p_bootstrap": good.p_value,
-        "p_randomisation": randomised.p_value,
+        "interval": pytest.approx([of_bad[5], of_bad[-6]]),
+        "difference": difference,
+        "p_bootstrap": pytest.approx(p_bootstrap),
+        "p_randomisation": good.p_value,
         "signature": found["against"]["bleu"]["signature"],
     }
     row = next(line for line in printed.split("\n") if line.startswith("BLEU  ")).split()
     assert (row[1], row[4]) == (f"{good.score:.2f}", f"{bad.score:.2f}")
-    assert row[-3:] == [f"{good.score - bad.score:+.2f}", f"{good.p_value:.4f}", f"{randomised.p_value:.4f}"]
+    assert row[-3:] == [f"{difference:+.2f}", f"{p_bootstrap:.4f}", f"{good.p_value:.4f}"]
     assert "A          good.en\nB          bad.en\n" in printed
     assert "bs:200|ar:300|seed:12345|case:mixed" in printed
 

@@ -42,6 +42,15 @@ def test_runs_stand_side_by_side(draw):
         assert "".join(columns[:-1]).translate(MARKS) == SENTENCE.replace(" ", "")
 
 
+def test_runs_of_one_name_are_all_drawn_and_a_folder_is_no_file(draw):
+    done, path = draw("transformer", "./transformer")
+    assert done.returncode == 0, done.stderr
+    assert len(ElementTree.parse(path).getroot().findall("{http://www.w3.org/2000/svg}svg")) == 2
+    done, _ = draw("transformer", "--svg", ".")
+    assert done.returncode == 2
+    assert "--svg: a file is needed; got ., which is a folder" in done.stderr
+
+
 def test_a_run_without_attention_is_refused(draw):
     done, _ = draw("rnn")
     assert (done.returncode, done.stderr) == (

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 COLOURS = "abcdefgh"  # classes of what is compared; the style gives each its colour by day and by night
 WIDTH, HEIGHT = 360, 210  # of charts, in pixels: as wide as a phone shows
@@ -11,6 +12,7 @@ CHARACTER = 6.3  # mean width of one in labels, in pixels
 TINY = 1e-100  # a smaller difference counts as none
 UNITS = ((1e9, " G"), (1e6, " M"))
 MAX_POWERS = 9  # ticks of a logarithmic axis
+MAX_DIGITS = 12  # after the point
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,23 @@ def show(value: float) -> str:
         if abs(value) >= size:
             return f"{value / size:.4g}{unit}"
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2
-    shown = f"{value:,.{digits}f}"
-    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+    return _trimmed(f"{value:,.{digits}f}")
+
+
+def show_ticks(marks: Sequence[float]) -> list[str]:
+    """Return the numbers beside an axis, with as many digits as its steps have."""
+    largest, step = max(map(abs, marks)), min((abs(b - a) for a, b in pairwise(marks)), default=0.0)
+    if step == 0 or not 0.01 <= largest < 1e6:
+        return [show(mark) for mark in marks]
+    digits = next(
+        (n for n in range(MAX_DIGITS) if all(abs(round(mark, n) - mark) < step * 1e-6 for mark in marks)),
+        MAX_DIGITS,
+    )
+    return [_trimmed(f"{mark:,.{digits}f}") for mark in marks]
+
+
+def _trimmed(number: str) -> str:
+    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def label(x: float, y: float, text: str, anchor: str = "middle", kind: str = "tick") -> Shape:
@@ -126,8 +143,9 @@ def draw_x_axis(axis: Axis, name: str) -> Iterator[Shape]:
     """Yield the name of an axis below a chart, and its numbers, but for those that would touch the one before."""
     yield name_x_axis(name)
     free = 0.0  # where the next number may begin
-    for tick in axis.ticks:
-        shown = f"1/{show(1 / tick)}" if axis.is_logarithmic and tick < 1 else show(tick)
+    numbers = [show(tick) for tick in axis.ticks] if axis.is_logarithmic else show_ticks(axis.ticks)
+    for tick, number in zip(axis.ticks, numbers, strict=True):
+        shown = f"1/{show(1 / tick)}" if axis.is_logarithmic and tick < 1 else number
         width = CHARACTER * len(shown)
         middle = min(axis.place(tick), WIDTH - width / 2)
         if middle - width / 2 >= free:
@@ -142,10 +160,10 @@ def name_x_axis(name: str, below: float = 0.0) -> Shape:
 
 def draw_y_axis(axis: Axis, name: str) -> Iterator[Shape]:
     """Yield the numbers to the left of a chart, a line across it for each, and the name of the axis."""
-    for tick in axis.ticks:
+    for tick, number in zip(axis.ticks, show_ticks(axis.ticks), strict=True):
         y = axis.place(tick)
         yield Shape("path", {"class": "grid", "d": f"M{LEFT} {y}H{WIDTH - RIGHT}"})
-        yield label(LEFT - 5, y + 3.5, show(tick), "end")
+        yield label(LEFT - 5, y + 3.5, number, "end")
     middle = (TOP + HEIGHT - BOTTOM) / 2
     yield turned(label(0, 0, name), 9, middle, -90)
 

@@ -19,6 +19,7 @@ from nmt.reports.drawing.shapes import (
     WIDTH,
     Axis,
     show,
+    show_ticks,
     ticks,
 )
 from nmt.reports.page import svg
@@ -315,3 +316,19 @@ def test_hostile_labels_stay_text():
 )
 def test_numbers_are_short(value, text):
     assert show(value) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0, 0.02, "0 0.005 0.01 0.015 0.02"),
+        (0.15, 0.158, "0.15 0.152 0.154 0.156 0.158"),
+        (1.01, 1.03, "1.01 1.015 1.02 1.025 1.03"),
+        (12_300, 12_310, "12,300 12,302.5 12,305 12,307.5 12,310"),
+        (0, 0.004, "0 1.0e-3 2.0e-3 3.0e-3 4.0e-3"),
+        (0, 4e6, "0 1 M 2 M 3 M 4 M"),
+        (-0.5, 1, "-0.5 0 0.5 1"),
+    ],
+)
+def test_the_numbers_of_an_axis_are_those_of_its_ticks(low, high, expected):
+    assert " ".join(show_ticks(ticks(low, high))) == expected

@@ -191,6 +191,13 @@ def test_compare_of_runs_that_recorded_less(nmt, runs, tmp_path):
     printed = nmt("compare", "a=1", "it's", str(runs / "rnn")).stdout.decode()
     assert re.search(r"^a=1 +[A-C] +[\d.]+ +[–\[]", printed, re.MULTILINE)
     assert "These scores are not of one and the same test text." in printed
+    shutil.copytree(runs / "rnn", tmp_path / "characters")
+    config = json.loads((tmp_path / "characters" / "config.json").read_text())
+    config["evaluation"]["tokenize"] = "char"
+    (tmp_path / "characters" / "config.json").write_text(json.dumps(config))
+    printed = nmt("compare", "characters", str(runs / "rnn")).stdout.decode()
+    assert "These scores are not computed alike: see evaluation.* among the settings." in printed
+    assert re.search(r"^evaluation\.tokenize +\S+ +\S+$", printed, re.MULTILINE)
 
 
 def test_a_run_that_has_not_ended_shows_its_log(nmt, runs, tmp_path):
