@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nmt.reports.drawing.shapes import Drawing, Shape, cut, label
+from nmt.reports.drawing.shapes import Drawing, Shape, breadth, cut, label
 
 LEAST_SHARE = 0.1  # of attention that is drawn as a line; the largest share of a word always is
 GAP, MARGIN, DEPTH = 14, 4, 104  # pixels
@@ -48,4 +48,4 @@ def _middles(words: Sequence[str], start: float) -> list[float]:
 
 
 def _width(word: str) -> float:
-    return CHARACTER * max(len(word), 1)
+    return CHARACTER * max(breadth(word), 1)

@@ -17,6 +17,7 @@ from nmt.reports.drawing.shapes import (
     Axis,
     Drawing,
     Shape,
+    breadth,
     cut,
     draw_x_axis,
     draw_y_axis,
@@ -121,7 +122,7 @@ def bar_chart(
     num_beside = 1 if is_one_each else len(groups)
     width = min(26.0, place * 0.8 / num_beside)
     shown = [cut(name, MAX_BAR_NAME) for name in names]
-    longest = CHARACTER * max(map(len, shown))
+    longest = CHARACTER * max(map(breadth, shown))
     leaning = longest * 0.6 if longest > place - 2 else 0.0  # how much further down leaning names reach
     shapes, said = [*draw_y_axis(axis, y_label), name_x_axis(x_label, leaning)], []
     for i, name in enumerate(names):
@@ -173,7 +174,7 @@ def ranking(title: str, items: Sequence[tuple[str, float]], colour: int = 0) -> 
         return empty(title)
     highest = max(value for _, value in items) or 1
     names = [cut(name, MAX_ROW_NAME) for name, _ in items]
-    left = CHARACTER * max(map(len, names)) + 12
+    left = CHARACTER * max(map(breadth, names)) + 12
     room = WIDTH - left - CHARACTER * max(len(show(value)) for _, value in items) - 12
     shapes = []
     for number, (shown, (name, value)) in enumerate(zip(names, items, strict=True)):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import cos, radians, sin
 
-from nmt.reports.drawing.shapes import CHARACTER, Drawing, Shape, cut
+from nmt.reports.drawing.shapes import CHARACTER, Drawing, Shape, breadth, cut
 
 LEAN = radians(60)  # of the labels of columns
 MAX_LABEL = 20  # characters
@@ -28,10 +28,12 @@ def heat_map(
     font = min(10.5, cell)
     character = CHARACTER * font / 10.5
     rows, columns = ([cut(one, MAX_LABEL) for one in labels] for labels in (rows, columns))
-    left = character * max(map(len, rows), default=0) + 7 if rows else 1.0
-    top = character * max(map(len, columns), default=0) * sin(LEAN) + 9 if columns else 1.0
+    left = character * max(map(breadth, rows), default=0) + 7 if rows else 1.0
+    top = character * max(map(breadth, columns), default=0) * sin(LEAN) + 9 if columns else 1.0
     # Labels of columns lean over to the right, and the last ones beyond the cells.
-    leaning = [j * cell + 0.5 * cell + character * len(one) * cos(LEAN) + 6 for j, one in enumerate(columns)]
+    leaning = [
+        j * cell + 0.5 * cell + character * breadth(one) * cos(LEAN) + 6 for j, one in enumerate(columns)
+    ]
     right = max(1.0, max(leaning, default=0.0) - width * cell)
     cells = [Shape("rect", {"class": "ground", "y": -0.5, "width": width, "height": height})]
     if hidden is not None:

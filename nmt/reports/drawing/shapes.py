@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from unicodedata import east_asian_width
 
 COLOURS = "abcdefgh"  # classes of what is compared; the style gives each its colour by day and by night
 WIDTH, HEIGHT = 360, 210  # of charts, in pixels: as wide as a phone shows
 LEFT, RIGHT, TOP, BOTTOM = 56, 10, 10, 34
 CHARACTER = 6.3  # mean width of one in labels, in pixels
+WIDE = 1.8  # mean characters in one of Chinese, Japanese or Korean, which is a square
 TINY = 1e-100  # a smaller difference counts as none
 UNITS = ((1e9, " G"), (1e6, " M"))
 MAX_POWERS = 9  # ticks of a logarithmic axis
@@ -126,6 +128,11 @@ def _trimmed(number: str) -> str:
 def label(x: float, y: float, text: str, anchor: str = "middle", kind: str = "tick") -> Shape:
     """Return a word or a number at a place."""
     return Shape("text", {"class": kind, "x": round(x, 1), "y": round(y, 1), "text-anchor": anchor}, text)
+
+
+def breadth(text: str) -> float:
+    """Return how many mean characters a text is wide; one of Chinese, Japanese or Korean counts for more."""
+    return sum(WIDE if east_asian_width(character) in "WF" else 1.0 for character in text)
 
 
 def cut(text: str, limit: int) -> str:

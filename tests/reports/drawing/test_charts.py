@@ -279,6 +279,24 @@ def test_words_are_joined_to_what_was_looked_at():
         assert words[source][1] < float(start.split()[1]) < float(end.split()[1]) < words[target][1]
 
 
+def test_square_characters_have_the_room_that_they_take():
+    """Their width is the size of the font, of which style.css has 13 pixels for words and 11 for tokens."""
+    word = "天气预报"
+    places = [
+        float(part.get("x")) for part in parse(alignment("a", [word] * 3, ["x"], [[0.3] * 3])).iter("text")
+    ]
+    assert places[1] - places[0] >= 13 * len(word)
+    assert places[0] >= 13 * len(word) / 2
+    (labels,) = (
+        group
+        for group in parse(heat_map("h", [[1.0]], [word], ["x"])).iter("g")
+        if group.findtext("text") == word
+    )
+    assert float(re.match(r"translate\(([\d.]+)", labels.get("transform"))[1]) >= 10.5 * len(word)
+    names = [part for part in parse(ranking("r", [(word, 1)])).iter("text") if part.text == word]
+    assert float(names[0].get("x")) >= 11 * len(word)
+
+
 def test_hostile_labels_stay_text():
     for drawing in (
         heat_map(HOSTILE, [[1.0]], [HOSTILE], [HOSTILE]),
