@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from arguments import in_one_line
+
 import nmt
 from nmt.decoding.word_alignment import Link
 
@@ -54,8 +56,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Alignment error rate of a run on the built-in corpus.")
     parser.add_argument("--run", required=True, help="folder of a run that was trained on it")
     pairs = read_aligned(HAND_MADE)
-    model = nmt.load(parser.parse_args().run)
-    links = model.align([(pair.source, pair.target) for pair in pairs])
+    arguments = parser.parse_args()
+    with in_one_line():
+        links = nmt.load(arguments.run).align([(pair.source, pair.target) for pair in pairs])
     error, precision, recall = error_rate([set(found) for found in links], pairs)
     print(f"{len(pairs)} pairs: error rate {error:.3f}, precision {precision:.3f}, recall {recall:.3f}")
 

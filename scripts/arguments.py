@@ -1,7 +1,12 @@
-"""Types of command-line arguments that several programs here share."""
+"""What several programs here share of a command line: types of arguments, and errors in a line."""
 
 import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from nmt.errors import UserError
 
 
 def positive(text: str) -> int:
@@ -18,3 +23,13 @@ def file_to_write(text: str) -> Path:
     if not Path(text).parent.is_dir():
         raise argparse.ArgumentTypeError(f"an existing folder is needed; got {Path(text).parent}")
     return Path(text)
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """Within the block, end the program at a UserError with its line instead of a traceback, as `nmt` does."""
+    try:
+        yield
+    except UserError as error:
+        print(f"nmt: {error}", file=sys.stderr)
+        sys.exit(2)

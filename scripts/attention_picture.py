@@ -7,12 +7,11 @@ columns tokens of the source; the attention is the mean of all layers and heads.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from arguments import file_to_write
+from arguments import file_to_write, in_one_line
 
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
@@ -69,11 +68,8 @@ def main() -> None:
     parser.add_argument("--svg", type=file_to_write, required=True)
     parser.add_argument("runs", nargs="+", metavar="RUN")
     arguments = parser.parse_args()
-    try:
+    with in_one_line():
         drawings = [(Path(name).name, draw(name, arguments.sentence)) for name in arguments.runs]
-    except UserError as error:
-        print(f"nmt: {error}", file=sys.stderr)
-        sys.exit(2)
     arguments.svg.write_text(svg(side_by_side(drawings)), encoding="utf-8")
 
 

@@ -5,7 +5,9 @@ usage: python scripts/bleu_by_length.py RUN [RUN ...]
 All runs translate the test text of the first one, each with its best checkpoint and by its own search.
 """
 
-import sys
+import argparse
+
+from arguments import in_one_line
 
 from nmt.config import EvaluationSettings
 from nmt.config.check import check
@@ -44,11 +46,18 @@ def bleu_of(indices: list[int], text: ParallelText, hypotheses: list[str]) -> fl
     return corpus_bleu([hypotheses[i] for i in indices], [text.target[i] for i in indices], SCORING)
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Print a table: a row for each range of lengths, a column for each run."""
-    text = text_of_run("test", RunDirectory.existing(names[0]))
-    groups = {**buckets(text.source), "all": list(range(len(text.source)))}
-    columns = [translate(text, name) for name in names]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("runs", nargs="+", metavar="RUN")
+    names = parser.parse_args().runs
+    with in_one_line():
+        runs = [RunDirectory.existing(name) for name in names]  # all, before the first translates
+        text = text_of_run("test", runs[0])
+        groups = {**buckets(text.source), "all": list(range(len(text.source)))}
+        columns = [translate(text, name) for name in names]
     print("| source words | sentences | " + " | ".join(names) + " |")
     print("|---|---|" + "---|" * len(names))
     for label, indices in groups.items():
@@ -57,6 +66,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    main(sys.argv[1:])
+    main()

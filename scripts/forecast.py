@@ -12,14 +12,13 @@ import argparse
 import csv
 import json
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from arguments import file_to_write, positive
+from arguments import file_to_write, in_one_line, positive
 from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import tqdm
@@ -195,11 +194,8 @@ def main() -> None:
     parser.add_argument("--plot", type=file_to_write, metavar="FILE.png")
     parser.add_argument("--json", type=file_to_write)
     arguments = parser.parse_args()
-    try:
+    with in_one_line():
         figures = run(arguments)
-    except UserError as error:
-        print(f"nmt: {error}", file=sys.stderr)
-        sys.exit(2)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 

@@ -34,3 +34,8 @@ def test_a_run_is_measured(module, trained_run, tmp_path):
     assert done.returncode == 0, done.stderr
     rate = float(done.stdout.split("error rate ")[1].split(",")[0])
     assert 0.3 < rate < 1, "an untrained model knows nothing"
+    done = run_script("alignment_error", ["--run", "nowhere"], tmp_path)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "nmt: run: the folder of a run is needed; got nowhere: no such folder\n",
+    )
