@@ -17,7 +17,7 @@ from nmt.data.cache import cached_folder, entry_name, states_of
 from nmt.data.lines import PARQUET, is_compressed, iterate_lines
 from nmt.data.mixture import Groups
 from nmt.data.stored_text import StoredLines, open_text, store_text
-from nmt.data.table import Pairs, unzip
+from nmt.data.table import Pairs, unzip, with_text
 from nmt.errors import DataError
 
 SPLITS = ("train", "validation", "test")
@@ -100,7 +100,10 @@ def read_parallel_files(
 
 def pairs_of_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:
     """Yield the pairs of lines of two sides. Raises DataError if one has more lines than the other, or no text."""
-    has_source = has_target = False
+    return with_text(_zip_files(source, target, key, encoding), key, (_names(source), _names(target)))
+
+
+def _zip_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:
     sides = iterate_lines(source, f"{key}.source", encoding), iterate_lines(target, f"{key}.target", encoding)
     for number, (one, other) in enumerate(zip_longest(*sides)):
         if one is None or other is None:
@@ -112,10 +115,7 @@ def pairs_of_files(source: Files, target: Files, key: str, encoding: str | None)
                 f"{key}: as many lines of source as of target are needed; got {counts[0]} in "
                 f"{_names(source)} and {counts[1]} in {_names(target)}"
             )
-        has_source, has_target = has_source or bool(one.strip()), has_target or bool(other.strip())
         yield one, other
-    if not (has_source and has_target):
-        raise DataError(f"{key}: text is needed; got none in {_names(target if has_source else source)}")
 
 
 def hold(parts: Sequence[Pairs], files: Sequence[Files], *facts: object) -> tuple[ParallelText, list[int]]:

@@ -48,14 +48,21 @@ def read_table(files: Files, key: str, columns: Columns) -> Pairs:
 
     Raises DataError, naming file and line, for what is no table, and if a side has no text.
     """
-    has_source = has_target = False
-    for path in table_files(files):
-        for pair in _reader(path, key)(path, key, columns):
-            has_source, has_target = has_source or bool(pair[0].strip()), has_target or bool(pair[1].strip())
-            yield pair
-    if not (has_source and has_target):
-        column = columns.target if has_source else columns.source
-        raise DataError(f"{key}: text is needed; got none in column {column} of {files}")
+    pairs = chain.from_iterable(_reader(path, key)(path, key, columns) for path in table_files(files))
+    sides = f"column {columns.source} of {files}", f"column {columns.target} of {files}"
+    return with_text(pairs, key, sides)
+
+
+def with_text(pairs: Iterable[tuple[str, str]], key: str, sides: tuple[str, str]) -> Pairs:
+    """Yield pairs. Raises DataError, of `key`, at their end if there is none, or one of the `sides` has no text."""
+    rest, has_source, has_target = iter(pairs), False, False
+    for source, target in rest:
+        yield source, target
+        has_source, has_target = has_source or bool(source.strip()), has_target or bool(target.strip())
+        if has_source and has_target:
+            yield from rest
+            return
+    raise DataError(f"{key}: text is needed; got none in {sides[has_source]}")
 
 
 def table_files(files: Files, suffixes: Sequence[str] = SUFFIXES) -> list[str]:

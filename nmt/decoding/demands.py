@@ -91,8 +91,8 @@ class Demands:
             phrases.append(given if demand in missing and has_room else [])
         return phrases
 
-    def end(self, demands: Sequence[Demand], prefix: str) -> bool:
-        """Whether a prefix ends with one of the demanded strings, which stands by itself there."""
+    def are_last_in(self, prefix: str, demands: Sequence[Demand]) -> bool:
+        """Whether one of the demanded strings is the last of a prefix, and stands by itself there."""
         text = prefix.rstrip()
         return any(
             text.endswith(one.text) and self._is_whole(one, text, len(text) - len(one.text))

@@ -27,7 +27,7 @@ class Literal(NamedTuple):
 
 def makes_longer(piece: str) -> bool:
     """Whether a piece would make the word before it longer."""
-    return piece != "" and are_joined("a", piece[0])
+    return piece != "" and are_joined("a", piece[0])  # a letter of a script with spaces
 
 
 def text_of(

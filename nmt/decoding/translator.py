@@ -221,7 +221,7 @@ class Translator:
                 room = None if self.max_target_tokens is None else self.max_target_tokens - len(given)
                 phrases = self.demands.phrases(demands, given_text, room) if demands else ()
                 own_number = num_before + i + number * PARTS_APART
-                is_whole = self.demands.end(demands, given_text)
+                is_whole = self.demands.are_last_in(given_text, demands)
                 sentence = Sentence(source[: self.max_source_tokens], given, own_number, phrases, is_whole)
                 if source:
                     parts.append(Part(i, text, sentence, is_cut, demands, given_text))

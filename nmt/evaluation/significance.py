@@ -56,7 +56,7 @@ def compare(
     """
     require_same_length(others, references, "against")
     statistics = [Statistics(lines, references, settings) for lines in (hypotheses, others)]
-    texts = ResampledTexts.draw(len(hypotheses), num_resamples)
+    texts = ResampledTexts.draw(statistics[0].num_lines, num_resamples)
     found = []
     for name, metric in statistics[0].metrics.items():
         test = PairedTest(

@@ -77,9 +77,8 @@ class Sweep:
             require_submitit()
         self.runner = JobRunner(self.folder, self.settings, config_directory)
         self.search: Search | None = None
-        latest = {
-            override.get_key_element(): override for override in of_runs
-        }  # as in a training without a sweep
+        # The last value of a key counts, as in a training without a sweep.
+        latest = {override.get_key_element(): override for override in of_runs}
         swept = [override for override in latest.values() if override.is_sweep_override()]
         self.fixed = [str(override.input_line) for override in of_runs if not override.is_sweep_override()]
         if isinstance(self.settings, GridSweep):

@@ -70,7 +70,7 @@ def copy_matching(
         names.setdefault(parameter, []).append(name)
     for parameter, of_layers in names.items():
         is_whole, copied = False, set[int]()
-        for name in reversed(of_layers):
+        for name in reversed(of_layers):  # so that the weights of the first one stay
             theirs = _find(other, name)
             rows = rows_of_side[SIDE_OF_ROWS[name]] if name in SIDE_OF_ROWS else None
             if theirs is not None and rows is None and theirs.shape == parameter.shape:

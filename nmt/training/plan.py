@@ -49,9 +49,10 @@ def plan_and_time(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> l
     Raises UserError for settings and data that training would refuse.
     """
     prepared = prepare(settings, run, ranks, is_plan=True)
-    refuse_other_origins(resumable_progress(run).origins, prepared.trainer.progress.origins)
+    saved = resumable_progress(run)
+    refuse_other_origins(saved.origins, prepared.trainer.progress.origins)
     prepared.text.log()
-    return [*plan_lines(prepared), *_time_lines(prepared)]
+    return [*plan_lines(prepared), *_time_lines(prepared, saved.update)]
 
 
 def plan_lines(prepared: Prepared) -> list[str]:
@@ -185,10 +186,11 @@ def _last_update(trainer: Trainer) -> int:
     return min(limits.max_updates, limits.max_epochs * _updates_of_epoch(trainer))
 
 
-def _time_lines(prepared: Prepared) -> list[str]:
+def _time_lines(prepared: Prepared, done: int) -> list[str]:
+    """Return lines on how long the updates after the first `done` ones take."""
     trainer, limits = prepared.trainer, prepared.trainer.settings.training
     per_epoch = _updates_of_epoch(trainer)
-    done, last = resumable_progress(trainer.run).update, _last_update(trainer)
+    last = _last_update(trainer)
     num_left = max(0, last - done)
     num_validations = -(-last // limits.validate_every) - done // limits.validate_every if num_left else 0
     lines = [

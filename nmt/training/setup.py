@@ -129,9 +129,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     trainer = Trainer(step, run, corpus.validation)
     trainer.progress.origins = origins(corpus, tokenizer, dataset, teachers)
-    if context.num_lines:  # which has lines that a filter leaves out
-        whole = content_key(read.train.source, map(str, read.train.starts))
-        trainer.progress.origins["data.train with its context"] = whole
+    if context.num_lines:
+        trainer.progress.origins |= origin_of_context(read)
     return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, origin, resuming)
 
 
@@ -238,6 +237,11 @@ def origins(
         words = dataset.links.words
         found[LINKS] = content_key(words.tokens.numpy().tobytes(), words.offsets.tobytes())
     return found | origin_of(teachers)
+
+
+def origin_of_context(read: Corpus) -> dict[str, str]:
+    """Return a hash of the training text as it was read: lines that a filter leaves out are context of others."""
+    return {"data.train with its context": content_key(read.train.source, map(str, read.train.starts))}
 
 
 def start_from(

@@ -131,9 +131,8 @@ def test_overlap_is_what_sets_have_in_common(corpus):
     for held_out in (corpus.validation, corpus.test):
         overlap = overlap_with(corpus.train, held_out)
         with_text = [stripped(pair) for pair in pairs_of(held_out) if not blank(pair)]
-        train = [
-            stripped(pair) for pair in pairs_of(corpus.train) if not blank(pair)
-        ]  # others are not learned
+        # Others are not learned.
+        train = [stripped(pair) for pair in pairs_of(corpus.train) if not blank(pair)]
         assert overlap.num_pairs == len(held_out.source)
         assert overlap.pair == sum(pair in set(train) for pair in with_text) > 0
         assert overlap.source == sum(pair[0] in {source for source, _ in train} for pair in with_text) > 0

@@ -196,7 +196,7 @@ def test_a_sentence_without_phrases_is_found_beside_others_as_by_itself(tiny_mod
 
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_a_sentence_with_phrases_is_found_beside_others_with_more_as_by_itself(tiny_model, early_stopping):
-    model, many = make(tiny_model, "rnn"), Sentence([4, 4], phrases=[[5, 6], [4], [4, 5], [6]])
+    many = Sentence([4, 4], phrases=[[5, 6], [4], [4, 5], [6]])
     for seed in range(10):
         model = make(tiny_model, "rnn", seed)
         for beam_size, penalty in itertools.product((1, 2, 3), (1.0, 2.0)):
