@@ -4,6 +4,7 @@ Blocks are those of markdown-it-py. Code, HTML, the definition of a link and a f
 """
 
 import re
+import unicodedata
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -211,14 +212,28 @@ def _token(text: str, found: re.Match[str], opened: Container[str]) -> Token | N
         return Token(source, "+", "[")
     if found["closes"]:
         return Token(source, "-", "[")
-    # Emphasis opens before a character and closes behind one, neither a space (CommonMark 6.2, without its exceptions).
     before, behind = text[found.start() - 1 : found.start()], text[found.end() : found.end() + 1]
-    opens, closes = behind.strip() != "", before.strip() != ""
-    if before.isalnum() and behind.isalnum():  # within a word, or a sentence without spaces
-        return None if source[0] == "_" else Token(source, "-" if source in opened else "+", source)
+    opens, closes = _flanks(behind, before), _flanks(before, behind)
+    if source[0] == "_" and opens and closes:  # never within a word
+        opens, closes = _is_punctuation(before), _is_punctuation(behind)
     if not opens and not closes:
         return None
-    return Token(source, "+" if opens and not before.isalnum() else "-" if closes else "+", source)
+    return Token(source, "-" if closes and (source in opened or not opens) else "+", source)
+
+
+def _flanks(inside: str, outside: str) -> bool:
+    """Whether emphasis may begin, or end, between two characters, `outside` and `inside` of it (CommonMark 6.2).
+
+    Either is empty at the ends of a line.
+    """
+    if not inside.strip():
+        return False
+    return not _is_punctuation(inside) or not outside.strip() or _is_punctuation(outside)
+
+
+def _is_punctuation(character: str) -> bool:
+    """Whether it is what CommonMark calls punctuation, which symbols are as well."""
+    return unicodedata.category(character)[0] in "PS"
 
 
 def _plain(text: str) -> str:

@@ -10,6 +10,7 @@ import unicodedata
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from nmt.decoding.translation import Translation
 from nmt.decoding.word_alignment import Link
@@ -150,12 +151,9 @@ class _Placement:
         first_word, last_word = targets[0] + run[0], targets[0] + run[1]
         first, last = self.target_words[first_word][0], self.target_words[last_word][1]
         self._take(first, last, depth)
-        # An element without punctuation at its ends in the source leaves it outside here, too: (<b>so</b>).
-        text = self.source[start:end].strip()
-        while first < last - 1 and not _is_punctuation(text[0]) and _is_punctuation(self.target[first]):
-            first += 1
-        while first < last - 1 and not _is_punctuation(text[-1]) and _is_punctuation(self.target[last - 1]):
-            last -= 1
+        text, most = self.source[start:end].strip(), last - first
+        first += _num_outside(self.target[first:last], text, self.source[max(0, start - most) : start][::-1])
+        last -= _num_outside(self.target[first:last][::-1], text[::-1], self.source[end : end + most])
         return first, last
 
     def _spaced(self, element: Element, start: int, end: int, here: int) -> list[str | Element]:
@@ -274,6 +272,21 @@ def _best_run(gains: Sequence[int | None]) -> tuple[int, int] | None:
             if total > best:
                 best, found = total, (first, i)
     return found
+
+
+def _num_outside(found: str, text: str, beside: str) -> int:
+    """Return how many marks at the beginning of the translation `found` are not of an element with a text.
+
+    A text that begins without punctuation leaves all of it outside: (<b>so</b>). Another one leaves outside what is more
+    than its own, as much as the source has `beside` it: (<b>(so)</b>).
+    """
+    own = _num_marks(text)
+    most = _num_marks(beside) if own else len(found) - 1
+    return max(0, min(most, _num_marks(found) - own))
+
+
+def _num_marks(text: str) -> int:
+    return sum(1 for _ in takewhile(_is_punctuation, text))
 
 
 def _is_punctuation(character: str) -> bool:

@@ -98,6 +98,13 @@ def test_markdown_is_read_as_one_sees_it(translate, turned):
          "DIE ZAHL 5\\*3, 2\\*\\*10 UND A\\[0\\]\\[I\\]."),
         ("ab**cd**ef", ["abcdef"], "**ABCDEF**"),
         ("so** a**b**c", ["so** abc"], "SO\\*\\* **ABC**"),
+        # Emphasis between two marks of punctuation ends if it has begun, and begins if it has not.
+        ("- **[Name](http://x)**: so", ["Name: so"], "- **[NAME](http://x)**: SO"),
+        ("**`--so`**: _(so)_, ja", ["--so: (so), ja"], "**`--so`**: _(SO)_, JA"),
+        ("*(*ja*)* und **हिन्दी**: a", ["(ja) und हिन्दी: a"], "*(*JA*)* UND **हिन्दी**: A"),
+        # Punctuation beside an element is not of it, even if the element has punctuation at its ends.
+        ("Nutze `f()`, dann (`(g)`).", ["Nutze f(), dann ((g))."], "NUTZE `f()`, DANN (`(g)`)."),
+        ("**„So“**, **so!**, **so**.", ["„So“, so!, so."], "**„SO“**, **SO!**, **SO**."),
         ("[a](<b c.md>) [b](a.md (Titel)) [c](x(y(z)).md) [d](a 's\\'o') [e]( f )", ["a b c d e"],
          "[A](<b c.md>) [B](a.md (Titel)) [C](x(y(z)).md) [D](a 's\\'o') [E]( f )"),
     ],
