@@ -99,9 +99,7 @@ class BatchSearch:
                 settings.beam_size, settings.num_groups, settings.diversity_penalty
             )
             rules = self._rules(sentences, limits, place, words, beam.num_rows)
-            # Each group may find the same hypothesis.
-            most = 1 if self.num_hypotheses == 1 else self.num_hypotheses * settings.num_groups
-            return beam_search(*given, beam, penalty, rules, most, settings.early_stopping)
+            return beam_search(*given, beam, penalty, rules, self.num_hypotheses, settings.early_stopping)
         choice, rules = None, self._rules(sentences, limits, place, words, self.num_rows)
         if isinstance(settings, RandomSettings):
             numbers = torch.tensor([sentence.number for sentence in sentences])

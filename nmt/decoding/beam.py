@@ -7,20 +7,23 @@ from nmt.decoding.candidates import best_candidates, probabilities_of
 from nmt.decoding.engine import Hypothesis
 from nmt.decoding.rules import Rule
 
+# Nats that a word may cost for the sake of groups: with more, its probability could become 0 in 32 bits, as if it were
+# impossible, and a group all of whose words were taken would have none left.
+MAX_COST = 60
+
 
 class Beam(Rule):
     """The `num_rows` (K) hypotheses of a sentence that are extended together, ranked by the model alone.
 
-    `beam_size` is how many of them have to end before a search with early stopping may.
-
-    They may form `num_groups` (G) groups of K / G hypotheses, each extended by itself: a word then costs
+    They may form `num_groups` (G) groups of K / G hypotheses, each extended and finished by itself: a word then costs
     `diversity_penalty` for each hypothesis of the earlier groups that takes it at this position (Vijayakumar et al.
-    2018).
+    2018), unless no other word may come there. `beam_size` is how many hypotheses of a group have to end before it may
+    stop early.
     """
 
     def __init__(self, num_rows: int, num_groups: int = 1, diversity_penalty: float = 0.0) -> None:
-        self.num_rows, self.beam_size, self.group_size = num_rows, num_rows, num_rows // num_groups
-        self.num_groups, self.diversity_penalty = num_groups, diversity_penalty
+        self.num_rows, self.num_groups, self.diversity_penalty = num_rows, num_groups, diversity_penalty
+        self.group_size = self.beam_size = num_rows // num_groups
 
     def apply(self, logits: Tensor, position: int) -> None:
         """See the `logits` (N, V) of a position before the rules change them."""
@@ -37,10 +40,12 @@ class Beam(Rule):
             return best.unsqueeze(1), parents.unsqueeze(1), words.unsqueeze(1)
         size, found = self.group_size, []
         grouped = probabilities.view(len(scores), self.num_groups, size, -1)
+        has_choice = (grouped > 0).sum(3, keepdim=True) > 1
         taken = scores.new_zeros(len(scores), 1, grouped.shape[3])
         for number in range(self.num_groups):
             first = number * size
-            changed = (grouped[:, number] * (-self.diversity_penalty * taken).exp()).flatten(0, 1)
+            costs = (self.diversity_penalty * taken * has_choice[:, number]).clamp(max=MAX_COST)
+            changed = (grouped[:, number] * (-costs).exp()).flatten(0, 1)
             best, parents, words = best_candidates(scores[:, first : first + size], changed, 2 * size)
             found.append((best, parents + first, words))
             # As many hypotheses go on as the group has, whatever ends among the best.
@@ -59,8 +64,8 @@ class Beam(Rule):
         """Go on with the candidates `chosen` (B, G, K / G), given by their indices in their groups."""
 
     def best_reachable(self, scores: Tensor, penalty: float) -> Tensor:
-        """Return the best score (B) that the hypotheses taken, of `scores` (B, K), would have at this penalty."""
-        return scores.amax(1) / penalty
+        """Return the best score (B, G) that the hypotheses taken, of `scores` (B, K), would have at this penalty."""
+        return scores.unflatten(1, (self.num_groups, self.group_size)).amax(2) / penalty
 
     def advance(self, words: Tensor, rows: Tensor) -> Tensor:
         """Extend the hypotheses `rows` (N) by `words` (B, K) as `candidates` returns them; return their token ids."""

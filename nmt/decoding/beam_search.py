@@ -38,26 +38,27 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Keep the best hypotheses of each sentence at every step, as many (K) as the beam has rows.
 
-    A hypothesis that ends among the best K candidates of a step (with groups, the best of its group) is finished. Its
-    score is the sum of its log-probabilities, EOS included, divided by the length penalty, which must not fall with the
-    length. A sentence is done when no unfinished hypothesis could still come among the `num_hypotheses` best, however
-    long it became. With `early_stopping`, it is done once `beam.beam_size` hypotheses have finished and no unfinished
-    one, at its present length, would come among the `num_hypotheses` best.
+    A beam may consist of several groups (G); most have one. A hypothesis that ends among the best K / G candidates of
+    its group at a step is finished. Its score is the sum of its log-probabilities, EOS included, divided by the length
+    penalty, which must not fall with the length. A group is done when no unfinished hypothesis could still come among
+    its `num_hypotheses` best, however long it became. With `early_stopping`, it is done once `beam.beam_size` of its
+    hypotheses have finished and no unfinished one, at its present length, would come among the `num_hypotheses` best.
 
     `state` is the decoder state of B sentences before the first position; the rules end every translation within
-    `max_length` tokens. Returns the hypotheses of each sentence, best first, at least one and at most `num_hypotheses`.
+    `max_length` tokens. Returns the hypotheses of each sentence, at least one: the best of each group, then the second
+    of each, and so on, at most `num_hypotheses` of each. The best group comes first.
     """
     device, num_sentences = state.device, state.num_sentences
     num_rows, group_size, rules = beam.num_rows, beam.group_size, [beam, *rules]
     state.expand(num_rows)
-    trellis = Trellis(num_sentences, num_rows, num_hypotheses, device)
+    trellis = Trellis(num_sentences, num_rows, beam.num_groups, num_hypotheses, device)
     remaining = torch.arange(num_sentences, device=device)  # which sentence each row of (B, …) is
     first_rows = remaining.unsqueeze(1) * num_rows  # (B, 1)
     scores = torch.full((num_sentences, num_rows), -torch.inf, device=device)
     scores[:, ::group_size] = 0  # the hypotheses of a group are equal at first, so that only one is extended
     tokens = torch.full((num_sentences * num_rows,), bos_id, device=device)  # (N)
-    num_finished = torch.zeros(num_sentences, dtype=torch.long, device=device)
-    done = torch.zeros(num_sentences, dtype=torch.bool, device=device)
+    num_finished = torch.zeros(num_sentences, beam.num_groups, dtype=torch.long, device=device)
+    done = torch.zeros(num_sentences, beam.num_groups, dtype=torch.bool, device=device)
     for position in range(max_length + 1):
         logits = decoder.project(decoder.step(tokens, state).outputs)
         for rule in rules:
@@ -67,10 +68,10 @@ def beam_search(
         is_end = (words == eos_id) & (best > -torch.inf)
 
         # An end finishes a hypothesis only if it is among the best K / G candidates of its group.
-        ending = is_end[..., :group_size] & ~done.view(-1, 1, 1)
+        ending = is_end[..., :group_size] & ~done.unsqueeze(2)
         finished = beam.finished_scores(best[..., :group_size], length_penalty(position + 1))
         finished = finished.masked_fill(~ending, -torch.inf)
-        worst = trellis.finish(remaining, finished.flatten(1), parents[..., :group_size].flatten(1))
+        worst = trellis.finish(remaining, finished, parents[..., :group_size])
 
         best, chosen = best.masked_fill(is_end, -torch.inf).topk(group_size, 2)
         beam.select(chosen)
@@ -83,11 +84,11 @@ def beam_search(
         )
         is_behind = reachable <= worst
         if early_stopping:
-            num_finished += ending.sum((1, 2))
+            num_finished += ending.sum(2)
             is_behind &= num_finished >= beam.beam_size
         done |= is_behind | (reachable == -torch.inf)
         if should_check_finished(position, max_length, device):
-            told = done.cpu()  # the one value of a GPU that the search waits for
+            told = done.all(1).cpu()  # the one value of a GPU that the search waits for
             if told.all():
                 break
             kept = drop_finished(told, state, [*rules, trellis])
@@ -110,17 +111,20 @@ class Trellis:
     """The words of each position and the hypotheses that they extend, so that no hypothesis is copied until the end.
 
     A node is a hypothesis at a position; nodes are numbered in the order in which they are added. Node 0 is the root of
-    all sentences. The R best finished hypotheses of each sentence are stored as their scores and last nodes, (B, R)
-    each.
+    all sentences. The R best finished hypotheses of each group (of G) of each sentence are stored as their scores and
+    last nodes, (B, G, R) each.
     """
 
-    def __init__(self, num_sentences: int, num_rows: int, num_hypotheses: int, device: torch.device) -> None:
+    def __init__(
+        self, num_sentences: int, num_rows: int, num_groups: int, num_hypotheses: int, device: torch.device
+    ) -> None:
         self.parents = [torch.zeros(1, dtype=torch.long, device=device)]
         self.words = [torch.zeros(1, dtype=torch.long, device=device)]
         self.num_nodes = 1
         self.nodes = torch.zeros(num_sentences, num_rows, dtype=torch.long, device=device)  # (B, K)
-        self.scores = torch.full((num_sentences, num_hypotheses), -torch.inf, device=device)
-        self.last = torch.zeros(num_sentences, num_hypotheses, dtype=torch.long, device=device)
+        size = num_sentences, num_groups, num_hypotheses
+        self.scores = torch.full(size, -torch.inf, device=device)
+        self.last = torch.zeros(size, dtype=torch.long, device=device)
 
     def extend(self, parents: Tensor, words: Tensor) -> None:
         """Extend the hypotheses `parents` (B, K) of each sentence by `words` (B, K)."""
@@ -130,23 +134,27 @@ class Trellis:
         self.nodes = torch.arange(first, self.num_nodes, device=words.device).view(words.shape)
 
     def finish(self, sentences: Tensor, scores: Tensor, parents: Tensor) -> Tensor:
-        """Finish the hypotheses `parents` (B, C) of `sentences` (B) whose `scores` (B, C) are not -inf.
+        """Finish the hypotheses `parents` (B, G, C) of `sentences` (B) whose `scores` (B, G, C) are not -inf.
 
-        Returns the score (B) of the worst of the R best so far.
+        Returns the score (B, G) of the worst of the R best of each group so far.
         """
-        num_kept = self.scores.shape[1]
-        known = torch.cat([self.scores[sentences], scores], 1)
-        nodes = torch.cat([self.last[sentences], self.nodes.gather(1, parents)], 1)
-        best, places = known.topk(num_kept, 1)
-        self.scores[sentences], self.last[sentences] = best, nodes.gather(1, places)
-        return best[:, -1]
+        num_kept = self.scores.shape[2]
+        known = torch.cat([self.scores[sentences], scores], 2)
+        ended = self.nodes.gather(1, parents.flatten(1)).view(parents.shape)
+        nodes = torch.cat([self.last[sentences], ended], 2)
+        best, places = known.topk(num_kept, 2)
+        self.scores[sentences], self.last[sentences] = best, nodes.gather(2, places)
+        return best[..., -1]
 
     def keep(self, sentences: Tensor) -> None:
         """Keep the sentences with these indices (B')."""
         self.nodes = self.nodes[sentences]
 
     def results(self) -> list[list[Hypothesis]]:
-        """Return the finished hypotheses of each sentence, best first; an empty one where none has finished."""
+        """Return the finished hypotheses of each sentence: the best of each group, then the second of each, and so on.
+
+        The best group comes first. A sentence without finished hypotheses has an empty one.
+        """
         parents, words = torch.cat(self.parents).tolist(), torch.cat(self.words).tolist()
 
         def until(node: int) -> list[int]:
@@ -156,8 +164,11 @@ class Trellis:
                 node = parents[node]
             return tokens[::-1]
 
+        # The best of all groups, the second of all, and so on: (B, R · G) each.
+        order = self.scores[..., :1].argsort(1, descending=True).expand_as(self.scores)
+        scores, last = (part.gather(1, order).transpose(1, 2).flatten(1) for part in (self.scores, self.last))
         return [
             [Hypothesis(until(node), score) for node, score in zip(*rows, strict=True) if score > -torch.inf]
             or [Hypothesis([])]
-            for rows in zip(self.last.tolist(), self.scores.tolist(), strict=True)
+            for rows in zip(last.tolist(), scores.tolist(), strict=True)
         ]

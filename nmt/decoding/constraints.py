@@ -131,8 +131,8 @@ class ConstrainedBeam(Beam):
         self.costs = self.kept_costs.gather(2, chosen).flatten(1)
 
     def best_reachable(self, scores: Tensor, penalty: float) -> Tensor:
-        """Return the best score (B) that the hypotheses would have, with the costs of their phrases."""
-        return (scores / penalty + self.costs / self.penalties.unsqueeze(1)).amax(1)
+        """Return the best score (B, 1) that the hypotheses would have, with the costs of their phrases."""
+        return (scores / penalty + self.costs / self.penalties.unsqueeze(1)).amax(1, keepdim=True)
 
     def _can_be_forced(self) -> Tensor:
         """Return whether the next token of each phrase (B, K, P) may come now."""

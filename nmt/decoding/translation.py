@@ -70,6 +70,11 @@ class Translation:
     unmet: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
+    @classmethod
+    def unchanged(cls, line: str) -> "Translation":
+        """Return a line as its own translation."""
+        return cls(line, [Candidate(line)])
+
     @property
     def text(self) -> str:
         """The best translation."""

@@ -253,7 +253,8 @@ class Translator:
     def _rank(self, hypotheses: Sequence[Hypothesis], part: Part) -> list[Shown]:
         """Return the translations of a part that are to be shown, best first if the search ranks them.
 
-        Ranked translations are distinct as text; those of `sampling` stay as they were drawn.
+        Ranked translations are distinct as text; those of `sampling` stay as they were drawn. The groups of a beam take
+        turns in what is shown.
         """
         texts, pieces = [], []
         for hypothesis in hypotheses:
@@ -268,10 +269,10 @@ class Translator:
         if not isinstance(self.settings, SamplingSettings):
             first = {texts[i]: i for i in reversed(order)}
             order = [i for i in order if first[texts[i]] == i]
-        return [
-            Shown(Candidate(texts[i], scores[i]), hypotheses[i].tokens, pieces[i])
-            for i in order[: self.num_hypotheses]
-        ]
+        shown = order[: self.num_hypotheses]
+        if isinstance(self.settings, BeamSettings):
+            shown.sort(key=lambda i: -(scores[i] or 0.0))
+        return [Shown(Candidate(texts[i], scores[i]), hypotheses[i].tokens, pieces[i]) for i in shown]
 
     def _write(self, hypothesis: Hypothesis, part: Part) -> tuple[str, list[str]]:
         """Return the text of a hypothesis, and the piece of it that each token became."""

@@ -6,7 +6,7 @@ import random
 import pytest
 import torch
 
-from nmt.decoding.beam import Beam
+from nmt.decoding.beam import MAX_COST, Beam
 from nmt.decoding.beam_search import beam_search, power_penalty, wu_penalty
 from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
 from nmt.models.interface import Decoded, DecoderState
@@ -107,9 +107,9 @@ def test_a_batch_is_found_as_a_plain_search_finds_each_sentence(
     assert lengths == {True, False}, "some end before their limit, some at it"
 
 
-def plain_groups_of_beams(logits, num_groups, group_size, cost, limit, forbidden):
-    """Return all finished hypotheses of one sentence, best first; the search goes on to the limit."""
-    groups, finished = [[(0.0, [])] for _ in range(num_groups)], []
+def plain_groups_of_beams(logits, num_groups, group_size, cost, limit, forbidden, count):
+    """Return the `count` best hypotheses of each group of one sentence, in turns; the search goes on to the limit."""
+    groups, finished = [[(0.0, [])] for _ in range(num_groups)], [[] for _ in range(num_groups)]
     for position in range(limit + 1):
         taken = [0] * VOCABULARY_SIZE
         for number, hypotheses in enumerate(groups):
@@ -122,27 +122,33 @@ def plain_groups_of_beams(logits, num_groups, group_size, cost, limit, forbidden
                 if position == limit:
                     row = [0.0 if word == EOS else -math.inf for word in range(VOCABULARY_SIZE)]
                 total = math.log(sum(map(math.exp, row)))
+                allowed = [word for word, x in enumerate(row) if x > -math.inf]
                 candidates += [
-                    (score + x - total - cost * taken[word], words, word)
-                    for word, x in enumerate(row)
-                    if x > -math.inf
+                    (
+                        score + row[word] - total - (min(cost * taken[word], MAX_COST) if allowed[1:] else 0),
+                        words,
+                        word,
+                    )
+                    for word in allowed
                 ]
             candidates.sort(key=lambda candidate: -candidate[0])
             ended = [one for one in candidates[:group_size] if one[2] == EOS]
-            finished += [(score / (position + 1), words) for score, words, _ in ended]
+            finished[number] += [(score / (position + 1), words) for score, words, _ in ended]
             going_on = [(score, [*words, word]) for score, words, word in candidates if word != EOS]
             groups[number] = going_on[:group_size]
             for _, words in groups[number]:
                 taken[words[-1]] += 1
             taken[EOS] += len(ended)
-    return sorted(finished, key=lambda one: -one[0])
+    kept = [sorted(some, key=lambda one: -one[0])[:count] for some in finished]
+    kept = sorted(filter(None, kept), key=lambda some: -some[0][0])
+    return [some[rank] for rank in range(count) for some in kept if rank < len(some)]
 
 
 @pytest.mark.parametrize(("num_groups", "group_size"), [(2, 1), (4, 1), (2, 2), (3, 2), (2, 3), (3, 4)])
 def test_groups_of_a_beam_avoid_each_others_words(num_groups, group_size):
     for seed in range(20):
         draw, generator = random.Random(seed), torch.Generator().manual_seed(seed)
-        longest, cost = draw.randint(1, 6), draw.choice([0.0, 0.5, 3.0])
+        longest, cost = draw.randint(1, 6), draw.choice([0.0, 0.5, 3.0, 50.0])
         logits = torch.randn(3, longest + 1, VOCABULARY_SIZE, VOCABULARY_SIZE, generator=generator).double()
         limits = [longest, draw.randint(1, longest), longest]
         forbidden = [BOS, *draw.sample(range(1, EOS), draw.choice([0, 5, 6]))]
@@ -150,11 +156,12 @@ def test_groups_of_a_beam_avoid_each_others_words(num_groups, group_size):
             ForbidTokens(torch.tensor(forbidden)),
             EndAtLimit(EOS, torch.tensor(limits), torch.device("cpu")),
         ]
-        decoder, size = Tables(logits), num_groups * group_size
-        given = decoder, decoder.start(), longest, BOS, EOS, Beam(size, num_groups, cost)
-        found = beam_search(*given, power_penalty(1.0), rules, size)
+        decoder, count = Tables(logits), draw.choice([1, group_size, 2 * group_size])
+        beam = Beam(num_groups * group_size, num_groups, cost)
+        given = decoder, decoder.start(), longest, BOS, EOS, beam
+        found = beam_search(*given, power_penalty(1.0), rules, count)
         for hypotheses, table, limit in zip(found, logits.tolist(), limits, strict=True):
-            expected = plain_groups_of_beams(table, num_groups, group_size, cost, limit, forbidden)[:size]
+            expected = plain_groups_of_beams(table, num_groups, group_size, cost, limit, forbidden, count)
             assert [one.score for one in hypotheses] == pytest.approx(
                 [score for score, _ in expected], abs=1e-5
             ), seed
