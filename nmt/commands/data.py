@@ -9,6 +9,7 @@ from nmt.data.context import context_symbols
 from nmt.data.opus import Offer, list_corpora
 from nmt.data.sources import load_corpus
 from nmt.data.tokenizer import obtain_tokenizer
+from nmt.errors import DataError
 from nmt.evaluation.tables import layout
 from nmt.files.writing import to_json, write_atomically
 from nmt.reports.corpus.corpus_measures import measure_corpus
@@ -25,6 +26,9 @@ def main(settings: DataReportSettings) -> None:
     files = {"json": settings.json_file, "html": settings.html}
     for key, name in files.items():
         require_new_file(key, name, settings.overwrite)
+    named = [Path(name).resolve() for name in files.values() if name is not None]
+    if len(set(named)) < len(named):
+        raise DataError(f"html: another file than that of json is needed; got {settings.html}")
     corpus = load_corpus(settings.data)
     prepared = prepare_corpus(corpus, settings.data.filter)
     groups = prepared.corpus.groups

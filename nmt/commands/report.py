@@ -8,7 +8,7 @@ from nmt.config import ReportSettings
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.device import choose_precision, prepare_device
-from nmt.errors import naming
+from nmt.errors import RunError, naming
 from nmt.evaluation.significance import compare
 from nmt.files.writing import write_atomically
 from nmt.reports.page import render
@@ -34,6 +34,10 @@ def main(settings: ReportSettings) -> None:
     logs = []
     for key, run, name in zip(KEYS, runs, _names(runs), strict=False):
         with naming(key):
+            if run.is_exported:
+                raise RunError(
+                    f"run: a run that has its training log is needed; got {run.path}, which was exported"
+                )
             logs.append(RunLog.read(run, name))
     is_measured = all(one.has_ended for one in logs) if settings.translate == "auto" else settings.translate
     content = _measured(runs, logs, settings) if is_measured else training_page(logs)

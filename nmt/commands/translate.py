@@ -8,8 +8,10 @@ from pathlib import Path
 
 from nmt.commands.bulk import Done, choose_input, choose_output, do_in_bulk, load_model_of
 from nmt.config import TranslateSettings
+from nmt.data.characters import is_wordless
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.stream import open_output
+from nmt.decoding.translation import Translation
 from nmt.documents.document import Document, lines_of, write_translated
 from nmt.documents.formats import markup_suffix, read_document
 from nmt.errors import DataError, SettingsError
@@ -55,11 +57,18 @@ def translate_document(settings: TranslateSettings, path: str, suffix: str) -> N
         translator = load_model_of(settings).translator(
             settings.decoding, details=True, target_language=settings.target_language
         )
-        written = write_translated(document, translator.translations(lines_of(document)))
+        lines = lines_of(document)
+        found = translator.translations(lines)
+        written = write_translated(document, map(_with_words, lines, found))
         output.write_bytes(written.encode() if isinstance(written, str) else written)
     translator.remarks.log()
     if isinstance(target, str):
         logger.info("%s: a document with %d lines of text", target, len(document.blocks))
+
+
+def _with_words(line: str, found: Translation) -> Translation:
+    """Return the translation of a line; one without a word stays as it is."""
+    return Translation.unchanged(line) if is_wordless(line) else found
 
 
 def _refuse_keys_of_lines(settings: TranslateSettings, suffix: str) -> None:

@@ -53,6 +53,9 @@ UNSPACED = (
 FIRST_MARK = 0x300  # of all accents, vowel signs and other marks that stand on letters
 JOINERS = "\u200c\u200d"  # between the letters of a word: how they look together
 
+# Unicode categories of emoji and their joiners, of space and control characters: nothing that could be translated.
+WORDLESS = {"So", "Sk", "Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp"}
+
 Codes = npt.NDArray[np.uint32]
 
 
@@ -80,6 +83,11 @@ def are_joined(before: str, after: str) -> bool:
     if not _is_of_word(before) or not _is_of_word(after):
         return False
     return _is_mark(after) or not (is_unspaced(before) or is_unspaced(after))
+
+
+def is_wordless(text: str) -> bool:
+    """Whether a text has nothing that could be translated: only space, or emoji."""
+    return all(unicodedata.category(character) in WORDLESS for character in text)
 
 
 @cache

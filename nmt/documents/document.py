@@ -65,8 +65,11 @@ def around(text: str) -> tuple[str, str, str]:
 
 
 def decode(content: bytes) -> str:
-    """Return the text in a file. Raises DataError unless it is UTF-8, or UTF-16 with a byte order mark, without NUL."""
-    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    """Return the text in a file, with its byte order mark, which says that it is UTF-8 when it is written again.
+
+    Raises DataError unless it is UTF-8, or UTF-16 with a byte order mark, without NUL.
+    """
+    encoding = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(content[:2], "utf-8")
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:

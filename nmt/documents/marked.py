@@ -277,8 +277,8 @@ def _best_run(gains: Sequence[int | None]) -> tuple[int, int] | None:
 def _num_outside(found: str, text: str, beside: str) -> int:
     """Return how many marks at the beginning of the translation `found` are not of an element with a text.
 
-    A text that begins without punctuation leaves all of it outside: (<b>so</b>). Another one leaves outside what is more
-    than its own, as much as the source has `beside` it: (<b>(so)</b>).
+    A text that begins without punctuation leaves all of it outside: (<b>so</b>). Another one leaves outside what is
+    more than its own, as much as the source has `beside` it: (<b>(so)</b>).
     """
     own = _num_marks(text)
     most = _num_marks(beside) if own else len(found) - 1

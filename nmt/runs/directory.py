@@ -44,12 +44,7 @@ class RunDirectory:
 
         Links, pipes and the like in it are refused at once, so that nothing in it leads elsewhere.
         """
-        if name == "last" and not Path(name).exists():
-            configs = filter(_is_of_a_run, OUTPUTS.glob(f"**/{CONFIG}"))
-            newest = max(configs, key=lambda path: path.stat().st_mtime, default=None)
-            if newest is None:
-                raise RunError(f"{key}: a run under {OUTPUTS}/ is needed for `last`; got none")
-            name = str(newest.parent)
+        name = path_of(name, key)
         run = cls(name)
         if not run.config_path.is_file():
             what = "a folder without " + CONFIG if run.path.is_dir() else "no such folder"
@@ -224,6 +219,17 @@ def _is_of_a_run(config: Path) -> bool:
 
 def _config(settings: TrainSettings) -> bytes:
     return to_json({"format": FORMAT, **settings.model_dump(mode="json", exclude={"run", "resume"})})
+
+
+def path_of(name: str, key: str = "run") -> str:
+    """Return the path of a run: that of the newest now for `last`, else its name. Raises RunError if there is none."""
+    if name != "last" or Path(name).exists():
+        return name
+    configs = filter(_is_of_a_run, OUTPUTS.glob(f"**/{CONFIG}"))
+    newest = max(configs, key=lambda path: path.stat().st_mtime, default=None)
+    if newest is None:
+        raise RunError(f"{key}: a run under {OUTPUTS}/ is needed for `last`; got none")
+    return str(newest.parent)
 
 
 def require_new_file(key: str, path: str | None, overwrite: bool) -> None:

@@ -7,6 +7,7 @@ import time
 from bisect import insort
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from nmt.decoding.translation import Translation
@@ -71,7 +72,7 @@ class Batcher:
         self.part_lines = -(-max_lines // PARTS_OF_BATCH)
         self.metrics = metrics
         self._waiting: list[Job] = []  # in the order of their turns
-        self._num_lines = 0  # of all waiting jobs
+        self._num_lines = 0  # of all waiting jobs that were not cancelled
         self._turn = 0  # of the last batch
         self._num_present = 0  # jobs that were translated, or waited, when the last batch was done
         self._free_since = -math.inf
@@ -91,14 +92,18 @@ class Batcher:
             insort(self._waiting, job, key=lambda one: one.turn)
             self._num_lines += len(lines)
             self._changed.notify()
+        job.future.add_done_callback(partial(self._make_room, len(lines)))
         return job.future
+
+    def _make_room(self, num_lines: int, future: Future[list[Translation]]) -> None:
+        """Give the room of lines to others at once if they were cancelled."""
+        if future.cancelled():
+            with self._changed:
+                self._num_lines -= num_lines
 
     def _work(self) -> None:
         while True:
-            jobs = self._take()
-            begun = [job for job in jobs if job.future.set_running_or_notify_cancel()]
-            self.metrics.count("dropped", len(jobs) - len(begun))
-            self._translate(begun)
+            self._translate(self._begin())
             self._free_since = time.monotonic()
 
     def _translate(self, jobs: Sequence[Job]) -> None:
@@ -126,23 +131,27 @@ class Batcher:
             job.future.set_result(found[start : start + len(job.lines)])
             start += len(job.lines) + 1
 
-    def _take(self) -> list[Job]:
-        """Wait for work; return the jobs of the next batch, which all want the same."""
+    def _begin(self) -> list[Job]:
+        """Wait for work; return the jobs of the next batch, which all want the same; none if all were cancelled."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting)
             until = self._free_since + self.wait_seconds
             self._changed.wait_for(self._are_all_there, max(0.0, until - time.monotonic()))
-            first = self._waiting[0]
-            self._turn = max(first.turn, self._turn + self.part_lines)
-            taken, left = [first], list[Job]()
-            room = self.max_lines - len(first.lines)
-            for job in self._waiting[1:]:
-                fits = len(job.lines) <= room and job.wanted == first.wanted
-                (taken if fits else left).append(job)
-                room -= len(job.lines) if fits else 0
+            begun, left, room = list[Job](), list[Job](), self.max_lines
+            for job in self._waiting:
+                fits = not begun or (len(job.lines) <= room and job.wanted == begun[0].wanted)
+                if not fits and not job.future.cancelled():
+                    left.append(job)
+                elif job.future.set_running_or_notify_cancel():
+                    begun.append(job)
+                    room -= len(job.lines)
+                else:
+                    self.metrics.count("dropped")
+            if begun:
+                self._turn = max(begun[0].turn, self._turn + self.part_lines)
             self._waiting = left
-            self._num_lines -= sum(len(job.lines) for job in taken)
-        return taken
+            self._num_lines -= sum(len(job.lines) for job in begun)
+        return begun
 
     def _are_all_there(self) -> bool:
         return len(self._waiting) >= self._num_present or self._num_lines >= self.part_lines

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
+from nmt.data.characters import is_wordless
 from nmt.runs.languages import CODES, Language, shown
 from nmt.serving.detection import Detector, Guess
-from nmt.serving.pairs import Pair, is_wordless
+from nmt.serving.pairs import Pair
 from nmt.serving.pivot import Pivot
 from nmt.serving.refusal import Refused
 from nmt.serving.text import Finds
@@ -63,6 +64,13 @@ class Languages:
         if is_wordless(text):
             return [Guess(NO_LANGUAGE if NO_LANGUAGE in self.by_code else self.sources[0], 0.0)]
         return self.detector.guess(text) or [Guess(self.sources[0], 0.0)]
+
+    def source_of(self, text: str, target: Language) -> Guess:
+        """Return the language that a text is most likely in; where nothing tells, one with a way to the target."""
+        guess = self.detect(text)[0]
+        if guess.confidence or self._reaches(guess.code, target.code):
+            return guess
+        return Guess(next(one for one in self.sources if self._reaches(one, target.code)), 0.0)
 
     def way(self, source: Language, target: Language) -> Finds | None:
         """Return the pair or pivot that translates; None from a language to itself. Raises Refused if no way exists."""

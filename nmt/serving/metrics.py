@@ -46,7 +46,7 @@ class Metrics:
 COUNTERS = {
     "sentences": ("nmt_sentences_total", "Translated lines."),
     "cut": ("nmt_cut_sentences_total", "Lines that were longer than the model reads."),
-    "dropped": ("nmt_dropped_texts_total", "Texts whose client had gone before they were begun."),
+    "dropped": ("nmt_dropped_texts_total", "Parts of texts whose client had gone before they were begun."),
     "batches": ("nmt_batches_total", "Calls of the search, each for all lines that waited."),
     "loaded": ("nmt_loaded_models_total", "Models that were read into memory."),
     "died": ("nmt_died_models_total", "Models whose process ended by itself; it is started again."),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from nmt.config import ServeSettings
 from nmt.decoding.translation import Translation
-from nmt.errors import UserError
+from nmt.errors import RunError, UserError
 from nmt.serving.metrics import Metrics
 from nmt.serving.worker import ModelFailed, Task, Worker, logger
 
@@ -15,13 +15,14 @@ MEGABYTE = 1e6
 
 
 class Models:
-    """Loads a model when it is asked, and unloads those that were not asked for the longest to make room for it.
+    """Loads a model of `folders` when it is asked, and unloads those that were not asked for the longest to make room.
 
     All models together have `serve.memory` megabytes. How much a model takes is known once it was loaded. A model
     larger than `serve.memory` is loaded alone.
     """
 
     def __init__(self, folders: Sequence[str], settings: ServeSettings, metrics: Metrics) -> None:
+        self.folders = folders
         self._limit = math.inf if settings.memory is None else settings.memory * MEGABYTE
         self._metrics = metrics
         self._has_stopped = False
@@ -35,7 +36,12 @@ class Models:
         """Load models in their order as long as there is room. Raises UserError for one that cannot be loaded."""
         for worker in self._workers.values():
             if sum(one.memory for one in self._workers.values()) < self._limit:
-                self._start(worker)
+                try:
+                    self._start(worker)
+                except ModelFailed:
+                    raise RunError(
+                        f"run: a model that can be loaded is needed; got {worker.folder}, whose process ended"
+                    ) from None
 
     def translate(self, folder: str, task: Task) -> list[Translation]:
         """Return the translations by a folder's model. Raises ModelFailed, or UserError where it cannot be loaded."""

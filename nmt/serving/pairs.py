@@ -1,17 +1,17 @@
 """The models of a server, each with its queue: lines in, their translations out."""
 
 import asyncio
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from contextvars import ContextVar
 from functools import partial
 
 from nmt.config import MixtureData, ServeSettings
+from nmt.data.characters import is_wordless
 from nmt.data.context import Context
 from nmt.data.mixture import known_tags, language_of
 from nmt.decoding.search_settings import most_hypotheses
-from nmt.decoding.translation import Candidate, Translation
+from nmt.decoding.translation import Translation
 from nmt.errors import SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.languages import Language, code_of, language, languages_of
@@ -20,9 +20,6 @@ from nmt.serving.batching import LINES_OF_TEXT, Batcher, Wanted, all_of, refuse_
 from nmt.serving.metrics import Metrics
 from nmt.serving.models import Models
 from nmt.serving.worker import Task
-
-# Unicode categories of emoji and their joiners, of space and control characters: nothing that could be translated.
-WORDLESS = {"So", "Sk", "Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp"}
 
 
 class Asked:
@@ -58,7 +55,7 @@ class Pair:
         """Return the translations of the lines of a text; a line without a word stays as it is."""
         # Blank lines take time and memory, too.
         refuse_more(len(lines), LINES_OF_TEXT * self.batcher.max_waiting)
-        found = [Translation(line, [Candidate(line)]) for line in lines]
+        found = [Translation.unchanged(line) for line in lines]
         with_words = [i for i, line in enumerate(lines) if not is_wordless(line)]
         if not with_words:
             return found
@@ -82,16 +79,11 @@ class Pair:
         return found
 
 
-def is_wordless(text: str) -> bool:
-    """Whether a text has nothing that could be translated: only space, or emoji."""
-    return all(unicodedata.category(character) in WORDLESS for character in text)
-
-
 def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> list[Pair]:
     """Return the language pairs of all runs. Raises UserError for a folder that is no run, or two runs of one pair."""
     pairs: dict[tuple[str, str], Pair] = {}
     folder_of: dict[tuple[str, str], str] = {}
-    for folder in settings.folders:
+    for folder in models.folders:
         run = RunDirectory.existing(folder)
         recorded = run.read_model_settings()
         vocabulary = run.read_tokenizer(recorded.tokenizer.joint).source

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import signal
 import socket
+from collections.abc import Iterator
 
 from nmt.config import ServeSettings
 from nmt.errors import SettingsError
@@ -22,21 +23,28 @@ BACKLOG = 2048
 def listen(host: str, port: int) -> socket.socket:
     """Return a bound socket, which keeps the port while models are loaded, and refuses connections until then.
 
-    Raises SettingsError where the port is taken, or the address is none of this machine.
+    Another server that binds the same port meanwhile gets it if it is ready first. Raises SettingsError where the port
+    is taken, or the address is none of this machine.
     """
-    try:
+    with _refusing(host, port), contextlib.ExitStack() as stack:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with contextlib.ExitStack() as stack:
-            bound = stack.enter_context(socket.socket(family, kind, protocol))
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(address)
-            stack.pop_all()
-    except OSError as error:
-        raise SettingsError(
-            f"port: a port that is free, at an address of this machine (host), is needed; got {host}:{port}: "
-            f"{error.strerror}"
-        ) from None
+        bound = stack.enter_context(socket.socket(family, kind, protocol))
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        stack.pop_all()
     return bound
+
+
+@contextlib.contextmanager
+def _refusing(host: str, port: int) -> Iterator[None]:
+    """Within the block, raise SettingsError where the system has no such address, or not for us."""
+    try:
+        yield
+    except (OSError, UnicodeError) as error:  # UnicodeError: no host has such a name
+        reason = error.strerror if isinstance(error, OSError) else "no name of a host"
+        raise SettingsError(
+            f"port: a port that is free, at an address of this machine (host), is needed; got {host}:{port}: {reason}"
+        ) from None
 
 
 def serve(service: Service, settings: ServeSettings, bound: socket.socket) -> None:
@@ -62,7 +70,8 @@ def serve(service: Service, settings: ServeSettings, bound: socket.socket) -> No
     # handlers note a signal that comes before uvicorn runs, and keep the exit code 0 after it.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: setattr(server, "should_exit", True))
-    bound.listen(BACKLOG)
+    with _refusing(settings.host, settings.port):
+        bound.listen(BACKLOG)
     host, port = bound.getsockname()[:2]
     pairs = ", ".join(f"{shown(one)} to {shown(other)}" for one, other in service.languages.pairs)
     where = f"[{host}]" if ":" in host else host

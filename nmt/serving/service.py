@@ -14,6 +14,7 @@ from nmt.documents.document import lines_of
 from nmt.documents.formats import SUFFIXES
 from nmt.documents.html import read_html
 from nmt.errors import DataError, SettingsError
+from nmt.runs.directory import path_of
 from nmt.runs.languages import Language, shown
 from nmt.serving.batching import LINES_OF_TEXT, all_of, refuse_more
 from nmt.serving.detection import MAX_CHARACTERS, Guess
@@ -54,7 +55,8 @@ class Service:
         keys, metrics = read_keys(settings.api_keys), Metrics()
         if settings.suggestions is not None:
             _append(settings.suggestions, "")  # raises now if the file cannot be written
-        models = Models(settings.folders, settings, metrics)
+        # What is the `last` run now is served for as long as the server runs.
+        models = Models(list(map(path_of, settings.folders)), settings, metrics)
         pairs = make_pairs(settings, models, metrics)
         models.load()
         of_searches = [pair.max_alternatives for pair in pairs if pair.max_alternatives is not None]
@@ -83,9 +85,9 @@ class Service:
         refuse_more(len(texts), self.settings.max_waiting)  # before the first of them wait
         self._require_short(texts)
         format_name = fields.get("format") or "text"
-        guess = self._guess(texts, format_name) if source_code.lower() == AUTO else None
-        source = self.languages.find(source_code if guess is None else guess.code)
         target = self.languages.find(target_code)
+        guess = self._guess(texts, format_name, target) if source_code.lower() == AUTO else None
+        source = self.languages.find(source_code if guess is None else guess.code)
         if format_name not in FORMATS:
             raise Refused(400, f"{format_name} format is not supported")
         way = self.languages.way(source, target)
@@ -116,9 +118,10 @@ class Service:
         document = await read_upload(file)
         lines = lines_of(document)
         _require_most(sum(map(len, lines)), self.settings.max_characters)
+        target = self.languages.find(target_code)
         if source_code.lower() == AUTO:
-            source_code = self._guess(lines, "text").code
-        source, target = self.languages.find(source_code), self.languages.find(target_code)
+            source_code = self._guess(lines, "text", target).code
+        source = self.languages.find(source_code)
         content: str | bytes = file.content
         if (way := self.languages.way(source, target)) is not None:
             content, _ = await translate_document(way, document)
@@ -140,10 +143,16 @@ class Service:
         self._require_key(fields)
         names = ("q", "s", "source", "target")
         text, suggestion, source_code, target_code = (_text(fields, name) for name in names)
+        for name, given in (("q", text), ("s", suggestion)):
+            if not given.strip():
+                raise Refused(400, f"Invalid request: missing {name} parameter")
         self._require_short([text, suggestion])
+        target = self.languages.find(target_code)
         if source_code.lower() == AUTO:
-            source_code = self._guess([text], "text").code
-        source, target = self.languages.find(source_code), self.languages.find(target_code)
+            source_code = self._guess([text], "text", target).code
+        source = self.languages.find(source_code)
+        if self.languages.way(source, target) is None:
+            raise Refused(400, "Invalid request: source and target must be two languages")
         record = {
             "source": text,
             "target": suggestion,
@@ -171,12 +180,12 @@ class Service:
             "language": {"source": DETECTED, "target": _named(target)},
         }
 
-    def _guess(self, texts: Sequence[str], format_name: str) -> Guess:
-        """Return the language that texts, taken together, are most likely in."""
+    def _guess(self, texts: Sequence[str], format_name: str, target: Language) -> Guess:
+        """Return the language that texts, taken together, are most likely in, to translate them into another."""
         text = "\n".join(texts)[: 2 * MAX_CHARACTERS]
         if format_name == "html":
             text = "\n".join(lines_of(read_html(text)))
-        return self.languages.detect(text)[0]
+        return self.languages.source_of(text, target)
 
     def _require_key(self, fields: Fields) -> None:
         if self.settings.api_keys is None:

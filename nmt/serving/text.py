@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from nmt.decoding.translation import Candidate, Translation
+from nmt.decoding.translation import Translation
 from nmt.serving.batching import Wanted
 from nmt.serving.details import details_of
 
@@ -29,7 +29,7 @@ class Translated(NamedTuple):
 async def find(way: Finds | None, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
     """Return the translations of the lines of a text; where `way` is None, all stay as they are."""
     if way is None:
-        return [Translation(line, [Candidate(line)]) for line in lines]
+        return [Translation.unchanged(line) for line in lines]
     return await way.find(lines, wanted)
 
 

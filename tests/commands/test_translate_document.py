@@ -81,6 +81,13 @@ def test_markdown_without_its_library_names_the_extra(tmp_path):
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
 
 
+def test_a_line_without_a_word_stays(nmt, trained_run, tmp_path):
+    (tmp_path / "read.html").write_text("<p>✅</p><p>Der Hund schläft.</p><p>\xa0</p>")
+    found = nmt("translate", f"run={trained_run}", "input=read.html").stdout.decode()
+    assert found.startswith("<p>✅</p><p>")
+    assert found.endswith("</p><p>\xa0</p>")
+
+
 def test_standard_input_is_lines_whatever_it_holds(nmt, trained_run):
     done = nmt("translate", f"run={trained_run}", stdin=HTML.encode())
     assert done.stdout.count(b"\n") == HTML.count("\n") + 1

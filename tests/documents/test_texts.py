@@ -176,7 +176,8 @@ def test_what_goes_on_without_an_end_is_read_in_time(suffix, text):
 
 def test_files_are_utf_8_or_say_what_they_are():
     assert decode("\ufeffHund".encode()) == "\ufeffHund"
-    assert decode("Hund".encode("utf-16")) == "Hund"
+    for encoding in ("utf-16-le", "utf-16-be"):
+        assert decode("\ufeffHund".encode(encoding)) == "\ufeffHund"
     for content in (b"\xff\xff", "Häuser".encode("latin-1"), b"a\0b"):
         with pytest.raises(DataError, match=r"^file: "):
             decode(content)

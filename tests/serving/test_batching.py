@@ -71,6 +71,32 @@ def test_what_nobody_waits_for_is_not_translated(busy):
     assert "nmt_dropped_texts_total 1\n" in metrics.text()
 
 
+def test_what_nobody_waits_for_has_no_place_in_the_queue_or_a_batch(busy):
+    model, metrics, batcher = busy
+    gone = [batcher.submit(list("abc"), Wanted()) for _ in range(33)]
+    there = batcher.submit(["d"], Wanted())
+    with pytest.raises(Refused):
+        batcher.require_room(1, 0)
+    assert all(one.cancel() for one in gone)
+    batcher.require_room(99, 0)
+    with pytest.raises(Refused):
+        batcher.require_room(100, 0)
+    later = batcher.submit(list("efg"), Wanted())
+    model.go_on.set()
+    wait([there, later], 60)
+    assert model.calls[1:] == [(["d", "", "e", "f", "g", ""], 1)]
+    assert "nmt_dropped_texts_total 33\n" in metrics.text()
+    batcher.require_room(100, 0)
+
+
+def test_a_queue_of_those_who_have_gone_is_empty(busy):
+    model, _, batcher = busy
+    assert batcher.submit(["gone"], Wanted()).cancel()
+    model.go_on.set()
+    batcher.require_room(100, 0)
+    assert str(batcher.submit(["there"], Wanted()).result(60)[0]) == "THERE"
+
+
 def test_a_text_of_more_lines_than_a_batch_goes_alone(busy):
     model, _, batcher = busy
     futures = [batcher.submit(list("abcdefg"), Wanted()), batcher.submit(["h"], Wanted())]

@@ -44,6 +44,13 @@ def test_text_without_a_word_is_of_no_language():
         assert languages("de-fr").detect(text) == [("de", 0.0)]
 
 
+def test_text_without_a_word_is_of_a_language_with_a_way_to_the_target():
+    several = languages("de-en", "de-fr")
+    assert several.source_of("🙂 ", language("fr")) == ("de", 0.0)
+    assert several.source_of("🙂 ", language("en")) == ("en", 0.0)
+    assert several.source_of(TEXTS["en"], language("fr")).code == "en", "which has no way there"
+
+
 def test_a_language_that_nobody_can_tell_is_taken_for_granted_where_it_is_the_only_one():
     assert languages("gsw-de").detect(TEXTS["de"]) == [("gsw", 0.0)]
     assert languages("gsw-de", "en-de").detect(TEXTS["en"])[0].code == "en"

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from processes import wait_for_end
 
+from nmt.errors import RunError
 from nmt.serving.batching import Wanted
 from nmt.serving.metrics import Metrics
 from nmt.serving.models import Models
@@ -221,6 +223,32 @@ def test_a_process_that_could_not_be_started_can_be_started_later(monkeypatch, c
             worker.start()
     assert not worker.is_running
     assert caplog.messages == ["run: no process could be started: too many"] * 2
+
+
+def test_one_that_dies_while_the_server_starts_ends_it_with_a_line(monkeypatch):
+    def die(self):
+        raise ModelFailed(self.folder)
+
+    monkeypatch.setattr("nmt.serving.models.Worker", Fake)
+    monkeypatch.setattr(Fake, "start", die)
+    with pytest.raises(
+        RunError, match=r"^run: a model that can be loaded is needed; got a4, whose process ended$"
+    ):
+        Models(["a4"], Settings(), Metrics()).load()
+
+
+def test_the_last_run_stays_the_one_that_it_was_at_the_start(start, trained_run, tmp_path):
+    (tmp_path / "outputs").mkdir()
+    shutil.copytree(trained_run, tmp_path / "outputs" / "first")
+    with start(tmp_path, "run=last") as server:
+        expected = server.json("/translate", HUND)
+        assert expected[0] == 200
+        (tmp_path / "outputs" / "second").mkdir()
+        shutil.copy(trained_run / "config.json", tmp_path / "outputs" / "second" / "config.json")
+        (model,) = children(server.process.pid)
+        os.kill(model, signal.SIGKILL)
+        wait_for_end([model])
+        assert server.json("/translate", HUND) == expected
 
 
 def test_a_failure_has_no_text_of_a_client_in_it(caplog):

@@ -297,6 +297,12 @@ def test_suggestions_are_text_to_train_on(guarded, nmt, tmp_path):
             400,
             {"error": f"Invalid request: missing {name} parameter"},
         )
+    for name in ("q", "s"):
+        fields = {"q": TEXT, "s": "The dog", **keyed, name: " "}
+        assert guarded.form("/suggest", **fields)[0] == 400
+    for source, target in (("en", "fr"), ("de", "de")):  # the server does not translate so
+        languages = {"source": source, "target": target, "api_key": "one"}
+        assert guarded.form("/suggest", q=TEXT, s="The dog", **languages)[0] == 400
     texts = [(TEXT, "The dog sleeps."), ("Er liest.", "He\u2028 reads.")]
     for text, better in texts:
         assert guarded.form("/suggest", q=text, s=better, **keyed) == (200, {"success": True})

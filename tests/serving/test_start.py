@@ -39,6 +39,7 @@ def nameless(trained_run, tmp_path):
         (["run=RUN", "suggestions=none/x"], "suggestions: a file that can be written is needed; got none/x: No such file"),
         (["run=RUN", "url_prefix=mt/"], "url_prefix: "),
         (["run=RUN", "port=PORT"], "port: a port that is free, at an address of this machine (host), is needed; got 127.0.0.1:PORT"),
+        (["run=RUN", "host=a..b"], "port: a port that is free, at an address of this machine (host), is needed; got a..b:0: no name"),
         (["run=RUN", "host=203.0.113.1"], "port: a port that is free, at an address of this machine (host), is needed; got 203.0.113.1:0"),
     ],
 )  # fmt: skip
@@ -52,6 +53,28 @@ def test_what_is_wrong_is_said_in_one_line(main, trained_run, tmp_path, monkeypa
         code, out, error = main("serve", *(["port=0"] if given == arguments else []), *given)
     assert error.startswith(f"nmt: {message.replace('PORT', port)}"), error
     assert (code, out, error.count("\n")) == (2, "", 1)
+
+
+def test_a_port_that_another_has_taken_meanwhile_is_said_in_one_line(main, trained_run, monkeypatch):
+    """Both have bound it; the other one was ready to listen first."""
+    other = socket.socket()
+    other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    other.bind(("127.0.0.1", 0))
+    port = other.getsockname()[1]
+    load = Service.load
+
+    def load_while_the_other_begins(settings):
+        loaded = load(settings)
+        other.listen()
+        return loaded
+
+    monkeypatch.setattr(Service, "load", load_while_the_other_begins)
+    with other:
+        code, _, error = main("serve", f"run={trained_run}", "device=cpu", f"port={port}")
+    assert (code, error.count("\n")) == (2, 1)
+    assert error.startswith(
+        f"nmt: port: a port that is free, at an address of this machine (host), is needed; got 127.0.0.1:{port}"
+    )
 
 
 def test_what_the_search_of_a_run_needs_is_looked_for_at_the_start(trained_run, main, tmp_path):

@@ -242,6 +242,8 @@ def test_files_that_exist_are_kept(nmt, tmp_path):
     (tmp_path / "folder").mkdir()
     done = nmt("data", *small, "html=folder", "overwrite=true", code=2)
     assert done.stderr == b"nmt: html: a file is needed; got folder, which is a folder\n"
+    done = nmt("data", *small, "html=both", "json=./both", code=2)
+    assert done.stderr == b"nmt: html: another file than that of json is needed; got both\n"
     nmt("data", *small, "html=old.html", "overwrite=true")
     assert (tmp_path / "old.html").read_text().startswith("<!DOCTYPE html>")
     assert b"json: a file in an existing folder" in nmt("data", *small, "json=no/x.json", code=2).stderr

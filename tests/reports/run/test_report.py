@@ -159,6 +159,21 @@ def test_a_report_is_not_written_over_another(nmt, runs, report):
     assert "a file in an existing folder is needed" in message
 
 
+def test_an_exported_folder_has_no_log_to_report(nmt, runs, tmp_path):
+    pytest.importorskip("ctranslate2")
+    run = runs / "transformer"
+    nmt("export", f"run={run}", "output=exported", "decoding=greedy")
+    for arguments, key in (
+        (["run=exported"], "run"),
+        ([f"run={run}", "against=exported", "output=report.html"], "against"),
+    ):
+        message = nmt("report", *arguments, code=2).stderr.decode()
+        assert message == (
+            f"nmt: {key}: a run that has its training log is needed; got exported, which was exported\n"
+        )
+    assert not list(tmp_path.glob("**/report.html"))
+
+
 def test_compare_shows_what_was_recorded(nmt, runs, tmp_path):
     folders = [str(runs / kind) for kind in ("rnn", "transformer", "attention")]
     printed = nmt("compare", *folders, "html=all.html").stdout.decode()
