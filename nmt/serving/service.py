@@ -85,9 +85,7 @@ class Service:
         refuse_more(len(texts), self.settings.max_waiting)  # before the first of them wait
         self._require_short(texts)
         format_name = fields.get("format") or "text"
-        target = self.languages.find(target_code)
-        guess = self._guess(texts, format_name, target) if source_code.lower() == AUTO else None
-        source = self.languages.find(source_code if guess is None else guess.code)
+        source, target, guess = self._languages(source_code, target_code, texts, format_name)
         if format_name not in FORMATS:
             raise Refused(400, f"{format_name} format is not supported")
         way = self.languages.way(source, target)
@@ -118,10 +116,7 @@ class Service:
         document = await read_upload(file)
         lines = lines_of(document)
         _require_most(sum(map(len, lines)), self.settings.max_characters)
-        target = self.languages.find(target_code)
-        if source_code.lower() == AUTO:
-            source_code = self._guess(lines, "text", target).code
-        source = self.languages.find(source_code)
+        source, target, _ = self._languages(source_code, target_code, lines)
         content: str | bytes = file.content
         if (way := self.languages.way(source, target)) is not None:
             content, _ = await translate_document(way, document)
@@ -147,10 +142,7 @@ class Service:
             if not given.strip():
                 raise Refused(400, f"Invalid request: missing {name} parameter")
         self._require_short([text, suggestion])
-        target = self.languages.find(target_code)
-        if source_code.lower() == AUTO:
-            source_code = self._guess([text], "text", target).code
-        source = self.languages.find(source_code)
+        source, target, _ = self._languages(source_code, target_code, [text])
         if self.languages.way(source, target) is None:
             raise Refused(400, "Invalid request: source and target must be two languages")
         record = {
@@ -180,12 +172,20 @@ class Service:
             "language": {"source": DETECTED, "target": _named(target)},
         }
 
-    def _guess(self, texts: Sequence[str], format_name: str, target: Language) -> Guess:
-        """Return the language that texts, taken together, are most likely in, to translate them into another."""
+    def _languages(
+        self, source_code: str, target_code: str, texts: Sequence[str], format_name: str = "text"
+    ) -> tuple[Language, Language, Guess | None]:
+        """Return the languages of a request, and the guess at the source where it is to be detected, of all texts."""
+        is_detected = source_code.lower() == AUTO
+        source = None if is_detected else self.languages.find(source_code)
+        target = self.languages.find(target_code)
+        if source is not None:
+            return source, target, None
         text = "\n".join(texts)[: 2 * MAX_CHARACTERS]
         if format_name == "html":
             text = "\n".join(lines_of(read_html(text)))
-        return self.languages.source_of(text, target)
+        guess = self.languages.source_of(text, target)
+        return self.languages.find(guess.code), target, guess
 
     def _require_key(self, fields: Fields) -> None:
         if self.settings.api_keys is None:
