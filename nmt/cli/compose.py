@@ -127,6 +127,10 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     if start is not None and not any(is_of(one, "training.from_run") for one in typed):
         # Settings are inherited from the run that a recipe starts from, as if that run had been typed.
         return compose(command, [*overrides, f"training.from_run={as_string(str(start))}"], config_directory)
+    if (
+        command == TRAIN and name is None and values["run"] is not None
+    ):  # nor is one that a recipe goes on with
+        return compose(command, [*overrides, f"run={as_string(str(values['run']))}"], config_directory)
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
     laid = _lay(base, values, typed, command) if base else values
     if typed_value(typed, "against") is not None and not any(is_of(one, "decoding") for one in typed):
@@ -282,9 +286,10 @@ def _lay(
             continue
         source, target = values, laid
         for key in path[:-1]:
-            source, target = source[key], target.setdefault(key, {})
-            if not isinstance(target, dict):
-                raise RunError(f"run: {key}: settings are needed in the run's own; got {target}")
+            source, holder = source[key], target
+            target = holder.setdefault(key, {})
+            if not isinstance(target, dict):  # such as the name of a test set, where files are typed
+                target = holder[key] = copy.deepcopy(source)
         if path[-1] in source:
             target[path[-1]] = source[path[-1]]
     return laid

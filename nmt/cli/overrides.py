@@ -15,7 +15,9 @@ SWEEP = "sweep"  # how several runs are made: no part of a run
 # Keys whose values are names of folders or files, or lists of such names.
 NAMES = {
     *("run", "runs", "ensemble", "student", "teacher", "reverse", "against", "from_run", "checkpoint"),
-    *("input", "output", "source", "target", "prefix", "reference", "hypothesis", "json"),
+    *("input", "output", "source", "target", "prefix", "reference", "hypothesis", "json", "html"),
+    *("train", "validation", "test", "directory", "path", "name", "revision", "monolingual"),
+    *("model", "source_vectors", "target_vectors", "guided_alignment", "glossary"),
 }
 NAMES_ALONE = re.compile(r"(\[?)([^][{}()'\"]+)(\]?)")  # one name or a list of them, without quotes
 LAUNCH = ("run", "resume")  # where a sweep runs, and whether it goes on

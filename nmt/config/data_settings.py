@@ -275,7 +275,7 @@ class TokenizerSettings(Settings):
 
     kind: Literal["unigram", "bpe", "word", "char"]
     vocabulary_size: VocabularySize
-    character_coverage: PositiveShare
+    character_coverage: Annotated[float, Number, Field(ge=0.98, le=1)]  # the limits of SentencePiece
     byte_fallback: bool
     normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"]
     joint: bool

@@ -13,6 +13,8 @@ Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 Uint64Array = npt.NDArray[np.uint64]
 
+ZEROS_AT_ONCE = 1 << 17
+
 
 def map_file(path: Path, kind: Any) -> npt.NDArray[Any]:
     """Return the array of numbers of type `kind` that a file holds, memory-mapped.
@@ -23,6 +25,14 @@ def map_file(path: Path, kind: Any) -> npt.NDArray[Any]:
 
 
 def on_disk(size: int, folder: Path) -> Int64Array:
-    """Return an array of `size` integers in an unnamed file in `folder`; the file goes when the array does."""
+    """Return an array of `size` zeros in an unnamed file in `folder`; the file goes when the array does.
+
+    Raises OSError where there is no room for all of them.
+    """
     with tempfile.TemporaryFile(dir=folder) as file:
-        return np.memmap(file, np.int64, "w+", shape=(size,))
+        for start in range(
+            0, size, ZEROS_AT_ONCE
+        ):  # a map of a file with holes would kill the process on a full disk
+            file.write(bytes(8 * min(ZEROS_AT_ONCE, size - start)))
+        file.flush()
+        return np.memmap(file, np.int64, "r+", shape=(size,))

@@ -29,8 +29,12 @@ logger = logging.getLogger(__name__)
 
 def cache_folder() -> Path:
     """Return the folder of the cache: $NMT_CACHE, or `nmt` in the user's own cache folder."""
-    own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nmt"
-    return Path(os.environ.get("NMT_CACHE") or own)
+    if chosen := os.environ.get("NMT_CACHE"):
+        return Path(chosen)
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nmt"
+    except RuntimeError:
+        raise DataError("NMT_CACHE: a folder is needed where the user has no home; got none") from None
 
 
 def entry_name(kind: str, *parts: str | bytes | Iterable[str]) -> str:
@@ -76,7 +80,7 @@ def cached_folder(name: str, make: Callable[[Path], object]) -> Path:
     if damage is None:
         return final
     is_there = os.path.lexists(final)
-    try:
+    with to_be_written(final, f"; {final} is damaged ({damage})" if is_there else ""):
         final.parent.mkdir(parents=True, exist_ok=True)
         with _alone(final.with_name(f".{name}.lock")) as is_locked:
             if _damage(final) is not None:  # else another process has made it meanwhile
@@ -85,14 +89,19 @@ def cached_folder(name: str, make: Callable[[Path], object]) -> Path:
                 _fill(final, make)
                 if is_there:
                     logger.warning("cache        %s was damaged (%s); it was made again", final, damage)
-    except OSError as error:
-        reason = error.strerror or error
-        damaged = f"; {final} is damaged ({damage})" if is_there else ""
-        raise DataError(
-            f"NMT_CACHE: a folder that can be written, and room in it, is needed; got {error.filename or final}: "
-            f"{reason}{damaged}; NMT_CACHE=FOLDER names another"
-        ) from None
     return final
+
+
+@contextmanager
+def to_be_written(path: Path, note: str = "") -> Iterator[None]:
+    """Within the block, raise DataError, with a note, where the cache has no room for a path or cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"NMT_CACHE: a folder that can be written, and room in it, is needed; got {error.filename or path}: "
+            f"{error.strerror or error}{note}; NMT_CACHE=FOLDER names another"
+        ) from None
 
 
 def has_folder(name: str) -> bool:

@@ -11,7 +11,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from nmt.data.arrays import Int32Array, Int64Array, map_file, on_disk
-from nmt.data.cache import cache_folder, cached_folder, entry_name
+from nmt.data.cache import cache_folder, cached_folder, entry_name, to_be_written
 from nmt.data.context import Context, Surroundings
 from nmt.data.corpus import ParallelText
 from nmt.data.expected_words import ExpectedWords
@@ -133,7 +133,9 @@ def select_pairs(dataset: Dataset, max_length: int) -> tuple[Int64Array, LeftOut
     Raises DataError if there is none.
     """
     size, num_kept, empty, too_long = len(dataset), 0, [], []
-    kept = np.empty(size, np.int64) if size <= PAIRS_LOOKED_AT else on_disk(size, cache_folder())
+    folder = cache_folder()
+    with to_be_written(folder):
+        kept = np.empty(size, np.int64) if size <= PAIRS_LOOKED_AT else on_disk(size, folder)
     for start in range(0, size, PAIRS_LOOKED_AT):
         rows = np.arange(start, min(start + PAIRS_LOOKED_AT, size))
         source, target = dataset.source.lengths_of(rows), dataset.target.lengths_of(rows)

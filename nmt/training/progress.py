@@ -72,6 +72,7 @@ class Window:
     def __init__(self, state: WindowState = WindowState()) -> None:
         self.applied = reduce(AppliedUpdate.followed_by, state.applied) if state.applied else None
         self.num_skipped, self.num_skipped_in_row = state.num_skipped, state.num_skipped_in_row
+        self.longest_row_skipped = state.num_skipped_in_row
         self._begin()
 
     def _begin(self) -> None:
@@ -113,6 +114,7 @@ class Window:
             else:
                 self.num_skipped += 1
                 self.num_skipped_in_row += 1
+                self.longest_row_skipped = max(self.longest_row_skipped, self.num_skipped_in_row)
         self.unread = []
 
     def state(self) -> WindowState:

@@ -70,6 +70,11 @@ class Ranks:
         """Whether this is the rank that writes the run and logs its progress."""
         return self.rank == 0
 
+    @property
+    def has_launcher(self) -> bool:
+        """Whether torchrun, or another program for several ranks, has started this one, be it the only one."""
+        return self.size > 1 or "TORCHELASTIC_RUN_ID" in os.environ
+
     def all_reduce_sum(self, tensors: Sequence[Tensor]) -> None:
         """Replace each tensor, in place, by the sum of those of all ranks; all are of one type, on one device."""
         if self.size == 1:

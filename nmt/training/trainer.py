@@ -130,7 +130,7 @@ class Trainer:
         bar = tqdm(total=limits.max_updates, initial=progress.update, unit="update", disable=is_hidden)
         with bar, recordable_stream(self.step.device), closing(self.epochs):
             self.step.compile(lambda: self.enter(self.part)[0][0])
-            with Interruption(has_launcher=self.ranks.size > 1) as interruption:
+            with Interruption(self.ranks.has_launcher) as interruption:
                 for update in self._updates():
                     progress.update += 1
                     figures = self.step.run(progress.update, update)
@@ -190,13 +190,12 @@ class Trainer:
 
     def _refuse_to_skip_more(self) -> None:
         """Raise RunError where too many updates in a row could not be applied."""
-        num_skipped = self.window.num_skipped_in_row
+        num_skipped, most = self.window.longest_row_skipped, self.settings.training.max_updates_skipped
         with self.ranks.all_or_none():
-            if num_skipped >= self.settings.training.max_updates_skipped:
+            if num_skipped >= most:
                 raise RunError(
-                    f"training.max_updates_skipped={self.settings.training.max_updates_skipped}: a finite loss and "
-                    f"gradient is needed; got none in the last {num_skipped} updates up to {self.progress.update}; "
-                    f"{last_checkpoint(self.run)}"
+                    f"training.max_updates_skipped={most}: a finite loss and gradient is needed; got none in "
+                    f"{num_skipped} updates in a row, by update {self.progress.update}; {last_checkpoint(self.run)}"
                 )
 
     def _updates(self) -> Iterator[Update]:

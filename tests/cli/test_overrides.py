@@ -124,10 +124,21 @@ def test_memory_is_asked_for_as_much_as_a_model_has():
 
 
 @pytest.mark.parametrize(
-    ("name", "key"), [("1.10", "run"), ("2024_11_26", "run"), ("1e5", "training.from_run"), ("7", "run")]
+    ("name", "key", "beside"),
+    [
+        ("1.10", "run", []),
+        ("2024_11_26", "run", []),
+        ("1e5", "training.from_run", []),
+        ("7", "run", []),
+        ("1.10", "data.train", ["data=table"]),
+        ("2024_01", "data.directory", ["data=multi30k"]),
+        ("12e4567", "data.revision", ["data=hub"]),
+        ("1_0", "tokenizer.model", []),
+        ("1.0", "training.guided_alignment", []),
+    ],
 )
-def test_a_name_is_what_was_typed(name, key):
-    values = compose("train", [f"{key}={name}"], None).values
+def test_a_name_is_what_was_typed(name, key, beside):
+    values = compose("train", [*beside, f"{key}={name}"], None).values
     for part in key.split("."):
         values = values[part]
     assert str(values) == name
@@ -159,6 +170,32 @@ def test_a_key_of_another_kind_of_data_than_that_of_the_run_is_named(main, tmp_p
         assert (code, error) == (
             2, "nmt: data.num_train: no such key with these settings; data=grammar or data=hub has it\n"
         )  # fmt: skip
+
+
+def test_files_take_the_place_of_a_test_set_that_the_parent_names(tmp_path):
+    typed = ["data=files", "data.train.source=a", "data.train.target=b", "data.validation=wmt13:de-en"]
+    settings = compose("train", typed, None).settings().model_dump(mode="json") | {"format": FORMAT}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    own = ["data.validation.source=c", "data.validation.target=d"]
+    found = compose("train", [f"training.from_run={tmp_path}", *own], None).settings().data
+    assert (found.validation.source, found.validation.target) == ("c", "d")
+    assert found.train.source == "a"
+
+
+def test_a_run_that_a_recipe_names_goes_on_as_one_that_was_typed(main, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text("# @package _global_\nrun: mine\nseed: 5\n")
+    began = compose("train", ["experiment=mine", "training.update_tokens=300"], str(tmp_path)).settings()
+    assert (began.run, began.seed) == ("mine", 5)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.json").write_text(
+        json.dumps(began.model_dump(mode="json") | {"format": FORMAT})
+    )
+    again = "train", "--config-dir", ".", "experiment=mine", "resume=true", "training.update_tokens=250"
+    code, _, error = main(*again)
+    message = "nmt: training.update_tokens: 300, the run's own value, is needed to go on; got 250\n"
+    assert (code, error) == (2, message)
 
 
 def test_a_recipe_of_ones_own_is_used_or_refused(main, tmp_path):

@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from faults import fail_at_call
 
 from nmt.config import TokenizerSettings
 from nmt.data import cache
-from nmt.data.cache import cached_folder
+from nmt.data.arrays import on_disk
+from nmt.data.cache import cache_folder, cached_folder
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import load_dataset
 from nmt.data.tokenizer import obtain_tokenizer
@@ -208,6 +210,41 @@ def test_a_full_disk_is_said_in_one_line(folder, num_bytes):
     assert "\n" not in message
     assert not list(folder.glob(".*"))
     assert ids() == ids()
+
+
+def test_an_array_on_disk_has_its_room_from_the_start(tmp_path, monkeypatch):
+    """A write into a hole of a mapped file, on a full disk, would kill the process."""
+    opened, original = [], tempfile.TemporaryFile
+
+    def open_it(**options):
+        file = original(**options)
+        opened.append(os.dup(file.fileno()))
+        return file
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", open_it)
+    size = (1 << 18) + 3
+    array = on_disk(size, tmp_path)
+    assert os.fstat(opened[0]).st_blocks * 512 >= 8 * size
+    os.close(opened[0])
+    array[:] = np.arange(size)
+    assert (len(array), int(array[-1])) == (size, size - 1)
+    assert not list(tmp_path.iterdir())
+    with room_for(100), pytest.raises(OSError, match="File too large"):
+        on_disk(size, tmp_path)
+
+
+def test_without_a_home_the_cache_has_to_be_named(monkeypatch, tmp_path):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    assert cache_folder() == tmp_path / "cache"
+    monkeypatch.delenv("NMT_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    with pytest.raises(
+        DataError, match=r"^NMT_CACHE: a folder is needed where the user has no home; got none$"
+    ):
+        cache_folder()
 
 
 @pytest.mark.parametrize("call", ["fsync", "rename", "mkdir", "open", "replace"])

@@ -55,6 +55,20 @@ def test_a_line_is_of_the_updates_since_the_last_one_that_were_applied(clock):
     assert (line["gradient_norm"], line["updates_skipped"], line["learning_rate"]) == (2.0, 1, 0.01)
     assert line["seconds_waiting_for_data"] == pytest.approx(0.5)
     assert window.num_skipped_in_row == 0
+    assert window.longest_row_skipped == 1
+
+
+def test_the_longest_row_of_skipped_updates_counts_wherever_it_ends(clock):
+    window = Window()
+    for norm in (1.0, *[torch.nan] * 4, 1.0, torch.inf):
+        window.add(update(norm=norm))
+    assert window.state().num_skipped_in_row == 1
+    assert window.longest_row_skipped == 4
+    window = Window(window.state())
+    for norm in (torch.nan, 1.0):
+        window.add(update(norm=norm))
+    window.read()
+    assert window.longest_row_skipped == 2, "the row goes on from before the save"
 
 
 def test_what_is_saved_of_many_updates_is_small_and_ends_in_the_same_line(clock):

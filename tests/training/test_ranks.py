@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from nmt.runs.directory import RunDirectory
 from nmt.runs.metrics import read_metrics
-from nmt.training.ranks import Place, first_host
+from nmt.training.ranks import Place, Ranks, first_host
 
 SMALL = (
     "data.num_train=240", "data.num_validation=7", "data.num_test=4", "tokenizer.vocabulary_size=200", "data.max_length=24",
@@ -268,6 +268,13 @@ def test_no_thread_of_a_group_outlives_it(error):
 )
 def test_the_place_is_what_the_launcher_says(environment, place):
     assert Place.of_process(environment) == place
+
+
+def test_one_rank_has_a_launcher_if_torchrun_has_started_it(monkeypatch):
+    monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
+    assert (Ranks().has_launcher, Ranks(1, 2).has_launcher) == (False, True)
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    assert Ranks().has_launcher
 
 
 @pytest.mark.parametrize(
