@@ -1,5 +1,6 @@
 """`nmt export`: write a run as a model of another program, once both translate the same."""
 
+from functools import partial
 from pathlib import Path
 
 from nmt.config import ExportSettings
@@ -21,7 +22,8 @@ def main(settings: ExportSettings) -> None:
     """
     run, output, to = RunDirectory.existing(settings.run), Path(settings.output), format_of(settings.format)
     to.require()
-    check_output(output, settings.overwrite, run.path)
+    check = partial(check_output, output, settings.overwrite, run.path)
+    check()
     model, tokenizer = load_model(run, settings.checkpoint)
     has_shortlist = model.shortlist_path is not None and model.shortlist_path.exists()
     if settings.decoding.shortlist and not has_shortlist:
@@ -30,7 +32,7 @@ def main(settings: ExportSettings) -> None:
         )
     shortlist = shortlist_of(model, tokenizer) if has_shortlist else None
     exported = Exported(run, model, tokenizer, shortlist, settings)
-    with new_folder(output) as folder:
+    with new_folder(output, check) as folder:
         to.write(folder, exported)
         text, comparisons = text_of_run("validation", run), []
         for search in to.searches(exported):

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from nmt.config import ImportSettings
-from nmt.errors import DataError, naming
+from nmt.errors import naming
 from nmt.imports import huggingface, marian
-from nmt.imports.run import write_run
+from nmt.imports.run import require_new, write_run
 
 READERS = {"huggingface": huggingface.read, "marian": marian.read}
 
@@ -13,8 +13,7 @@ READERS = {"huggingface": huggingface.read, "marian": marian.read}
 def main(settings: ImportSettings) -> None:
     """Read a model of another program, and write it as a run; nothing is written unless all of it could be read."""
     output = Path(settings.output)
-    if output.exists() or not output.absolute().parent.is_dir():
-        raise DataError(f"output: a new folder in an existing one is needed; got {output}")
+    require_new(output)
     with naming("input"):
         imported = READERS[settings.format](Path(settings.input))
     write_run(output, imported, settings)

@@ -22,7 +22,7 @@ from nmt.decoding.pairs import PairReader
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.translation import Candidate, Translation
 from nmt.errors import DataError
-from nmt.layouts.pieces import named_as_theirs
+from nmt.layouts.pieces import tags_of_lines
 
 # The parts of a line have numbers of their own, this far apart and so far from its number that no line has them.
 PARTS_APART = 1 << 40
@@ -67,7 +67,7 @@ class Translator:
         pieces = self.tokenizer.source.pieces
         self.tags = known_tags(pieces)
         # Tags that hold for the whole line that begins with one, also those of models of other programs.
-        self.line_tags = [*self.tags, *(own for piece in pieces if (own := named_as_theirs(piece)) != piece)]
+        self.line_tags = tags_of_lines(pieces)
         self.context = Context.of(self.tokenizer.source)
         self._set(settings, None)
 

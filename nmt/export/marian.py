@@ -61,6 +61,7 @@ ct2-marian-converter --model_path {model} --vocab_paths {vocabularies} --output_
 - Marian computes positions with rates that are a little different from those of the paper, which nmt, CTranslate2 and
   transformers use: {rate} in place of {own_rate}. Marian itself was not there to be compared.
 - Marian begins with a vector of zeros, as this model does (`model.zero_start`).
+- A line of more than {max_positions} pieces is cut; nmt translates long lines in parts (`decoding.split`).
 - Marian ends a translation after {max_length_factor} times as many pieces as its source has (`max-length-factor`);
   this run after {max_length_ratio} times as many and {max_length_extra} more.
 """
@@ -147,6 +148,7 @@ class Marian:
             vocabularies=" ".join(_of_both(vocabulary_files(exported))),
             rate=f"10000^(-i/{num_rates - 1})",
             own_rate=f"10000^(-i/{num_rates})",
+            max_positions=exported.model.max_positions,
             max_length_factor=_longest(exported.settings.decoding),
             max_length_ratio=exported.settings.decoding.max_length_ratio,
             max_length_extra=exported.settings.decoding.max_length_extra,
@@ -253,6 +255,7 @@ def _decoder(decoding: DecodingSettings, model: Transformer, vocabularies: Seque
         "normalize": beam[1],
         "word-penalty": 0,
         "max-length": model.max_positions,
+        "max-length-crop": True,  # else it drops a longer line, and keeps back the translations of all lines behind it
         "max-length-factor": _longest(decoding),
         "mini-batch": 32,
         "maxi-batch": 100,

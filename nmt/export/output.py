@@ -3,7 +3,7 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nmt.errors import DataError
@@ -33,8 +33,8 @@ def check_output(path: Path, overwrite: bool, run: Path) -> None:
 
 
 @contextlib.contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Give a temporary folder to fill; it becomes `path` at the end.
+def new_folder(path: Path, check: Callable[[], None]) -> Iterator[Path]:
+    """Give a temporary folder to fill; it becomes `path` at the end, unless `check` then raises.
 
     If anything goes wrong it is deleted, and an earlier export stays as it was.
     """
@@ -44,6 +44,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     try:
         temporary.mkdir()
         yield temporary
+        check()  # once more: another program may have made a folder of this name meanwhile
         if path.exists():
             os.replace(path, earlier)
         os.replace(temporary, path)

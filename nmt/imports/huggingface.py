@@ -1,6 +1,6 @@
 """A folder of Hugging Face, such as those of OPUS-MT (Tiedemann & Thottingal 2020), as a run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,7 +30,7 @@ from nmt.layouts.huggingface import (
 )
 from nmt.layouts.pieces import Specials, read_sides
 from nmt.models.positions import sinusoids
-from nmt.runs.weights import read_foreign, read_shapes
+from nmt.runs.weights import Shapes, read_foreign, read_shapes
 
 PICKLE = "pytorch_model.bin"
 UNK = "<unk>"
@@ -79,11 +79,7 @@ def read(folder: Path) -> Imported:
     tokenizer, *sides = read_sides(models, (numbers, target_numbers), specials)
     shapes = read_shapes(path)
     _require_sinusoids(path, [name for name in POSITIONS if name in shapes])
-    # Not read: shared tensors that were saved more than once, and tables of positions, which are computed.
-    repeated = {*POSITIONS, *LAYOUT.embeddings.values()} if LAYOUT.shared in shapes else {*POSITIONS}
-    if config.tie_word_embeddings:
-        repeated.add(LAYOUT.output_weight)
-    found = {name: shape for name, shape in shapes.items() if name not in repeated}
+    names = _names(shapes, config.tie_word_embeddings, path)
     return read_weights(
         path,
         LAYOUT,
@@ -91,9 +87,45 @@ def read(folder: Path) -> Imported:
         tokenizer,
         (sides[0], sides[1]),
         (len(numbers), len(target_numbers)),
-        found,
-        lambda: read_foreign(path, found),
+        {name: shapes[own] for name, own in names.items()},
+        lambda: {name: read_foreign(path, [own])[own] for name, own in names.items()},
     )
+
+
+def _names(shapes: Shapes, is_tied: bool, path: Path) -> dict[str, str]:
+    """Return the names of the weights that are read, each with the name that it has in the file.
+
+    A table of embeddings that stands for several may have any of their names, or several. Tables of positions are
+    computed. Raises RunError where tables of which only one is read differ.
+    """
+    names = {name: name for name in shapes if name not in POSITIONS}
+    source, target = LAYOUT.embeddings.values()
+    output = [LAYOUT.output_weight] if is_tied else []
+    has_two = LAYOUT.shared not in shapes and source in shapes and target in shapes
+    is_shared = LAYOUT.shared in shapes or (is_tied and not has_two)
+    table = (
+        {target: [target, *output]}
+        if not is_shared
+        else {LAYOUT.shared: [LAYOUT.shared, source, target, *output]}
+    )
+    for name, tied in table.items():
+        own, *others = [one for one in tied if one in shapes] or [name]
+        _require_equal(path, own, others)
+        for one in (own, *others):
+            names.pop(one, None)
+        names |= {name: own} if own in shapes else {}
+    return names
+
+
+def _require_equal(path: Path, name: str, others: Sequence[str]) -> None:
+    """Raise RunError unless all of these tensors are equal."""
+    for other in others:
+        one, two = read_foreign(path, [name, other]).values()
+        if not torch.equal(one.float(), two.float()):
+            raise RunError(
+                f"run: weights that are equal where the settings tie them are needed; got {path}, whose {other} is not "
+                f"{name}"
+            )
 
 
 def _require_safe_weights(folder: Path) -> None:

@@ -106,9 +106,10 @@ def read_weights(
         weights["output.weight"] = _with_nothing(output.T if layout.is_transposed else output)[target]
     # Other programs have lower values still, which would fill the loss when the model is trained on.
     bias = torch.cat([theirs[layout.output_bias][0], torch.tensor([NEVER])])[target].clamp_min(NEVER)
-    bias[sides[1].missing] = NEVER
+    vocabulary = sides[1].vocabulary  # others have one row for both of these, and never write it
+    bias[[*sides[1].missing, vocabulary.pad_id, vocabulary.bos_id]] = NEVER
     weights["output.bias"] = bias
-    starts_from_zeros = not target_embedding[sides[1].vocabulary.bos_id].any()
+    starts_from_zeros = not target_embedding[vocabulary.bos_id].any()
     update = {"attention_bias": has_biases, "zero_start": starts_from_zeros}
     return Imported(model.model_copy(update=update), tokenizer, weights)
 

@@ -1,10 +1,12 @@
 """A run directory of a model that was not trained here."""
 
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
 from nmt.config import ImportSettings, TokenizerSettings
 from nmt.data.tokenizer import Tokenizer
+from nmt.errors import DataError
 from nmt.export.output import new_folder
 from nmt.files.writing import to_json, write_atomically
 from nmt.imports.imported import Imported
@@ -23,12 +25,18 @@ def write_run(output: Path, imported: Imported, settings: ImportSettings) -> Non
         del own["data"]
     own["model"] = imported.model.model_dump(mode="json")
     own["tokenizer"] = _tokenizer_settings(imported.tokenizer).model_dump(mode="json")
-    with new_folder(output) as folder:
+    with new_folder(output, partial(require_new, output)) as folder:
         run = RunDirectory(folder)
         write_atomically(run.config_path, to_json({"format": FORMAT, **own}))
         run.write_tokenizer(imported.tokenizer)
         save_checkpoint(run, imported.weights, {}, Progress(), keep=1)
         load_model(run, "best")
+
+
+def require_new(output: Path) -> None:
+    """Raise DataError unless a folder can be made there."""
+    if output.exists() or not output.absolute().parent.is_dir():
+        raise DataError(f"output: a new folder in an existing one is needed; got {output}")
 
 
 def _tokenizer_settings(tokenizer: Tokenizer) -> TokenizerSettings:

@@ -2,10 +2,11 @@
 
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import NORMAL, USER_DEFINED, WORD_START, Tokenizer, Vocabulary
 from nmt.errors import DataError, RunError
 
@@ -86,6 +87,12 @@ def read_sides(
 def named_as_theirs(piece: str) -> str:
     """Return a piece as other programs write it: a tag has no mark of a space before it."""
     return piece[1:] if piece[:1] == WORD_START and TAG.fullmatch(piece[1:]) else piece
+
+
+def tags_of_lines(pieces: Iterable[str]) -> list[str]:
+    """Return the tags that lines may begin with: those of our own models, and >>fra<< of models of other programs."""
+    of_others = (named_as_theirs(piece) for piece in pieces if named_as_theirs(piece) != piece)
+    return [*known_tags(pieces), *of_others]
 
 
 def _side(vocabulary: Vocabulary, numbers: Mapping[str, int], specials: Specials) -> Side:

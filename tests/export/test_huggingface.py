@@ -1,6 +1,7 @@
 """What transformers computes and segments with an exported folder, and that the folder can be imported back."""
 
 import json
+import resource
 import sys
 from types import SimpleNamespace
 
@@ -245,6 +246,18 @@ def test_without_the_library_its_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(UserError, match=r"pip install 'nmt\[huggingface\]'"):
         HuggingFace().require()
+
+
+def test_weights_that_a_disk_has_no_room_for_are_an_error_of_the_system(tiny_model, tokenizer, tmp_path):
+    """Such an error is one line for people; that of safetensors would be a traceback."""
+    model = tiny_model("transformer", tied="three_way").float()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            written(tmp_path / "model", model, tokenizer)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_the_command(nmt, trained_run, tmp_path):

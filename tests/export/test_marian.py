@@ -122,6 +122,8 @@ def test_marian_is_told_the_beam_and_the_length_penalty_of_the_run(tiny_model, t
     written(tmp_path / "model", model, tokenizer, **beam)
     found = yaml.safe_load((tmp_path / "model" / "decoder.yml").read_text())
     assert (found["beam-size"], found["normalize"]) == (3, 0.25)
+    # Without it, Marian drops a longer line and prints none of the translations behind it.
+    assert (found["max-length"], found["max-length-crop"]) == (model.max_positions, True)
 
 
 @pytest.mark.parametrize(

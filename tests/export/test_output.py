@@ -1,9 +1,16 @@
 """The folder of an export: whole in its place, or an earlier one as it was."""
 
+from functools import partial
+
 import pytest
 from faults import fail_at_call
 
-from nmt.export.output import new_folder
+from nmt.errors import DataError
+from nmt.export.output import check_output, new_folder
+
+
+def nothing():
+    """Check nothing."""
 
 
 def files_of(folder):
@@ -12,7 +19,7 @@ def files_of(folder):
 
 def test_a_new_folder_takes_the_place_of_an_earlier_one(tmp_path):
     for text in ("first", "second"):
-        with new_folder(tmp_path / "out") as folder:
+        with new_folder(tmp_path / "out", nothing) as folder:
             (folder / "model").write_text(text)
         assert files_of(tmp_path) == {"out/model": text}
 
@@ -21,9 +28,24 @@ def test_a_new_folder_takes_the_place_of_an_earlier_one(tmp_path):
 def test_an_earlier_export_stays_where_the_new_one_does_not_come_into_its_place(
     tmp_path, monkeypatch, failing
 ):
-    with new_folder(tmp_path / "out") as folder:
+    with new_folder(tmp_path / "out", nothing) as folder:
         (folder / "model").write_text("first")
     fail_at_call(monkeypatch, "replace", failing)
-    with pytest.raises(OSError, match="No space left"), new_folder(tmp_path / "out") as folder:
+    with pytest.raises(OSError, match="No space left"), new_folder(tmp_path / "out", nothing) as folder:
         (folder / "model").write_text("second")
     assert files_of(tmp_path) == {"out/model": "first"}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_folder_that_came_meanwhile_stays(tmp_path, overwrite):
+    output = tmp_path / "out"
+
+    def export():
+        with new_folder(output, partial(check_output, output, overwrite, tmp_path / "run")) as folder:
+            (folder / "model").write_text("first")
+            output.mkdir()
+            (output / "precious").write_text("a day of work")
+
+    with pytest.raises(DataError, match=r"^output: "):
+        export()
+    assert files_of(tmp_path) == {"out/precious": "a day of work"}

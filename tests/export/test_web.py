@@ -15,9 +15,11 @@ import pytest
 from browser import Browser, find_chromium
 from vocabularies import KINDS, LETTERS, SYMBOLS, make_text, make_vocabulary, strange_lines
 
+from nmt.data.tokenizer import Vocabulary
 from nmt.errors import UserError
 from nmt.export.web.runtime import PROGRAM, SCRIPT, VERSION, copy_runtime
 from nmt.export.web.vocabulary import vocabulary_json
+from nmt.layouts.pieces import UNUSED, _piece
 from nmt.runs.languages import code_of, shown
 
 SEGMENT = """
@@ -56,6 +58,20 @@ def text():
     return make_text()
 
 
+def segment(vocabulary, lines, targets, folder):
+    """Return the token ids of lines, and the texts of ids, by the page's own segmentation."""
+    if shutil.which("node") is None:
+        pytest.skip("no node here")
+    segmentation = Path(vocabulary_json.__code__.co_filename).parent / "page" / "segmentation.js"
+    (folder / "segmentation.mjs").write_bytes(segmentation.read_bytes())
+    (folder / "run.mjs").write_text(SEGMENT.replace("segmentation.js", "segmentation.mjs"))
+    given = {"vocabulary": vocabulary_json(vocabulary), "lines": lines, "targets": targets}
+    done = subprocess.run(
+        ["node", folder / "run.mjs"], input=json.dumps(given).encode(), stdout=subprocess.PIPE, check=True
+    )
+    return json.loads(done.stdout)
+
+
 @pytest.mark.parametrize("symbols", [(), SYMBOLS], ids=["plain", "symbols"])
 @pytest.mark.parametrize(
     "options",
@@ -64,8 +80,6 @@ def text():
 )
 @pytest.mark.parametrize(("kind", "byte_fallback"), [*KINDS, ("word", False)])
 def test_segmentation_is_that_of_sentencepiece(kind, byte_fallback, options, symbols, text, tmp_path):
-    if shutil.which("node") is None:
-        pytest.skip("no node here")
     vocabulary = make_vocabulary(text, kind, byte_fallback, symbols, **options)
     # Also names of special tokens, and marks that normalisation joins with the letter before them.
     lines = [*text.source, *text.target, *strange_lines(LETTERS + "\u0301\u0302\u200d"), "<s> </s>", "<0x41>"]
@@ -73,16 +87,22 @@ def test_segmentation_is_that_of_sentencepiece(kind, byte_fallback, options, sym
     # Random sequences of ids as well, some of which are no text, such as bytes that are no UTF-8.
     chance = random.Random(1)
     targets = ids + [chance.choices(range(vocabulary.size), k=chance.randrange(12)) for _ in range(500)]
-    segmentation = Path(vocabulary_json.__code__.co_filename).parent / "page" / "segmentation.js"
-    (tmp_path / "segmentation.mjs").write_bytes(segmentation.read_bytes())
-    (tmp_path / "run.mjs").write_text(SEGMENT.replace("segmentation.js", "segmentation.mjs"))
-    given = {"vocabulary": vocabulary_json(vocabulary), "lines": lines, "targets": targets}
-    done = subprocess.run(
-        ["node", tmp_path / "run.mjs"], input=json.dumps(given).encode(), stdout=subprocess.PIPE, check=True
-    )
-    found_ids, found_texts = json.loads(done.stdout)
+    found_ids, found_texts = segment(vocabulary, lines, targets, tmp_path)
     assert found_ids == ids
     assert found_texts == [vocabulary.decode(row) for row in targets]
+
+
+def test_pieces_that_no_text_is_split_into_are_written_all_the_same(text, tmp_path):
+    """The target of an imported model may have such pieces."""
+    own = make_vocabulary(text, "unigram", False, ())
+    model = own.model + b"".join(_piece(piece, UNUSED) for piece in ("▁nirgends", "xyzzy"))
+    vocabulary = Vocabulary(model)
+    new = vocabulary.pieces.index("▁nirgends"), vocabulary.pieces.index("xyzzy")
+    found_ids, found_texts = segment(vocabulary, ["nirgends xyzzy"], [[*new, 20, *new]], tmp_path)
+    assert found_ids == vocabulary.encode(["nirgends xyzzy"])
+    assert not {*new} & {*found_ids[0]}
+    assert found_texts == [vocabulary.decode([*new, 20, *new])]
+    assert found_texts[0].startswith("nirgendsxyzzy")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from foreign import SEARCH, given_lines, make_huggingface, translate_by_transfor
 import nmt as library
 from nmt.data.tokenizer import Tokenizer
 from nmt.files.reading import MAX_JSON_BYTES
+from nmt.imports.imported import NEVER
+from nmt.layouts.pieces import tags_of_lines
 from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
 
@@ -66,7 +68,10 @@ def test_biases_and_the_begin_are_those_of_the_folder(main, opus, tmp_path):
     assert settings.model.zero_start
     assert settings.model.tied_embeddings == "two_way"
     model, tokenizer = load_model(RunDirectory(tmp_path / "run"), "best")
-    assert not model.target_embedding(torch.tensor([tokenizer.target.bos_id])).any()
+    vocabulary = tokenizer.target
+    assert not model.target_embedding(torch.tensor([vocabulary.bos_id])).any()
+    assert model.output.bias[[vocabulary.pad_id, vocabulary.bos_id]].tolist() == [NEVER, NEVER]
+    assert (model.output.bias > NEVER / 2).sum() > 100
 
 
 def test_biases_that_are_zero_are_none(main, spoiled, tmp_path):
@@ -96,6 +101,26 @@ def test_half_precision_and_what_was_saved_twice(main, spoiled, tmp_path):
     assert translate(main, tmp_path / "run", lines, tmp_path) == translate_by_transformers(spoiled, lines)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["model.decoder.embed_tokens.weight"],
+        ["lm_head.weight"],
+        ["model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"],
+        ["model.encoder.embed_tokens.weight", "lm_head.weight"],
+    ],
+)
+def test_the_table_of_both_sides_may_have_any_of_its_names(main, opus, spoiled, tmp_path, names):
+    weights = safetensors.torch.load_file(spoiled / "model.safetensors")
+    table = weights.pop("model.shared.weight")
+    safetensors.torch.save_file(
+        weights | {name: table.clone() for name in names}, spoiled / "model.safetensors"
+    )
+    run_of(main, spoiled, tmp_path / "run")
+    lines = given_lines()[:20]
+    assert translate(main, tmp_path / "run", lines, tmp_path) == translate_by_transformers(opus, lines)
+
+
 def test_a_tag_says_which_language(main, tmp_path):
     tags = [">>fra<<", ">>ron<<"]
     make_huggingface(tmp_path / "opus", more=tags)
@@ -104,6 +129,8 @@ def test_a_tag_says_which_language(main, tmp_path):
     expected = translate_by_transformers(tmp_path / "opus", lines)
     assert sum(one != other for one, other in zip(expected[::2], expected[1::2], strict=True)) > 10
     assert translate(main, tmp_path / "run", lines, tmp_path) == expected
+    run = RunDirectory(tmp_path / "run")
+    assert tags_of_lines(run.read_tokenizer(False).source.pieces) == tags
     # Each part of a line begins with the tag of the line.
     model = library.load(str(tmp_path / "run"), device="cpu", precision="float32")
 
@@ -219,6 +246,14 @@ SPOILED = {
     ),
     "header": (
         written("model.safetensors", (MAX_JSON_BYTES + 1).to_bytes(8, "little") + b" " * 100), "a header of"
+    ),
+    "own output": (
+        weights(lambda found: found.update({"lm_head.weight": found["model.shared.weight"] + 0.1})),
+        "whose lm_head.weight is not model.shared.weight",
+    ),
+    "own decoder": (
+        weights(lambda found: found.update({"model.decoder.embed_tokens.weight": torch.ones(3, 16)})),
+        "whose model.decoder.embed_tokens.weight is not model.shared.weight",
     ),
     "no weights": (written("model.safetensors", b"pickle"), "undamaged weights"),
     "no pieces": (written("source.spm", b"pieces"), "a SentencePiece model is needed"),

@@ -14,7 +14,6 @@ import torch
 
 from nmt.config import BeamSettings, DecodingSettings, GreedySettings
 from nmt.data.context import Context
-from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.ctranslate2_engine import choose_device, load_ctranslate2
 from nmt.errors import DataError, RunError
@@ -24,6 +23,7 @@ from nmt.export.ctranslate2.format import write_model
 from nmt.export.formats import Exported, Found, NewModel, Work
 from nmt.export.weights import FORBIDDEN
 from nmt.files.writing import write_atomically
+from nmt.layouts.pieces import tags_of_lines
 from nmt.models.interface import Seq2Seq
 from nmt.models.transformer import Transformer
 from nmt.runs.languages import Language, languages_of
@@ -171,7 +171,7 @@ def _require_plain(tokenizer: Tokenizer) -> None:
             "run: tokenizer.joint=true is needed with format=argos, since a package has one tokenizer, which reads the "
             "source and puts the translation together; got false"
         )
-    if tags := known_tags(tokenizer.source.pieces):
+    if tags := tags_of_lines(tokenizer.source.pieces):
         raise RunError(
             "run: a model of one pair of languages is needed with format=argos, since a package cannot say which tag "
             f"its lines begin with; got {', '.join(tags)}"

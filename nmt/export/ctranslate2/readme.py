@@ -5,11 +5,11 @@ from textwrap import indent
 
 from nmt.config import BeamSettings, RandomSettings
 from nmt.data.context import Context
-from nmt.data.mixture import known_tags
 from nmt.decoding.ctranslate2_engine import TokenNames
 from nmt.decoding.engine import most_read
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported
+from nmt.layouts.pieces import tags_of_lines
 
 PAGE = """\
 # A translation model for CTranslate2
@@ -154,5 +154,5 @@ def readme(exported: Exported, comparisons: Sequence[Comparison]) -> str:
     )
     for other in with_map:
         differences += MAP.format(report=indent(other.report(), "      "))
-    tags = known_tags(tokenizer.source.pieces)
+    tags = tags_of_lines(tokenizer.source.pieces)
     return page + differences + (TAGS.format(tags=", ".join(f"`{tag}`" for tag in tags)) if tags else "")

@@ -72,7 +72,7 @@ class HuggingFace:
             weights |= {name: table.clone() for name in POSITIONS}
         if quantization == "float16":
             weights = {name: tensor.half() for name, tensor in weights.items()}
-        safetensors.torch.save_file(weights, str(folder / WEIGHTS), {"format": "pt"})
+        write_atomically(folder / WEIGHTS, safetensors.torch.save(weights, {"format": "pt"}))
         for name, content in _files(exported, model, orders).items():
             write_atomically(folder / name, to_json(content))
         for name, side in ((SOURCE_MODEL, tokenizer.source), (TARGET_MODEL, tokenizer.target)):

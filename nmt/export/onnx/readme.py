@@ -5,10 +5,10 @@ from textwrap import indent
 
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.data.context import Context
-from nmt.data.mixture import known_tags
 from nmt.data.tokenizer import Tokenizer
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported
+from nmt.layouts.pieces import tags_of_lines
 
 PAGE = """\
 # A translation model for ONNX Runtime
@@ -143,6 +143,6 @@ def differences(
         )
     if (given := Context.of(tokenizer.source)).num_lines:
         lines += DOCUMENTS.format(num_lines=given.num_lines)
-    if tags := known_tags(tokenizer.source.pieces):
+    if tags := tags_of_lines(tokenizer.source.pieces):
         lines += TAGS.format(tags=", ".join(f"`{tag}`" for tag in tags))
     return lines

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import BeamSettings, DecodingSettings
-from nmt.data.mixture import known_tags
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found, NewModel, Work, plain_search
 from nmt.export.onnx.format import SUFFIXES, check_settings, limits_of, write_graphs
@@ -17,6 +16,7 @@ from nmt.export.web.readme import licenses, readme
 from nmt.export.web.runtime import PROGRAM, copy_runtime
 from nmt.export.web.vocabulary import vocabulary_json
 from nmt.files.writing import to_json, write_atomically
+from nmt.layouts.pieces import tags_of_lines
 from nmt.models.transformer import Transformer
 from nmt.runs.languages import code_of, names_of_text, shown
 
@@ -114,7 +114,7 @@ def _facts(exported: Exported, model: Transformer) -> dict[str, Any]:
         "quantization": exported.settings.quantization,
         "source_language": source_language,
         "target_language": target_language,
-        "tags": known_tags(exported.tokenizer.source.pieces),
+        "tags": tags_of_lines(exported.tokenizer.source.pieces),
         "cache": [model.options.num_shared_heads, model.options.d_head],
         "beam": beam_of(exported.settings.decoding)._asdict(),
         "long_line": min(long_line or limits["max_source_tokens"], limits["max_source_tokens"]),

@@ -33,7 +33,7 @@ function introduce(facts) {
   source.dir = target.dir = 'auto';
   if (facts.target_language) target.lang = facts.target_language;
   for (const tag of facts.tags) {
-    const code = tag.slice(2, -1);
+    const code = tag.replace(/^(<2|>>)|(>|<<)$/g, ''); // <2en> or >>eng<<
     find('language').add(new Option(nameOf(code) ?? tag, tag));
   }
   find('languages').hidden = !facts.tags.length;
@@ -49,6 +49,7 @@ async function translate() {
   const found = [];
   let numCut = 0;
   target.classList.add('waiting');
+  find('mistake').hidden = true;
   if (source.value.trim()) state.textContent = 'Translating …';
   try {
     for (const line of lines) {

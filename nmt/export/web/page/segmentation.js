@@ -1,7 +1,7 @@
 // Text to token ids and back, as SentencePiece does it (Kudo & Richardson 2018), by the JSON that vocabulary.py wrote.
 
 const SPACE = '\u2581'; // stands for a space in pieces
-const NORMAL = 1, USER_DEFINED = 4, BYTE = 6; // types of pieces in sentencepiece_model.proto
+const NORMAL = 1, USER_DEFINED = 4, UNUSED = 5, BYTE = 6; // types of pieces in sentencepiece_model.proto
 const UNKNOWN_PENALTY = 10; // the score of an unknown character is this far below that of the least probable piece
 const UNKNOWN_SURFACE = ' \u2047 ';
 
@@ -183,7 +183,7 @@ export class Vocabulary {
       }
       if (bytes.length) [text, bytes, isFirst] = [text + spell(bytes), [], false];
       if (id === this.unk_id) [text, isFirst] = [text + UNKNOWN_SURFACE, false];
-      if (this.types[id] !== NORMAL && this.types[id] !== USER_DEFINED) continue;
+      if (![NORMAL, USER_DEFINED, UNUSED].includes(this.types[id])) continue;
       let piece = this.pieces[id];
       const isAtStart = this.removes_spaces ? !text : this.adds_prefix && isFirst;
       if (isAtStart && piece.startsWith(SPACE)) piece = piece.slice(1);
