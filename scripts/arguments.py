@@ -16,6 +16,13 @@ def positive(text: str) -> int:
     return number
 
 
+def seed(text: str) -> int:
+    """Read a seed of random numbers. Raises ValueError for any other text."""
+    if not 0 <= (number := int(text)) < 1 << 63:
+        raise ValueError
+    return number
+
+
 def file_to_write(text: str) -> Path:
     """Read the name of a file to write. Raises ArgumentTypeError, before any training, if it cannot be written."""
     if Path(text).is_dir():

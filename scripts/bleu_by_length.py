@@ -19,7 +19,7 @@ from nmt.evaluation.buckets import count_words, sort_into_buckets
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
-from nmt.runs.text import text_of_run
+from nmt.runs.text import corpus_of_run, select_split, tagged_for
 
 LONGEST_WORDS = (5, 10, 15, 20, 25, 30, 40)
 SCORING = check(EvaluationSettings, {"lowercase": False, "ter_case_sensitive": False, "tokenize": "13a"})
@@ -31,14 +31,13 @@ def buckets(sources: list[str]) -> dict[str, list[int]]:
     return {bucket.name: bucket.lines for bucket in found if bucket.lines}
 
 
-def translate(text: ParallelText, name: str, checkpoint: str = "best") -> list[str]:
-    """Return a run's translation of the source of a text, by the run's own search."""
-    run = RunDirectory.existing(name)
+def translate(text: ParallelText, run: RunDirectory, checkpoint: str = "best") -> list[str]:
+    """Return a run's translation of the source of a test text, with the tags that it needs, by the run's own search."""
     device = prepare_device("auto")
     model, tokenizer = load_model(run, checkpoint)
     search = run.read_model_settings().decoding
     translator = Translator(TorchEngine(model, tokenizer, device, choose_precision("auto", device)), search)
-    return list(translator.translate(text.source))
+    return list(translator.translate(tagged_for(run, text, "test").source))
 
 
 def bleu_of(indices: list[int], text: ParallelText, hypotheses: list[str]) -> float:
@@ -55,9 +54,9 @@ def main() -> None:
     names = parser.parse_args().runs
     with in_one_line():
         runs = [RunDirectory.existing(name) for name in names]  # all, before the first translates
-        text = text_of_run("test", runs[0])
+        text = select_split(corpus_of_run(runs[0]), "test")
         groups = {**buckets(text.source), "all": list(range(len(text.source)))}
-        columns = [translate(text, name) for name in names]
+        columns = [translate(text, run) for run in runs]
     print("| source words | sentences | " + " | ".join(names) + " |")
     print("|---|---|" + "---|" * len(names))
     for label, indices in groups.items():

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any
 
 import torch
-from arguments import file_to_write, positive
+from arguments import file_to_write, positive, seed
 from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import tqdm
@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument("--batch-tokens", type=positive, default=4096, help="per update")
     parser.add_argument("--vocabulary-size", type=positive, default=8000)
     parser.add_argument("--max-length", type=positive, default=400, help="tokens; longer sentences are cut")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=seed, default=1)
     parser.add_argument("--json", type=file_to_write)
     arguments = parser.parse_args()
     if any("=" not in pair for pair in arguments.data_files or []):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from arguments import file_to_write, positive
+from arguments import file_to_write, in_one_line, positive
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from transformers import MarianConfig, MarianMTModel
@@ -34,6 +34,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.engine import limit_of
 from nmt.decoding.loading import load_translator
 from nmt.device import choose_precision
+from nmt.errors import UserError
 from nmt.evaluation.scoring import score_against
 from nmt.evaluation.translating import translate_text
 from nmt.export.huggingface.format import generate, settings_of
@@ -137,6 +138,15 @@ def train(
     raise AssertionError
 
 
+def read(name: str) -> tuple[RunDirectory, TransformerSettings, Tokenizer]:
+    """Return a run, its model and its tokenizer. Raises UserError for another model than the other can be."""
+    run = RunDirectory.existing(name)
+    recorded = run.read_model_settings()
+    if not (isinstance(recorded.model, TransformerSettings) and recorded.tokenizer.joint):
+        raise UserError(f"run: a Transformer with one vocabulary for both sides is needed; got {name}")
+    return run, recorded.model, run.read_tokenizer(joint=True)
+
+
 def main() -> None:
     """Train, translate, score, and print a table."""
     parser = argparse.ArgumentParser(
@@ -147,11 +157,8 @@ def main() -> None:
     parser.add_argument("--learning-rate", type=float, default=0.001)
     parser.add_argument("--json", type=file_to_write, help="figures, and what both translated")
     arguments = parser.parse_args()
-    run = RunDirectory.existing(arguments.run)
-    recorded = run.read_model_settings()
-    settings, tokenizer = recorded.model, run.read_tokenizer(recorded.tokenizer.joint)
-    assert isinstance(settings, TransformerSettings)
-    assert tokenizer.joint
+    with in_one_line():
+        run, settings, tokenizer = read(arguments.run)
     config = run.read_config()
     max_length, update_tokens = config["data"]["max_length"], config["training"]["update_tokens"]
     corpus = prepare_corpus(corpus_of_run(run), data_of_run(run).filter).corpus

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from arguments import file_to_write, in_one_line, positive
+from arguments import file_to_write, in_one_line, positive, seed
 from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import tqdm
@@ -190,7 +190,7 @@ def main() -> None:
     parser.add_argument("--column", required=True)
     parser.add_argument("--window", type=positive, default=64, help="returns that are seen at once")
     parser.add_argument("--epochs", type=positive, default=5)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=seed, default=1)
     parser.add_argument("--plot", type=file_to_write, metavar="FILE.png")
     parser.add_argument("--json", type=file_to_write)
     arguments = parser.parse_args()

@@ -164,11 +164,15 @@ def _make_shortlist(folder: StudentFolder) -> bool:
 
 def _export(folder: StudentFolder, settings: DistilSettings) -> None:
     """Export the student, unless an export is there with the same weights, format, shortlist and search."""
+    student = RunDirectory(folder.path)
+    search = (
+        student.read_model_settings().decoding
+    )  # which a finished student keeps, whatever was typed since
     of = {
-        "weights": RunDirectory(folder.path).weights_hash("best"),
+        "weights": student.weights_hash("best"),
         "format": settings.export,
         "shortlist": settings.shortlist,
-        "decoding": settings.decoding.model_dump(mode="json"),
+        "decoding": search.model_dump(mode="json"),
     }
     if folder.outcome("export") == of and folder.exported.exists():
         return
@@ -176,7 +180,7 @@ def _export(folder: StudentFolder, settings: DistilSettings) -> None:
         "run": str(folder.path),
         "output": str(folder.exported),
         "format": settings.export,
-        "decoding": settings.decoding.model_dump(),
+        "decoding": search.model_dump(),
         "evaluation": settings.evaluation.model_dump(),
         "overwrite": True,
     }

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from nmt.commands.bulk import Done, do_in_bulk, load_model_of
 from nmt.config import ScoreSettings
 from nmt.decoding.chunks import Chunk
+from nmt.evaluation.scoring import perplexity_of
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ def main(settings: ScoreSettings) -> None:
             totals.num_done,
             totals.num_tokens,
             mean,
-            math.exp(-mean),
+            perplexity_of(-mean),
         )
 
 

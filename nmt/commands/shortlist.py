@@ -43,7 +43,9 @@ def main(settings: ShortlistSettings) -> None:
         of = "a sentence" if size == 1 else f"{size} sentences together"
         print(f"{'coverage':8} {share:7.2%}  of the target tokens of validation text, for {of}")
         print(f"{'size':8} {num_words:7.0f}  of {tokenizer.target.size} target tokens, for {of}")
-    print(f"{path} is written; nmt translate run={settings.run} decoding.shortlist=true uses it")
+    is_of_run = path.resolve() == run.shortlist_path.resolve()
+    use = f"nmt translate run={settings.run} decoding.shortlist=true uses it"
+    print(f"{path} is written; {use if is_of_run else f'as {run.shortlist_path}, {use}'}")
 
 
 def make_shortlist(pairs: Dataset, tokenizer: Tokenizer, settings: ShortlistSettings) -> Shortlist:

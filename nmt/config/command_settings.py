@@ -25,6 +25,7 @@ from nmt.config.kinds import (
     Settings,
     Shown,
     Size,
+    as_list,
 )
 from nmt.config.training_settings import EvaluationSettings
 
@@ -93,6 +94,9 @@ class EvaluateSettings(Settings):
             raise ValueError("run: either `run` or `hypothesis` says what to score; got both or neither")
         if self.ensemble and self.run is None:
             raise ValueError(f"ensemble: [] is needed without `run`; got {', '.join(self.ensemble)}")
+        for key, needed in (("checkpoint", "best"), ("split", "test")):
+            if self.run is None and getattr(self, key) != needed:
+                raise ValueError(f"{key}: {needed} is needed without `run`; got {getattr(self, key)}")
         if self.hypothesis is not None and self.reference is None:
             raise ValueError("reference: the file to compare `hypothesis` with is needed; got null")
         if self.run is not None and (self.source is None) != (self.reference is None):
@@ -103,6 +107,8 @@ class EvaluateSettings(Settings):
             raise ValueError(f"length_buckets: rising numbers are needed; got {self.length_buckets}")
         if self.comet is not None and self.run is None and self.source is None:
             raise ValueError("source: the text that was translated is needed with `comet`; got null")
+        if self.comet is not None and len(references := as_list(self.reference or [])) > 1:
+            raise ValueError(f"reference: one file is needed with `comet`; got {len(references)}")
         return self
 
 

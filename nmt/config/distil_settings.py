@@ -1,6 +1,7 @@
 """Settings of `nmt distil`: teachers, the use of their translations, and the training of a student."""
 
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 import pydantic
 from pydantic import Field
@@ -8,6 +9,15 @@ from pydantic import Field
 from nmt.config.kinds import Files, Number, Ratio, Runs, Settings, as_list
 from nmt.config.model_settings import TransformerSettings
 from nmt.config.recipe_settings import RecipeSettings, check_guided
+
+
+def _is_url(text: str) -> bool:
+    """Whether a text is an address of the web with the name of a host, and with a port if any is given."""
+    try:
+        parts = urlsplit(text)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 class DistillationSettings(Settings):
@@ -63,6 +73,8 @@ class DistilSettings(RecipeSettings):
             return self
         if len(self.teachers) > 1:
             raise ValueError(f"teacher: one URL, or runs, are needed; got {', '.join(self.teachers)}")
+        if not _is_url(self.teachers[0]):
+            raise ValueError(f"teacher: a URL with the name of a host is needed; got {self.teachers[0]}")
         needed = ["source_language", "target_language"] + ["server_model"] * (distillation.server == "openai")
         for key in needed:
             if getattr(distillation, key) is None:

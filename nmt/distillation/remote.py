@@ -17,7 +17,7 @@ from urllib.error import HTTPError, URLError
 
 from nmt.config import DistilSettings
 from nmt.decoding.chunks import Chunk
-from nmt.errors import DataError, one_line
+from nmt.errors import DataError, SettingsError, one_line
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +38,14 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
+def _key(variable: str) -> str:
+    """Return the key for a server, empty where there is none. Raises SettingsError for one that no header can have."""
+    key = os.environ.get(variable, "").strip()
+    if not (key.isascii() and (key.isprintable() or not key)):
+        raise SettingsError(f"{variable}: a key of printable ASCII characters is needed; got others")
+    return key
+
+
 class RemoteTeacher:
     """A server; it gets a few lines at a time, and their translations are written before the next lines are sent."""
 
@@ -50,7 +58,7 @@ class RemoteTeacher:
         self.url, self.settings = settings.teachers[0].rstrip("/"), distillation
         self.num_hypotheses = distillation.num_hypotheses
         self.languages = distillation.source_language, distillation.target_language
-        self.key = os.environ.get(distillation.api_key_variable)
+        self.key = _key(distillation.api_key_variable)
         self.opener = urllib.request.build_opener(_NoRedirect)
         self.ask, size = (
             (self._ask_openai, 1)

@@ -40,6 +40,8 @@ def distribution_of(override: Override) -> Any:
             raise _needed(override, "an interval that rises")
         if is_log and low <= 0:
             raise _needed(override, "an interval above 0", "for log")
+    elif "log" in getattr(value, "tags", ()):
+        raise _needed(override, "an interval", "for log")
     elif isinstance(value, RangeSweep):
         if len(values_of(override)) < 2:
             raise _needed(override, "a range of several values")

@@ -340,6 +340,14 @@ def test_what_was_exported_is_that_of_the_best_weights_and_of_the_format_that_wa
     when = model.stat().st_mtime_ns
     assert b"student, exported" in nmt(*go_on, "shortlist=false").stdout
     assert model.stat().st_mtime_ns != when, "it has no shortlist now"
+    student = tmp_path / "student"
+    when = model.stat().st_mtime_ns
+    nmt(*go_on, "shortlist=false", "decoding=greedy", "decoding.max_length_extra=1")
+    assert model.stat().st_mtime_ns == when, "a finished student keeps its search, and so does its export"
+    searches = [
+        json.loads((student / name).read_text())["decoding"] for name in ("config.json", "exported/nmt.json")
+    ]
+    assert searches[0] == searches[1]
     nmt(*go_on, "export=huggingface")
     assert not model.exists()
     assert (tmp_path / "student" / "exported" / "model.safetensors").exists()

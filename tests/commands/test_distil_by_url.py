@@ -15,7 +15,7 @@ from nmt.cli.compose import compose
 from nmt.decoding.chunks import Chunk
 from nmt.distillation import remote
 from nmt.distillation.remote import RemoteTeacher
-from nmt.errors import DataError
+from nmt.errors import DataError, SettingsError
 
 LANGUAGES = ("data=grammar", "distillation.source_language=de", "distillation.target_language=en")
 OPENAI = ("distillation.server=openai", "distillation.server_model=some-model", *LANGUAGES)
@@ -117,6 +117,28 @@ def test_without_a_key_none_is_sent(monkeypatch):
         teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0))
     assert "Authorization" not in asked[0][2]
     assert "api_key" not in asked_other[0][1]
+
+
+@pytest.mark.parametrize(("key", "sent"), [("secret\n", "Bearer secret"), (" \n", None)])
+def test_space_around_a_key_is_not_sent(monkeypatch, key, sent):
+    monkeypatch.setenv("NMT_TEACHER_KEY", key)
+    with serving(openai) as (url, asked):
+        teacher_at(url, *OPENAI).translate(Chunk(["a"], 0))
+    assert asked[0][2]["Authorization"] == sent
+
+
+@pytest.mark.parametrize("key", ["geheim–", "geh\neim"])
+def test_a_key_that_no_header_can_have_is_refused_and_not_shown(monkeypatch, key):
+    monkeypatch.setenv("NMT_TEACHER_KEY", key)
+    with pytest.raises(SettingsError) as caught:
+        teacher_at("http://127.0.0.1:9", *OPENAI)
+    assert str(caught.value) == "NMT_TEACHER_KEY: a key of printable ASCII characters is needed; got others"
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://", "http://a:b", "https:///v1"])
+def test_an_address_that_is_none_is_refused(url):
+    with pytest.raises(SettingsError, match="teacher: a URL with the name of a host is needed; got "):
+        teacher_at(f"'{url}'", *LANGUAGES)
 
 
 def test_a_busy_server_is_asked_again_a_few_times(monkeypatch):

@@ -150,6 +150,12 @@ def test_two_runs(nmt, trained_run, folder):
         (("hypothesis=good.en", "num_resamples=3"), "num_resamples: greater than or equal to 40 is needed; got 3"),
         (("hypothesis=good.en", "comet=x.ckpt"), "source: the text that was translated is needed with `comet`"),
         (
+            ("hypothesis=good.en", "source=in.de", "comet=there.ckpt", "reference=[a.en,good.en]"),
+            "reference: one file is needed with `comet`; got 2",
+        ),
+        (("hypothesis=good.en", "checkpoint=last"), "checkpoint: best is needed without `run`; got last"),
+        (("hypothesis=good.en", "split=validation"), "split: test is needed without `run`; got validation"),
+        (
             ("hypothesis=good.en", "source=in.de", "comet=x.ckpt"),
             "comet: the .ckpt file of a model on this disk is needed, since none is downloaded; got x.ckpt",
         ),

@@ -18,6 +18,11 @@ def run(trained_run, tmp_path):
 def test_a_shortlist_is_learned_and_translated_with(nmt, run, source):
     told = nmt("shortlist", "run=mine", "num_targets=1", "num_frequent=2", "max_pairs=110").stdout.decode()
     assert re.match(r"pairs        100  of training text .*, at even distances of 300\n", told)
+    assert told.endswith(
+        "\nmine/shortlist.txt is written; nmt translate run=mine decoding.shortlist=true uses it\n"
+    )
+    told_elsewhere = nmt("shortlist", "run=mine", "output=other.txt", "num_targets=1").stdout.decode()
+    assert "\nother.txt is written; as mine/shortlist.txt, nmt translate run=mine " in told_elsewhere
     sizes = [int(size) for size in re.findall(r"size +(\d+)  of 200 target tokens", told)]
     shares = [float(share) for share in re.findall(r"coverage +([0-9.]+)%", told)]
     assert 64 <= sizes[0] < sizes[1] <= 200

@@ -113,5 +113,11 @@ def test_what_is_lacking_is_said_in_one_line(arguments, message, folder):
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize("seed", ["-1", str(1 << 63), "x"])
+def test_a_seed_that_no_generator_takes_is_refused_in_a_line(seed, folder):
+    error = run(folder, *CSV, "--seed", seed, code=2).stderr
+    assert error.endswith(f"error: argument --seed: invalid seed value: '{seed}'\n")
+
+
 def test_a_result_that_could_not_be_written_is_refused_beforehand(folder):
     assert "an existing folder is needed" in run(folder, *CSV, "--json", "none/out.json", code=2).stderr

@@ -6,6 +6,17 @@ import pytest
 from command_line import run_script
 
 
+def test_a_run_that_the_other_model_cannot_be_compared_with_is_said_in_a_line(nmt, tiny_training, tmp_path):
+    pytest.importorskip("transformers")
+    nmt("train", "run=rnn", *tiny_training("rnn"), "training.max_updates=1")
+    for name, message in (
+        ("nowhere", "run: the folder of a run is needed; got nowhere: no such folder"),
+        ("rnn", "run: a Transformer with one vocabulary for both sides is needed; got rnn"),
+    ):
+        done = run_script("compare_huggingface", [name], tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"nmt: {message}\n")
+
+
 @pytest.mark.slow
 def test_both_translate_both_texts_and_are_scored_alike(nmt, tiny_training, tmp_path):
     pytest.importorskip("transformers")
