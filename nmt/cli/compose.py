@@ -127,9 +127,8 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     if start is not None and not any(is_of(one, "training.from_run") for one in typed):
         # Settings are inherited from the run that a recipe starts from, as if that run had been typed.
         return compose(command, [*overrides, f"training.from_run={as_string(str(start))}"], config_directory)
-    if (
-        command == TRAIN and name is None and values["run"] is not None
-    ):  # nor is one that a recipe goes on with
+    if command == TRAIN and name is None and values["run"] is not None:
+        # The same holds for the run that a recipe names, which goes on with its own settings.
         return compose(command, [*overrides, f"run={as_string(str(values['run']))}"], config_directory)
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
     laid = _lay(base, values, typed, command) if base else values

@@ -165,9 +165,8 @@ def _make_shortlist(folder: StudentFolder) -> bool:
 def _export(folder: StudentFolder, settings: DistilSettings) -> None:
     """Export the student, unless an export is there with the same weights, format, shortlist and search."""
     student = RunDirectory(folder.path)
-    search = (
-        student.read_model_settings().decoding
-    )  # which a finished student keeps, whatever was typed since
+    # A finished student keeps its search, whatever was typed since.
+    search = student.read_model_settings().decoding
     of = {
         "weights": student.weights_hash("best"),
         "format": settings.export,

@@ -30,9 +30,8 @@ def on_disk(size: int, folder: Path) -> Int64Array:
     Raises OSError where there is no room for all of them.
     """
     with tempfile.TemporaryFile(dir=folder) as file:
-        for start in range(
-            0, size, ZEROS_AT_ONCE
-        ):  # a map of a file with holes would kill the process on a full disk
+        # On a full disk, a map of a file with holes would kill the process.
+        for start in range(0, size, ZEROS_AT_ONCE):
             file.write(bytes(8 * min(ZEROS_AT_ONCE, size - start)))
         file.flush()
         return np.memmap(file, np.int64, "r+", shape=(size,))

@@ -41,7 +41,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 def _key(variable: str) -> str:
     """Return the key for a server, empty where there is none. Raises SettingsError for one that no header can have."""
     key = os.environ.get(variable, "").strip()
-    if not (key.isascii() and (key.isprintable() or not key)):
+    if not (key.isascii() and key.isprintable()):
         raise SettingsError(f"{variable}: a key of printable ASCII characters is needed; got others")
     return key
 
