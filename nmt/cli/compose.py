@@ -287,8 +287,10 @@ def _lay(
         for key in path[:-1]:
             source, holder = source[key], target
             target = holder.setdefault(key, {})
-            if not isinstance(target, dict):  # such as the name of a test set, where files are typed
-                target = holder[key] = copy.deepcopy(source)
+            if not isinstance(target, dict):
+                if path[0] != "data":
+                    raise RunError(f"run: {key}: settings are needed in the run's own; got {target}")
+                target = holder[key] = copy.deepcopy(source)  # files in the place of the name of a test set
         if path[-1] in source:
             target[path[-1]] = source[path[-1]]
     return laid

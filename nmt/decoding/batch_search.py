@@ -99,7 +99,9 @@ class BatchSearch:
                 settings.beam_size, settings.num_groups, settings.diversity_penalty
             )
             rules = self._rules(sentences, limits, place, words, beam.num_rows)
-            return beam_search(*given, beam, penalty, rules, self.num_hypotheses, settings.early_stopping)
+            found = beam_search(*given, beam, penalty, rules, self.num_hypotheses, settings.early_stopping)
+            # Several may be equal as text, so that those of all groups are of use; a single one is the best of all.
+            return [some[:1] for some in found] if self.num_hypotheses == 1 else found
         choice, rules = None, self._rules(sentences, limits, place, words, self.num_rows)
         if isinstance(settings, RandomSettings):
             numbers = torch.tensor([sentence.number for sentence in sentences])
