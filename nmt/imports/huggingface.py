@@ -88,7 +88,7 @@ def read(folder: Path) -> Imported:
         (sides[0], sides[1]),
         (len(numbers), len(target_numbers)),
         {name: shapes[own] for name, own in names.items()},
-        lambda: {name: read_foreign(path, [own])[own] for name, own in names.items()},
+        lambda: dict(zip(names, read_foreign(path, names.values()).values(), strict=True)),
     )
 
 
@@ -103,28 +103,24 @@ def _names(shapes: Shapes, is_tied: bool, path: Path) -> dict[str, str]:
     output = [LAYOUT.output_weight] if is_tied else []
     has_two = LAYOUT.shared not in shapes and source in shapes and target in shapes
     is_shared = LAYOUT.shared in shapes or (is_tied and not has_two)
-    table = (
-        {target: [target, *output]}
-        if not is_shared
-        else {LAYOUT.shared: [LAYOUT.shared, source, target, *output]}
-    )
-    for name, tied in table.items():
-        own, *others = [one for one in tied if one in shapes] or [name]
-        _require_equal(path, own, others)
-        for one in (own, *others):
-            names.pop(one, None)
-        names |= {name: own} if own in shapes else {}
+    tied = [LAYOUT.shared, source, target, *output] if is_shared else [target, *output]
+    found = [name for name in tied if name in shapes]
+    _require_equal(path, found)
+    for name in found:
+        del names[name]
+    if found:
+        names[tied[0]] = found[0]
     return names
 
 
-def _require_equal(path: Path, name: str, others: Sequence[str]) -> None:
+def _require_equal(path: Path, names: Sequence[str]) -> None:
     """Raise RunError unless all of these tensors are equal."""
-    for other in others:
-        one, two = read_foreign(path, [name, other]).values()
+    for other in names[1:]:
+        one, two = read_foreign(path, [names[0], other]).values()
         if not torch.equal(one.float(), two.float()):
             raise RunError(
                 f"run: weights that are equal where the settings tie them are needed; got {path}, whose {other} is not "
-                f"{name}"
+                f"{names[0]}"
             )
 
 
