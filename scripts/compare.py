@@ -185,8 +185,9 @@ def figures_of(folder: Path, checkpoint: str = "best") -> list[float]:
     BLEU is the highest of the validations while training, that of the test text, and that of the quarter of the test
     text with the longest sources.
     """
-    text = text_of_run("test", RunDirectory.existing(str(folder)))
-    hypotheses = translate(text, str(folder), checkpoint)
+    run = RunDirectory.existing(str(folder))
+    text = text_of_run("test", run)
+    hypotheses = translate(text, run, checkpoint)
     order = sorted(range(len(text.source)), key=lambda i: len(text.source[i].split()))
     longest = order[-(len(order) // 4) :]
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]

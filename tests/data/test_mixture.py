@@ -184,7 +184,8 @@ def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tm
         for side, language in (("source", "de"), ("target", "en"))
     ]
     nmt("train", "run=two", *small, "data=files", *sides)
-    short = ("split=validation", "num_resamples=40", "num_trials=40")
+    few = ("num_resamples=40", "num_trials=40")
+    short = ("split=validation", *few)
     plain = (tmp_path / "de-en.valid.de").read_bytes()
     (tmp_path / "two.en").write_bytes(nmt("translate", "run=two", stdin=plain).stdout)
     tagged = nmt("translate", "run=many", "target_language=en", stdin=plain).stdout
@@ -195,7 +196,7 @@ def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tm
         "hypothesis=two.en",
         "against=many.en",
         "reference=de-en.valid.en",
-        *short,
+        *few,
         "json=files.json",
     )
     runs, files = (json.loads((tmp_path / name).read_text()) for name in ("runs.json", "files.json"))
