@@ -36,6 +36,7 @@ check: setup ## Check style and types, then run the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy scripts
 	$(MAKE) test
 
 campaign: setup ## Kill, crowd and exhaust trainings (an hour and a half)

@@ -52,7 +52,7 @@ def side_by_side(drawings: Sequence[tuple[str, Drawing]]) -> Drawing:
     x, height = GAP, max(drawing.height for _, drawing in drawings)
     for name, one in drawings:
         shapes.append(Shape("text", {"class": "title", "x": x, "y": 20}, name))
-        size = {"x": x, "y": TITLE, "width": round(one.width), "height": round(one.height)}
+        size: dict[str, object] = {"x": x, "y": TITLE, "width": round(one.width), "height": round(one.height)}
         shapes.append(Shape("svg", size, shapes=one.shapes))
         x += round(one.width) + GAP
     said = "; ".join(one.alternative for _, one in drawings)

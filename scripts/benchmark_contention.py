@@ -26,7 +26,9 @@ def rates(at_once: int, num_updates: int, overrides: list[str]) -> list[float]:
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, f"{number}.json") for number in range(at_once)]
         repeats = ["--warmup", "3", "--repeats", "3", "--updates", str(num_updates)]
-        commands = [[sys.executable, BENCHMARK, "--json", file, *repeats, *overrides] for file in files]
+        commands = [
+            [sys.executable, str(BENCHMARK), "--json", str(file), *repeats, *overrides] for file in files
+        ]
         trainings = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands]
         for training in trainings:
             if training.wait() != 0:

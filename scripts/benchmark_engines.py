@@ -137,8 +137,8 @@ def measure(arguments: argparse.Namespace, folders: dict[str, Path]) -> list[dic
                 answers: dict[str, list[dict[str, Any]]] = {name: [] for name in workers}
                 for turn in range(arguments.rounds + 1):
                     for name, (worker, has_map) in workers.items():
-                        given = lines if turn else lines[:WARMING]
-                        answer = worker.translate(given, at_once, search | {"shortlist": has_map})
+                        some = lines if turn else lines[:WARMING]
+                        answer = worker.translate(some, at_once, search | {"shortlist": has_map})
                         if turn:
                             answers[name].append(answer)
                 for name, own in answers.items():

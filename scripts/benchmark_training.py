@@ -128,7 +128,8 @@ def measure(
         sides = [random_ids(seed, size, mean_length) for seed in (1, 2)]
     else:
         sides = [read_ids(ids / f"train.{language}.json") for language in ("de", "en")]
-    dataset = Dataset(*(Ids.of(side) for side in sides))
+    source, target = map(Ids.of, sides)
+    dataset = Dataset(source, target)
     selected, _ = select_pairs(dataset, settings.data.max_length)
     vocabulary: Any = FixedVocabulary(size)
     tokenizer = Tokenizer(vocabulary, vocabulary)

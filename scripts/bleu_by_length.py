@@ -6,6 +6,7 @@ All runs translate the test text of the first one, each with its best checkpoint
 """
 
 import argparse
+from collections.abc import Sequence
 
 from arguments import in_one_line
 
@@ -25,7 +26,7 @@ LONGEST_WORDS = (5, 10, 15, 20, 25, 30, 40)
 SCORING = check(EvaluationSettings, {"lowercase": False, "ter_case_sensitive": False, "tokenize": "13a"})
 
 
-def buckets(sources: list[str]) -> dict[str, list[int]]:
+def buckets(sources: Sequence[str]) -> dict[str, list[int]]:
     """Group the indices of sentences by their number of words; empty groups are left out."""
     found = sort_into_buckets(count_words(sources), LONGEST_WORDS)
     return {bucket.name: bucket.lines for bucket in found if bucket.lines}

@@ -125,7 +125,7 @@ def train(
         for part in parts:
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
                 loss = loss_of(model, part, pad_id) / num_now
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             total += loss.item()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

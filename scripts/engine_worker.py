@@ -150,10 +150,11 @@ def beam_search(
     state = {name: value[rows] for name, value in model.encode(ids, mask).items()}
     scores = np.full((len(source), size), -np.inf)
     scores[:, 0] = 0
-    tokens, histories = np.full(len(rows), bos, np.int64), [[] for _ in rows]
+    last = np.full(len(rows), bos, np.int64)
+    histories: list[list[int]] = [[] for _ in rows]
     ended: list[list[tuple[float, list[int]]]] = [[] for _ in source]
     for length in range(1, 2 * longest + 21):
-        logits, state = model.step(tokens[:, None], state)
+        logits, state = model.step(last[:, None], state)
         logits[:, forbidden] = -np.inf
         logits -= logits.max(1, keepdims=True)
         log_probs = logits - np.log(np.exp(logits).sum(1, keepdims=True))
@@ -162,7 +163,7 @@ def beam_search(
         parents, chosen = np.zeros_like(scores, dtype=int), np.full(scores.shape, eos)
         for row, candidates in enumerate(best):
             kept = 0
-            for place in sorted(candidates, key=lambda place, row=row: -totals[row, place]):
+            for place in candidates[np.argsort(-totals[row, candidates])]:
                 beam, token = divmod(int(place), log_probs.shape[1])
                 if token == eos:
                     if kept < size:
@@ -178,9 +179,9 @@ def beam_search(
         order = (np.arange(len(source))[:, None] * size + parents).ravel()
         # What was computed from the source is the same for all hypotheses of a sentence, so its order can stay.
         state = {name: value[order] if ".decoder." in name else value for name, value in state.items()}
-        tokens = chosen.ravel()
+        last = chosen.ravel()
         histories = [
-            [*histories[i], int(token)] for i, token in zip(order.tolist(), tokens.tolist(), strict=True)
+            [*histories[i], int(token)] for i, token in zip(order.tolist(), last.tolist(), strict=True)
         ]
     return [max(found)[1] if found else histories[row * size] for row, found in enumerate(ended)]
 

@@ -92,7 +92,7 @@ def main() -> int:
     began = time.monotonic()
     seconds: dict[str, list[float]] = {name: [] for name in COLOURS}
     megabytes: dict[str, list[float]] = {name: [] for name in COLOURS}
-    ended = []
+    ended: list[str] = []
     nmt = [sys.executable, "-m", "nmt"]
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder, "run")
