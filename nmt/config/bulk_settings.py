@@ -57,7 +57,7 @@ class BulkSettings(Settings):
         if self.engine == "local" and self.workers is not None:
             raise ValueError(f"workers: null is needed with engine=local; got {self.workers}")
         for ending, program in ((".gz", "gzip"), (".zst", "zstd")):
-            if self.output is not None and self.output.endswith(ending):
+            if self.output is not None and self.output.lower().endswith(ending):
                 raise ValueError(
                     f"output: a name without {ending} is needed, since it is not compressed (| {program} does it); "
                     f"got {self.output}"

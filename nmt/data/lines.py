@@ -2,6 +2,7 @@
 
 import gzip
 import logging
+import os
 import select
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -207,23 +208,29 @@ def _refuse_wide(blocks: Iterator[bytes], key: str, name: str, encoding: str | N
 def require_reader(files: Files, key: str) -> None:
     """Raise SettingsError, of `key`, if a file's name calls for a library that is not installed."""
     for path in as_list(files):
-        if path.endswith((ZSTANDARD, PARQUET)):
+        if suffix_of(path) in (ZSTANDARD, PARQUET):
             with importing("arrow", key, f"another file than {path}"):
                 import pyarrow  # noqa: F401
 
 
+def suffix_of(path: str | Path) -> str:
+    """Return the suffix of a file's name, in lower case: names from elsewhere may end in `.CSV`."""
+    return os.path.splitext(path)[1].lower()
+
+
 def is_compressed(path: str | Path) -> bool:
     """Whether a file is `.gz` or `.zst`, by its name."""
-    return str(path).endswith(COMPRESSED)
+    return suffix_of(path) in COMPRESSED
 
 
 def _open(path: str | Path | int) -> Any:
     if isinstance(path, int):
         return open(path, "rb", closefd=False)
-    if str(path).endswith(".gz"):
+    suffix = suffix_of(path)
+    if suffix == ".gz":
         return gzip.open(path, "rb")
     file = open(path, "rb")  # noqa: SIM115  the caller closes it
-    if not str(path).endswith(ZSTANDARD):
+    if suffix != ZSTANDARD:
         return file
     import pyarrow  # takes a while, and few runs need it
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import Files, as_list
-from nmt.data.lines import COMPRESSED, MAX_LINE_BYTES, PARQUET, read_text, require_reader
+from nmt.data.lines import COMPRESSED, MAX_LINE_BYTES, PARQUET, read_text, require_reader, suffix_of
 from nmt.errors import DataError, first_line
 
 TRANSLATION = "translation"  # a column that holds both sides, by their languages
@@ -134,10 +134,10 @@ def _reader(path: str, key: str) -> Callable[[str, str, Columns], Pairs]:
 
 def _suffix(path: str) -> str:
     """Return the suffix of the name of a table, without that of its compression; Parquet is compressed inside."""
-    name, compression = os.path.splitext(path)
+    compression = suffix_of(path)
     if compression not in COMPRESSED:
         return compression
-    suffix = os.path.splitext(name)[1]
+    suffix = suffix_of(os.path.splitext(path)[0])
     return suffix if suffix != PARQUET else compression
 
 

@@ -27,7 +27,7 @@ SUFFIXES = [*TEXTS, *ARCHIVES]
 
 def markup_suffix(path: str) -> str | None:
     """Return the suffix of a name, without that of compression, if files with it have markup; else None."""
-    suffix = PurePath(path.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
+    suffix = PurePath(path.lower().removesuffix(".gz").removesuffix(".zst")).suffix
     return suffix if suffix in SUFFIXES and suffix != PLAIN_TEXT else None
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from nmt.data.corpus import ParallelText
 from nmt.data.sources import load_corpus
+from nmt.data.table import table_files
 from nmt.errors import DataError
 
 pa = pytest.importorskip("pyarrow")
@@ -62,6 +63,14 @@ def test_every_form_has_the_same_pairs(tmp_path, load, form):
     corpus = load(write(tmp_path, form))
     assert corpus.train == corpus.validation == SIDES
     assert corpus.test is None
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "parquet", "csv.gz"])
+def test_suffixes_may_be_in_capitals(tmp_path, load, form):
+    path = write(tmp_path, form)
+    shouted = path.rename(tmp_path / path.name.upper())
+    assert load(shouted).train == SIDES
+    assert table_files(str(tmp_path)) == [str(shouted)]
 
 
 def test_tables_follow_each_other_and_may_be_of_several_forms(tmp_path, load, data_settings):
