@@ -155,7 +155,9 @@ def hold_documents(parts: Sequence[Pairs], files: Sequence[Files], *facts: objec
 def _size_of_text(path: str) -> int:
     """Return about how many bytes of text a file holds; 0 for a missing file, which reading will report."""
     with suppress(OSError):
-        return os.stat(path).st_size * (TIMES_SMALLER if is_compressed(path) or suffix_of(path) == PARQUET else 1)
+        return os.stat(path).st_size * (
+            TIMES_SMALLER if is_compressed(path) or suffix_of(path) == PARQUET else 1
+        )
     return 0
 
 

@@ -12,7 +12,8 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.cli.compose import TRAIN, compose
+from nmt.cli.compose import compose
+from nmt.cli.hydra_config import TRAIN
 from nmt.cli.main import log_to_stderr, terminate
 from nmt.cli.overrides import as_string
 from nmt.config import GridSweep, OptunaSweep, TrainSettings

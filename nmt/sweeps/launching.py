@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from nmt.cli.compose import OTHER_RUNS, TRAIN, compose, compose_sweep
+from nmt.cli.compose import compose
+from nmt.cli.hydra_config import TRAIN, compose_sweep
 from nmt.cli.main import log_to_stderr
 from nmt.cli.overrides import LAUNCH, is_of, parse, typed_value
+from nmt.cli.run_settings import OTHER_RUNS
 from nmt.config import GridSweep, OptunaSweep, SweepSettings
 from nmt.config.check import check
 from nmt.decoding.ray_map import require_ray

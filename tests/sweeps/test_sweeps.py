@@ -10,7 +10,8 @@ import time
 import pytest
 from sweep_outcomes import results_of, weights_of
 
-from nmt.cli.compose import TRAIN, compose
+from nmt.cli.compose import compose
+from nmt.cli.hydra_config import TRAIN
 from nmt.errors import UserError
 from nmt.sweeps.launching import Sweep, run_sweep
 
