@@ -24,7 +24,7 @@ from nmt.distillation import text
 from nmt.distillation.folder import StudentFolder
 from nmt.distillation.remote import RemoteTeacher
 from nmt.distillation.table import Row, measured, measured_server, table
-from nmt.distillation.teachers import REVERSE, RunTeacher, Teacher, has_attention
+from nmt.distillation.teachers import REVERSE, RunTeacher, Teacher, can_align
 from nmt.errors import SettingsError
 from nmt.export.formats import NewModel, format_of
 from nmt.files.writing import to_json, write_atomically
@@ -91,8 +91,10 @@ def _translate_back(folder: StudentFolder, settings: DistilSettings) -> int:
 
 
 def _link(folder: StudentFolder, teacher: Teacher) -> int:
-    if not isinstance(teacher, RunTeacher) or not has_attention(teacher.translator):
-        logger.warning("links        none: the teacher shows no attention, or has lines that begin with tags")
+    if not isinstance(teacher, RunTeacher) or not can_align(teacher.translator):
+        logger.warning(
+            "links        none: the teacher shows no attention, or reads lines with tags or with context"
+        )
         return 0
     return text.link_words(folder, teacher.translator)
 

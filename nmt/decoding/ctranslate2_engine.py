@@ -119,7 +119,7 @@ class CTranslate2Engine:
         limits = [
             max(limit_of(len(one.source), settings, self.max_positions), len(one.prefix)) for one in sentences
         ]
-        num_rows = 1
+        num_rows = num_copies = 1
         options: dict[str, Any] = {"num_hypotheses": num_hypotheses}
         if isinstance(settings, BeamSettings):
             num_rows = settings.beam_size
@@ -127,6 +127,8 @@ class CTranslate2Engine:
         elif isinstance(settings, RandomSettings):
             if isinstance(settings, MBRSettings):
                 options["num_hypotheses"] = settings.num_samples
+            if settings.top_k == 1:  # all samples are equal, and CTranslate2 finds one alone
+                num_copies, options["num_hypotheses"] = options["num_hypotheses"], 1
             options |= {
                 "sampling_topk": min(settings.top_k or 0, len(self.target_ids)),
                 "sampling_topp": 1.0 if settings.top_p is None else settings.top_p,
@@ -158,7 +160,10 @@ class CTranslate2Engine:
         )
         seconds = time.monotonic() - began
         return [
-            Found([self._hypothesis(result, i, limit) for i in range(len(result.hypotheses))], seconds)
+            Found(
+                [self._hypothesis(result, i, limit) for i in range(len(result.hypotheses))] * num_copies,
+                seconds,
+            )
             for result, limit in zip(results, limits, strict=True)
         ]
 

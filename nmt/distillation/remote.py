@@ -50,6 +50,7 @@ class RemoteTeacher:
     """A server; it gets a few lines at a time, and their translations are written before the next lines are sent."""
 
     lines_at_once: int | None = LINES_OF_REQUEST * REQUESTS_AT_ONCE
+    num_context = 0
     origin: str | None = None
     tags: Sequence[str] = ()
 

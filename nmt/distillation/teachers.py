@@ -24,11 +24,12 @@ SEARCH, REVERSE = "distillation.search", "distillation.reverse"
 class Teacher(Protocol):
     """A translator for a student; at most `lines_at_once` lines are translated before they are written.
 
-    `origin` is a key for all that its translations depend on, except the lines; None where that is not known. Each
-    line begins with one of `tags`, where there are any.
+    A line is read with the `num_context` lines before it. `origin` is a key for all that its translations depend on,
+    except the lines; None where that is not known. Each line begins with one of `tags`, where there are any.
     """
 
     lines_at_once: int | None
+    num_context: int
     origin: str | None
     tags: Sequence[str]
 
@@ -67,7 +68,11 @@ class RunTeacher:
         search = teacher_search(settings, translator.settings)
         self.translator = translator.with_search(search, num_hypotheses)
         self.translator.begin()
-        how = __version__, settings.device, settings.precision, search.model_dump_json(), str(num_hypotheses)
+        self.num_context = translator.context.num_lines
+        how = (
+            *(__version__, settings.device, settings.precision),
+            *(search.model_dump_json(), str(num_hypotheses), str(self.num_context)),
+        )
         self.origin = None if facts is None else content_key(*how, facts, _files_of(search, names[0]))
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
@@ -120,9 +125,12 @@ def teacher_search(settings: DistilSettings, own: DecodingSettings) -> DecodingS
     return search
 
 
-def has_attention(translator: Translator) -> bool:
-    """Return whether a model has attention from which words can be aligned, and its lines begin with no tags."""
+def can_align(translator: Translator) -> bool:
+    """Return whether a model has attention from which words can be aligned, and reads lines alone, without tags.
+
+    The pairs to align are not in the order of the text, so that a line's context is not before it.
+    """
     found = translator.engine.attention(
         [[translator.tokenizer.source.unk_id]], [[translator.tokenizer.target.unk_id]]
     )
-    return found is not None and not translator.tags
+    return found is not None and not translator.tags and not translator.context.num_lines

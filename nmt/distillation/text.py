@@ -132,7 +132,7 @@ def _translate(folder: StudentFolder, teacher: Teacher, read: str, path: Path) -
             yield [json.dumps(texts, ensure_ascii=False) for texts in teacher.translate(chunk)]
 
     lines = _cut(text_chunks(str(folder.text(read)), "student"), teacher.lines_at_once)
-    chunks = number_chunks(lines)
+    chunks = number_chunks(lines, teacher.num_context)
     write_stream(work, chunks, str(path), resume=True)
     teacher.tell()
 

@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nmt.errors import DataError
+from nmt.runs.directory import require_utf_8
 
 # Text on the page of every export, which tells an export from other folders.
 MARK = b"Exported by nmt from checkpoint "
 
 
 def check_output(path: Path, overwrite: bool, run: Path) -> None:
-    """Raise DataError unless `path` can be written: it is new, or an earlier export that may be replaced.
+    """Raise UserError unless `path` can be written: it is new, or an earlier export that may be replaced.
 
     A folder that contains the `run` itself is not replaced.
     """
+    require_utf_8(path, "output")
     if not path.absolute().parent.is_dir():
         raise DataError(f"output: a folder in an existing one is needed; got {path}")
     if not path.exists():
@@ -48,6 +50,9 @@ def new_folder(path: Path, check: Callable[[], None]) -> Iterator[Path]:
         if path.exists():
             os.replace(path, earlier)
         os.replace(temporary, path)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a failed write names no file
+        raise
     finally:
         if earlier.exists() and not path.exists():
             os.replace(earlier, path)

@@ -47,6 +47,9 @@ def being_written(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         os.replace(temporary, path)
         flush(path.parent)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a failed write names no file
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

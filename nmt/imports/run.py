@@ -10,7 +10,7 @@ from nmt.errors import DataError
 from nmt.export.output import new_folder
 from nmt.files.writing import to_json, write_atomically
 from nmt.imports.imported import Imported
-from nmt.runs.directory import RunDirectory
+from nmt.runs.directory import RunDirectory, require_utf_8
 from nmt.runs.migration import FORMAT
 from nmt.runs.model import load_model
 from nmt.training.checkpoint import Progress, save_checkpoint
@@ -34,7 +34,8 @@ def write_run(output: Path, imported: Imported, settings: ImportSettings) -> Non
 
 
 def require_new(output: Path) -> None:
-    """Raise DataError unless a folder can be made there."""
+    """Raise UserError unless a folder can be made there."""
+    require_utf_8(output, "output")
     if output.exists() or not output.absolute().parent.is_dir():
         raise DataError(f"output: a new folder in an existing one is needed; got {output}")
 

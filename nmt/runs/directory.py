@@ -45,6 +45,7 @@ class RunDirectory:
         Links, pipes and the like in it are refused at once, so that nothing in it leads elsewhere.
         """
         name = path_of(name, key)
+        require_utf_8(name, key)
         run = cls(name)
         if not run.config_path.is_file():
             what = "a folder without " + CONFIG if run.path.is_dir() else "no such folder"
@@ -94,7 +95,8 @@ class RunDirectory:
         write_atomically(self.config_path, _config(settings))
 
     def require_readable(self, settings: TrainSettings) -> None:
-        """Raise RunError for settings that could not be read again, such as file names that are not UTF-8."""
+        """Raise UserError for a folder or settings that could not be read again, such as names that are not UTF-8."""
+        require_utf_8(self.path, "run")
         try:
             parse_json(_config(settings), self.config_path)
         except UnicodeEncodeError as error:
@@ -230,6 +232,14 @@ def path_of(name: str, key: str = "run") -> str:
     if newest is None:
         raise RunError(f"{key}: a run under {OUTPUTS}/ is needed for `last`; got none")
     return str(newest.parent)
+
+
+def require_utf_8(path: str | Path, key: str) -> None:
+    """Raise SettingsError, of `key`, for a path that is not UTF-8: libraries that read weights open no other."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise SettingsError(f"{key}: a path in UTF-8 is needed; got {str(path)!a}") from None
 
 
 def require_new_file(key: str, path: str | None, overwrite: bool) -> None:

@@ -16,8 +16,8 @@ def data_of_run(run: RunDirectory) -> DataSettings:
     config = run.read_config()
     if "data" not in config:
         raise RunError(
-            f"run: a run with text of its own is needed; got {run.path}, which was imported without; give source and "
-            "reference, or data=... when it is imported"
+            f"run: a run with text of its own is needed; got {run.path}, which was imported without; data=... names "
+            "its text at the import, and nmt evaluate takes source and reference"
         )
     settings = check(RunData, config, f"run: {run.config_path}: ").data
     require_files(settings)

@@ -41,6 +41,7 @@ REFUSED = {
     ("-m", "seed=range(1,2,step=0)"): "seed: a choice is needed; got none by",
     ("-m", "seed=glob(*)"): "seed: a choice is needed; got none by",
     ("-m", "sweep=optuna", "seed=range(1,2,step=0)"): "seed: a choice is needed; got none by",
+    ("run=\udcff",): r"run: a path in UTF-8 is needed; got '\\udcff'",
     ("tokenizer.model=\udcff",): "run: settings in UTF-8 are needed for config.json; got ",
     ("-m", "hydra/launcher=joblib"): "hydra/launcher: a key of nmt's is needed, such as sweep.at_once",
     ("-m", "sweep=grid,optuna"): "sweep: one value is needed for all of the sweep; got sweep=grid,optuna",

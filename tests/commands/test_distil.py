@@ -290,7 +290,11 @@ def test_a_student_of_a_teacher_with_context_learns_lines_alone(nmt, pairs, tiny
     refused = nmt(*student, "distillation.words=true", code=2).stderr.decode()
     assert refused.startswith("nmt: distillation.words: the tokenizer of the first teacher")
     assert not (tmp_path / "student").exists()
-    nmt(*student, "export=null", "shortlist=false", "tokenizer.vocabulary_size=30")
+    done = nmt(*student, "export=null", "shortlist=false", "tokenizer.vocabulary_size=30")
+    assert (
+        b"links        none: the teacher shows no attention, or reads lines with tags or with context"
+        in done.stderr
+    )
     assert nmt("translate", "run=student", stdin=b"hallo welt\n").stdout.count(b"\n") == 1
 
 

@@ -149,6 +149,8 @@ def test_a_run_of_many_languages_goes_on_and_translates(nmt, tmp_path, parts, ti
     assert refused.stderr.startswith(b"nmt: data.temperature: 3.0")
     given = nmt("translate", "run=whole", "target_language=fr", stdin=b"de train 1\n\n")
     assert given.stdout.count(b"\n") == 2
+    nothing = nmt("translate", "run=whole", "target_language=fr", stdin="\u200b\nde train 1\n".encode())
+    assert nothing.stdout == b"\n" + given.stdout[:-1], "normalisation leaves nothing behind the tag"
     # A tag is no word, so that both target words are linked to the only source word.
     (tmp_path / "one.de").write_text("traintraintrain\n")
     (tmp_path / "two.fr").write_text("fr train\n")

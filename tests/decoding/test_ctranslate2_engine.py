@@ -152,6 +152,13 @@ def test_what_is_drawn_depends_on_the_seed_and_follows_the_model(models):
     assert [
         one.text for one in models[1].translate(LINES, decoding="sampling", top_k=1, min_length=4)
     ] == greedy
+    equal = models[1].translate(LINES, decoding="sampling", top_k=1, min_length=4, num_hypotheses=2)
+    assert [[one.text for one in line.hypotheses] for line in equal] == [
+        [one, one] if one else [""] for one in greedy
+    ]
+    assert (
+        models[1].translate(LINES, decoding="mbr", top_k=1, num_samples=3, min_length=4)[0].text == greedy[0]
+    )
     assert draw(1, temperature=0.01)[0] == greedy[0]
     assert [draw(seed, top_p=1e-6) for seed in range(5)] == [greedy] * 5
     assert draw((1 << 32) - 1) == draw((1 << 32) - 1)

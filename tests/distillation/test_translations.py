@@ -23,11 +23,13 @@ class Recorded:
 
     def __init__(self, most, origin=None):
         self.most, self.asked, self.lines_at_once, self.origin = most, [], None, origin
+        self.num_context, self.before = 2, []
 
     def translate(self, chunk: Chunk):
         if len(self.asked) + len(chunk.lines) > self.most:
             raise KeyboardInterrupt
         self.asked += chunk.lines
+        self.before.append([*chunk.before])
         return [[f"{line} {line}"] for line in chunk.lines]
 
     def tell(self):
@@ -46,6 +48,9 @@ def test_what_was_translated_before_a_stop_is_not_asked_for_again(tmp_path):
     text.translate(folder, second, text.READ, text.TRANSLATIONS)
     assert 0 < len(first.asked) < 20_000
     assert first.asked + second.asked == lines
+    starts = [lines.index(before[-1]) + 1 for before in (first.before + second.before)[1:]]
+    assert len(starts) > 2
+    assert (first.before + second.before)[1:] == [lines[start - 2 : start] for start in starts]
     assert [json.loads(line) for line in lines_of(folder.text(text.TRANSLATIONS))] == [
         [f"{line} {line}"] for line in lines
     ]

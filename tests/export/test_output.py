@@ -1,11 +1,12 @@
 """The folder of an export: whole in its place, or an earlier one as it was."""
 
+import errno
 from functools import partial
 
 import pytest
 from faults import fail_at_call
 
-from nmt.errors import DataError
+from nmt.errors import DataError, SettingsError
 from nmt.export.output import check_output, new_folder
 
 
@@ -34,6 +35,17 @@ def test_an_earlier_export_stays_where_the_new_one_does_not_come_into_its_place(
     with pytest.raises(OSError, match="No space left"), new_folder(tmp_path / "out", nothing) as folder:
         (folder / "model").write_text("second")
     assert files_of(tmp_path) == {"out/model": "first"}
+
+
+def test_a_write_that_fails_names_the_folder(tmp_path):
+    with pytest.raises(OSError, match="No space left") as caught, new_folder(tmp_path / "out", nothing):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.filename == str(tmp_path / "out")
+
+
+def test_a_path_that_the_libraries_cannot_open_is_refused(tmp_path):
+    with pytest.raises(SettingsError, match=r"^output: a path in UTF-8 is needed; got '.*\\udcff'$"):
+        check_output(tmp_path / "\udcff", False, tmp_path / "run")
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
