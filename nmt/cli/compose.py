@@ -21,6 +21,7 @@ from nmt.cli.run_settings import (
     read_distillation,
     read_run,
     refuse_changes,
+    require_run,
     require_trained,
 )
 from nmt.config import RecipeSettings, Settings, TrainSettings
@@ -58,6 +59,12 @@ class Composed:
             return settings
         run = str(existing_run("last").path) if settings.run == "last" else settings.run
         return settings.model_copy(update={"run": run or self.default_run})
+
+    def require_begun(self) -> None:
+        """Raise RunError where a training should go on that was never begun, as with a mistyped name."""
+        name = self.values.get("run")
+        if self.command == TRAIN and self.values["resume"] is True and name and self.own_values is None:
+            require_run(str(name), self.typed)
 
     def _with_recipe(self, problem: str) -> str:
         """Name the recipe in the problem of an unknown key that was not typed: the recipe is for another choice."""

@@ -105,6 +105,7 @@ def _run(command: Command, arguments: list[str]) -> None:
     if options.is_given("--cfg"):
         print(composed.to_yaml(), end="")
         return
+    composed.require_begun()
     log_to_stderr()
     settings = composed.settings()
     # Imports torch: seconds that a mistyped key should not cost.

@@ -30,6 +30,8 @@ OF_TRAINING = ("tokenizer", "model", "training", "evaluation")
 # Keys that a run inherits from the one whose weights it starts from, unless others are typed.
 INHERITED = ("data", "tokenizer", "model")
 OF_TEACHER = ("data", "tokenizer")  # what a student inherits
+# Keys that say what a new run learns.
+OF_NEW_RUN = ("experiment", "data", "tokenizer", "model", "training.from_run")
 # Keys that name other runs. A path replaces `last` there, since another run may be the last when this one goes on.
 OTHER_RUNS = ("training.from_run", "training.teacher", "teacher", "distillation.reverse")
 
@@ -133,6 +135,15 @@ def require_trained(own: Mapping[str, Any]) -> None:
     if "training" not in own:
         raise RunError(
             "run: a run that was trained here is needed to go on; training.from_run=RUN tunes any other"
+        )
+
+
+def require_run(name: str, typed: Iterable[str]) -> None:
+    """Raise RunError where a run of this `name` should go on, there is none, and no key says what a new one learns."""
+    if not any(_lies_in(key, OF_NEW_RUN) for key in typed):
+        raise RunError(
+            "run: the folder of a run is needed with resume=true, or data=, model= or experiment= of a new one; "
+            f"got {name}: no such run"
         )
 
 

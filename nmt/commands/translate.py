@@ -63,7 +63,10 @@ def translate_document(settings: TranslateSettings, path: str, suffix: str) -> N
         output.write_bytes(written.encode() if isinstance(written, str) else written)
     translator.remarks.log()
     if isinstance(target, str):
-        logger.info("%s: a document with %d lines of text", target, len(document.blocks))
+        num_lines = len(document.blocks)
+        logger.info(
+            "%s: a document with %s of text", target, "1 line" if num_lines == 1 else f"{num_lines} lines"
+        )
 
 
 def _with_words(line: str, found: Translation) -> Translation:

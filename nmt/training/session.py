@@ -15,8 +15,9 @@ from nmt.decoding.translator import Translator
 from nmt.errors import RunError
 from nmt.evaluation.calibration import MAX_LINES, calibrate
 from nmt.evaluation.plain_text import find_mark
-from nmt.evaluation.scoring import Evaluation
+from nmt.evaluation.scoring import Evaluation, key_of, metrics
 from nmt.evaluation.translating import evaluate_text, name_search, translate_lines
+from nmt.files.reading import read_json
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import CONFIDENCE, DATA, IS_GUIDED, SOURCE_TOKENS, RunDirectory
 from nmt.runs.model import load_model
@@ -78,6 +79,8 @@ def _train_and_test(
             if reason and reason_to_stop(own, trainer.progress):
                 logger.info("%s is finished: %s", run.path, reason)
                 needs_test = corpus.test is not None and not recorder.is_tested
+                if recorder.is_tested:
+                    logger.info("test         %s", _scores_of(run, settings))
                 _settle(trainer, settings, needs_test, recorder)
                 if not needs_test and (run.path / CONFIDENCE).exists():
                     return None
@@ -176,6 +179,14 @@ def fit_confidence(trainer: Trainer, corpus: Corpus, tested: Sequence[Candidate]
         return
     write_atomically(run.path / CONFIDENCE, to_json(found.model_dump(mode="json")))
     logger.info("%s", found)
+
+
+def _scores_of(run: RunDirectory, settings: TrainSettings) -> str:
+    """Return the scores of the test text, which were printed when it was translated, unless that was interrupted."""
+    found = read_json(run.path / TEST)
+    names = {name: key_of(name) for name in metrics(settings.evaluation)}
+    scores = (f"{name} {found[key]:.2f}" for name, key in names.items() if key in found)
+    return f"{', '.join(scores)}: {run.path / TEST}"
 
 
 def _best_translator(trainer: Trainer) -> Translator:

@@ -177,6 +177,18 @@ def test_existing_folders_are_not_taken(nmt, run, tmp_path, tiny_training):
 def test_a_finished_run_says_so(nmt, run):
     done = nmt("train", f"run={run}", "resume=true")
     assert b"is finished: training.max_updates=4" in done.stderr
+    scores = json.loads((run / "test.json").read_text())
+    assert f"test         BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}, " in done.stderr.decode()
+
+
+@pytest.mark.parametrize("option", [(), ("--plan",)])
+def test_a_run_that_was_never_begun_does_not_go_on(nmt, tmp_path, option):
+    refused = nmt("train", *option, "run=outputs/mistyped", "resume=true", "training.max_updates=9", code=2)
+    assert one_line(refused) == (
+        "nmt: run: the folder of a run is needed with resume=true, or data=, model= or experiment= of a new one; "
+        "got outputs/mistyped: no such run\n"
+    )
+    assert not (tmp_path / "outputs").exists()
 
 
 def test_going_on_with_another_model_is_refused(nmt, run):
@@ -334,7 +346,7 @@ def test_a_file_that_grows_too_large_is_said_in_a_line(run, tmp_path):
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)),
     )
-    assert (done.returncode, done.stderr) == (2, "nmt: File too large\n")
+    assert (done.returncode, done.stderr) == (2, "nmt: page.html: File too large\n")
 
 
 def test_what_hydra_and_the_run_do_not_know(nmt, run, tmp_path):

@@ -90,11 +90,11 @@ def test_files_of_different_lengths_are_refused(nmt, trained_run, source, tmp_pa
     for lines, given in (("a\nb\n", "2 for more lines"), ("a\nb\nc\nd\ne\n", "more than 4")):
         (tmp_path / "out.en").write_text(lines)
         done = nmt("score", f"run={trained_run}", "source=in.de", "target=out.en", code=2)
-        assert f"target: out.en: one for each line is needed; got {given}" in done.stderr.decode()
+        assert f"target: out.en: a line for each line is needed; got {given}" in done.stderr.decode()
     command = "score", f"run={trained_run}", "source=in.de", "target=out.en", "output=scores"
     nmt(*command, "shard=1/2")
     done = nmt(*command, "shard=2/2", code=2)  # whose lines are the last
-    assert "target: out.en: one for each line is needed; got more than 4" in done.stderr.decode()
+    assert "target: out.en: a line for each line is needed; got more than 4" in done.stderr.decode()
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "tsv", "parquet"])

@@ -63,7 +63,8 @@ def test_lines_of_a_document_are_translated_as_others_and_the_rest_stays(
         line.split() for line in as_text.split("\n")[:-1]
     ]
     assert all(part in found for part in stays)
-    assert done.stderr.decode().endswith(f"out: a document with {len(lines)} lines of text\n")
+    number = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+    assert done.stderr.decode().endswith(f"out: a document with {number} of text\n")
     assert nmt(*translate, f"input={name}").stdout == found
     again = nmt(*translate, f"input={name}", "output=out", code=2).stderr
     assert again.startswith(b"nmt: output: a new file is needed")

@@ -232,7 +232,7 @@ def test_a_full_disk_costs_no_checkpoint(nmt, small_disk, tiny_training, outcome
     done = nmt("train", f"run={run}", "resume=true", "training.max_updates=4", code=2)
     message = done.stderr.decode().split("\n")[-2]
     assert message == (
-        f"nmt: run: a folder that can be written is needed; got {run}: No space left on device; "
+        f"nmt: run: a folder that can be written is needed; got {run / 'tokenizer.model'}: No space left on device; "
         "the last good checkpoint is step-2"
     )
     assert b"Traceback" not in done.stderr
