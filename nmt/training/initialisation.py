@@ -43,7 +43,7 @@ class Copied:
 
     def __str__(self) -> str:
         in_part = f"{self.in_part} in part ({self.num_rows} rows)"
-        return f"{self.whole} parameters whole, {in_part}, {self.left} left as they were"
+        return f"{self.whole} tensors whole, {in_part}, {self.left} left as they were"
 
 
 def copy_matching(

@@ -66,7 +66,7 @@ def test_two_new_files_are_all_that_a_child_needs(nmt, family):
     before, after = weights_of(family / "parent"), weights_of(family / "child")
     assert before.keys() == after.keys()
     assert all(before[name].allclose(after[name], rtol=0, atol=1e-20) for name in before)
-    assert f"from parent: {len(before)} parameters whole, 0 in part (0 rows), 0 left" in done.stderr.decode()
+    assert f"from parent: {len(before)} tensors whole, 0 in part (0 rows), 0 left" in done.stderr.decode()
     # The parent is needed no more.
     shutil.rmtree(family / "parent")
     nmt("train", "run=child", "resume=true", "training.max_updates=3")
@@ -84,7 +84,7 @@ def test_what_was_typed_lies_on_top(nmt, family):
     assert {len(after[name]) for name in of_pieces} == {28}
     assert all(before[name].allclose(after[name], rtol=0, atol=1e-20) for name in before.keys() - of_pieces)
     assert (
-        f"{len(before) - len(of_pieces)} parameters whole, {len(of_pieces)} in part" in done.stderr.decode()
+        f"{len(before) - len(of_pieces)} tensors whole, {len(of_pieces)} in part" in done.stderr.decode()
     )
 
 
@@ -131,7 +131,7 @@ def test_a_child_that_takes_nothing_over_is_refused(nmt, family, options):
 def test_the_plan_says_what_is_taken_over(nmt, family):
     done = nmt("train", "--plan", "training.from_run=parent", *NEW_TEXT, "run=child", *SHORT)
     assert (
-        f"start        from parent: {len(weights_of(family / 'parent'))} parameters whole"
+        f"start        from parent: {len(weights_of(family / 'parent'))} tensors whole"
         in done.stdout.decode()
     )
     assert not (family / "child").exists()

@@ -56,7 +56,7 @@ def test_all_is_copied_where_all_agrees(tied):
     copied = copy_matching(model, tokenizer, weights(other), again, ORIGIN)
     assert all(torch.equal(parameter, weights(other)[name]) for name, parameter in model.named_parameters())
     assert (copied.whole, copied.in_part, copied.left) == (len(weights(other)), 0, 0)
-    assert str(copied) == f"{copied.whole} parameters whole, 0 in part (0 rows), 0 left as they were"
+    assert str(copied) == f"{copied.whole} tensors whole, 0 in part (0 rows), 0 left as they were"
 
 
 @pytest.mark.parametrize("their_model", [MORE, NO_PAD], ids=["more words", "special tokens elsewhere"])
