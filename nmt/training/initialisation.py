@@ -34,7 +34,7 @@ MEANINGS = (
 
 @dataclass(frozen=True)
 class Copied:
-    """How many parameters of a model have been taken from another one."""
+    """How many tensors of a model have been taken from another one."""
 
     whole: int
     in_part: int  # only the rows of pieces that both vocabularies have
