@@ -10,14 +10,13 @@ from nmt.config import CompareSettings
 from nmt.config.check import as_typed, flatten
 from nmt.errors import RunError, naming, one_line
 from nmt.evaluation.tables import layout
-from nmt.files.reading import read_json
 from nmt.files.writing import write_atomically
 from nmt.reports.drawing.charts import Bar, bar_chart
 from nmt.reports.drawing.shapes import cut
 from nmt.reports.page import Figure, Table, render
 from nmt.reports.run.log import RunLog, curves
 from nmt.runs.directory import RunDirectory, require_new_file
-from nmt.runs.provenance import TEST
+from nmt.runs.provenance import TEST, read_scores
 
 MAX_LETTERS = 26
 MAX_CHARACTERS = 60  # of a setting in a table
@@ -65,8 +64,7 @@ def read_facts(run: RunDirectory, name: str) -> RunFacts:
     if log.record is not None and log.record.test is not None:
         scores, intervals = dict(log.record.test.scores), dict(log.record.test.intervals)
     elif log.record is None and (run.path / TEST).exists():  # of an older version
-        values = read_json(run.path / TEST)
-        scores = {str(key): value for key, value in values.items() if isinstance(value, float)}
+        scores = read_scores(run)
     kept = {key: value for key, value in scores.items() if key not in ("loss", "perplexity")}
     return RunFacts(log, dict(flatten(log.config)), kept, intervals)
 

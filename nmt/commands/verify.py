@@ -20,7 +20,6 @@ from nmt.errors import DeviceError, RunError, SettingsError, VerificationError, 
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.evaluation.tables import layout
 from nmt.evaluation.translating import evaluate_text, translate_text, validation_search
-from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, differing_files, file_facts
 from nmt.runs.directory import CONFIDENCE, MODEL_WEIGHTS, RunDirectory
 from nmt.runs.model import load_model
@@ -32,6 +31,7 @@ from nmt.runs.provenance import (
     ValidationFacts,
     describe_machine,
     read_record,
+    read_scores,
     settings_hash,
     text_facts,
     tokenizer_hashes,
@@ -174,7 +174,7 @@ def _score_again(
 
 def _old_scores(run: RunDirectory) -> dict[str, float]:
     """Return the scores of a run of an older version, which wrote no record. Raises RunError where there are none."""
-    found = {key: value for key, value in read_json(run.path / TEST).items() if isinstance(value, float)}
+    found = read_scores(run)
     if not found:
         raise RunError(f"run: scores are needed; got {run.path / TEST}, which holds none")
     return found

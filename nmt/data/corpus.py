@@ -14,7 +14,7 @@ import numpy as np
 from nmt.config import Files, as_list
 from nmt.data.arrays import BoolArray, map_file
 from nmt.data.cache import cached_folder, entry_name, states_of
-from nmt.data.lines import PARQUET, is_compressed, iterate_lines, suffix_of
+from nmt.data.lines import COMPRESSED, PARQUET, iterate_lines, suffix_of
 from nmt.data.mixture import Groups
 from nmt.data.stored_text import StoredLines, open_text, store_text
 from nmt.data.table import Pairs, unzip, with_text
@@ -155,9 +155,7 @@ def hold_documents(parts: Sequence[Pairs], files: Sequence[Files], *facts: objec
 def _size_of_text(path: str) -> int:
     """Return about how many bytes of text a file holds; 0 for a missing file, which reading will report."""
     with suppress(OSError):
-        return os.stat(path).st_size * (
-            TIMES_SMALLER if is_compressed(path) or suffix_of(path) == PARQUET else 1
-        )
+        return os.stat(path).st_size * (TIMES_SMALLER if suffix_of(path) in (*COMPRESSED, PARQUET) else 1)
     return 0
 
 

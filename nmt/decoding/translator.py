@@ -68,7 +68,8 @@ class Translator:
         self.tags = known_tags(pieces)
         # Tags that hold for the whole line that begins with one, also those of models of other programs.
         self.line_tags = tags_of_lines(pieces)
-        self.tag_ids = {i for ids in self.tokenizer.source.encode(self.line_tags) for i in ids}
+        # What a line is read as if normalisation leaves nothing of its text.
+        self.without_text = {(), *map(tuple, self.tokenizer.source.encode(self.line_tags))}
         self.context = Context.of(self.tokenizer.source)
         self._set(settings, None)
 
@@ -224,7 +225,7 @@ class Translator:
                 own_number = num_before + i + number * PARTS_APART
                 is_whole = self.demands.are_last_in(given_text, demands)
                 sentence = Sentence(source[: self.max_source_tokens], given, own_number, phrases, is_whole)
-                if not self.tag_ids.issuperset(alone):  # normalisation can leave nothing of a text
+                if tuple(alone) not in self.without_text:
                     parts.append(Part(i, text, sentence, is_cut, demands, given_text))
         return parts
 

@@ -69,10 +69,8 @@ class RunTeacher:
         self.translator = translator.with_search(search, num_hypotheses)
         self.translator.begin()
         self.num_context = translator.context.num_lines
-        how = (
-            *(__version__, settings.device, settings.precision),
-            *(search.model_dump_json(), str(num_hypotheses), str(self.num_context)),
-        )
+        numbers = str(num_hypotheses), str(self.num_context)
+        how = __version__, settings.device, settings.precision, search.model_dump_json(), *numbers
         self.origin = None if facts is None else content_key(*how, facts, _files_of(search, names[0]))
 
     def translate(self, chunk: Chunk) -> list[list[str]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nmt.errors import DataError
+from nmt.files.writing import naming_path
 from nmt.runs.directory import require_utf_8
 
 # Text on the page of every export, which tells an export from other folders.
@@ -45,14 +46,12 @@ def new_folder(path: Path, check: Callable[[], None]) -> Iterator[Path]:
     earlier = path.with_name(f"{temporary.name}.earlier")
     try:
         temporary.mkdir()
-        yield temporary
+        with naming_path(path):
+            yield temporary
         check()  # once more: another program may have made a folder of this name meanwhile
         if path.exists():
             os.replace(path, earlier)
         os.replace(temporary, path)
-    except OSError as error:
-        error.filename = error.filename or str(path)  # a failed write names no file
-        raise
     finally:
         if earlier.exists() and not path.exists():
             os.replace(earlier, path)

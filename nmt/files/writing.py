@@ -41,17 +41,24 @@ def being_written(path: Path) -> Iterator[IO[bytes]]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     try:
-        with open(temporary, "xb") as file:
+        with naming_path(path), open(temporary, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
         flush(path.parent)
-    except OSError as error:
-        error.filename = error.filename or str(path)  # a failed write names no file
-        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming_path(path: Path) -> Iterator[None]:
+    """Within the block, give an OSError the name of a file or folder, if it has none: a failed write names no file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def flush(path: Path) -> None:

@@ -133,6 +133,11 @@ def read_record(run: RunDirectory) -> RunRecord | None:
     return check_file(RunRecord, read_json(path), path)
 
 
+def read_scores(run: RunDirectory) -> dict[str, float]:
+    """Return the figures of the final translation. Raises RunError where their file is missing or no JSON."""
+    return {str(key): value for key, value in read_json(run.path / TEST).items() if isinstance(value, float)}
+
+
 class Recorder:
     """Writes the record of a run, from the start of a session to the scores at its end."""
 

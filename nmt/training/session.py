@@ -17,11 +17,10 @@ from nmt.evaluation.calibration import MAX_LINES, calibrate
 from nmt.evaluation.plain_text import find_mark
 from nmt.evaluation.scoring import Evaluation, key_of, metrics
 from nmt.evaluation.translating import evaluate_text, name_search, translate_lines
-from nmt.files.reading import read_json
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import CONFIDENCE, DATA, IS_GUIDED, SOURCE_TOKENS, RunDirectory
 from nmt.runs.model import load_model
-from nmt.runs.provenance import TEST, Recorder, describe_machine
+from nmt.runs.provenance import TEST, Recorder, describe_machine, read_scores
 from nmt.tracking.opening import figures_of, open_tracker
 from nmt.tracking.trackers import Tracker
 from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint, reason_to_stop, saved_progress
@@ -183,7 +182,7 @@ def fit_confidence(trainer: Trainer, corpus: Corpus, tested: Sequence[Candidate]
 
 def _scores_of(run: RunDirectory, settings: TrainSettings) -> str:
     """Return the scores of the test text, which were printed when it was translated, unless that was interrupted."""
-    found = read_json(run.path / TEST)
+    found = read_scores(run)
     names = {name: key_of(name) for name in metrics(settings.evaluation)}
     scores = (f"{name} {found[key]:.2f}" for name, key in names.items() if key in found)
     return f"{', '.join(scores)}: {run.path / TEST}"

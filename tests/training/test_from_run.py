@@ -83,9 +83,7 @@ def test_what_was_typed_lies_on_top(nmt, family):
     of_pieces = {name for name in before if len(before[name]) != len(after[name])}
     assert {len(after[name]) for name in of_pieces} == {28}
     assert all(before[name].allclose(after[name], rtol=0, atol=1e-20) for name in before.keys() - of_pieces)
-    assert (
-        f"{len(before) - len(of_pieces)} tensors whole, {len(of_pieces)} in part" in done.stderr.decode()
-    )
+    assert f"{len(before) - len(of_pieces)} tensors whole, {len(of_pieces)} in part" in done.stderr.decode()
 
 
 @pytest.mark.parametrize("options", [(), ("--plan",)])
