@@ -3,11 +3,10 @@
 usage: python scripts/recipe.py PAIR FOLDER --data MULTI30K [--seeds N] [OVERRIDE ...]
 
 PAIR is de-en, cased, or en-de or en-fr, lower-cased and tokenised. FOLDER gets a folder for each seed, with these runs:
-`forward`, `forward-2` and `forward-3`, which differ by their seeds; `reverse`, a model of the other direction;
-`transformer` and `attention`, which learn from the pairs and from translations of both sides by those four models (data
-diversification, Nguyen et al. 2020); and `final`, which starts from the weights of `transformer` and has both of these
-as teachers. Teachers of the same student form an ensemble: the student learns from its translations and from its
-probabilities of each word. Two models are trained at once, each on half of the cores, and `final` on all;
+`forward`; `forward-2`, with other positions and another seed; `reverse`, a model of the other direction; and `student`.
+The student starts from the weights of `forward-2`, and learns from the pairs and from translations of both sides by the
+three others (data diversification, Nguyen et al. 2020). Both forward models form an ensemble, whose probabilities of
+each word it learns, too. The forward models are trained at once, each on half of the cores, and the others on all;
 `forward.log` and others show the progress. Length penalty and checkpoint are those with the best BLEU on the validation
 text; the test text is translated once. A finished run is not trained again, and one that was stopped goes on. Overrides
 hold for all trainings, such as training.max_updates=20.
@@ -37,41 +36,16 @@ from nmt.runs.text import text_of_run
 
 CHECKPOINTS = ("best", "average")
 LENGTH_PENALTIES = (0.6, 0.8, 1.0, 1.2, 1.4)
-FORWARD = ("forward", "forward-2", "forward-3")
-FIRST = ["experiment=multi30k_transformer"]
-SHARED = [
+FORWARD = ("forward", "forward-2")
+FIRST = {"forward": [], "forward-2": ["model.positions=relative"], "reverse": ["training.max_updates=2800"]}
+STUDENT = [
+    *("model=transformer", "model.positions=relative", "model.dropout=0.2"),  # as `forward-2` has them
     *("distillation.original=true", "distillation.words=true", "training.teacher_weight=0.8"),
     *("align=false", "shortlist=false", "export=null", "decoding=beam"),
-    "model.dropout=0.2",
-    "schedule=cosine",
-    "training.update_tokens=1024",
-    "training.keep_checkpoints=8",
-    "training.patience=null",
+    *("optimizer.learning_rate=0.001", "schedule=cosine", "schedule.warmup_updates=300"),
+    *("training.update_tokens=1024", "training.max_updates=8000", "training.patience=null"),
+    *("training.validate_every=1000", "training.checkpoint_every=250", "training.keep_checkpoints=8"),
 ]
-LONG = ["optimizer.learning_rate=0.0015", "schedule.warmup_updates=600"]
-LONG += ["training.validate_every=1000", "training.checkpoint_every=300"]
-SHORT = ["optimizer.learning_rate=0.001", "schedule.warmup_updates=300"]
-SHORT += ["training.validate_every=500", "training.checkpoint_every=250"]
-TRANSFORMER = ["model=transformer", "model.positions=rotary"]  # the architecture of the first models
-ATTENTION = ["model=attention", "model.d_hidden=256", "model.attention.d_attention=256"]
-
-
-@dataclass(frozen=True)
-class Student:
-    """A model that learns from the translations of others, its teachers."""
-
-    teachers: tuple[str, ...]
-    settings: list[str]
-    start: str | None = None  # the model whose weights it begins with
-
-
-STUDENTS = {
-    "transformer": Student(FORWARD, [*TRANSFORMER, *LONG, "training.max_updates=18000"], start="forward"),
-    "attention": Student(FORWARD, [*ATTENTION, *LONG, "training.max_updates=20000"]),
-    "final": Student(
-        ("transformer", "attention"), [*TRANSFORMER, *SHORT, "training.max_updates=8000"], start="transformer"
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -126,35 +100,27 @@ def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[s
     """Train all models, unless they are there."""
     own = [*pair.evaluation, *overrides]
     text = pair.data(data, pair.source, pair.target)
-    reverse = pair.data(data, pair.target, pair.source)
+    exchanged = pair.data(data, pair.target, pair.source)
+    seeds = dict(zip(FORWARD, (2 * seed - 1, 2 * seed), strict=True)) | {"reverse": seed, "student": 2 * seed}
 
     def first(name: str) -> list[str]:
-        languages = reverse if name == "reverse" else text
-        place = FORWARD.index(name) if name in FORWARD else 0
-        own_seed = len(FORWARD) * (seed - 1) + 1 + place  # each forward model has its own
-        seeded = [*languages, f"seed={own_seed}"]
-        return ["train", f"run={folder / name}", "resume=true", *FIRST, *seeded, *own]
+        languages = exchanged if name == "reverse" else text
+        settings = ["experiment=multi30k_transformer", *FIRST[name], f"seed={seeds[name]}"]
+        return ["train", f"run={folder / name}", "resume=true", *settings, *languages, *own]
 
     def distil(name: str) -> list[str]:
         if (folder / name).exists():
             return ["distil", f"student={folder / name}", "resume=true"]
-        student = STUDENTS[name]
-        teachers = ",".join(str(folder / teacher) for teacher in student.teachers)
-        start = [f"training.from_run={folder / student.start}"] if student.start else []
-        who = [
+        models = [
             f"student={folder / name}",
-            f"teacher=[{teachers}]",
+            f"teacher=[{','.join(str(folder / teacher) for teacher in FORWARD)}]",
             f"distillation.reverse={folder / 'reverse'}",
+            f"training.from_run={folder / FORWARD[-1]}",
         ]
-        return ["distil", *who, *text, *student.settings, *SHARED, *start, f"seed={seed}", *own]
+        return ["distil", *models, *STUDENT, f"seed={seeds[name]}", *text, *own]
 
     folder.mkdir(parents=True, exist_ok=True)
-    for names, command in (
-        (("forward", "reverse"), first),
-        (FORWARD[1:], first),
-        (("transformer", "attention"), distil),
-        (("final",), distil),
-    ):
+    for names, command in ((FORWARD, first), (("reverse",), first), (("student",), distil)):
         run_at_once([command(name) for name in names], [folder / f"{name}.log" for name in names])
 
 
@@ -193,12 +159,11 @@ def main() -> None:
     folders = [arguments.folder / f"seed-{seed}" for seed in range(1, arguments.seeds + 1)]
     for seed, folder in enumerate(folders, 1):
         train(pair, folder, arguments.data, seed, overrides)
-    for name in STUDENTS:
-        runs = [folder / name for folder in folders]
-        found = [score(run, "test", *choose_search(run)) for run in runs]
-        for metric, figures in zip(("BLEU", "chrF"), zip(*found, strict=True), strict=True):
-            spread = f" ± {statistics.stdev(figures):.2f}" if len(figures) > 1 else ""
-            print(f"{name}: {metric} {statistics.fmean(figures):.2f}{spread}", flush=True)
+    runs = [folder / "student" for folder in folders]
+    found = [score(run, "test", *choose_search(run)) for run in runs]
+    for metric, figures in zip(("BLEU", "chrF"), zip(*found, strict=True), strict=True):
+        spread = f" ± {statistics.stdev(figures):.2f}" if len(figures) > 1 else ""
+        print(f"{metric} {statistics.fmean(figures):.2f}{spread}", flush=True)
 
 
 if __name__ == "__main__":

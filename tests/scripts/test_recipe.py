@@ -22,13 +22,15 @@ def module(monkeypatch):
 def test_every_training_is_of_valid_settings(module, tmp_path):
     for pair in module.PAIRS.values():
         data = pair.data(tmp_path, pair.source, pair.target)
-        compose("train", [*module.FIRST, *data, *pair.evaluation], None).settings()
+        for own in module.FIRST.values():
+            first = ["experiment=multi30k_transformer", *own, *data, *pair.evaluation]
+            composed = compose("train", first, None)
+            assert composed.settings().model.dropout == 0.2
         server = [f"distillation.{side}_language={getattr(pair, side)}" for side in ("source", "target")]
-        for student in module.STUDENTS.values():
-            given = ["teacher=http://127.0.0.1:1", "student=b", *server, *data, *pair.evaluation]
-            no_words = "distillation.words=false"  # a server does not give probabilities of words
-            composed = compose("distil", [*given, *student.settings, *module.SHARED, no_words], None)
-            assert check(DistilSettings, composed.values).model.dropout == 0.2
+        given = ["teacher=http://127.0.0.1:1", "student=b", *server, *data, *pair.evaluation]
+        no_words = "distillation.words=false"  # a server does not give probabilities of words
+        composed = compose("distil", [*given, *module.STUDENT, no_words], None)
+        assert check(DistilSettings, composed.values).model.positions == "relative"
 
 
 @pytest.mark.slow
@@ -54,25 +56,22 @@ def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
         for _ in range(2)
     )
     assert first.returncode == 0, first.stderr
-    final = tmp_path / "runs" / "seed-1" / "final"
-    pairs = [(final / "distilled" / f"train.{side}").read_text().split("\n") for side in ("source", "target")]
+    folder = tmp_path / "runs" / "seed-1"
+    distilled = folder / "student" / "distilled"
+    pairs = [(distilled / f"train.{side}").read_text().split("\n") for side in ("source", "target")]
     assert len(pairs[0]) == len(pairs[1]) > 5 * 48, "the pairs themselves, and what was made of them"
     lines = first.stdout.split("\n")[:-1]
-    assert [line.split(":")[0] for line in lines] == [
-        name
-        for student in ("transformer", "attention", "final")
-        for name in (f"runs/seed-1/{student}", student, student)
-    ]
+    assert [line.split(" ")[0] for line in lines] == ["runs/seed-1/student:", "BLEU", "chrF"]
     assert lines[0].split(": ")[1].startswith("checkpoint=")
-    logs = {log.stem: log.read_text() for log in final.parent.glob("*.log")}
+    logs = {log.stem: log.read_text() for log in folder.glob("*.log")}
     num_trained = {name: log.count("update 6 epoch") for name, log in logs.items()}
-    forward = ("forward", "forward-2", "forward-3")
-    names = (*forward, "reverse", "transformer", "attention", "final")
-    assert num_trained == dict.fromkeys(names, 1)
-    seeds = {json.loads((final.parent / name / "config.json").read_text())["seed"] for name in forward}
-    assert len(seeds) == 3, (
-        "models that differ, since the same ones would teach nothing more than one of them"
+    assert num_trained == dict.fromkeys(("forward", "forward-2", "reverse", "student"), 1)
+    configs = {name: json.loads((folder / name / "config.json").read_text()) for name in num_trained}
+    assert configs["forward"]["seed"] != configs["forward-2"]["seed"], (
+        "as equal models teach no more than one"
     )
-    taught = json.loads((final.parent / "transformer" / "config.json").read_text())["training"]["teacher"]
-    assert [Path(teacher).name for teacher in taught] == list(forward)
+    assert configs["reverse"]["data"]["train"]["source"] == str(tmp_path / "train.en")
+    taught = configs["student"]["training"]["teacher"]
+    assert [Path(teacher).name for teacher in taught] == ["forward", "forward-2"]
+    assert Path(configs["student"]["training"]["from_run"]).name == "forward-2"
     assert second.stdout == first.stdout
