@@ -118,7 +118,7 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     laid = lay(base, values, typed, command) if base else values
     if typed_value(typed, "against") is not None and not any(is_of(one, "decoding") for one in typed):
         laid["decoding"] = None  # two runs are compared, each by its own search
-    if own is None and command in (TRAIN, DISTIL):
+    if command in (TRAIN, DISTIL):
         name_last(laid)
     keys_typed = frozenset(override.key_or_group for override in typed)
     return Composed(

@@ -67,7 +67,8 @@ def do_in_bulk(
     context = run.read_context().num_lines
     if settings.shard is not None:
         span = Shard.parse(settings.shard).span(str(source), key)
-        num_before = count_lines(str(source), 0, span[0])[0] if beside[1] else 0
+        # A span that is empty begins behind the last line, which may have no end.
+        num_before = sum(count_lines(str(source), 0, span[0])) if beside[1] else 0
         before = lines_before(str(source), key, span[0], context)
     if column is not None:
         lines = table_chunks(str(source), key, column, settings.encoding)

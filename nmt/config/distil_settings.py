@@ -12,10 +12,12 @@ from nmt.config.recipe_settings import RecipeSettings, check_guided
 
 
 def _is_url(text: str) -> bool:
-    """Whether a text is an address of the web with the name of a host, and with a port if any is given."""
+    """Whether a text is an address of the web: the name of a host, perhaps with a port, and a path in ASCII."""
     try:
         parts = urlsplit(text)
-        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        has_host = (parts.hostname or "").encode("idna") != b""
+        has_valid_port = parts.port is None or parts.port > 0
+        return has_host and has_valid_port and f"{parts.path}{parts.query}".isascii()
     except ValueError:
         return False
 
@@ -74,7 +76,10 @@ class DistilSettings(RecipeSettings):
         if len(self.teachers) > 1:
             raise ValueError(f"teacher: one URL, or runs, are needed; got {', '.join(self.teachers)}")
         if not _is_url(self.teachers[0]):
-            raise ValueError(f"teacher: a URL with the name of a host is needed; got {self.teachers[0]}")
+            raise ValueError(
+                "teacher: a URL with the name of a host, and a path in ASCII, is needed; "
+                f"got {self.teachers[0]}"
+            )
         needed = ["source_language", "target_language"] + ["server_model"] * (distillation.server == "openai")
         for key in needed:
             if getattr(distillation, key) is None:

@@ -78,9 +78,9 @@ def _is_end(before: str, mark: str, after: str) -> bool:
 def middle_cut(sentence: str) -> int:
     """Return where to cut a sentence in two: of the best kind of places in its middle half, the middlemost.
 
-    Without such a place, it is the middle itself.
+    Without such a place, it is the middle itself. Of two characters or more, both parts have one.
     """
-    middle, quarter = len(sentence) // 2, len(sentence) // 4
+    middle, quarter = len(sentence) // 2, max(1, len(sentence) // 4)
     for places in CUTS:
         found = [cut.start() for cut in places.finditer(sentence, quarter, len(sentence) - quarter)]
         if found:

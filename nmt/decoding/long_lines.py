@@ -1,6 +1,7 @@
 """Lines that are longer than a model was trained on: cut into sentences, whose translations become one line again."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from operator import add, mul
 from statistics import fmean
@@ -77,17 +78,20 @@ class LineCutter:
         return parts
 
 
-def join_parts(parts: Sequence[str], found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
+def join_parts(parts: Sequence[str], found: Sequence[Sequence[Candidate]], tag: str = "") -> list[Candidate]:
     """Join the translations `found` of the parts of a line: the best of each part, the second of each, and so on.
 
-    The score is the mean over the parts, the confidence the mean over the words, if every part has one. A part with
-    fewer translations than others gives its last one again.
+    Each part begins with the `tag`, where there is one; the line has this word once, as its first. The score is the
+    mean over the parts, the confidence the mean over the words, if every part has one. A part with fewer translations
+    than others gives its last one again.
     """
     num_found = max(map(len, found))
-    return [_join(parts, [some[min(number, len(some) - 1)] for some in found]) for number in range(num_found)]
+    parts = [parts[0], *(part.removeprefix(tag and f"{tag} ") for part in parts[1:])]
+    ranked = [[some[min(number, len(some) - 1)] for some in found] for number in range(num_found)]
+    return [_join(parts, translations, int(tag != "")) for translations in ranked]
 
 
-def _join(parts: Sequence[str], translations: Sequence[Candidate]) -> Candidate:
+def _join(parts: Sequence[str], translations: Sequence[Candidate], num_tags: int) -> Candidate:
     texts: list[str] = []
     links, shares, tokens, log_probs = [], [], [], []
     word_log_probs: list[float] = []
@@ -101,10 +105,9 @@ def _join(parts: Sequence[str], translations: Sequence[Candidate]) -> Candidate:
             is_apart = not is_unspaced(texts[-1][-1])
             texts.append(" " * is_apart)
             first_target -= not is_apart
-        links += [(source + first_source, target + first_target) for source, target in one.alignment or []]
-        shares += [
-            (source + first_source, target + first_target, share) for source, target, share in one.attention
-        ]
+        of_line = partial(_word_of_line, num_before=first_source, num_tags=num_tags if number else 0)
+        links += [(of_line(source), target + first_target) for source, target in one.alignment or []]
+        shares += [(of_line(source), target + first_target, share) for source, target, share in one.attention]
         texts += [one.text] if one.text else []
         first_source, first_target = first_source + len(part.split()), first_target + len(one.text.split())
         tokens += one.tokens
@@ -124,6 +127,11 @@ def _join(parts: Sequence[str], translations: Sequence[Candidate]) -> Candidate:
     if joined.word_confidences:
         joined.confidence = fmean(*zip(*sure, strict=True))
     return joined
+
+
+def _word_of_line(word: int, num_before: int, num_tags: int) -> int:
+    """Return which word of a line a word of its part is; the tags that the part repeats are the first words of both."""
+    return word if word < num_tags else word - num_tags + num_before
 
 
 def _append(

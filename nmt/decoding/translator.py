@@ -177,7 +177,9 @@ class Translator:
             candidates = [[one.candidate for one in ranked[number]] for number in several]
             found[i].hypotheses = candidates[0]
             if len(texts) > 1:
-                found[i].parts, found[i].hypotheses = texts, join_parts(texts, candidates)
+                first = texts[0].split(maxsplit=1)[0]
+                tag = first if first in self.line_tags else ""
+                found[i].parts, found[i].hypotheses = texts, join_parts(texts, candidates, tag)
             found[i].is_cut = any(parts[number].is_cut for number in several)
             found[i].seconds = max(results[number][1] for number in several)
             demands = [one for number in several for one in parts[number].demands]

@@ -6,6 +6,7 @@ An answer is text to learn from and nothing else: redirects are not followed, an
 import json
 import logging
 import os
+import re
 import time
 import urllib.request
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ BUSY = {408, 425, 429, 500, 502, 503, 504}
 MAX_ANSWER_BYTES = 1 << 24
 LINES_OF_REQUEST = 16  # for LibreTranslate; for OpenAI a request has one line
 REQUESTS_AT_ONCE = 4
+HALF = re.compile("[\ud800-\udfff]")  # JSON can name one half of a pair of surrogates, which is no text
 MAX_SHOWN = 200  # characters of a server's error message
 PROMPT = "Translate what the user writes from {} to {}. Answer with the translation alone, in one line."
 
@@ -160,6 +162,6 @@ class RemoteTeacher:
 
 
 def _are_texts(found: Any, length: int | None = None) -> bool:
-    """Return whether `found` is a list of strings, and of that `length` if one is given."""
+    """Return whether `found` is a list of texts, and of that `length` if one is given."""
     is_list = isinstance(found, list) and (length is None or len(found) == length)
-    return is_list and all(isinstance(text, str) for text in found)
+    return is_list and all(isinstance(text, str) and not HALF.search(text) for text in found)

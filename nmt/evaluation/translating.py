@@ -66,8 +66,8 @@ class TextLoss(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """The loss per token."""
-        return self.total / max(1, self.num_tokens)
+        """The loss per token; NaN for a text of which no pair counts."""
+        return self.total / self.num_tokens if self.num_tokens else math.nan
 
     def log(self) -> None:
         """Log which lines were left out."""

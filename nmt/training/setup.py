@@ -180,7 +180,12 @@ def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[Teacher]:
         saved = resumable_progress(run)
     if reason_to_stop(settings.training, saved) is not None:
         return []
-    teachers = hashed(find_teachers(settings.training.teacher, settings.data.max_length))
+    found = find_teachers(settings.training.teacher, settings.data.max_length)
+    if run.path.resolve() in (teacher.path.resolve() for teacher in found):
+        raise SettingsError(
+            f"training.teacher: another run is needed; got {run.path}, which is to learn from it"
+        )
+    teachers = hashed(found)
     refuse_other_origins(saved.origins, origin_of(teachers))  # before they read all pairs
     return teachers
 

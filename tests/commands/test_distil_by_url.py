@@ -135,9 +135,12 @@ def test_a_key_that_no_header_can_have_is_refused_and_not_shown(monkeypatch, key
     assert str(caught.value) == "NMT_TEACHER_KEY: a key of printable ASCII characters is needed; got others"
 
 
-@pytest.mark.parametrize("url", ["http://[::1", "http://", "http://a:b", "https:///v1"])
+@pytest.mark.parametrize(
+    "url",
+    ["http://[::1", "http://", "http://a:b", "https:///v1", "http://a..b", "http://a/ü", "http://a/?b=ü"],
+)
 def test_an_address_that_is_none_is_refused(url):
-    with pytest.raises(SettingsError, match="teacher: a URL with the name of a host is needed; got "):
+    with pytest.raises(SettingsError, match=r"teacher: a URL with the name of a host, .* is needed; got "):
         teacher_at(f"'{url}'", *LANGUAGES)
 
 
@@ -171,6 +174,7 @@ def test_a_busy_server_is_asked_again_a_few_times(monkeypatch):
         ((200, []), "an object is needed"),
         ((200, {"translatedText": ["one", "two"]}), "a translation of each line is needed"),
         ((200, {"translatedText": [None]}), "a translation of each line is needed"),
+        ((200, {"translatedText": ["\ud83d"]}), "a translation of each line is needed"),
         ((200, {"translatedText": ["one"], "alternatives": [3]}), "lists of texts as alternatives"),
     ],
 )

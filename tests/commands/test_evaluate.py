@@ -41,6 +41,15 @@ def one_line(done):
     return message
 
 
+def test_a_text_of_which_no_pair_counts_has_no_loss(nmt, trained_run, tmp_path):
+    (tmp_path / "blank").write_text("\n")
+    (tmp_path / "text").write_text("a dog\n")
+    texts = ("source=blank", "reference=text", "json=all.json")
+    nmt("evaluate", f"run={trained_run}", *texts)
+    found = json.loads((tmp_path / "all.json").read_text())
+    assert (found["loss"], found["perplexity"]) == (None, None)
+
+
 def test_two_translations(nmt, folder):
     arguments = ("evaluate", "hypothesis=good.en", "against=bad.en", "reference=a.en", "json=all.json")
     printed = nmt(*arguments, "num_resamples=200", "num_trials=300").stdout.decode()

@@ -98,15 +98,18 @@ def test_of_many_unfinished_shards_the_first_are_named(nmt, tmp_path):
 
 def test_more_shards_than_lines(sharded, nmt, tmp_path):
     (tmp_path / "in.de").write_bytes(b"Brot.\nDas ist ein Haus.")
+    (tmp_path / "begun").write_text("\nThis\n")
     for number in range(1, 4):
-        sharded(f"shard={number}/4")
+        sharded(f"shard={number}/4", "prefix=begun")
     refused = nmt("join", "input=in.de", "output=out.en", "shards=4", code=2).stderr.decode()
     assert (
         "shards: 0 lines are needed of shard 4/4; got 0 in out.en.4-of-4, which is not there; nmt" in refused
     )
-    sharded("shard=4/4")
+    sharded("shard=4/4", "prefix=begun")
     nmt("join", "input=in.de", "output=out.en", "shards=4")
-    assert (tmp_path / "out.en").read_bytes().count(b"\n") == 2
+    lines = (tmp_path / "out.en").read_text().split("\n")
+    assert len(lines) == 3
+    assert lines[1].startswith("This")
 
 
 @pytest.mark.parametrize(

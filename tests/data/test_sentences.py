@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nmt.data.sentences import middle_cut, sentence_splitter, split_by_rules
@@ -29,7 +29,7 @@ def test_sentences_of_many_languages(sentences):
     assert [one.strip() for one in split_by_rules(between.join(sentences))] == sentences
 
 
-TEXT = st.text(st.sampled_from("ab A.!?。,;: \t—“”)1é汉")) | st.text()
+TEXT = st.text(st.sampled_from("ab A.!?。,;: \t—“”)1é汉：，")) | st.text()
 
 
 @given(TEXT)
@@ -43,6 +43,8 @@ def test_marks_without_an_end_are_read_in_time():
 
 
 @given(TEXT.filter(lambda line: len(line) > 1))
+@example("a：")
+@example(" ab")
 def test_a_cut_leaves_something_on_both_sides(sentence):
     assert 0 < middle_cut(sentence) < len(sentence)
 

@@ -1,6 +1,7 @@
 """Lines that are longer than those of the training: nothing of them is lost, and they stay one line."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -108,6 +109,23 @@ def test_parts_are_joined_with_what_is_known_of_them():
     assert joined[0].log_prob == -10
     assert joined[0].alignment == [(0, 0), (1, 1), (3, 2)]
     assert joined[1].alignment is None
+
+
+@pytest.mark.parametrize("cut", range(1, 8))
+def test_the_tag_that_each_part_begins_with_is_the_first_word_of_the_line(cut):
+    line = "ab cd ef"
+    found, expected, num_words = [], [], 0
+    for start, part in ((0, line[:cut]), (cut, line[cut:])):
+        words = list(re.finditer(r"\S+", part))
+        links = [(0, 0), *((i + 1, i) for i in range(len(words)))]
+        found.append([Candidate(" ".join(word[0].upper() for word in words), alignment=links)])
+        # A word of the line stands behind the tag and all words that begin before it.
+        sources = [0, *(len(line[: start + word.start() + 1].split()) for word in words)]
+        targets = [num_words, *range(num_words, num_words + len(words))]
+        expected += zip(sources, targets, strict=True)
+        num_words += len(words)
+    (joined,) = join_parts([f">>x<< {line[:cut]}", f">>x<< {line[cut:]}"], found, ">>x<<")
+    assert joined.alignment == expected
 
 
 def judged(text, *confidences):

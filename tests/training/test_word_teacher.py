@@ -1,6 +1,7 @@
 """What teachers expect of each word, against a plain computation over all logits and in trainings."""
 
 import json
+import os
 import shutil
 from dataclasses import replace
 
@@ -259,6 +260,22 @@ def test_a_run_is_gone_on_with_by_the_teacher_that_was_the_last_and_needs_none_w
         b"nmt: training.teacher: the folder of a run is needed; got outputs/teacher: no such folder\n"
     )
     nmt("train", "run=outputs/run", "resume=true", "training.max_updates=6", "training.teacher=moved")
+
+
+def test_no_run_that_goes_on_is_its_own_teacher_or_has_last_as_its_name(nmt, tmp_path, tiny_training):
+    """The newest run is the one that goes on, in the next resumption, too."""
+    nmt("train", "run=outputs/run", *tiny_training("transformer"), "training.max_updates=2")
+    more = ("train", "run=outputs/run", "resume=true", "training.max_updates=4")
+    for name in ("last", "outputs/run", "outputs/../outputs/run"):
+        done = nmt(*more, f"training.teacher={name}", code=2)
+        assert done.stderr == (
+            b"nmt: training.teacher: another run is needed; got outputs/run, which is to learn from it\n"
+        )
+    shutil.copytree(tmp_path / "outputs" / "run", tmp_path / "outputs" / "newer")
+    os.utime(tmp_path / "outputs" / "newer" / "config.json", (2e9, 2e9))
+    nmt(*more, "training.teacher=last")
+    config = json.loads((tmp_path / "outputs" / "run" / "config.json").read_text())
+    assert config["training"]["teacher"] == "outputs/newer"
 
 
 @pytest.mark.parametrize("teacher", ["last", "[a,last]", "a,last", "'last'"])
