@@ -20,33 +20,30 @@ class Signs:
     empty: list[int]  # the source has text, the translation none
     copies: list[int]  # the words of the source, but for case; the reference has others
     repetitions: list[int]  # a word three times, or a phrase twice, in a row, where the reference has none
-    untranslated: dict[
-        int, list[str]
-    ]  # words that the translation shares with the source, not with the reference
+    untranslated: dict[int, list[str]]  # words that are also in the source, but not in the reference
     numbers_lost: dict[int, list[str]]  # numbers of source and reference that are missing
     num_numbers: int  # that source and reference share, so that a translation should have them
 
 
 def find_signs(source: Sequence[str], hypotheses: Sequence[str], references: Sequence[str]) -> Signs:
     """Look at each line of a translation beside its source and its reference."""
-    found = Signs([], [], [], {}, {}, 0)
+    empty, copies, repetitions = list[int](), list[int](), list[int]()
+    untranslated, numbers_lost = dict[int, list[str]](), dict[int, list[str]]()
     num_numbers = 0
     for i, (text, hypothesis, reference) in enumerate(zip(source, hypotheses, references, strict=True)):
         if text.strip() and not hypothesis.strip():
-            found.empty.append(i)
+            empty.append(i)
         if text.strip() and _words(text) == _words(hypothesis) != _words(reference):
-            found.copies.append(i)
+            copies.append(i)
         if repeats(hypothesis) and not repeats(reference):
-            found.repetitions.append(i)
+            repetitions.append(i)
         if words := _untranslated(text, hypothesis, reference):
-            found.untranslated[i] = words
+            untranslated[i] = words
         wanted = Counter(numbers(text)) & Counter(numbers(reference))
         num_numbers += wanted.total()
         if lost := list((wanted - Counter(numbers(hypothesis))).elements()):
-            found.numbers_lost[i] = lost
-    return Signs(
-        found.empty, found.copies, found.repetitions, found.untranslated, found.numbers_lost, num_numbers
-    )
+            numbers_lost[i] = lost
+    return Signs(empty, copies, repetitions, untranslated, numbers_lost, num_numbers)
 
 
 def repeats(line: str) -> bool:

@@ -86,7 +86,7 @@ class Trainer:
         if not self.ranks.is_first:
             self.step.load(weights, state)
             self._stand_at(PROGRESS.validate_python(progress))
-        self.find_max_tokens()  # here, since all ranks have to find it together
+        self.enter(self.part)  # here, since all ranks have to find `max_tokens` together
 
     @property
     def part(self) -> int:
@@ -96,23 +96,24 @@ class Trainer:
     def enter(self, number: int) -> Updates:
         """Switch the pairs to part `number` of the text, and return its updates."""
         plan = self.epochs.enter(number)
-        return plan.within(self._max_tokens_for(plan))
+        self._find_max_tokens(plan)
+        return plan.within(self.max_tokens)
 
-    def find_max_tokens(self) -> int:
-        """Return the batch size that fits in memory at once, in padded tokens of the longer side."""
-        return self.enter(self.part).max_tokens
-
-    def _max_tokens_for(self, plan: Plan) -> int:
-        """Return `training.max_tokens`; for `auto`, find what fits at the first call, and keep it for the whole run."""
+    @property
+    def max_tokens(self) -> int:
+        """How many padded tokens of the longer side fit in memory at once; for `auto`, what was found for this run."""
         given = self.settings.training.max_tokens
-        if given != "auto":
-            return given
-        if self.progress.max_tokens is None:
+        found = self.progress.max_tokens if given == "auto" else given
+        assert found is not None  # since a part has been entered
+        return found
+
+    def _find_max_tokens(self, plan: Plan) -> None:
+        """Find what `training.max_tokens=auto` stands for, once for the whole run."""
+        if self.settings.training.max_tokens == "auto" and self.progress.max_tokens is None:
             is_cpu = self.step.device.type == "cpu"
             fits = (lambda rows: True) if is_cpu else self.step.fits
             found = find_max_tokens(plan, fits, MAX_TOKENS_ON_CPU if is_cpu else None)
             self.progress.max_tokens = -int(self.ranks.all_reduce_max(-found)[0])
-        return self.progress.max_tokens
 
     def reason_to_stop(self) -> str | None:
         """Say why training is over, if it is."""
@@ -246,7 +247,7 @@ class Trainer:
         """Validate by loss and by BLEU of greedy decoding; return whether this is the best so far."""
         progress = self.progress
         began = time.monotonic()
-        found = validate(self.step, self.settings, self.validation_text, self.find_max_tokens())
+        found = validate(self.step, self.settings, self.validation_text, self.max_tokens)
         loss, bleu = found.loss, found.bleu
         self.last_bleu = bleu
         improved = progress.is_improved_by(bleu, loss)

@@ -170,7 +170,7 @@ class OtherRankRanOut(Ranks):
 def test_batches_become_smaller_on_all_ranks_when_one_runs_out_of_memory(make_trainer):
     trainer = make_trainer("training.max_updates=1", "training.max_tokens=auto")
     trainer.ranks = OtherRankRanOut()
-    before = trainer.find_max_tokens()
+    before = trainer.enter(0).max_tokens
     trainer.train()
     assert trainer.progress.max_tokens == before // 2
 

@@ -102,7 +102,7 @@ def test_vocabulary_of_a_trained_model_round_trips(tokenizer, tmp_path):
 def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monkeypatch):
     trainer = make_trainer("training.update_tokens=60")
     longer = np.maximum(trainer.pairs.source_lengths, trainer.pairs.target_lengths)
-    whole = trainer.find_max_tokens()
+    whole = trainer.enter(0).max_tokens
     assert all(len(update) == 1 for update in trainer.enter(0))
     tried = []
 
@@ -112,25 +112,25 @@ def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monke
 
     limited = make_trainer("training.update_tokens=60")
     monkeypatch.setattr(limited.step, "fits", fits)
-    assert limited.find_max_tokens() == whole
+    assert limited.enter(0).max_tokens == whole
     assert not tried, "of the CPU's memory a trial would tell nothing"
     limited.progress.max_tokens = None
     monkeypatch.setattr(limited.step, "device", torch.device("cuda"))
-    assert limited.find_max_tokens() < whole
+    assert limited.enter(0).max_tokens < whole
     assert tried[0] > 20
     assert all(
-        len(rows) * longer[rows].max() <= limited.find_max_tokens()
+        len(rows) * longer[rows].max() <= limited.enter(0).max_tokens
         for update in limited.enter(0)
         for rows in update
     )
-    found = limited.find_max_tokens()
+    found = limited.enter(0).max_tokens
     save_checkpoint(limited.run, limited.step.weights(), limited.step.state(), limited.progress, 5)
     resumed = make_trainer("training.update_tokens=60")
     monkeypatch.setattr(resumed.step, "device", torch.device("cuda"))
     monkeypatch.setattr(resumed.step, "fits", lambda rows: pytest.fail("looked again"))
     resumed.resume()
-    assert resumed.find_max_tokens() == found
-    assert make_trainer("training.max_tokens=77").find_max_tokens() == 77
+    assert resumed.enter(0).max_tokens == found
+    assert make_trainer("training.max_tokens=77").enter(0).max_tokens == 77
 
 
 def test_probing_learns_nothing(make_trainer):
