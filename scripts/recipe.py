@@ -37,6 +37,7 @@ from nmt.runs.text import text_of_run
 CHECKPOINTS = ("best", "average")
 LENGTH_PENALTIES = (0.6, 0.8, 1.0, 1.2, 1.4)
 FORWARD = ("forward", "forward-2")
+EXPERIMENT = "experiment=multi30k_transformer"
 FIRST = {"forward": [], "forward-2": ["model.positions=relative"], "reverse": ["training.max_updates=2800"]}
 STUDENT = [
     *("model=transformer", "model.positions=relative", "model.dropout=0.2"),  # as `forward-2` has them
@@ -105,7 +106,7 @@ def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[s
 
     def first(name: str) -> list[str]:
         languages = exchanged if name == "reverse" else text
-        settings = ["experiment=multi30k_transformer", *FIRST[name], f"seed={seeds[name]}"]
+        settings = [EXPERIMENT, *FIRST[name], f"seed={seeds[name]}"]
         return ["train", f"run={folder / name}", "resume=true", *settings, *languages, *own]
 
     def distil(name: str) -> list[str]:

@@ -177,9 +177,8 @@ class Translator:
             candidates = [[one.candidate for one in ranked[number]] for number in several]
             found[i].hypotheses = candidates[0]
             if len(texts) > 1:
-                first = texts[0].split(maxsplit=1)[0]
-                tag = first if first in self.line_tags else ""
-                found[i].parts, found[i].hypotheses = texts, join_parts(texts, candidates, tag)
+                found[i].parts = texts
+                found[i].hypotheses = join_parts(texts, candidates, self._tag_of(texts[0]))
             found[i].is_cut = any(parts[number].is_cut for number in several)
             found[i].seconds = max(results[number][1] for number in several)
             demands = [one for number in several for one in parts[number].demands]
@@ -233,12 +232,17 @@ class Translator:
 
     def _demands(self, text: str, is_cut: bool) -> list[Demand]:
         """Return the demands on the translation of a part of a line, as far as the model reads the part."""
-        first = text.split(maxsplit=1)[0]
-        found = self.demands.of(text, text.index(first) + len(first) if first in self.line_tags else 0)
+        tag = self._tag_of(text)
+        found = self.demands.of(text, text.index(tag) + len(tag))
         if not is_cut:
             return found
         read = self.pairs.read([text[: one.end] for one in found])
         return [one for one, ids in zip(found, read, strict=True) if len(ids) <= self.max_source_tokens]
+
+    def _tag_of(self, text: str) -> str:
+        """Return the tag that a part of a line begins with; empty if there is none."""
+        first = text.split(maxsplit=1)[0]
+        return first if first in self.line_tags else ""
 
     def _count_tokens(self, text: str) -> int:
         """Count the tokens of a part of a line, with a tag, whichever it is, where the model has tags."""

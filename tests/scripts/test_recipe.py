@@ -23,8 +23,7 @@ def test_every_training_is_of_valid_settings(module, tmp_path):
     for pair in module.PAIRS.values():
         data = pair.data(tmp_path, pair.source, pair.target)
         for own in module.FIRST.values():
-            first = ["experiment=multi30k_transformer", *own, *data, *pair.evaluation]
-            composed = compose("train", first, None)
+            composed = compose("train", [module.EXPERIMENT, *own, *data, *pair.evaluation], None)
             assert composed.settings().model.dropout == 0.2
         server = [f"distillation.{side}_language={getattr(pair, side)}" for side in ("source", "target")]
         given = ["teacher=http://127.0.0.1:1", "student=b", *server, *data, *pair.evaluation]
