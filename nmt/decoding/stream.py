@@ -1,6 +1,7 @@
 """A stream: chunks of lines come in, and finished lines go out at once."""
 
 import contextlib
+import fcntl
 import logging
 import os
 from collections import deque
@@ -100,7 +101,7 @@ def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iter
 
     However it ends, a file is left with complete lines, and the message of a failed write or an interruption says how
     to go on. A file that is of use only if it `is_whole` is removed instead. Raises DataError where nothing, or nothing
-    more, can be written.
+    more, can be written, and for a file that another process is writing.
     """
     can_go_on = is_file(target)
     advice = (
@@ -113,6 +114,8 @@ def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iter
         is_there = can_go_on and os.path.exists(target)
         mode = "r+b" if is_there else "w+b" if can_go_on else "wb"
         with FileIO(target, mode, closefd=target != STANDARD_OUTPUT) as file:
+            if can_go_on:
+                _lock(file)
             output = Output(file, is_replaced=is_there and not resume)
             if resume:
                 output.skip_lines()
@@ -142,6 +145,21 @@ def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iter
         if output and not is_whole:
             logger.warning("stopped after %d lines%s", output.num_lines, advice)
         raise
+
+
+def _lock(file: FileIO) -> None:
+    """Hold a lock on an output until it is closed, where the file system has locks.
+
+    Two processes that go on with one file would write into each other's lines. Raises DataError if another holds it.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise DataError(
+            f"output: a file that no other process is writing is needed; got {file.name}, which one is"
+        ) from None
+    except OSError:  # no locks there
+        pass
 
 
 def is_file(path: str | int) -> bool:

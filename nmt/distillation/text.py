@@ -102,15 +102,9 @@ def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) 
     Translations by a teacher with an `origin` are also cached, for the next student of the same teachers; a student
     that needs them meanwhile waits for them.
     """
-    path, by = folder.text(written), f"teachers of {written}"
-    if teacher.origin is None:
-        _translate(folder, teacher, read, path)
-        return _count(path)
-    if not path.exists():
-        folder.finish(by, teacher.origin)
-    name = entry_name("translations", teacher.origin, file_facts(folder.text(read))["sha256"])
-    # Runs that got better after a stop translate the later lines only, so the whole file is of no use to others.
-    if folder.outcome(by) != teacher.origin and not has_folder(name):
+    path = folder.text(written)
+    name = _name_in_cache(folder, teacher, read, written)
+    if name is None:
         _translate(folder, teacher, read, path)
         return _count(path)
 
@@ -124,6 +118,18 @@ def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) 
         with made.open("rb") as whole, being_written(path) as file:
             shutil.copyfileobj(whole, file)
     return _count(path)
+
+
+def _name_in_cache(folder: StudentFolder, teacher: Teacher, read: str, written: str) -> str | None:
+    """Return the name of the translations in the cache, made or to be made; None where they are not cached."""
+    if teacher.origin is None:
+        return None
+    name = entry_name("translations", teacher.origin, file_facts(folder.text(read))["sha256"])
+    by = f"teachers of {written}"
+    if not folder.text(written).exists():
+        folder.finish(by, teacher.origin)
+    # Runs that got better after a stop translate the later lines only, so the whole file is of no use to others.
+    return name if folder.outcome(by) == teacher.origin or has_folder(name) else None
 
 
 def _translate(folder: StudentFolder, teacher: Teacher, read: str, path: Path) -> None:

@@ -330,3 +330,23 @@ def test_lines_that_were_written_but_not_yet_counted_are_kept(tmp_path, monkeypa
         output.write(["a", "b"])
     assert path.read_bytes() == b"a\nb\n"
     assert caplog.messages == ["stopped after 2 lines; the same command with resume=true goes on"]
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_an_output_that_another_process_is_writing_is_refused_and_left_alone(start, tmp_path, resume):
+    path = tmp_path / "out"
+    process = start("output=out")
+    process.stdin.write(b"Das ist ein Haus.\n")
+    process.stdin.flush()
+    wait_for_lines(path, 1)
+    written = path.read_bytes()
+    with (
+        pytest.raises(DataError, match=r"^output: a file that no other process is writing is needed; got .*out,"),
+        stream.open_output(str(path), resume) as output,
+    ):
+        output.write(["not written"])
+    assert path.read_bytes() == written
+    process.communicate(b"Brot.\n")
+    assert process.returncode == 0
+    with stream.open_output(str(path), resume=True) as output:
+        assert output.num_lines == 2
