@@ -23,32 +23,32 @@ CHANGED, EXCHANGED = 2, 3
 
 
 def augment_dataset(
-    plain: Dataset, tokenizer: Tokenizer, settings: AugmentSettings, seed: int, epoch: int, max_length: int
+    plain: Dataset, tokenizer: Tokenizer, settings: AugmentSettings, seed: int, number: int, max_length: int
 ) -> Dataset:
     """Change some pairs, the same whenever and wherever the arguments are the same; the result is on the CPU."""
-    exchanged = exchange_sides(plain, settings.exchange, seed, epoch)
-    return change_text(exchanged, tokenizer, settings, seed, epoch, max_length)
+    exchanged = exchange_sides(plain, settings.exchange, seed, number)
+    return change_text(exchanged, tokenizer, settings, seed, number, max_length)
 
 
-def exchange_sides(plain: Dataset, share: float, seed: int, epoch: int) -> Dataset:
+def exchange_sides(plain: Dataset, share: float, seed: int, number: int) -> Dataset:
     """Exchange source and target of a share of the pairs; both sides must have the same vocabulary."""
     if share == 0:
         return plain
-    generator = np.random.Generator(np.random.PCG64([seed, epoch, EXCHANGED]))
+    generator = np.random.Generator(np.random.PCG64([seed, number, EXCHANGED]))
     rows, both = np.arange(len(plain)), _joined(plain.source, plain.target)
     of_source = np.where(generator.random(len(plain)) < share, len(plain) + rows, rows)
     return Dataset(both.take(of_source), both.take((len(plain) + of_source) % (2 * len(plain))))
 
 
 def change_text(
-    plain: Dataset, tokenizer: Tokenizer, settings: AugmentSettings, seed: int, epoch: int, max_length: int
+    plain: Dataset, tokenizer: Tokenizer, settings: AugmentSettings, seed: int, number: int, max_length: int
 ) -> Dataset:
     """Change the text of some pairs; the result is on the CPU.
 
     The changes that a pair is drawn for are made in the order of the settings. A pair stays as it is if its text has
     characters that the vocabulary lacks, or if a side would become empty or longer than `max_length` tokens.
     """
-    generator = np.random.Generator(np.random.PCG64([seed, epoch, CHANGED]))
+    generator = np.random.Generator(np.random.PCG64([seed, number, CHANGED]))
     shares = [
         settings.upper_case, settings.title_case, settings.end_punctuation, settings.typos, settings.noise,
     ]  # fmt: skip

@@ -63,7 +63,7 @@ Update = list[Int64Array]  # micro-batches, each the indices of its pairs
 
 
 @dataclass(frozen=True)
-class Plan:
+class EpochPlan:
     """The updates of an epoch, before they are cut into micro-batches that fit in memory."""
 
     updates: list[Int64Array]  # the indices of the pairs of each
@@ -78,7 +78,7 @@ class Plan:
 class Updates:
     """The updates of a plan, each cut into micro-batches when it is asked for."""
 
-    plan: Plan
+    plan: EpochPlan
     max_tokens: int  # padded tokens of a micro-batch, on the longer side
 
     def __len__(self) -> int:
@@ -92,14 +92,14 @@ class Updates:
 
 
 def plan_epoch(
-    seed: int, epoch: int, source_lengths: Int64Array, target_lengths: Int64Array, update_tokens: int
-) -> Plan:
-    """Lay out the updates of one epoch.
+    seed: int, number: int, source_lengths: Int64Array, target_lengths: Int64Array, update_tokens: int
+) -> EpochPlan:
+    """Lay out the updates of an epoch, or of a part of one; `number` counts the epochs or parts.
 
     Each update has sentences of about the same length on both sides: at most `update_tokens` target tokens in all, or
     one longer sentence. Lengths count EOS. The result depends on the arguments alone.
     """
-    generator = np.random.Generator(np.random.PCG64([seed, epoch]))
+    generator = np.random.Generator(np.random.PCG64([seed, number]))
     order = generator.permutation(len(target_lengths))
     longer = np.maximum(source_lengths, target_lengths)
     # Parts are cut between sentences, so they come out larger or smaller by about half a sentence.
@@ -109,7 +109,7 @@ def plan_epoch(
     narrow = np.min_scalar_type(int(longer.max()))
     lengths = np.stack([source_lengths[order], target_lengths[order]]).astype(narrow)
     groups = _split(order, lengths, num_parts, update_tokens)
-    return Plan([groups[i] for i in generator.permutation(len(groups))], longer)
+    return EpochPlan([groups[i] for i in generator.permutation(len(groups))], longer)
 
 
 def _split(pairs: Int64Array, lengths: npt.NDArray[Any], num_parts: int, max_tokens: int) -> list[Int64Array]:
@@ -150,9 +150,10 @@ def plan_by_length(lengths: Int64Array, max_tokens: int, rows: Int64Array | None
 def cut_by_length(
     lengths: Int64Array, size_of: Callable[[int], int], rows: Int64Array | None = None
 ) -> list[Int64Array]:
-    """Cut sentences, longest first, into batches; `size_of` the longest length in a batch is its size, at least 1.
+    """Cut sentences, longest first, into batches.
 
-    `rows` are the indices of the sentences to lay out; None stands for all.
+    `size_of` tells how many sentences a batch may have whose longest has a given length; it has at least one. `rows`
+    are the indices of the sentences to lay out; None stands for all.
     """
     if rows is None:
         rows = np.arange(len(lengths))
@@ -201,7 +202,8 @@ def collate(dataset: Dataset, rows: Int64Array, tokenizer: Tokenizer) -> Batch:
     source = pad_with_end(dataset.source, rows, tokenizer.source.pad_id, tokenizer.source.eos_id)
     target = pad_with_end(dataset.target, rows, tokenizer.target.pad_id, tokenizer.target.eos_id)
     bos = target.ids.new_full((len(rows), 1), tokenizer.target.bos_id)
-    # In place of EOS, a short row ends in PAD here; position t of target_in is position t - 1 of target_out.
+    # Position t of target_in is position t - 1 of target_out. The EOS of a shorter sentence, which the decoder does not
+    # read, becomes PAD.
     shifted = target.ids[:, :-1]
     shifted = shifted.masked_fill(shifted == tokenizer.target.eos_id, tokenizer.target.pad_id)
     return Batch(
@@ -244,7 +246,8 @@ def shares_of(links: Links, rows: Int64Array) -> Tensor:
     found = links.words.take(rows)
     sentences = torch.from_numpy(np.repeat(np.arange(len(rows)), found.lengths // 2))
     source_words, target_words = found.tokens.long().view(-1, 2).unbind(1)
-    # A piece of several words belongs to the first of them, so the last word may have no piece.
+    # A piece of several words belongs to the first of them, so the last word may have no piece, and links may name it
+    # all the same.
     heights = [
         int(torch.cat(of).max()) + 1
         for of in ((target.flatten(), target_words), (source.flatten(), source_words))
@@ -268,10 +271,10 @@ def pad_with_end(ids: Ids, rows: Int64Array, pad_id: int, eos_id: int) -> Padded
     device = ids.tokens.device
     starts, ends = (torch.from_numpy(ids.offsets[which]) for which in (rows, rows + 1))
     lengths = ends - starts
-    there_starts, there_lengths = send(torch.stack([starts, lengths]), device).unsqueeze(2)  # (B, 1) each
+    device_starts, device_lengths = send(torch.stack([starts, lengths]), device).unsqueeze(2)  # (B, 1) each
     columns = torch.arange(int(lengths.max()) + 1, device=device)
-    inside = columns < there_lengths  # (B, S)
-    positions = torch.where(inside, there_starts + columns, 0)
+    inside = columns < device_lengths  # (B, S)
+    positions = torch.where(inside, device_starts + columns, 0)
     tokens = ids.tokens[positions].long() if len(ids.tokens) else positions
-    padded = torch.where(inside, tokens, pad_id).masked_fill_(columns == there_lengths, eos_id)
-    return Padded(padded, lengths + 1, there_lengths.squeeze(1) + 1)
+    padded = torch.where(inside, tokens, pad_id).masked_fill_(columns == device_lengths, eos_id)
+    return Padded(padded, lengths + 1, device_lengths.squeeze(1) + 1)

@@ -27,7 +27,7 @@ Draw = Callable[[Int32Array, Int64Array, np.random.Generator], tuple[BoolArray, 
 
 
 def sample_dataset(
-    plain: Dataset, tokenizer: Tokenizer, alpha: float, seed: int, epoch: int, max_length: int
+    plain: Dataset, tokenizer: Tokenizer, alpha: float, seed: int, number: int, max_length: int
 ) -> Dataset:
     """Draw a segmentation of each side of each pair, the same whenever and wherever the arguments are the same.
 
@@ -40,7 +40,7 @@ def sample_dataset(
     refuse_unsampled(tokenizer)
     sides = [(plain.source, tokenizer.source), (plain.target, tokenizer.target)]
     source, target = (
-        _Side(vocabulary, alpha).sample(ids, [seed, epoch, side], max_length)
+        _Side(vocabulary, alpha).sample(ids, [seed, number, side], max_length)
         for side, (ids, vocabulary) in enumerate(sides)
     )
     return Dataset(source, target)

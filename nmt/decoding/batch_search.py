@@ -41,8 +41,8 @@ GROUPS = 2
 class BatchSearch:
     """A model with its vocabulary and a search, which finds `num_hypotheses` of each sentence, or all samples of `mbr`.
 
-    `num_rows` (K) are the hypotheses of a sentence that are extended at the same time. With a `shortlist`, only its
-    words are searched.
+    `width` (K) is how many hypotheses of a sentence are extended at the same time. With a `shortlist`, only its tokens
+    are searched.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class BatchSearch:
         self.model, self.tokenizer, self.settings, self.device = model, tokenizer, settings, device
         self.num_hypotheses = num_hypotheses
         if isinstance(settings, BeamSettings):
-            self.num_rows = settings.beam_size
+            self.width = settings.beam_size
         else:
-            self.num_rows = settings.num_samples if isinstance(settings, MBRSettings) else num_hypotheses
+            self.width = settings.num_samples if isinstance(settings, MBRSettings) else num_hypotheses
 
     @torch.inference_mode()
     def __call__(self, groups: Sequence[Sequence[Sentence]]) -> list[list[Hypothesis]]:
@@ -73,41 +73,42 @@ class BatchSearch:
         if self.shortlist is None:
             return self._search(self.model, int, slice(None), sentences, state, limits)
         given = [(one.prefix, *one.phrases) for one in sentences]
-        words = self.shortlist.choose(
+        chosen = self.shortlist.choose(
             [one.source for one in sentences], [ids for some in given for ids in some]
         )
-        decoder = ShortDecoder(self.model, words, self.device)
-        found = self._search(decoder, decoder.place, words, sentences, state, limits)
+        decoder = ShortDecoder(self.model, chosen, self.device)
+        found = self._search(decoder, decoder.place, chosen, sentences, state, limits)
         return [[decoder.in_full(hypothesis) for hypothesis in of_sentence] for of_sentence in found]
 
     def _search(
         self,
         decoder: Decoder,
         place: Callable[[int], int],
-        words: Int64Array | slice,
+        chosen: Int64Array | slice,
         sentences: Sequence[Sentence],
         state: DecoderState,
         limits: Tensor,
     ) -> list[list[Hypothesis]]:
-        """Return the hypotheses of a decoder whose vocabulary is `words`; `place` maps a target id to its index."""
+        """Return the hypotheses of a decoder of the target ids `chosen`; `place` maps an id to its index among them."""
         settings, vocabulary = self.settings, self.tokenizer.target
         given = decoder, state, int(limits.max()), place(vocabulary.bos_id), place(vocabulary.eos_id)
         if isinstance(settings, BeamSettings):
             kind = power_penalty if settings.length_penalty_kind == "power" else wu_penalty
             penalty = kind(settings.length_penalty)
-            beam = self._constraints(sentences, limits, penalty, place, words) or Beam(
+            beam = self._constraints(sentences, limits, penalty, place, chosen) or Beam(
                 settings.beam_size, settings.num_groups, settings.diversity_penalty
             )
-            rules = self._rules(sentences, limits, place, words, beam.num_rows)
+            rules = self._rules(sentences, limits, place, chosen, beam.width)
             found = beam_search(*given, beam, penalty, rules, self.num_hypotheses, settings.early_stopping)
-            # Several may be equal as text, so that those of all groups are of use; a single one is the best of all.
+            # Hypotheses of several groups may be equal as text, so all are returned, more than were asked for. A single
+            # one is the best of all.
             return [some[:1] for some in found] if self.num_hypotheses == 1 else found
-        choice, rules = None, self._rules(sentences, limits, place, words, self.num_rows)
+        choice, rules = None, self._rules(sentences, limits, place, chosen, self.width)
         if isinstance(settings, RandomSettings):
             numbers = torch.tensor([sentence.number for sentence in sentences])
             drawn = settings.seed, settings.temperature, settings.top_k, settings.top_p
-            choice = Sampled(numbers, self.num_rows, *drawn, self.device)
-        return greedy_search(*given, rules, choice, self.num_rows)
+            choice = Sampled(numbers, self.width, *drawn, self.device)
+        return greedy_search(*given, rules, choice, self.width)
 
     def _limits_of(self, sentences: Sequence[Sentence]) -> Tensor:
         """Return the length limits (B), with room for what is given: a prefix counts, phrases come on top."""
@@ -123,8 +124,8 @@ class BatchSearch:
         sentences: Sequence[Sentence],
         limits: Tensor,
         place: Callable[[int], int],
-        words: Int64Array | slice,
-        num_rows: int,
+        chosen: Int64Array | slice,
+        width: int,
     ) -> list[Rule]:
         """Return the rules that translations obey; a later rule overrules the earlier ones."""
         settings, vocabulary = self.settings, self.tokenizer.target
@@ -132,7 +133,7 @@ class BatchSearch:
             [place(token) for token in (vocabulary.pad_id, vocabulary.bos_id, vocabulary.unk_id)]
         )
         eos_id = place(vocabulary.eos_id)
-        size: tuple[Any, ...] = len(sentences), num_rows, self.device
+        size: tuple[Any, ...] = len(sentences), width, self.device
         rules: list[Rule] = []
         if settings.repetition_penalty != 1:
             rules.append(PenalizeRepetition(settings.repetition_penalty, *size))
@@ -145,7 +146,7 @@ class BatchSearch:
             rules.append(BeginWith(prefixes, self.device))
         if any(sentence.is_whole for sentence in sentences):
             positions = [len(sentence.prefix) if sentence.is_whole else -1 for sentence in sentences]
-            rules.append(EndWord(self._word_endings[words], positions, self.device))
+            rules.append(EndWord(self._word_endings[chosen], positions, self.device))
         return [*rules, EndAtLimit(eos_id, limits, self.device)]
 
     def _constraints(
@@ -154,7 +155,7 @@ class BatchSearch:
         limits: Tensor,
         penalty: LengthPenalty,
         place: Callable[[int], int],
-        words: Int64Array | slice,
+        chosen: Int64Array | slice,
     ) -> ConstrainedBeam | None:
         """Return the beam that puts phrases into translations; None where no sentence has phrases."""
         phrases = [[list(map(place, ids)) for ids in sentence.phrases] for sentence in sentences]
@@ -162,8 +163,8 @@ class BatchSearch:
             return None
         first = [len(sentence.prefix) for sentence in sentences]
         penalties = [penalty(len(sentence.source) + 1) for sentence in sentences]
-        endings = self._word_endings[words]
-        return ConstrainedBeam(phrases, first, limits, penalties, endings, self.num_rows, self.device)
+        endings = self._word_endings[chosen]
+        return ConstrainedBeam(phrases, first, limits, penalties, endings, self.width, self.device)
 
     @cached_property
     def _word_endings(self) -> Tensor:

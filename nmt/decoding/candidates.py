@@ -1,4 +1,4 @@
-"""The best words of a step, found in two stages: first the best blocks of the vocabulary, then inside them."""
+"""The best tokens of a step, found in two stages: first the best blocks of the vocabulary, then inside them."""
 
 from functools import cache
 
@@ -7,9 +7,9 @@ from torch import Tensor
 
 # The CPU finds the maximum of integers several times faster than that of floating-point numbers.
 INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
-# The fewest words of a block: small enough to leave most words out of the sorting.
+# The fewest tokens of a block: small enough to leave most tokens out of the sorting.
 BLOCK_OF_CANDIDATES = 64
-# The same for finding a single word, where a block costs more than the words in it.
+# The same for finding a single token, where a block costs more than the tokens in it.
 BLOCK_OF_ONE = 256
 # Up to this many rows, their maximum is found sooner without blocks.
 ROWS_WITHOUT_BLOCKS = 2
@@ -43,12 +43,12 @@ def probabilities_of(logits: Tensor) -> Tensor:
 
 
 def best_candidates(scores: Tensor, probabilities: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Extend hypotheses of `scores` (B, K) by all words: return the best of each sentence, best first.
+    """Extend hypotheses of `scores` (B, K) by all tokens: return the best of each sentence, best first.
 
     `probabilities` are (N, V). The three results are the score plus the log-probability, the index of the extended
-    hypothesis, and the word: (B, `count`) each, or fewer columns if there are fewer candidates. The best candidates all
-    lie in the blocks with the highest maxima, so that only these blocks are sorted. A word whose probability is 0 in 32
-    bits (87 nats behind the best) is impossible.
+    hypothesis, and the token: (B, `count`) each, or fewer columns if there are fewer candidates. All of the best
+    candidates lie in the blocks with the highest maxima, so that only these blocks are sorted. A token whose
+    probability is 0 in 32 bits (87 nats behind the best) is impossible.
     """
     num_sentences, beam_size = scores.shape
     vocabulary_size = probabilities.shape[1]

@@ -1,4 +1,4 @@
-"""Phrases that a translation must contain: a beam whose candidates begin or continue them, or write free words."""
+"""Phrases that a translation must contain: a beam whose candidates begin or continue them, or write free tokens."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,8 @@ from nmt.decoding.beam import Beam
 from nmt.decoding.candidates import best_candidates, probabilities_of
 from nmt.decoding.engine import Hypothesis
 
-# The most rows that phrases add to a beam: one for each number of phrase tokens that can have been written.
-MAX_MORE_ROWS = 32
+# The most by which phrases widen a beam: by one for each number of phrase tokens that can have been written.
+MAX_ADDED_WIDTH = 32
 
 
 class ConstrainedBeam(Beam):
@@ -19,14 +19,14 @@ class ConstrainedBeam(Beam):
 
     The beam is allocated dynamically (Post & Vilar 2018): hypotheses with the same number of written phrase tokens form
     a bank. The best of each bank is kept, and the `beam_size` best of the bank that has all phrases; this takes
-    `num_rows` (K). A word is either free, or a token of a phrase. A phrase that is begun is then written to its end;
-    the beam tries both to begin it and to leave it for later. A free word that would complete a phrase is ruled out,
-    since the phrase itself gives the same words. EOS has to wait for all phrases, and once there is room for the
-    missing phrases only, no free word comes.
+    the `width` (K). A token is either free, or one of a phrase. A phrase that is begun is then written to its end;
+    the beam tries both to begin it and to leave it for later. A free token that would complete a phrase is ruled out,
+    since the phrase itself gives the same text. EOS has to wait for all phrases, and once there is room for the
+    missing phrases only, no free token comes.
 
     A phrase costs its log-probability by the model, but this is divided by the length penalty for the length of the
     source, not of the translation: otherwise an improbable phrase would favour translations that are long for nothing.
-    The beam's scores are those of free words; the costs of phrases are kept apart from them.
+    The beam's scores are those of free tokens; the costs of phrases are kept apart from them.
 
     Candidates are labels: a token, plus `V · (p + 1)` where it is a token of phrase p. The labels of a hypothesis thus
     tell where its phrases stand.
@@ -45,7 +45,7 @@ class ConstrainedBeam(Beam):
         """Take the `phrases` of B sentences, the first position of any in each, and `limits` (B) with room for them.
 
         The cost of phrases is divided by `penalties` (B). `word_endings` (V) are True for tokens that would make the
-        word before them longer; no such token follows a phrase as a free word.
+        word before them longer; no such token follows a phrase as a free one.
         """
         num_phrases = max(1, *map(len, phrases))
         longest = max([1, *(len(phrase) for some in phrases for phrase in some)])
@@ -68,17 +68,17 @@ class ConstrainedBeam(Beam):
         self.limits, self.first_positions = send(limits, device), send(torch.tensor(first_positions), device)
         self.penalties = send(torch.tensor(penalties), device)
         self.word_endings = send(word_endings, device)
-        super().__init__(num_rows_for(beam_size, phrases))
-        self.beam_size = beam_size
-        size = len(phrases), self.num_rows
+        super().__init__(beam_width_for(beam_size, phrases))
+        self.beam_size = self.num_to_finish = beam_size
+        size = len(phrases), self.width
         self.written = torch.zeros(
             *size, num_phrases, dtype=torch.long, device=device
         )  # tokens of each phrase
-        self.recent = torch.full((*size, longest - 1), -2, device=device)  # the last words, -2 if not free
+        self.recent = torch.full((*size, longest - 1), -2, device=device)  # the last tokens, -2 if not free
         self.is_behind_phrase = torch.zeros(size, dtype=torch.bool, device=device)
         self.costs = torch.zeros(size, device=device)  # log-probabilities of phrases
 
-    def apply(self, logits: Tensor, position: int) -> None:
+    def observe(self, logits: Tensor, position: int) -> None:
         """Note the log-probability of the next token of each phrase (B, K, P), before rules that phrases overrule."""
         self.position = position
         rows = logits.view(*self.is_behind_phrase.shape, -1)
@@ -93,28 +93,28 @@ class ConstrainedBeam(Beam):
         The first K end: those that end among the `beam_size` best of their bank. The last K go on. Scores are without
         the costs of phrases. `logits` (N, V) are overwritten.
         """
-        num_sentences, num_rows, num_phrases = self.written.shape
+        num_sentences, width, num_phrases = self.written.shape
         probabilities = probabilities_of(logits)
-        rows = probabilities.view(num_sentences, num_rows, -1)
+        rows = probabilities.view(num_sentences, width, -1)
         allowed = rows.gather(2, self.next).to(scores.dtype)
         forced = torch.where(allowed > 0, allowed.log(), self.log_probs)
         forced = forced.masked_fill(~self._can_be_forced(), -torch.inf)
         self._leave_out(rows, eos_id)
         totals = scores + self.costs
         flat = totals.reshape(-1, 1)  # each hypothesis by itself, as a bank may have only one
-        free, _, words = (
+        free, _, tokens = (
             part.flatten(1) for part in best_candidates(flat, probabilities, self.beam_size + 1)
         )
         count = free.shape[1]
         of_phrases = self.next + rows.shape[2] * torch.arange(1, num_phrases + 1, device=scores.device)
         with_phrase = (totals.unsqueeze(2) + forced).flatten(1)
         values = torch.cat([free.view(num_sentences, -1), with_phrase], 1)  # (B, C)
-        labels = torch.cat([words.reshape(num_sentences, -1), of_phrases.flatten(1)], 1)
-        hypotheses = torch.arange(num_rows, device=scores.device)
+        labels = torch.cat([tokens.reshape(num_sentences, -1), of_phrases.flatten(1)], 1)
+        hypotheses = torch.arange(width, device=scores.device)
         repeats = hypotheses.repeat_interleave(count), hypotheses.repeat_interleave(num_phrases)
         parents = torch.cat(repeats).expand_as(labels)
         num_written = self.written.sum(2).gather(1, parents)
-        costs, first = self.costs.gather(1, parents), num_rows * count
+        costs, first = self.costs.gather(1, parents), width * count
         num_written[:, first:] += 1
         costs[:, first:] += forced.flatten(1)
         kept, chosen = self._best_of_banks(values, labels, num_written, eos_id)
@@ -151,7 +151,7 @@ class ConstrainedBeam(Beam):
         return (self.first_positions <= self.position).unsqueeze(1)  # (B, 1)
 
     def _leave_out(self, probabilities: Tensor, eos_id: int) -> None:
-        """Set the `probabilities` (B, K, V) of free words to 0 where they must not come."""
+        """Set the `probabilities` (B, K, V) of free tokens to 0 where they must not come."""
         lengths = self.lengths.unsqueeze(1)
         needed = (lengths - self.written).sum(2)  # (B, K)
         room = (self.limits - self.position - 1).unsqueeze(1)
@@ -171,6 +171,9 @@ class ConstrainedBeam(Beam):
     ) -> tuple[Tensor, Tensor]:
         """Return the values (B, 2K) of the candidates that are kept, and their indices among all candidates (B, C).
 
+        The rounds of a bank take its best candidate, then its second, and so on; those of the bank with all phrases
+        take `beam_size` at once. The beam is filled round by round, in each from the bank with most tokens written.
+
         `num_written` (B, C) are the numbers of phrase tokens that the candidates have.
         """
         order = values.argsort(dim=1, descending=True, stable=True)
@@ -180,17 +183,19 @@ class ConstrainedBeam(Beam):
         ranks = places - torch.searchsorted(num_written, num_written)  # in the bank, from 0
         is_end, is_there = labels == eos_id, values > -torch.inf
         ending = values.masked_fill(~is_end | (ranks >= self.beam_size), -torch.inf)
-        # What ends does not count in the ranks of what goes on. It has all phrases, and no bank comes after that one.
+        # Candidates that end are not counted when the others are ranked. All of them are in the last bank, since only
+        # hypotheses with all phrases may end.
         ranks = ranks - (is_end & is_there).cumsum(1)
         total = self.lengths.sum(1, keepdim=True)
         rounds = torch.where(num_written == total, ranks // self.beam_size, ranks)
         last = torch.iinfo(torch.long).max
         turns = (rounds * (total + 2) + total - num_written).masked_fill(is_end | ~is_there, last)
-        # Of those with one turn, the best: `topk` would take any, depending on what the rest of the batch needs.
-        going_on = turns.argsort(dim=1, stable=True)[:, : self.num_rows]
-        ends = ending.topk(self.num_rows, 1).indices
+        # A stable sort, not `topk`: of candidates with equal turns the best has to win, and which of them `topk` takes
+        # depends on what the rest of the batch needs.
+        going_on = turns.argsort(dim=1, stable=True)[:, : self.width]
+        ends = ending.topk(self.width, 1).indices
         # A sentence keeps as many rows as it would have by itself, whatever others in the batch need.
-        is_kept = places[: self.num_rows] < self.beam_size + total.clamp(max=MAX_MORE_ROWS)
+        is_kept = places[: self.width] < self.beam_size + total.clamp(max=MAX_ADDED_WIDTH)
         going = values.masked_fill(is_end, -torch.inf).gather(1, going_on).masked_fill(~is_kept, -torch.inf)
         kept = torch.cat([ending.gather(1, ends), going], 1)
         return kept, order.gather(1, torch.cat([ends, going_on], 1))
@@ -198,11 +203,11 @@ class ConstrainedBeam(Beam):
     def advance(self, labels: Tensor, rows: Tensor) -> Tensor:
         """Extend the hypotheses `rows` (N) by `labels` (B, K); return their tokens."""
         vocabulary_size = len(self.word_endings)
-        phrases = (labels // vocabulary_size - 1).unsqueeze(2)  # (B, K, 1), -1 for a free word
+        phrases = (labels // vocabulary_size - 1).unsqueeze(2)  # (B, K, 1), -1 for a free token
         tokens, is_of_phrase = labels % vocabulary_size, phrases >= 0
         written = self.written.flatten(0, 1)[rows].view(self.written.shape)
         written = written.scatter_add(2, phrases.clamp(min=0), is_of_phrase.long())
-        # A hypothesis of score -inf, which fills a row for want of others, keeps within its phrases, too.
+        # Hypotheses of score -inf, which only fill the beam, are kept within their phrases, so that indices stay valid.
         self.written = written.minimum(self.lengths.unsqueeze(1))
         lengths = self.lengths.unsqueeze(1).expand_as(written)
         is_whole = (self.written == lengths).gather(2, phrases.clamp(min=0))
@@ -231,7 +236,7 @@ class ConstrainedBeam(Beam):
         )
 
 
-def num_rows_for(beam_size: int, phrases: Sequence[Sequence[Sequence[int]]]) -> int:
-    """Return the number of rows (hypotheses of a sentence) that a beam has for the `phrases` of its sentences."""
+def beam_width_for(beam_size: int, phrases: Sequence[Sequence[Sequence[int]]]) -> int:
+    """Return how many hypotheses of a sentence a beam has for the `phrases` of its sentences."""
     most = max((sum(map(len, some)) for some in phrases), default=0)
-    return beam_size + min(most, MAX_MORE_ROWS)
+    return beam_size + min(most, MAX_ADDED_WIDTH)

@@ -41,10 +41,10 @@ def greedy_search(
         history[remaining, :, position] = tokens
         ended = tokens == eos_id
         if should_check_finished(position, max_length, device):
-            told = ended.all(1).cpu()  # the one value of a GPU that the search waits for
-            if told.all():
+            is_done = ended.all(1).cpu()  # the one value of a GPU that the search waits for
+            if is_done.all():
                 break
-            kept = drop_finished(told, state, [*rules, choice])
+            kept = drop_finished(is_done, state, [*rules, choice])
             if kept is not None:
                 remaining, tokens, ended = remaining[kept], tokens[kept], ended[kept]
         for rule in rules:

@@ -48,21 +48,21 @@ class MinimumLength(Rule):
 
 
 class HistoryRule(Rule):
-    """A rule that looks at what has been translated: `words` (B, K, T) of each hypothesis so far."""
+    """A rule that looks at what has been translated: the tokens `history` (B, K, T) of each hypothesis so far."""
 
     def __init__(self, num_sentences: int, num_hypotheses: int, device: torch.device) -> None:
-        self.words = torch.empty(num_sentences, num_hypotheses, 0, dtype=torch.long, device=device)
+        self.history = torch.empty(num_sentences, num_hypotheses, 0, dtype=torch.long, device=device)
 
     def follow(self, tokens: Tensor, rows: Tensor | None = None) -> None:
-        """Take over the words of the hypotheses that are extended, and add the new tokens."""
-        words = self.words
+        """Take over the history of the hypotheses that are extended, and add the new tokens."""
+        history = self.history
         if rows is not None:
-            words = words.flatten(0, 1).index_select(0, rows).view(words.shape)
-        self.words = torch.cat([words, tokens.unsqueeze(2)], 2)
+            history = history.flatten(0, 1).index_select(0, rows).view(history.shape)
+        self.history = torch.cat([history, tokens.unsqueeze(2)], 2)
 
     def keep(self, sentences: Tensor) -> None:
-        """Keep the words of these sentences (B')."""
-        self.words = self.words[sentences]
+        """Keep the history of these sentences (B')."""
+        self.history = self.history[sentences]
 
 
 class PenalizeRepetition(HistoryRule):
@@ -77,9 +77,9 @@ class PenalizeRepetition(HistoryRule):
 
     def apply(self, logits: Tensor, position: int) -> None:
         """Change the logits of all tokens of the hypothesis."""
-        words = self.words.flatten(0, 1)
-        came = logits.gather(1, words)
-        logits.scatter_(1, words, torch.where(came > 0, came / self.penalty, came * self.penalty))
+        history = self.history.flatten(0, 1)
+        came = logits.gather(1, history)
+        logits.scatter_(1, history, torch.where(came > 0, came / self.penalty, came * self.penalty))
 
 
 class NoRepeatedNgram(HistoryRule):
@@ -91,11 +91,11 @@ class NoRepeatedNgram(HistoryRule):
 
     def apply(self, logits: Tensor, position: int) -> None:
         """Rule out each token that followed an earlier occurrence of the last `size` - 1 tokens."""
-        words = self.words.flatten(0, 1)  # (N, T)
-        if words.shape[1] < self.size:
+        history = self.history.flatten(0, 1)  # (N, T)
+        if history.shape[1] < self.size:
             return
-        windows = words.unfold(1, self.size, 1)  # (N, T - size + 1, size)
-        end = words[:, words.shape[1] - self.size + 1 :].unsqueeze(1)
+        windows = history.unfold(1, self.size, 1)  # (N, T - size + 1, size)
+        end = history[:, history.shape[1] - self.size + 1 :].unsqueeze(1)
         is_there = (windows[..., :-1] == end).all(2)
         limits = torch.where(is_there, -torch.inf, torch.inf).to(logits.dtype)
         logits.scatter_reduce_(1, windows[..., -1], limits, "amin")

@@ -24,7 +24,7 @@ from nmt.models.interface import Decoded, DecoderState, Seq2Seq
 
 # Enough for a vocabulary of a quarter of a million tokens with fifty targets each.
 MAX_BYTES = 1 << 27
-# The best words of a vocabulary are found in blocks of this size (candidates.py).
+# The best tokens of a vocabulary are found in blocks of this size (candidates.py).
 MULTIPLE = 64
 NUM_SPECIAL = 4  # PAD, UNK, BOS and EOS
 ANY = -1  # in place of a source id: the targets of all sentences
@@ -128,12 +128,12 @@ def shortlist_of(model: Seq2Seq, tokenizer: Tokenizer) -> Shortlist:
 
 
 class ShortDecoder:
-    """A decoder of chosen words: to a search they are the whole vocabulary, and a word is its index among them."""
+    """A decoder of chosen tokens: to a search they are the whole vocabulary, and a token is its index among them."""
 
-    def __init__(self, model: Seq2Seq, words: Int64Array, device: torch.device) -> None:
-        """Take the ids `words` (V', ascending) of a model on `device`."""
-        self.model, self.words = model, words
-        self.ids = send(torch.from_numpy(words), device)
+    def __init__(self, model: Seq2Seq, chosen: Int64Array, device: torch.device) -> None:
+        """Take the token ids `chosen` (V', ascending) of a model on `device`."""
+        self.model, self.chosen = model, chosen
+        self.ids = send(torch.from_numpy(chosen), device)
         self.project = model.project_to(self.ids)
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
@@ -141,9 +141,9 @@ class ShortDecoder:
         return self.model.step(self.ids[tokens], state)
 
     def place(self, token_id: int) -> int:
-        """Return the index among the chosen words of an id that is one of them."""
-        return int(np.searchsorted(self.words, token_id))
+        """Return the index among the chosen tokens of an id that is one of them."""
+        return int(np.searchsorted(self.chosen, token_id))
 
     def in_full(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Turn a hypothesis of indices among the chosen words into one of token ids."""
-        return hypothesis._replace(tokens=self.words[hypothesis.tokens].tolist())
+        """Turn a hypothesis of indices among the chosen tokens into one of token ids."""
+        return hypothesis._replace(tokens=self.chosen[hypothesis.tokens].tolist())

@@ -14,7 +14,7 @@ from nmt.data.batching import Batch, collate, cut_by_length
 from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.batch_search import BatchSearch, plan_batches
-from nmt.decoding.constraints import num_rows_for
+from nmt.decoding.constraints import beam_width_for
 from nmt.decoding.engine import Found, Search, Sentence
 from nmt.decoding.shortlist import Shortlist, shortlist_of
 from nmt.decoding.token_scores import token_log_probs
@@ -126,8 +126,8 @@ def search_in_batches(search: BatchSearch, sentences: Sequence[Sentence]) -> lis
     found = [Found([], 0.0)] * len(sentences)
     for members in (np.flatnonzero(~has_phrases), np.flatnonzero(has_phrases)):
         of_kind = [sentences[row] for row in members.tolist()]
-        num_rows = num_rows_for(search.num_rows, [sentence.phrases for sentence in of_kind])
-        for batch in plan_batches(lengths[members], search.settings.max_tokens // num_rows):
+        width = beam_width_for(search.width, [sentence.phrases for sentence in of_kind])
+        for batch in plan_batches(lengths[members], search.settings.max_tokens // width):
             began = time.monotonic()
             results = search([[of_kind[row] for row in rows] for rows in batch])
             seconds = time.monotonic() - began

@@ -155,7 +155,7 @@ def _count(path: Path) -> int:
 
 
 @dataclass
-class Kept:
+class TranslationChooser:
     """Chooses the translations of a line to learn from, and counts those that are left out, by reason."""
 
     settings: DistillationSettings
@@ -218,10 +218,10 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
         for read, beside, written in ((READ, REFERENCE, TRANSLATIONS), (REFERENCE, READ, REVERSED)):
             if not folder.text(written).exists():
                 continue
-            is_reversed, kept = written == REVERSED, Kept(settings, left_out)
+            is_reversed, chooser = written == REVERSED, TranslationChooser(settings, left_out)
             for line, reference, texts in _translated(folder, read, beside, written):
                 num_translations += len(texts)
-                chosen = kept.choose(line, reference, texts)
+                chosen = chooser.choose(line, reference, texts)
                 if settings.original and reference is not None:
                     # The original pair is written once, even where a teacher makes it, too.
                     chosen = [text for text in chosen if text != reference] + [reference] * (not is_reversed)
@@ -229,7 +229,7 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
                     for file, side in zip(files, (text, line) if is_reversed else (line, text), strict=True):
                         file.write(f"{side}\n".encode())
                 num_pairs += len(chosen)
-            kept.warn(written)
+            chooser.warn(written)
         if not num_pairs:
             raise DataError(f"distillation: a translation that passes is needed; got none: {_told(left_out)}")
     given = {name: number for name, number in left_out.items() if number}

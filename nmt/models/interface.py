@@ -1,8 +1,9 @@
 """The interface of models: all that training and search know of them.
 
-Letters of shapes, here and everywhere: B sentences, K hypotheses per sentence, N = B·K rows (those of one
-sentence adjacent), S source length, T target length, D width of what the output layer reads, H heads,
-L layers, V vocabulary.
+Letters of shapes in models, training and search: B sentences; K hypotheses of each; N rows, which are all hypotheses
+(B·K, those of a sentence adjacent) where one position is decoded, and all tokens laid end to end where whole sentences
+are (nmt/models/kernels/packing.py); S source length, T target length, L the length of either; D width of what the
+output layer reads; H heads, d the width of one; V vocabulary.
 """
 
 from collections.abc import Callable
@@ -94,9 +95,10 @@ class DecoderState:
     def keep(self, sentences: Tensor) -> Tensor:
         """Keep the sentences with indices `sentences` (B', ascending); return these indices in their new order.
 
-        Both are on the host, so that nothing waits for a device. Most sentences stay in place: in each group, sentences
-        at one end take the places of those that leave. The first group shrinks from its beginning and the others from
-        their end, so that the first two stay side by side. The tensors change in place, without gradients.
+        Both are on the host, so that nothing waits for a device. As little as possible is moved: the sentences that
+        stay fill the last places of the first group, and the first places of each other group, and only those that are
+        elsewhere move there. So the hypotheses of the first two groups stay side by side. The tensors change in place,
+        without gradients.
         """
         sizes = [len(next(iter(group.values()))) for group in self.groups] or [self.num_sentences]
         orders, groups, first = [], [], 0
@@ -199,13 +201,13 @@ class Seq2Seq(nn.Module):
         logits: Tensor = self.output(outputs)
         return logits
 
-    def project_to(self, words: Tensor) -> Callable[[Tensor], Tensor]:
-        """Return a function from outputs (…, D) to logits (…, V') of the token ids `words` (V') alone."""
+    def project_to(self, tokens: Tensor) -> Callable[[Tensor], Tensor]:
+        """Return a function from outputs (…, D) to logits (…, V') of `tokens` (V') alone."""
         output: Any = self.output
         if not isinstance(output, nn.Linear):  # laid out for translating
-            chosen: Callable[[Tensor], Tensor] = output.choose(words)
+            chosen: Callable[[Tensor], Tensor] = output.choose(tokens)
             return chosen
-        weight, bias = output.weight[words], output.bias[words]
+        weight, bias = output.weight[tokens], output.bias[tokens]
         return lambda outputs: functional.linear(outputs, weight, bias)
 
 

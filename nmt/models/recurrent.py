@@ -40,7 +40,10 @@ class RecurrentEncoder(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, embedded: Tensor, lengths: Tensor) -> Encoded:
-        """Encode `embedded` (B, S, E) of `lengths` (B, on the host); longest first, nothing waits for the device."""
+        """Encode `embedded` (B, S, E) of `lengths` (B, on the host).
+
+        Sentences whose lengths do not fall are sorted first, by indices that have to be sent to the device.
+        """
         is_sorted = bool((lengths[1:] <= lengths[:-1]).all())
         outputs = embedded
         hidden: list[Tensor] = []

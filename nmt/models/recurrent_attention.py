@@ -33,7 +33,7 @@ class Span(nn.Module):
     def forward(
         self, query: Tensor, lengths: Tensor, places: Tensor, longest: int
     ) -> tuple[Tensor, Tensor | None]:
-        """Return where queries (B, Q, d_query) at the target positions `places` (Q) see, as bools (B, H or 1, Q, S).
+        """Return a mask (B, H or 1, Q, S): True where queries (B, Q, d_query) at target `places` (Q) may attend.
 
         Return also the logarithm of the factors of the weights, or None for local_m. `lengths` (B) of the visible
         sources are floating-point numbers, `longest` is S.

@@ -52,33 +52,34 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
         group = self.attention.project_memory(self.dropout(encoded.outputs), mask)
         hypotheses = self.bridge(encoded.hidden, encoded.cell)
         if self.join == "output":
-            hypotheses["fed"] = encoded.outputs.new_zeros(len(source), self.readout.out_features)
+            hypotheses["fed_output"] = encoded.outputs.new_zeros(len(source), self.readout.out_features)
         if self.attention.coverage is not None:
             hypotheses["coverage"] = torch.zeros_like(group["fertilities"])
         return DecoderState([group], hypotheses)
 
     def decode(self, embedded: Tensor, state: DecoderState) -> Decoded:
         """Decode `embedded` (N, T, E) position by position; steps without recurrence take all positions at once."""
-        embedded, steps = self.dropout(embedded), []
+        embedded = self.dropout(embedded)
         if self.join == "output_only":
-            states = torch.stack([self._recur(x, state) for x in embedded.unbind(1)], 1)  # (N, T, d_hidden)
-            found = self._attend(states, state)
-            return replace(found, outputs=self._read_out(states, found.outputs))
+            hidden = torch.stack([self._recur(x, state) for x in embedded.unbind(1)], 1)  # (N, T, d_hidden)
+            contexts, weights = self._attend(hidden, state)
+            return Decoded(self._read_out(hidden, contexts), weights)
+        steps: list[Decoded] = []
         for x in embedded.unbind(1):  # (N, E)
             if self.join == "input":
-                found = self._attend(state.hypotheses["hidden"][:, -1:], state)
-                hidden = self._recur(torch.cat([x, found.outputs.squeeze(1)], -1), state).unsqueeze(1)
-                outputs = torch.cat([hidden, found.outputs], -1)
+                contexts, weights = self._attend(state.hypotheses["hidden"][:, -1:], state)
+                hidden = self._recur(torch.cat([x, contexts.squeeze(1)], -1), state).unsqueeze(1)
+                outputs = torch.cat([hidden, contexts], -1)  # read out below, for all positions at once
             else:
-                hidden = self._recur(torch.cat([x, state.hypotheses["fed"]], -1), state).unsqueeze(1)
-                found = self._attend(hidden, state)
-                outputs = self._read_out(hidden, found.outputs)
-                state.hypotheses["fed"] = outputs.squeeze(1)
-            steps.append(replace(found, outputs=outputs))
-        found = concatenate(steps, concatenate_positions)
-        return (
-            replace(found, outputs=self._read_out(found.outputs, embedded)) if self.join == "input" else found
-        )
+                hidden = self._recur(torch.cat([x, state.hypotheses["fed_output"]], -1), state).unsqueeze(1)
+                contexts, weights = self._attend(hidden, state)
+                outputs = self._read_out(hidden, contexts)
+                state.hypotheses["fed_output"] = outputs.squeeze(1)
+            steps.append(Decoded(outputs, weights))
+        decoded = concatenate(steps, concatenate_positions)
+        if self.join == "input":
+            return replace(decoded, outputs=self._read_out(decoded.outputs, embedded))
+        return decoded
 
     @torch.no_grad()
     def attention_maps(self, batch: Batch) -> list[AttentionMap]:
@@ -112,17 +113,17 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
             state.hypotheses["cell"] = torch.stack(cells, 1)
         return x
 
-    def _attend(self, queries: Tensor, state: DecoderState) -> Decoded:
+    def _attend(self, queries: Tensor, state: DecoderState) -> tuple[Tensor, Tensor]:
         """Attend with the queries (N, T, d_hidden) of the next T positions, and advance the state past these.
 
-        Outputs are the contexts (N, T, d_attention). The hypotheses of a sentence query the same keys side by side,
-        so that keys are never copied.
+        Return the contexts (N, T, d_attention) and the weights (N, T, S). The hypotheses of a sentence query the same
+        keys side by side, so that keys are never copied.
         """
         length, places, coverage = queries.shape[1], None, state.hypotheses.get("coverage")
         if self.attention.span is not None:
             places = torch.arange(state.length, state.length + length, device=queries.device)
             places = places.repeat(state.beam_size)  # (K·T)
-        found, advanced, first = [], [], 0
+        contexts_of_groups, weights_of_groups, advanced, first = [], [], [], 0
         for group in state.groups:
             num_sentences, longest = group["mask"].shape
             here = slice(first, first + num_sentences * state.beam_size)
@@ -132,14 +133,13 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
             if covered is not None:  # it goes from one position to the next, so T is 1
                 covered = covered + weights / group["fertilities"].unsqueeze(1)
                 advanced.append(covered.flatten(0, 1))
-            found.append(
-                Decoded(contexts.reshape(-1, length, contexts.shape[2]), weights.reshape(-1, length, longest))
-            )
+            contexts_of_groups.append(contexts.reshape(-1, length, contexts.shape[2]))
+            weights_of_groups.append(weights.reshape(-1, length, longest))
             first = here.stop
         state.length += length
         if advanced:
             state.hypotheses["coverage"] = concatenate_rows(advanced)
-        return concatenate(found, concatenate_rows)
+        return torch.cat(contexts_of_groups), concatenate_rows(weights_of_groups)
 
     def _read_out(self, *parts: Tensor) -> Tensor:
         return self.dropout(torch.tanh(self.readout(torch.cat(parts, -1))))

@@ -16,10 +16,10 @@ from nmt.models.transformer_layers import CrossAttention, FeedForward, Residual
 
 
 @dataclass
-class Kept:
-    """What one layer keeps of each hypothesis: the state (N, D) after the positions decoded so far."""
+class RecurrentState:
+    """What one layer keeps of each hypothesis: `vectors` (N, D), the state after the positions decoded so far."""
 
-    state: Tensor
+    vectors: Tensor
 
 
 class SSRU(nn.Module):
@@ -30,14 +30,14 @@ class SSRU(nn.Module):
         self.candidate = xavier_linear(options.d_model, options.d_model, bias=False)
         self.forget = xavier_linear(options.d_model, options.d_model)
 
-    def forward(self, x: Tensor, layout: Layout, kept: Kept | None = None) -> Tensor:
-        """Return (N, D) for rows x (N, D); with `kept`, each row is the next position of a hypothesis."""
+    def forward(self, x: Tensor, layout: Layout, state: RecurrentState | None = None) -> Tensor:
+        """Return (N, D) for rows x (N, D); with `state`, each row is the next position of a hypothesis."""
         forget = torch.sigmoid(self.forget(x))
         forget, candidate = (part.to(state_dtype(x.dtype)) for part in (forget, self.candidate(x)))
         new = (1 - forget) * candidate
-        if kept is not None:
-            kept.state = forget * kept.state + new
-            return functional.relu(kept.state).to(x.dtype)
+        if state is not None:
+            state.vectors = forget * state.vectors + new
+            return functional.relu(state.vectors).to(x.dtype)
         assert isinstance(layout, Packing), "whole sequences are laid out end to end"
         shape = layout.cells.shape
         states = scan(*(layout.unpack(rows, shape) for rows in (forget, new)))
@@ -80,11 +80,11 @@ class RecurrentDecoderLayer(nn.Module):
         layouts: tuple[Layout, Layout],
         rotation: Tensor | None,
         memories: Sequence[Memory],
-        kept: Kept | None = None,
+        state: RecurrentState | None = None,
         queries: Queries = None,
     ) -> Tensor:
         """Return (N, D) for rows x (N, D) as DecoderLayer does; `rotation` is unused, since no keys are turned."""
         own, shared = layouts
-        x = self.residuals[0](x, lambda h: self.recurrence(h, own, kept))
+        x = self.residuals[0](x, lambda h: self.recurrence(h, own, state))
         x = self.residuals[1](x, lambda h: self.cross_attention(h, shared, memories, queries))
         return self.residuals[2](x, self.feed_forward)

@@ -29,7 +29,7 @@ from nmt.models.kernels import (
 )
 from nmt.models.layers import LayerOptions, VocabularyLayers, normalisation, to_autocast_dtype
 from nmt.models.positions import Positions
-from nmt.models.simple_recurrence import Kept, RecurrentDecoderLayer, state_dtype
+from nmt.models.simple_recurrence import RecurrentDecoderLayer, RecurrentState, state_dtype
 from nmt.models.transformer_layers import DecoderLayer, EncoderLayer
 
 
@@ -133,28 +133,28 @@ class Transformer(Seq2Seq):
 
     def start(self, source: Tensor, source_lengths: Tensor) -> DecoderState:
         """Encode `source` (B, S), and project it once for all positions and hypotheses."""
-        height, width = source.shape
+        num_sentences, length = source.shape
         layout: Layout = Grid(1)
-        if source_lengths.tolist() != [width]:  # a single sentence need not be laid out
-            width = width_for(source_lengths, source.device)
-            layout = self.encoder.lay_out(source_lengths, source.device, width)
+        if source_lengths.tolist() != [length]:  # a single sentence need not be laid out
+            length = width_for(source_lengths, source.device)
+            layout = self.encoder.lay_out(source_lengths, source.device, length)
         encoded = self.encoder(self.source_embedding(layout.pack(source)), layout)
-        mask = encoded.new_zeros(1, 1, 1, width) if layout.padding_mask is None else layout.padding_mask
+        mask = encoded.new_zeros(1, 1, 1, length) if layout.padding_mask is None else layout.padding_mask
         group: dict[str, Tensor] = {}
         for i, layer in enumerate(cast(Iterable[DecoderLayer], self.decoder.layers)):
             memory = layer.cross_attention.project_memory(encoded, layout)
-            # Most of the room around the sentences is cut off, since each step would read it.
-            key, value = memory[:, :height, :, :width].contiguous()
+            # Unused sentences and most of the padding are cut off, since each step reads all that is kept.
+            key, value = memory[:, :num_sentences, :, :length].contiguous()
             group |= {f"key_{i}": key, f"value_{i}": value}
-        # A copy of the mask for each head, since each step needs it so.
-        group["mask"] = mask[:height, :, :, :width].to(key.dtype).repeat(1, key.shape[1], 1, 1)
+        # Each step multiplies all heads of all sentences as one batch, so the mask is repeated for each head.
+        group["mask"] = mask[:num_sentences, :, :, :length].to(key.dtype).repeat(1, key.shape[1], 1, 1)
         parts = ("state",) if self.is_recurrent else ("key", "value")
         names = [f"own_{part}_{i}" for i in range(len(self.decoder.layers)) for part in parts]
         if self.is_recurrent:
-            nothing = key.new_zeros(height, self.options.d_model, dtype=state_dtype(key.dtype))
+            first = key.new_zeros(num_sentences, self.options.d_model, dtype=state_dtype(key.dtype))
         else:
-            nothing = key.new_empty(height, key.shape[1], 0, key.shape[3])
-        return DecoderState([group], dict.fromkeys(names, nothing))
+            first = key.new_empty(num_sentences, key.shape[1], 0, key.shape[3])
+        return DecoderState([group], dict.fromkeys(names, first))
 
     def step(self, tokens: Tensor, state: DecoderState) -> Decoded:
         """Decode the position after `tokens` (N) and advance the state."""
@@ -167,15 +167,15 @@ class Transformer(Seq2Seq):
             memories = [((group[f"key_{i}"], group[f"value_{i}"]), group["mask"]) for group in state.groups]
             x = layer(x, layouts, rotation, memories, own[i])
         if self.is_recurrent:
-            state.hypotheses = {f"own_state_{i}": kept.state for i, kept in enumerate(own)}
+            state.hypotheses = {f"own_state_{i}": one.vectors for i, one in enumerate(own)}
         state.length += 1
         return Decoded(self.decoder.norm(x))
 
-    def _own_of(self, state: DecoderState) -> list[Kept] | list[Cache]:
+    def _own_of(self, state: DecoderState) -> list[RecurrentState] | list[Cache]:
         """Return each layer's state or cache of the earlier positions, with room for the next one."""
         layers = range(len(self.decoder.layers))
         if self.is_recurrent:
-            return [Kept(state.hypotheses[f"own_state_{i}"]) for i in layers]
+            return [RecurrentState(state.hypotheses[f"own_state_{i}"]) for i in layers]
         kept = {name: with_room(tensor, state.length) for name, tensor in state.hypotheses.items()}
         state.hypotheses, mask = kept, positions_mask(kept["own_key_0"], state.length)
         return [Cache(kept[f"own_key_{i}"], kept[f"own_value_{i}"], state.length, mask) for i in layers]

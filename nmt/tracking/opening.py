@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from nmt.config import (
     MLflowTracking,
     NoTracking,
@@ -18,6 +20,7 @@ from nmt.config.check import flatten
 from nmt.errors import UserError, first_line
 from nmt.tracking.live_page import Page
 from nmt.tracking.mlflow import MLflow
+from nmt.tracking.system import WithSystemFigures
 from nmt.tracking.tensorboard import TensorBoard
 from nmt.tracking.trackers import Lenient, Mark, NoTracker, OnlyNew, Tracker, read_mark, write_mark
 from nmt.tracking.wandb import Wandb, require_login
@@ -38,9 +41,13 @@ def require_tracker(settings: TrackingSettings) -> None:
 
 
 def open_tracker(
-    settings: TrackingSettings, folder: Path, resumed_from: int | None, values: Mapping[str, Any]
+    settings: TrackingSettings,
+    folder: Path,
+    resumed_from: int | None,
+    values: Mapping[str, Any],
+    device: torch.device,
 ) -> Tracker:
-    """Begin to show the figures of the run in `folder`, or go on after update `resumed_from`.
+    """Begin to show the figures of the run in `folder` and of its `device`, or go on after update `resumed_from`.
 
     `values` are the settings of the run, to be shown beside them. Raises UserError where the library cannot begin.
     """
@@ -67,7 +74,7 @@ def open_tracker(
             f"tracking: {settings.kind} that can begin is needed; got {first_line(error)}; "
             f"run={folder} resume=true tracking=none trains without"
         ) from None
-    return Lenient(tracker)
+    return Lenient(WithSystemFigures(tracker, device))
 
 
 def figures_of(row: Mapping[str, Any]) -> dict[str, float]:

@@ -2,10 +2,12 @@
 
 import ctypes
 import time
+from collections.abc import Mapping
 
 import torch
 
 from nmt.memory import resident_bytes
+from nmt.tracking.trackers import Tracker
 
 MEGABYTE = 1e6
 
@@ -33,6 +35,22 @@ class SystemFigures:
             if share is not None:
                 figures["gpu_share"] = share
         return {f"system/{name}": value for name, value in figures.items()}
+
+
+class WithSystemFigures:
+    """Adds the figures of the machine to those of training that it hands on to a tracker."""
+
+    def __init__(self, tracker: Tracker, device: torch.device) -> None:
+        self.tracker, self.system = tracker, SystemFigures(device)
+
+    def log(self, figures: Mapping[str, float], update: int) -> None:
+        """Hand on figures; those of training name themselves `training/loss` and the like."""
+        is_of_training = any(name.startswith("training/") for name in figures)
+        self.tracker.log({**figures, **(self.system.read() if is_of_training else {})}, update)
+
+    def close(self) -> None:
+        """Close the tracker."""
+        self.tracker.close()
 
 
 class _Utilization(ctypes.Structure):

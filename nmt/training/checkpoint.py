@@ -136,7 +136,7 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
         return Progress(origins=dict(origins))
     folder, weights, state, progress, damaged = found
     number, newest = progress.update, _last_saved(run)
-    whole = {step for step in run.steps() if run.step_path(step) not in damaged}
+    whole = {update for update in run.steps() if run.step_path(update) not in damaged}
     if progress.best_step not in whole:  # it was removed for a better one, which is damaged
         progress.best_step = progress.best_bleu = progress.best_loss = None
     refuse_other_origins(progress.origins, origins)

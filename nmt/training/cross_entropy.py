@@ -39,14 +39,19 @@ class ChunkedCrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         """Return the loss of outputs (N, D) and targets (N), summed over the positions where `is_token` (N) is true.
 
-        Also return the negative log-likelihood, without smoothing and teachers; it carries no gradient. In the target
-        distribution, the `expected` words (N, k) have the share `share_of_teacher`; the true word has the rest.
+        Also return the negative log-likelihood, without smoothing and teachers; it carries no gradient. The `expected`
+        words (N, k) have the share `share_of_teacher` in the target. A position's target gives word v the probability
+
+            t(v) = share_of_true · [v is the true word] + share + shares(v) + rest,
+
+        of which `share` comes from smoothing, `shares` are those of the expected words, and `rest` is what teachers
+        leave to all words. The loss is log Σ exp z(v) - Σ t(v) · z(v) for logits z, and its gradient softmax(z) - t.
         """
         device = outputs.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
         wide = torch.promote_types(dtype, torch.float32)
         vocabulary_size, needs_gradient = len(weight), any(ctx.needs_input_grad)
-        counted, num_tokens = is_token.to(wide), is_token.sum()  # (N): 1 or 0; on the device
+        token_weights, num_tokens = is_token.to(wide), is_token.sum()  # (N): 1 or 0; on the device
         # Filler rows are set to zero, so that sums over rows and the gradient of the weights need no mask.
         x = outputs.to(dtype).masked_fill(~is_token.unsqueeze(1), 0)
         w, b = weight.to(dtype), bias.to(dtype)
@@ -54,15 +59,15 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         # For the teachers: the sum of logits weighted by `shares`, and that of outputs weighted by `rest`.
         expected_logit_sum, rest_sum = x.new_zeros((), dtype=wide), x.new_zeros(x.shape[1], dtype=wide)
         if expected is None:
-            share_of_teacher, rest = 0.0, counted.new_zeros(1)
+            share_of_teacher, rest = 0.0, token_weights.new_zeros(1)
         else:
             shares = share_of_teacher * expected.probabilities.to(wide)  # (N, k)
-            rest = (share_of_teacher - shares.sum(1)).clamp_(min=0) * counted / vocabulary_size  # (N)
+            rest = (share_of_teacher - shares.sum(1)).clamp_(min=0) * token_weights / vocabulary_size  # (N)
         share_of_true = (1 - share_of_teacher) * (1 - smoothing)
         share = (1 - share_of_teacher) * smoothing / vocabulary_size  # of each word, by smoothing
         is_spread = smoothing > 0 or expected is not None
         weight_sum = weight.sum(0, dtype=wide) if is_spread else weight.new_zeros(weight.shape[1])  # (D)
-        shift = -(share * weight_sum).to(dtype)
+        even_gradient = -(share * weight_sum).to(dtype)
         if needs_gradient:
             grad_outputs = torch.empty_like(x)
             grad_weight, grad_bias = torch.zeros_like(weight), torch.zeros_like(bias)
@@ -80,7 +85,8 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                 true_logits[here] = logits[true]
                 if expected is not None:
                     words = expected.words[here].long()
-                    expected_logit_sum += (shares[here] * logits.gather(1, words)).sum(1) @ counted[here]
+                    logit_sums = (shares[here] * logits.gather(1, words)).sum(1)
+                    expected_logit_sum += logit_sums @ token_weights[here]
                     rest_sum += rest[here] @ chunk.to(wide)
                 if needs_gradient:
                     torch.softmax(logits, 1, out=probabilities)
@@ -88,25 +94,25 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                     # The true word's logit and probability give the normaliser without another pass, to 1/500 nat in
                     # bfloat16; a probability that underflows in 32 bits counts as 87 nats. Float16 is not used here,
                     # since its probabilities underflow beyond 16 nats.
-                    surprise = probabilities[true].to(wide).clamp_(min=torch.finfo(wide).tiny).log_()
-                    normalisers[here] = true_logits[here] - surprise
+                    true_log_probs = probabilities[true].to(wide).clamp_(min=torch.finfo(wide).tiny).log_()
+                    normalisers[here] = true_logits[here] - true_log_probs
                 else:
                     normalisers[here] = logits.to(wide).logsumexp(1)
                 if needs_gradient:
                     gradient = probabilities
                     gradient[true] -= share_of_true
-                    shift_here = shift
+                    even_gradient_here = even_gradient
                     if expected is not None:
                         # The expected words of a position differ, so that the result is the same in any order.
                         gradient.scatter_(1, words, (gradient.gather(1, words) - shares[here]).to(dtype))
-                        shift_here = shift - torch.outer(rest[here], weight_sum).to(dtype)
-                    torch.addmm(shift_here, gradient, w, out=grad_outputs[here])
+                        even_gradient_here = even_gradient - torch.outer(rest[here], weight_sum).to(dtype)
+                    torch.addmm(even_gradient_here, gradient, w, out=grad_outputs[here])
                     grad_weight += gradient.t() @ chunk
-                    grad_bias += counted[here].to(dtype) @ gradient
-            nll = ((normalisers - true_logits) * counted).sum()
+                    grad_bias += token_weights[here].to(dtype) @ gradient
+            nll = ((normalisers - true_logits) * token_weights).sum()
             total = nll.clone()  # a copy, since it carries a gradient and nll does not
             if share_of_true < 1:
-                true_logit_sum = true_logits @ counted
+                true_logit_sum = true_logits @ token_weights
                 total = total + (1 - share_of_true) * true_logit_sum - expected_logit_sum
             if is_spread:
                 output_sum = share * x.sum(0, dtype=wide) + rest_sum

@@ -16,9 +16,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import torch
 
-from nmt.data.batching import Plan, plan_epoch
+from nmt.data.batching import EpochPlan, plan_epoch
 from nmt.data.dataset import Dataset, Ids
-from nmt.training.pairs import Part, TrainingPairs
+from nmt.training.pairs import EpochPart, TrainingPairs
 
 # If laying out a part takes longer than this, in seconds, it is worth a process of its own.
 WORTH_A_PROCESS = 0.5
@@ -65,8 +65,8 @@ def _run(function: Callable[..., None], *arguments: Any) -> None:
 class LaidOut(NamedTuple):
     """The pairs of an epoch, or of a part of one, as they are segmented in it, and the plan of its updates."""
 
-    part: Part
-    plan: Plan
+    part: EpochPart
+    plan: EpochPlan
 
 
 class Epochs:
@@ -80,14 +80,14 @@ class Epochs:
     def __init__(self, pairs: TrainingPairs, seed: int, update_tokens: int) -> None:
         self.pairs, self.seed, self.update_tokens = pairs, seed, update_tokens
         self._number: int | None = None
-        self._plan: Plan | None = None
+        self._plan: EpochPlan | None = None
         self._seconds = 0.0  # of the last layout in this process
-        self._ahead: _Ahead | None = None
+        self._prefetch: _Prefetch | None = None
 
-    def enter(self, number: int) -> Plan:
+    def enter(self, number: int) -> EpochPlan:
         """Switch the pairs to part `number`, and return its plan."""
         if self._plan is None or number != self._number:
-            found = self._take_ahead(number)
+            found = self._take_prefetched(number)
             if found is None:
                 began = time.monotonic()
                 found = self._lay_out(number)
@@ -96,28 +96,28 @@ class Epochs:
             self._number, self._plan = number, found.plan
         return self._plan
 
-    def begin_next(self) -> None:
+    def prefetch_next(self) -> None:
         """Have another process lay out the next part, if that takes long and has not begun yet."""
         is_worth_it = self._seconds > WORTH_A_PROCESS and can_fork()
-        if is_worth_it and self._ahead is None and self._number is not None:
+        if is_worth_it and self._prefetch is None and self._number is not None:
             with suppress(OSError):  # without another process, `enter` lays it out
-                self._ahead = _Ahead(self, self._number + 1)
+                self._prefetch = _Prefetch(self, self._number + 1)
 
     def close(self) -> None:
         """Kill the process that lays out a part ahead, if there is one."""
-        self._take_ahead(None)
+        self._take_prefetched(None)
 
-    def _take_ahead(self, number: int | None) -> LaidOut | None:
+    def _take_prefetched(self, number: int | None) -> LaidOut | None:
         """Return the part that was laid out ahead, if it is part `number` and its process succeeded; else None."""
-        ahead, self._ahead = self._ahead, None
-        if ahead is None:
+        prefetch, self._prefetch = self._prefetch, None
+        if prefetch is None:
             return None
-        with ahead.file:
-            if ahead.number != number:
-                ahead.process.kill()
-            ahead.process.join()
-            is_usable = ahead.number == number and ahead.process.exitcode == 0
-            return _read(ahead.file, self.pairs.plain) if is_usable else None
+        with prefetch.file:
+            if prefetch.number != number:
+                prefetch.process.kill()
+            prefetch.process.join()
+            is_usable = prefetch.number == number and prefetch.process.exitcode == 0
+            return _read(prefetch.file, self.pairs.plain) if is_usable else None
 
     def _lay_out(self, number: int) -> LaidOut:
         part = self.pairs.segment(number)
@@ -126,7 +126,7 @@ class Epochs:
         return LaidOut(part, plan)
 
 
-class _Ahead:
+class _Prefetch:
     """A part that a forked process lays out, and the file for the result."""
 
     def __init__(self, epochs: Epochs, number: int) -> None:
@@ -164,5 +164,5 @@ def _read(file: IO[bytes], plain: Dataset) -> LaidOut:
                 for name in ("source", "target")
             )
             dataset = Dataset(source, target)
-        plan = Plan(np.split(arrays["rows"], arrays["ends"]), arrays["longer"])
-        return LaidOut(Part(dataset, arrays["of_text"]), plan)
+        plan = EpochPlan(np.split(arrays["rows"], arrays["ends"]), arrays["longer"])
+        return LaidOut(EpochPart(dataset, arrays["of_text"]), plan)

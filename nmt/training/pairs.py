@@ -27,7 +27,7 @@ PAIRS_OF_PART = 2_000_000
 USUAL_SHARE = 0.99  # of the lines have at most the usual length
 
 
-class Part(NamedTuple):
+class EpochPart(NamedTuple):
     """All pairs, or a part of them, in one segmentation: a data set, and the rows of it to train on."""
 
     dataset: Dataset
@@ -38,7 +38,11 @@ class TrainingPairs:
     """The pairs of a data set to train on: all together or, where there are many, a part at a time.
 
     Parts are numbered over all epochs: 0 to `num_parts` - 1 are the first epoch. Each has every `num_parts`-th pair of
-    the text, so that it resembles the whole, and memory does not depend on the length of the text. Lengths count EOS.
+    the text, so that it resembles the whole, and memory does not depend on the length of the text.
+
+    `plain` is the text as it was tokenised, and `current` the part that is trained on, both on the host; `dataset` is
+    the text of `current` on the device. An update names pairs by their indices in `rows`, which are those of pairs in
+    `dataset`. So do the lengths, which count EOS.
     """
 
     def __init__(
@@ -65,7 +69,7 @@ class TrainingPairs:
                 logger.info("data         stays on the host: %.1f GB", num_bytes / 1e9)
                 self.device = torch.device("cpu")
         self.dataset = dataset.to(self.device)
-        self._set(Part(dataset, self.rows_of(0)))
+        self._set(EpochPart(dataset, self.rows_of(0)))
 
     def rows_of(self, number: int) -> Int64Array:
         """Return the indices in the text of the pairs of a part, each as often as an epoch is to have it."""
@@ -74,33 +78,33 @@ class TrainingPairs:
 
     def totals(self) -> tuple[int, int, int]:
         """Return the numbers of pairs, of source tokens and of target tokens in an epoch."""
-        parts = (Part(self.plain, self.rows_of(number)) for number in range(self.num_parts))
+        parts = (EpochPart(self.plain, self.rows_of(number)) for number in range(self.num_parts))
         of_parts = [self.lengths_of(part) for part in ([self.current] if self.num_parts == 1 else parts)]
         source, target = (sum(int(lengths[side].sum()) for lengths in of_parts) for side in range(2))
         return sum(len(lengths) for lengths, _ in of_parts), source, target
 
-    def segment(self, number: int) -> Part:
+    def segment(self, number: int) -> EpochPart:
         """Return a part as it is segmented in its turn, on the host; the result depends on its number alone."""
         rows = self.rows_of(number)
         if self.resample is None:
-            return Part(self.plain, rows)
+            return EpochPart(self.plain, rows)
         if self.num_parts == 1:
-            return Part(self.resample(self.plain, number), rows)
-        return Part(self.resample(self.plain.take(rows), number), np.arange(len(rows)))
+            return EpochPart(self.resample(self.plain, number), rows)
+        return EpochPart(self.resample(self.plain.take(rows), number), np.arange(len(rows)))
 
-    def enter(self, part: Part) -> None:
+    def enter(self, part: EpochPart) -> None:
         """Switch to a part that `segment` returned."""
         if part.dataset is not self.current.dataset:
             self.dataset = part.dataset.to(self.device)
         self._set(part)
 
     @staticmethod
-    def lengths_of(part: Part) -> tuple[Int64Array, Int64Array]:
+    def lengths_of(part: EpochPart) -> tuple[Int64Array, Int64Array]:
         """Return the source lengths and the target lengths of the pairs of a part, EOS counted."""
         source, target = (ids.lengths_of(part.rows) + 1 for ids in (part.dataset.source, part.dataset.target))
         return source, target
 
-    def _set(self, part: Part) -> None:
+    def _set(self, part: EpochPart) -> None:
         self.current, self.rows = part, part.rows
         self.source_lengths, self.target_lengths = self.lengths_of(part)
         self.longer_lengths = np.maximum(self.source_lengths, self.target_lengths)

@@ -51,7 +51,7 @@ def train(
     if ranks.is_first:
         return _train_and_test(settings, run, prepared, should_prune)
     trainer = prepared.trainer
-    trainer.stand_together()
+    trainer.broadcast_from_first()
     if not trainer.reason_to_stop():
         trainer.train()
     return None
@@ -70,7 +70,7 @@ def _train_and_test(
         clear_unfinished(run)
         if prepared.resuming:
             trainer.resume()
-        trainer.stand_together()
+        trainer.broadcast_from_first()
         reason = trainer.reason_to_stop()
         if prepared.resuming:
             # A limit that is lowered now ends the training, and is recorded.
@@ -117,8 +117,10 @@ def _shown(trainer: Trainer, resuming: bool) -> Iterator[Tracker]:
     """Within the block, send the figures of a run to its tracker, which is closed however the block ends."""
     values = trainer.settings.model_dump(mode="json", exclude={"run", "resume"})
     resumed_from = trainer.progress.update if resuming else None
-    tracker = open_tracker(trainer.settings.tracking, trainer.run.path, resumed_from, values)
-    trainer.show(tracker)
+    tracker = open_tracker(
+        trainer.settings.tracking, trainer.run.path, resumed_from, values, trainer.step.device
+    )
+    trainer.tracker = tracker
     try:
         yield tracker
     finally:

@@ -37,7 +37,7 @@ from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
 from nmt.training.word_teacher import (
-    Teacher,
+    WordTeacher,
     ask_teachers,
     find_teachers,
     hashed,
@@ -171,7 +171,7 @@ def _load_pairs(
     return replace(dataset, links=load_links(settings.training.guided_alignment, text, tokenizer))
 
 
-def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[Teacher]:
+def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[WordTeacher]:
     """Return the teachers of a run; none if its training is over, since their folders may be gone by then."""
     if settings.training.teacher is None:
         return []
@@ -230,7 +230,7 @@ def _require_weights(run: RunDirectory, expected: Shapes) -> None:
 
 
 def origins(
-    corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset, teachers: Sequence[Teacher]
+    corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset, teachers: Sequence[WordTeacher]
 ) -> dict[str, str]:
     """Return hashes of all that a run learns from, by key: a run can be resumed only while they are the same."""
     found = {

@@ -93,7 +93,7 @@ class TrainingStep:
             self.forget_gradients()
             parts = [half for rows in parts for half in np.array_split(rows, 2) if len(half)]
             logger.warning("update %d ran out of memory and begins again in %d parts", number, len(parts))
-        self._add_up(*(part for part in sums if part is not None))
+        self._sum_over_ranks(*(part for part in sums if part is not None))
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limits.max_gradient_norm)
         if not self.scaler.is_enabled():  # an enabled scaler checks the gradients itself
@@ -197,7 +197,7 @@ class TrainingStep:
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
-    def _add_up(self, *losses: Tensor) -> None:
+    def _sum_over_ranks(self, *losses: Tensor) -> None:
         """Add the gradients and losses of all other ranks to those of this one.
 
         Parameters without a gradient, such as those of a layer that was left out, get zeros, on one rank as on many.
@@ -213,7 +213,7 @@ class TrainingStep:
     def _accumulate(self, number: int, micro_batches: Update, num_tokens: int) -> tuple[Loss, float]:
         """Add up this rank's gradients of an update of `num_tokens`; return its losses and the seconds of collating."""
         self.objective.train()
-        there = torch.full((), num_tokens, device=self.device)
+        device_num_tokens = torch.full((), num_tokens, device=self.device)
         total, nll, alignment = torch.zeros(3, device=self.device)
         seconds_collating = 0.0
         for index, rows in enumerate(micro_batches):
@@ -223,7 +223,7 @@ class TrainingStep:
             began = time.perf_counter()
             batch = collate(self.pairs.dataset, self.pairs.rows[rows], self.tokenizer).to(self.device)
             seconds_collating += time.perf_counter() - began
-            loss = (self.replay or self._learn)(batch, there)
+            loss = (self.replay or self._learn)(batch, device_num_tokens)
             total, nll = total + loss.total, nll + loss.negative_log_likelihood
             alignment = alignment if loss.alignment is None else alignment + loss.alignment
         return Loss(total, nll, alignment if self.model.is_guided else None), seconds_collating

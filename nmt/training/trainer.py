@@ -12,13 +12,12 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from nmt.data.batching import Plan, Update, Updates
+from nmt.data.batching import EpochPlan, Update, Updates
 from nmt.data.corpus import ParallelText
 from nmt.errors import RunError, duration
 from nmt.runs.directory import RunDirectory
 from nmt.runs.metrics import Metrics
 from nmt.tracking.opening import figures_of
-from nmt.tracking.system import SystemFigures
 from nmt.tracking.trackers import NoTracker, Tracker
 from nmt.training.checkpoint import (
     PROGRESS,
@@ -55,25 +54,21 @@ class Trainer:
         self.validation_text = validation
         self.progress = Progress()
         self.window, self.metrics = Window(), Metrics(run.path)
-        self.tracker: Tracker = NoTracker()
+        self.tracker: Tracker = NoTracker()  # gets the figures that go into metrics.jsonl
         self.last_bleu, self.was_pruned = math.nan, False
-
-    def show(self, tracker: Tracker) -> None:
-        """From now on, send the figures that go into metrics.jsonl, and those of the machine, to a tracker as well."""
-        self.tracker, self.system = tracker, SystemFigures(self.step.device)
 
     def resume(self) -> None:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
-        self._stand_at(load_checkpoint(self.run, self.step, self.progress.origins))
+        self._go_on_from(load_checkpoint(self.run, self.step, self.progress.origins))
         self.metrics.cut(self.progress.update)
         logger.info("resumed from update %d", self.progress.update)
 
-    def _stand_at(self, progress: Progress) -> None:
+    def _go_on_from(self, progress: Progress) -> None:
         self.progress, self.window = progress, Window(progress.window)
         if progress.loss_scale:
             self.step.scaler.load_state_dict(progress.loss_scale)
 
-    def stand_together(self) -> None:
+    def broadcast_from_first(self) -> None:
         """Give all ranks the progress, weights and moments of the first one."""
         if self.ranks.size == 1:
             return
@@ -85,8 +80,9 @@ class Trainer:
         self.ranks.broadcast([*weights.values(), *(state[name] for name in names)])
         if not self.ranks.is_first:
             self.step.load(weights, state)
-            self._stand_at(PROGRESS.validate_python(progress))
-        self.enter(self.part)  # here, since all ranks have to find `max_tokens` together
+            self._go_on_from(PROGRESS.validate_python(progress))
+        # Now, since all ranks have to look for `max_tokens` together, and the plan is for the first one alone.
+        self.enter(self.part)
 
     @property
     def part(self) -> int:
@@ -107,7 +103,7 @@ class Trainer:
         assert found is not None  # since a part has been entered
         return found
 
-    def _find_max_tokens(self, plan: Plan) -> None:
+    def _find_max_tokens(self, plan: EpochPlan) -> None:
         """Find what `training.max_tokens=auto` stands for, once for the whole run."""
         if self.settings.training.max_tokens == "auto" and self.progress.max_tokens is None:
             is_cpu = self.step.device.type == "cpu"
@@ -210,7 +206,7 @@ class Trainer:
                     f"epoch, and the run was at {progress.position}"
                 )
             if self.settings.training.max_updates - progress.update > len(updates) - progress.position:
-                self.epochs.begin_next()
+                self.epochs.prefetch_next()
             update = updates[progress.position]
             progress.position += 1
             if progress.position == len(updates):
@@ -285,6 +281,4 @@ class Trainer:
         if not self.ranks.is_first:
             return
         self.metrics.note(row)
-        if not isinstance(self.tracker, NoTracker):
-            of_system = self.system.read() if row["kind"] == "training" else {}
-            self.tracker.log(figures_of(row) | of_system, progress.update)
+        self.tracker.log(figures_of(row), progress.update)

@@ -40,7 +40,7 @@ PAIRS_READ_AT_ONCE = 100_000  # whose words are in memory together, 48 bytes for
 MAX_TOKENS = 1 << 14  # padded, on the longer side of a batch
 
 
-class Teacher(NamedTuple):
+class WordTeacher(NamedTuple):
     """A run, and the hash of its weights when it was first looked at."""
 
     run: RunDirectory
@@ -63,18 +63,20 @@ def find_teachers(runs: Runs | None, max_length: int, key: str = KEY) -> list[Ru
     return found
 
 
-def hashed(runs: Sequence[RunDirectory]) -> list[Teacher]:
+def hashed(runs: Sequence[RunDirectory]) -> list[WordTeacher]:
     """Return teachers with their hashes, sorted by these, so that the order of their names does not matter."""
     with naming(KEY):
-        return sorted((Teacher(run, str(run.weights_hash("best"))) for run in runs), key=lambda one: one.hash)
+        return sorted(
+            (WordTeacher(run, str(run.weights_hash("best"))) for run in runs), key=lambda one: one.hash
+        )
 
 
-def origin_of(teachers: Sequence[Teacher]) -> dict[str, str]:
+def origin_of(teachers: Sequence[WordTeacher]) -> dict[str, str]:
     """Return one hash of all teachers under their key; nothing if there are no teachers."""
     return {KEY: content_key(*(teacher.hash for teacher in teachers))} if teachers else {}
 
 
-def require_vocabulary(teachers: Sequence[Teacher], tokenizer: Tokenizer, device: torch.device) -> None:
+def require_vocabulary(teachers: Sequence[WordTeacher], tokenizer: Tokenizer, device: torch.device) -> None:
     """Raise RunError for a teacher whose vocabulary is not the student's, DeviceError for more than fit into memory."""
     num_parameters = 0
     for run, _ in teachers:
@@ -91,7 +93,7 @@ def require_vocabulary(teachers: Sequence[Teacher], tokenizer: Tokenizer, device
 
 
 def ask_teachers(
-    teachers: Sequence[Teacher],
+    teachers: Sequence[WordTeacher],
     settings: TrainSettings,
     dataset: Dataset,
     selected: Int64Array,
@@ -127,7 +129,7 @@ def ask_teachers(
 
 
 def unread(
-    teachers: Sequence[Teacher], settings: TrainSettings, dataset: Dataset, tokenizer: Tokenizer
+    teachers: Sequence[WordTeacher], settings: TrainSettings, dataset: Dataset, tokenizer: Tokenizer
 ) -> ExpectedWords:
     """Return placeholders for pairs that teachers have not read: as much to compute with, but one row of memory.
 
@@ -143,7 +145,7 @@ def _num_kept(tokenizer: Tokenizer) -> int:
     return min(NUM_KEPT, tokenizer.target.size)
 
 
-def _load(teachers: Sequence[Teacher], settings: TrainSettings) -> TorchEngine:
+def _load(teachers: Sequence[WordTeacher], settings: TrainSettings) -> TorchEngine:
     first, *rest = (run for run, _ in teachers)
     with naming(KEY):
         engine = load_engine(

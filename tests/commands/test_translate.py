@@ -341,7 +341,9 @@ def test_an_output_that_another_process_is_writing_is_refused_and_left_alone(sta
     wait_for_lines(path, 1)
     written = path.read_bytes()
     with (
-        pytest.raises(DataError, match=r"^output: a file that no other process is writing is needed; got .*out,"),
+        pytest.raises(
+            DataError, match=r"^output: a file that no other process is writing is needed; got .*out,"
+        ),
         stream.open_output(str(path), resume) as output,
     ):
         output.write(["not written"])

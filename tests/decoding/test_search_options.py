@@ -242,7 +242,7 @@ def test_the_tokens_of_all_hypotheses_of_a_batch_are_at_most_so_many(beam_size):
         sizes.append(sum(map(len, batch)) * beam_size * 10)
         return [[]] * sum(map(len, batch))
 
-    note_size.num_rows, note_size.settings = beam_size, settings
+    note_size.width, note_size.settings = beam_size, settings
     search_in_batches(note_size, [Sentence([4] * 9)] * 200)
     assert sum(sizes) == 200 * beam_size * 10
     assert max(sizes) == 800

@@ -96,7 +96,7 @@ def test_relative_positions_equal_an_explicit_loop(causal, num_queries, first):
 @pytest.mark.parametrize("largest", [0, 128 * 128])
 @pytest.mark.parametrize(("causal", "masked"), [(False, False), (True, False), (False, True)])
 def test_shared_heads_equal_heads_of_their_own_that_are_alike(causal, masked, largest, monkeypatch):
-    monkeypatch.setattr(scaled_attention, "LARGEST_PLAIN_SCORES", largest)
+    monkeypatch.setattr(scaled_attention, "LARGEST_BATCHED_SCORES", largest)
     torch.manual_seed(0)
     query = torch.randn(1, 2, 4, 5, 3, dtype=torch.float64, requires_grad=True)
     memory = torch.randn(2, 2, 2, 5, 3, dtype=torch.float64, requires_grad=True)
@@ -135,7 +135,7 @@ def test_as_many_shared_heads_as_heads_are_plain_attention():
 @pytest.mark.parametrize("is_large", [False, True])
 def test_attention_dropout_drops_weights_and_scales_the_others(is_large, monkeypatch):
     if is_large:
-        monkeypatch.setattr(scaled_attention, "LARGEST_PLAIN_SCORES", 0)
+        monkeypatch.setattr(scaled_attention, "LARGEST_BATCHED_SCORES", 0)
     torch.manual_seed(0)
     query = torch.zeros(1, 1, 300, 50, 50)
     identity = torch.eye(50).expand(2, 1, 300, 50, 50)  # so that attention returns its weights

@@ -60,7 +60,7 @@ def test_what_cannot_be_laid_out_ahead_is_laid_out_in_its_turn(make_trainer, mon
     found = []
     for number in range(3):
         found.append(seen(epochs, number))
-        epochs.begin_next()
+        epochs.prefetch_next()
     epochs.close()
     assert forks == [1, 2, 3]
     assert found == expected
@@ -72,7 +72,7 @@ def test_a_process_that_is_not_waited_for_is_ended(make_trainer, forks):
     expected = seen(epochs, 5)
     for end in (epochs.close, lambda: epochs.enter(5)):
         epochs.enter(0)
-        epochs.begin_next()
+        epochs.prefetch_next()
         process = epochs._ahead.process
         if end != epochs.close:
             process.join()  # its plan is complete, but of another epoch

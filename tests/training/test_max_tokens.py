@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmt.data.batching import Plan, plan_epoch
+from nmt.data.batching import EpochPlan, plan_epoch
 from nmt.training.device.max_tokens import find_max_tokens
 
 GENERATOR = np.random.Generator(np.random.PCG64(3))
@@ -39,7 +39,7 @@ NEEDS = {
 @pytest.mark.parametrize("need", NEEDS.values(), ids=NEEDS)
 def test_what_is_found_fits_whatever_takes_most_room(need):
     longer = np.repeat([10, 80, 3], [20, 2, 60])  # each update needs the most of one resource
-    plan = Plan(np.split(np.arange(len(longer)), [20, 22]), longer)
+    plan = EpochPlan(np.split(np.arange(len(longer)), [20, 22]), longer)
     room = max(need(longer[rows]) for rows in plan.updates) - 1
     found = find_max_tokens(plan, lambda rows: need(longer[rows]) <= room, None)
     assert all(need(longer[rows]) <= room for update in plan.within(found) for rows in update)

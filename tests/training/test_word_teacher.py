@@ -23,7 +23,7 @@ from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
 from nmt.training import cross_entropy, word_teacher
 from nmt.training.objective import Objective
-from nmt.training.word_teacher import Teacher, ask_teachers, hashed, likeliest
+from nmt.training.word_teacher import WordTeacher, ask_teachers, hashed, likeliest
 
 PAD = 0
 
@@ -167,7 +167,7 @@ def test_teachers_are_asked_once_for_the_pairs_that_are_learned(pairs, trained_r
 def test_a_teacher_that_gets_better_while_it_is_loaded_is_refused(pairs, trained_run, tmp_path, monkeypatch):
     tokenizer, dataset, settings = pairs
     monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
-    before = [Teacher(RunDirectory(str(trained_run)), "0" * 16)]
+    before = [WordTeacher(RunDirectory(str(trained_run)), "0" * 16)]
     with pytest.raises(
         RunError, match=r"^training.teacher: runs that are not in training are needed; got one that"
     ):

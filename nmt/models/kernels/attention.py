@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-# On the CPU, PyTorch's fused attention is slower than two plain products while the scores fit in cache:
+# On the CPU, PyTorch's fused attention is slower than two batched products while the scores fit in cache:
 # forward and backward of 270 sentences of 16 tokens took 36 ms against 5 ms on two Xeon cores.
-LARGEST_PLAIN_SCORES = 128 * 128
+LARGEST_BATCHED_SCORES = 128 * 128
 # Largest number of sentences times heads for which PyTorch's fused attention is faster than the calls of two batched
 # products. With single positions of many sentences it is several times slower.
 FEW_SENTENCE_HEADS = 32
@@ -55,6 +55,13 @@ def attend(
     A memory may have fewer heads, each of which neighbouring heads of queries share. `mask` (B or 1, 1, 1, S), or with
     a copy for each head of the memory, is added to the scores; `causal` hides from each position those after it.
     `dropout` is the share of weights that are dropped, `relative` the vectors that are added to keys and values.
+
+    The first of these ways that can be taken is the one:
+
+    - PyTorch's fused attention, on accelerators and for long sentences. It shows no weights, and knows no `relative`.
+    - `attend_in_inference`, in as few calls as possible, where no gradient is needed and nothing is dropped.
+    - `_attend_by_definition`, where weights are observed or dropped, or vectors are `relative`.
+    - `_BatchedAttention`, which is for training on short sentences.
     """
     query = heads[0]
     if mask is not None:
@@ -62,8 +69,10 @@ def attend(
     longest = query.shape[2]
     num_shared, source_length = (heads if memory is None else memory[0]).shape[-3:-1]
     is_observed = bool(_observed) and threading.get_ident() in _observed
-    is_plain = not is_observed and relative is None
-    if is_plain and (query.device.type != "cpu" or longest * source_length > LARGEST_PLAIN_SCORES):
+    needs_definition = is_observed or relative is not None
+    if not needs_definition and (
+        query.device.type != "cpu" or longest * source_length > LARGEST_BATCHED_SCORES
+    ):
         return functional.scaled_dot_product_attention(
             *_parts(heads, memory),
             None if mask is None else mask[:, :1],
@@ -73,15 +82,15 @@ def attend(
             enable_gqa=True if num_shared < query.shape[1] else False,  # noqa: SIM210
         )
     is_learning = torch.is_grad_enabled() and not isinstance(memory, tuple)
-    if is_plain and not (is_learning or causal or dropout):
-        return find(*_parts(heads, memory), mask)
+    if not (needs_definition or is_learning or causal or dropout):
+        return attend_in_inference(*_parts(heads, memory), mask)
     if causal:
         added = query.new_full((longest, longest), -torch.inf).triu(1)[None, None]
     else:
         added = query.new_zeros(1, 1, 1, 1) if mask is None else mask
     with torch.autocast(query.device.type, enabled=False):
-        if dropout or not is_plain:
-            return _write_out(*_parts(heads, memory), added[:, :1], dropout, relative)
+        if needs_definition or dropout:
+            return _attend_by_definition(*_parts(heads, memory), added[:, :1], dropout, relative)
         # Heads that share keys and values stand side by side, as more positions of one.
         num_sharing = query.shape[1] // num_shared
         folded = heads.reshape(len(heads), len(query), num_shared, num_sharing * longest, -1)
@@ -89,11 +98,11 @@ def attend(
             added = added.repeat(1, 1, num_sharing, 1)
         elif mask is not None:
             added = added.expand(len(query), num_shared, -1, -1)
-        attended: Tensor = _PlainAttention.apply(folded, memory, added.flatten(0, 1))  # type: ignore[no-untyped-call]
+        attended: Tensor = _BatchedAttention.apply(folded, memory, added.flatten(0, 1))  # type: ignore[no-untyped-call]
     return attended.reshape(query.shape)
 
 
-def find(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+def attend_in_inference(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
     """Return the contexts as `attend` does, in as few calls as possible: in decoding, each call does little work."""
     num_shared = key.shape[1]
     if query.shape[0] * query.shape[1] <= FEW_SENTENCE_HEADS:
@@ -110,7 +119,7 @@ def find(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tens
     return torch.bmm(_weigh(folded, key, added), value).view(query.shape)
 
 
-def _write_out(
+def _attend_by_definition(
     query: Tensor, key: Tensor, value: Tensor, added: Tensor, dropout: float, relative: Distances | None
 ) -> Tensor:
     """Return the contexts as `attend` does, by the definition; `added` (B or 1, 1, T or 1, S) goes to the scores."""
@@ -136,7 +145,7 @@ def weigh_first_head(query: Tensor, memory: KeysValues, mask: Tensor) -> Tensor:
     return scores.softmax(-1, dtype=torch.promote_types(scores.dtype, torch.float32))
 
 
-class _PlainAttention(torch.autograd.Function):
+class _BatchedAttention(torch.autograd.Function):
     """Two batched products, whose gradients are written into one tensor per input, not concatenated afterwards."""
 
     @staticmethod

@@ -6,7 +6,7 @@ from typing import Any, Protocol, cast
 import torch
 from torch import Tensor, nn
 
-from nmt.models.kernels.attention import Memory, Queries, find
+from nmt.models.kernels.attention import Memory, Queries, attend_in_inference
 from nmt.models.kernels.attention_cache import Cache
 from nmt.models.kernels.packing import Layout
 from nmt.models.positions import rotate_queries_and_keys
@@ -82,13 +82,13 @@ class FewRowsLayer(nn.Module):
         if rotation is not None:
             rows = rotate_queries_and_keys(rows, rotation, self.num_heads, self.num_shared_heads)
         queries, (key, value) = cache.append(rows, layout, self.num_heads)
-        return layout.from_heads(find(queries[0], key, value, cache.mask))
+        return layout.from_heads(attend_in_inference(queries[0], key, value, cache.mask))
 
     def _attend(self, x: Tensor, layout: Layout, memories: Sequence[Memory]) -> Tensor:
         queries = layout.to_heads(self.query(x), 1, self.num_heads)[0]
         parts = queries.split([len(mask) for _, mask in memories]) if len(memories) > 1 else [queries]
         found = [
-            find(part, memory[0], memory[1], mask)
+            attend_in_inference(part, memory[0], memory[1], mask)
             for part, (memory, mask) in zip(parts, memories, strict=True)
         ]
         return layout.from_heads(found[0] if len(found) == 1 else torch.cat(found))

@@ -62,10 +62,16 @@ def _gather(x: Tensor, index: Tensor, inverse: Tensor) -> Tensor:
 class Packing:
     """Where the tokens of B sentences lie: in N rows, end to end, and in a rectangle (B', L') of cells.
 
-    Both have room to spare. Rows after the last token are fillers, at least one. Cells after a sentence's end are
-    empty, as are all cells of the sentences from B on, at least one. Empty cells are filled from the last row, fillers
-    from the last cell. No loss depends on a filler, and no token on an empty cell. So the gradient of both is zero, and
-    their content never reaches a token, forward or backward.
+    The tokens a b c and d of two sentences, where `-` is unused:
+
+        rows         rectangle
+        a b c d -    a b c -
+                     d - - -
+                     - - - -
+
+    At least the last row and the last cell are unused. Unused cells read the last row, and unused rows the last cell,
+    so that each gather has an inverse, which is a gather, too. The loss leaves out unused rows, and attention masks
+    unused cells; so the gradient of both is zero, and their content never reaches a token, forward or backward.
     """
 
     def __init__(self, lengths: Tensor, room: Room, num_heads: int = 0, num_shared_heads: int = 0) -> None:

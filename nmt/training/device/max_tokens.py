@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from nmt.data.arrays import Int64Array
-from nmt.data.batching import Plan, plan_by_length
+from nmt.data.batching import EpochPlan, plan_by_length
 
 
-def find_max_tokens(plan: Plan, fits: Callable[[Int64Array], bool], at_most: int | None) -> int:
+def find_max_tokens(plan: EpochPlan, fits: Callable[[Int64Array], bool], at_most: int | None) -> int:
     """Return how many padded tokens fit at once: a power of two above the largest update, halved until it fits.
 
     More would never be used; the search begins at `at_most` where that is less. `fits` gets the indices of the first

@@ -42,7 +42,7 @@ def test_plain_attention_equals_fused_attention_and_the_definition(
     weights = torch.randn_like(plain)
     gradients = torch.autograd.grad((plain * weights).sum(), leaves)
 
-    monkeypatch.setattr(scaled_attention, "LARGEST_PLAIN_SCORES", 0)
+    monkeypatch.setattr(scaled_attention, "LARGEST_BATCHED_SCORES", 0)
     fused = attend(heads, memory, mask, causal)
     assert_close(fused, plain)
     assert_close(torch.autograd.grad((fused * weights).sum(), leaves), gradients)
