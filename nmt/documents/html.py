@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from nmt.documents.document import Block, TextDocument
 from nmt.documents.marked import Content, render
-from nmt.documents.tags import Token, content_of, find_halves, unescape
+from nmt.documents.tags import Token, content_of, find_halves, require_few, unescape
 
 # Tags that are part of a line; all others end one.
 INLINE = {
@@ -63,7 +63,8 @@ SPACE = re.compile(f"[{BLANK}]+")
 
 
 def read_html(text: str) -> TextDocument:
-    """Read any text; nothing in it is an error."""
+    """Read any text; nothing in it is an error. Raises DataError for more than MAX_TAGS tags."""
+    require_few(text.count("<"))
     return TextDocument(list(_parts(_tokens(text))))
 
 

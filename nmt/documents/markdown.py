@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nmt.documents.document import Block, TextDocument
 from nmt.documents.html import VOID
 from nmt.documents.marked import Content, Element
-from nmt.documents.tags import Token, content_of, find_halves, unescape
+from nmt.documents.tags import Token, content_of, find_halves, require_few, unescape
 from nmt.documents.wrapping import render_wrapped
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ INLINE = re.compile(
     """,
     re.VERBOSE,
 )
+MARKS = re.compile(r"[*_~`<\[\]|\\]")
 EMPHASIS = re.compile(r"\*+|_+|~~")
 ESCAPED = re.compile(rf"\\([{PUNCTUATION}])|&#?\w+;")
 # Characters that would be syntax if they were not escaped.
@@ -61,13 +62,20 @@ def _parser() -> "MarkdownIt":
         is_note = state.src.startswith("[^", state.bMarks[start] + state.tShift[start])
         return not is_note and reference(state, start, end, is_silent)
 
+    # The parser fills up the rows of tables: a few bytes become thousands of cells.
+    def limit(state: StateBlock, start: int, end: int, is_silent: bool) -> bool:
+        require_few(len(state.tokens))
+        return False
+
     parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("inline")
+    parser.block.ruler.before("table", "limit", limit)
     parser.block.ruler.at("reference", reference_but_of_notes)
     return parser
 
 
 def read_markdown(text: str) -> TextDocument:
-    """Read any text; nothing in it is an error."""
+    """Read any text; nothing in it is an error. Raises DataError for more than MAX_TAGS marks, or parts of text."""
+    require_few(len(MARKS.findall(text)))
     parts: list[str | Block] = []
     here = 0
     known: dict[str, Any] = {}

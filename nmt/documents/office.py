@@ -8,9 +8,11 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from nmt.documents.marked import Content, Element
+from nmt.documents.tags import require_few
 from nmt.errors import DataError
 
 Node = Any  # an element of lxml, which says nothing of its types
@@ -26,8 +28,6 @@ ENCODINGS = re.compile(
     re.IGNORECASE,
 )
 DECLARED = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z][A-Za-z0-9._-]*)")
-# Tags in all text, as many as a thousand pages have. Each takes some 400 bytes once it is read, however short it is.
-MAX_TAGS = 1_000_000
 # What no XML can hold (XML 1.0, 2.2); a model can write it.
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -41,12 +41,13 @@ class Container(Element):
 
 @dataclass(frozen=True)
 class Kept(Element):
-    """Nodes that come out as they are; where the run around them has to be made anew, `look` has its properties.
+    """Nodes that come out as they are; where they are in a run, it has to be made anew, with its `look`.
 
     `within` are the nodes around them whose children are made anew, from the outermost inwards.
     """
 
     nodes: tuple[Node, ...] = ()
+    is_in_run: bool = False
     look: Any = None
     within: tuple[Node, ...] = ()
 
@@ -57,13 +58,13 @@ class Parts:
     def __init__(self, undivided: Collection[str] = ()) -> None:
         """Begin; a container with one of the tags `undivided` may be there once only, so no break divides it."""
         self.undivided = undivided
-        self.found: list[Kept | list[str | Element]] = [[]]
+        self._found: list[Kept | list[str | Element]] = [[]]
         self._open: list[Container] = []
 
     @property
     def content(self) -> list[str | Element]:
         """The content so far of the current line, or of the innermost container that is open in it."""
-        line = self._open[-1].content if self._open else self.found[-1]
+        line = self._open[-1].content if self._open else self._found[-1]
         assert isinstance(line, list)
         return line
 
@@ -85,9 +86,13 @@ class Parts:
         while self._open:
             if not self._open.pop().content:
                 self.content.pop()
-        self.found += [replace(kept, within=nodes), []]
+        self._found += [replace(kept, within=nodes), []]
         for node in nodes:
             self._begin(node)
+
+    def close(self) -> list[Kept | list[str | Element]]:
+        """Return the lines that are not empty, and what stays between them."""
+        return [_joined(part) if isinstance(part, list) else part for part in self._found if part != []]
 
     def _begin(self, node: Node) -> Container:
         container = Container(node=node)
@@ -132,8 +137,7 @@ class OfficeDocument:
         """Read an archive. Raises DataError for content that is not of the format."""
         self.how, self.content = how, content
         contents = {name: _as_utf_8(data) for name, data in _texts(content, how).items()}
-        if sum(content.count(b"<") for content in contents.values()) > MAX_TAGS:
-            raise DataError(f"file: at most {MAX_TAGS} tags are needed in its text; got more")
+        require_few(sum(content.count(b"<") for content in contents.values()))
         self.roots = {name: _parse(content) for name, content in contents.items()}
         tag = self.roots[how.name].tag
         if tag != how.root:  # such as Word's Strict Open XML, whose names all differ
@@ -169,12 +173,21 @@ class OfficeDocument:
         return output.getvalue()
 
 
-def add_text(content: list[str | Element], text: str) -> None:
-    """Add text to the end of a line."""
-    if content and isinstance(content[-1], str):
-        content[-1] += text
-    elif text:
-        content.append(text)
+def _joined(content: list[str | Element]) -> list[str | Element]:
+    """Return content in which no two texts are neighbours.
+
+    Joining them as they come would take time quadratic in their number, since each would copy all before it.
+    """
+    found: list[str | Element] = []
+    for is_text, parts in groupby(content, key=lambda part: isinstance(part, str)):
+        if is_text:
+            found.append("".join(map(str, parts)))
+        else:
+            for part in parts:
+                assert isinstance(part, Element)
+                part.content[:] = _joined(part.content)
+                found.append(part)
+    return found
 
 
 def _without_control_characters(line: Content) -> list[str | Element]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from nmt.documents.marked import Content
-from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts, add_text
+from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts
 
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
@@ -44,10 +44,11 @@ def _read(node: Node) -> Paragraph:
             add(child.tail)
 
     def add(text: str | None) -> None:
-        add_text(parts.content, SPACES.sub(" ", text or ""))
+        if text:
+            parts.content.append(SPACES.sub(" ", text))
 
     read(node)
-    return Paragraph(node, [*starts, *(part for part in parts.found if part != []), *ends])
+    return Paragraph(node, [*starts, *parts.close(), *ends])
 
 
 def _write(paragraph: Paragraph, lines: Sequence[Content]) -> None:
@@ -91,7 +92,7 @@ def _add_to(parent: Node, content: Content) -> None:
 
 def _copy_in(parent: Node, node: Node) -> Node:
     """Add a node without its children; return it."""
-    made = parent.makeelement(node.tag, dict(node.attrib), nsmap=node.nsmap)
+    made = parent.makeelement(node.tag, dict(node.attrib))
     parent.append(made)
     return made
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from nmt.documents.document import Block, TextDocument, around
 from nmt.documents.marked import Content
-from nmt.documents.tags import Token, content_of, unescape
+from nmt.documents.tags import Token, content_of, require_few, unescape
 from nmt.documents.wrapping import LINE_BREAK, render_wrapped
 from nmt.errors import DataError
 
@@ -23,16 +23,17 @@ TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z]++)[^<>\r\n]*>|<[\d:.]+>|\{\\[
 
 
 def read_srt(text: str) -> TextDocument:
-    """Read the cues of SRT. Raises DataError for text without any."""
-    return _read(text, has_entities=False)
+    """Read the cues of SRT, which blank lines may divide. Raises DataError for text without any, or too many lines."""
+    return _read(text, is_srt=True)
 
 
 def read_vtt(text: str) -> TextDocument:
-    """Read the cues of WebVTT, in which some characters are entities. Raises DataError for text without any."""
-    return _read(text, has_entities=True)
+    """Read the cues of WebVTT, in which some characters are entities. Raises DataError as `read_srt` does."""
+    return _read(text, is_srt=False)
 
 
-def _read(text: str, has_entities: bool) -> TextDocument:
+def _read(text: str, is_srt: bool) -> TextDocument:
+    require_few(text.count("\n") + text.count("\r") + text.count("<"))
     parts: list[str | Block] = []
     cue: list[str] | None = None  # lines behind times
     has_times = False
@@ -41,27 +42,28 @@ def _read(text: str, has_entities: bool) -> TextDocument:
             has_times = True
             # The number of a cue, where no blank line stands before it.
             number = [cue.pop()] if cue and cue[-1].strip().isdecimal() else []
-            parts += [*_blocks(cue or [], has_entities), *number, line]
+            parts += [*_blocks(cue or [], not is_srt), *number, line]
             cue = []
         elif cue is None or not line.strip():
-            parts += [*_blocks(cue or [], has_entities), line]
-            cue = None
+            parts += [*_blocks(cue or [], not is_srt), line]
+            # In SRT, all text up to the next times is spoken, blank lines or not. In WebVTT it may be a comment.
+            cue = [] if is_srt and has_times else None
         else:
             cue.append(line)
     if not has_times:
         raise DataError("file: subtitles with times, as 00:00:01,000 --> 00:00:02,000, are needed; got none")
-    return TextDocument([*parts, *_blocks(cue or [], has_entities)])
+    return TextDocument([*parts, *_blocks(cue or [], not is_srt)])
 
 
 def _blocks(lines: list[str], has_entities: bool) -> Iterator[str | Block]:
     """Yield the parts of a cue."""
-    spoken: list[str] = []
+    spoken: list[list[str]] = []
     for line in lines:
         if OTHER_SPEAKER.match(line) or not spoken:
-            spoken.append(line)
+            spoken.append([line])
         else:
-            spoken[-1] += line
-    for text in spoken:
+            spoken[-1].append(line)
+    for text in map("".join, spoken):
         dash = SPEAKER.match(text)
         start = dash.end() if dash else 0
         before, source, behind = around(text[start:])

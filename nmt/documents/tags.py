@@ -6,9 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from nmt.documents.marked import Element
+from nmt.errors import DataError
 
 # Depth of nested elements; a tag that lies deeper counts as one without its other half.
 MAX_DEPTH = 50
+# Tags and other marks in the text of a document, as many as a thousand pages have. Each takes some 400 bytes once it is
+# read, however short it is.
+MAX_TAGS = 1_000_000
 # A reference by a number that no character has, and that is too long for Python to read.
 NO_CHARACTER = re.compile(r"(&#[0-9]{100,})")
 
@@ -23,6 +27,12 @@ class Token(NamedTuple):
     kind: str
     name: str = ""
     is_kept: bool = False
+
+
+def require_few(num_tags: int) -> None:
+    """Raise DataError for more than MAX_TAGS."""
+    if num_tags > MAX_TAGS:
+        raise DataError(f"file: at most {MAX_TAGS} tags are needed in its text; got more")
 
 
 def unescape(text: str) -> str:

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 from nmt.documents.marked import Content, Element
-from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts, add_text
+from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts
 
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -36,9 +37,29 @@ DROPPED = {f"{WORD}{name}" for name in ("proofErr", "lastRenderedPageBreak", "so
 
 @dataclass(frozen=True)
 class Run(Element):
-    """Text in a look of its own: the properties of its run, as XML."""
+    """Text in a look of its own."""
 
-    look: bytes = b""
+    look: "Look | None" = None
+
+
+class Look(NamedTuple):
+    """A node of the properties of a run. As XML, it would repeat all namespaces of the document."""
+
+    tag: str
+    attributes: tuple[tuple[str, str], ...]
+    children: tuple["Look", ...]
+
+    @classmethod
+    def of(cls, node: Node) -> "Look":
+        """Return a node with all that is in it, but for comments, which have no tag, and text, which has no meaning."""
+        return cls(node.tag, tuple(node.attrib.items()), tuple(map(cls.of, node.iterchildren("*"))))
+
+    def add_to(self, parent: Node) -> None:
+        """Add the node to a parent."""
+        made = parent.makeelement(self.tag, dict(self.attributes))
+        parent.append(made)
+        for child in self.children:
+            child.add_to(made)
 
 
 class _Reader:
@@ -85,16 +106,18 @@ class _Reader:
             elif child.tag == LOOK or child.tag in DROPPED:
                 continue
             elif child.tag in BREAKS:
-                self.parts.divide(Kept(nodes=(child,), look=look))
+                self.parts.divide(Kept(nodes=(child,), is_in_run=True, look=look))
             else:
-                self.parts.content.append(Kept(nodes=(child,), look=look))
+                self.parts.content.append(Kept(nodes=(child,), is_in_run=True, look=look))
 
-    def _add(self, content: list[str | Element], text: str, look: bytes) -> None:
+    def _add(self, content: list[str | Element], text: str, look: Look | None) -> None:
+        if not text:
+            return
         if look == self.look:
-            add_text(content, text)
+            content.append(text)
         elif content and isinstance(content[-1], Run) and content[-1].look == look:
-            add_text(content[-1].content, text)
-        elif text:
+            content[-1].content.append(text)
+        else:
             content.append(Run(content=[text], look=look))
 
     def _read_field(self, run: Node) -> None:
@@ -113,23 +136,21 @@ class _Reader:
         self.field = []
 
     def paragraph(self, node: Node) -> Paragraph:
-        parts = [*self.starts, *(part for part in self.parts.found if part != []), *self.ends]
+        parts = [*self.starts, *self.parts.close(), *self.ends]
         return Paragraph(node, parts, self.look)
 
 
-def _look(run: Node) -> bytes:
-    """Return the properties of a run as XML; empty where it has none."""
-    from lxml import etree
-
+def _look(run: Node) -> Look | None:
+    """Return the properties of a run; None where it has none."""
     found = run.find(LOOK)
-    return b"" if found is None else etree.tostring(found, with_tail=False)
+    return None if found is None else Look.of(found)
 
 
-def _usual_look(paragraph: Node) -> bytes:
-    sizes: Counter[bytes] = Counter()
+def _usual_look(paragraph: Node) -> Look | None:
+    sizes: Counter[Look | None] = Counter()
     for run in paragraph.iter(RUN):
         sizes[_look(run)] += sum(len(text.text or "") for text in run.iterchildren(TEXT))
-    return max(sizes, key=lambda look: sizes[look], default=b"")
+    return max(sizes, key=lambda look: sizes[look], default=None)
 
 
 def _read(node: Node) -> Paragraph:
@@ -146,7 +167,7 @@ def _write(paragraph: Paragraph, lines: Sequence[Content]) -> None:
         _add_to(node, [part] if isinstance(part, Kept) else part, paragraph.look)
 
 
-def _add_to(parent: Node, content: Content, look: bytes) -> None:
+def _add_to(parent: Node, content: Content, look: Look | None) -> None:
     for part in content:
         if isinstance(part, str):
             text = _run_in(parent, look).makeelement(TEXT, {SPACE: "preserve"})
@@ -158,22 +179,20 @@ def _add_to(parent: Node, content: Content, look: bytes) -> None:
             _add_to(_copy_in(parent, part.node), part.content, look)
         elif isinstance(part, Kept):
             inner = reduce(_copy_in, part.within, parent)
-            (inner if part.look is None else _run_in(inner, part.look)).extend(part.nodes)
+            (_run_in(inner, part.look) if part.is_in_run else inner).extend(part.nodes)
 
 
-def _run_in(parent: Node, look: bytes) -> Node:
-    from lxml import etree
-
+def _run_in(parent: Node, look: Look | None) -> Node:
     run = parent.makeelement(RUN)
-    if look:
-        run.append(etree.fromstring(look))
     parent.append(run)
+    if look is not None:
+        look.add_to(run)
     return run
 
 
 def _copy_in(parent: Node, node: Node) -> Node:
     """Add a copy of a node without its content; return the node that new content goes into."""
-    made = parent.makeelement(node.tag, dict(node.attrib), nsmap=node.nsmap)
+    made = parent.makeelement(node.tag, dict(node.attrib))
     parent.append(made)
     if node.tag != CONTROL:
         made.extend(deepcopy(child) for child in node if child.tag in PROPERTIES)

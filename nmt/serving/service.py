@@ -1,11 +1,14 @@
 """What a server does for a request: fields in, an object for JSON out; the order of checks is LibreTranslate's."""
 
 import asyncio
+import fcntl
 import hmac
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +75,7 @@ class Service:
         if requests is not None:
             requests.take(client, 1)
         if characters is not None:
-            characters.take(client, num_characters(fields.get("q")) + num_characters(fields.get("file")))
+            characters.take(client, sum(num_characters(fields.get(name)) for name in ("q", "s", "file")))
 
     async def translate(self, fields: Fields) -> dict[str, Any]:
         """Translate a text, or several. Raises Refused for what cannot be done."""
@@ -114,9 +117,8 @@ class Service:
             raise Refused(400, "Invalid request: missing file parameter")
         source_code, target_code = _text(fields, "source"), _text(fields, "target")
         document = await read_upload(file)
-        lines = lines_of(document)
-        _require_most(sum(map(len, lines)), self.settings.max_characters)
-        source, target, _ = self._languages(source_code, target_code, lines)
+        _require_most(sum(map(len, document.lines)), self.settings.max_characters)
+        source, target, _ = self._languages(source_code, target_code, document.lines)
         content: str | bytes = file.content
         if (way := self.languages.way(source, target)) is not None:
             content, _ = await translate_document(way, document)
@@ -292,13 +294,19 @@ def _require_most(size: int, limit: int | None) -> None:
 
 
 def _append(path: str, line: str) -> None:
-    """Append a line to a file in one write. Raises SettingsError where it cannot be written."""
+    """Append a line to a file, all of it or nothing. Raises SettingsError where it cannot be written."""
+    content = line.encode("utf-8")
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, line.encode("utf-8"))
-        finally:
-            os.close(descriptor)
+        with open(path, "ab", buffering=0, opener=partial(os.open, mode=0o600)) as file:
+            with suppress(OSError):  # not every file system has locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+            size = os.fstat(file.fileno()).st_size
+            try:
+                while content:  # a disk that is almost full takes a part of it
+                    content = content[file.write(content) :]
+            except OSError:
+                file.truncate(size)
+                raise
     except OSError as error:
         raise SettingsError(
             f"suggestions: a file that can be written is needed; got {path}: {error.strerror}"

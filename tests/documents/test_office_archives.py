@@ -4,10 +4,12 @@ import io
 import re
 import tracemalloc
 import zipfile
+from dataclasses import replace
 
 import pytest
-from office_files import W, archive, docx, member, run
+from office_files import W, archive, docx, member, odt, run
 
+from nmt.documents.opendocument import read_odt
 from nmt.documents.word import read_docx
 from nmt.errors import DataError
 
@@ -52,7 +54,7 @@ def test_what_would_unpack_to_too_much_is_refused(monkeypatch):
         read_docx(docx("", **{"word/large": b"0" * 1000}))
     monkeypatch.setattr("nmt.documents.office.MAX_UNPACKED", 10**6)
     with monkeypatch.context() as patch:
-        patch.setattr("nmt.documents.office.MAX_TAGS", 1000)
+        patch.setattr("nmt.documents.tags.MAX_TAGS", 1000)
         assert read_docx(docx("<w:p/>" * 900)).paragraphs == [], "what has no line is not kept"
         with pytest.raises(DataError, match="at most 1000 tags are needed in its text; got more"):
             read_docx(docx("<w:p/>" * 1000))
@@ -101,7 +103,7 @@ def test_what_is_no_encoding_of_documents_is_not_tried(encoding):
 
 @pytest.mark.parametrize(("encoding", "tag"), [("UTF-16", "<w:p/>"), ("UTF-7", "+ADw-w:p/+AD4-")])
 def test_tags_are_counted_whatever_the_encoding(monkeypatch, encoding, tag):
-    monkeypatch.setattr("nmt.documents.office.MAX_TAGS", 1000)
+    monkeypatch.setattr("nmt.documents.tags.MAX_TAGS", 1000)
 
     def packed(number):
         text = member(docx(number * tag), "word/document.xml").decode().replace("UTF-8", encoding)
@@ -110,3 +112,32 @@ def test_tags_are_counted_whatever_the_encoding(monkeypatch, encoding, tag):
     assert read_docx(packed(900)).paragraphs == []
     with pytest.raises(DataError, match="at most 1000 tags are needed"):
         read_docx(packed(1100))
+
+
+def test_unused_namespaces_and_many_texts_take_little_time():
+    """Both take seconds; a reader that repeats all namespaces at each run, or all text at each text, takes minutes."""
+    names = " ".join(f'xmlns:n{i}="urn:n{i}"' for i in range(4000))
+    look = '<w:rPr><w:i/><n7:x n8:y="1"/></w:rPr>'
+    text = f"<w:p><w:hyperlink r:id='r1'>{run('eins')}</w:hyperlink>{run('zwei', look)}</w:p>" * 3000
+    xml = f'<w:document xmlns:w="{W}" xmlns:r="urn:r" {names}><w:body>{text}</w:body></w:document>'
+    document = read_docx(archive(**{"word/document.xml": xml}))
+    assert len(document.blocks) == 3000
+    written = document.write([[line[0], replace(line[1], content=["drei"])] for line in document.blocks])
+    found = member(written, "word/document.xml").decode()
+    assert found.count(f'<w:r>{look}<w:t xml:space="preserve">drei</w:t></w:r>') == 3000
+    assert found.count('<w:hyperlink r:id="r1"><w:r><w:t xml:space="preserve">eins</w:t>') == 3000
+    assert found.count("xmlns:") == xml.count("xmlns:")
+    texts = f"<w:t>{200 * 'a'}</w:t>" * 100_000
+    document = read_docx(docx(f"<w:p><w:r>{texts}</w:r></w:p>"))
+    assert [list(map(len, line)) for line in document.blocks] == [[200 * 100_000]]
+
+
+def test_namespaces_of_odt_are_declared_once():
+    names = " ".join(f'xmlns:n{i}="urn:n{i}"' for i in range(2000))
+    text = "<t:p>eins<t:span n7:x='1'>zwei</t:span></t:p>" * 2000
+    xml = member(odt(text), "content.xml").decode().replace('xmlns:x="urn:x"', names)
+    document = read_odt(archive(**{"content.xml": xml}))
+    written = document.write([["drei", line[1]] for line in document.blocks])
+    found = member(written, "content.xml").decode()
+    assert found.count('<t:p>drei<t:span n7:x="1">zwei</t:span></t:p>') == 2000
+    assert found.count("xmlns:") == xml.count("xmlns:")

@@ -88,3 +88,16 @@ def test_a_long_cue_is_wrapped_in_time():
     assert wrap(" ".join(words), 1) == [" ".join(words)]
     first, second = wrap(" ".join(words), 2)
     assert len(first) == len(second)
+
+
+def test_blank_lines_within_a_cue_of_srt_leave_no_text_behind(translate):
+    text = "1\n00:00:01,000 --> 00:00:02,000\neins\n\nzwei\n\n\n2\n00:00:03,000 --> 00:00:04,000\ndrei\n\n"
+    document = read_srt(text)
+    assert lines_of(document) == ["eins", "zwei", "drei"]
+    assert translate(document) == text.replace("eins", "EINS").replace("zwei", "ZWEI").replace("drei", "DREI")
+
+
+def test_a_cue_of_many_lines_is_read_in_time():
+    text = f"1\n00:00:01,000 --> 00:00:02,000\n{'a' * 30}\n" + f"{'b' * 30}\n" * 400_000
+    document = read_srt(text)
+    assert document.write(document.blocks) == text

@@ -193,3 +193,33 @@ def test_any_bytes_are_a_document_or_none(content, suffix):
         document.write(document.blocks)
         problem = "file: none"
     assert re.fullmatch("file: .*", problem)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".txt", "a\n"),
+        (".txt", "a\r"),
+        (".srt", "00:00:01,000 --> 00:00:02,000\na\n"),
+        (".html", "<br>a"),
+        (".md", "a\n\n"),
+        (".md", "*a* "),
+        (".md", "`a` "),
+        (".md", "> [a] "),
+    ],
+)
+def test_documents_of_more_marks_than_a_book_are_refused(monkeypatch, suffix, text):
+    """Each takes hundreds of bytes of memory once it is read."""
+    monkeypatch.setattr("nmt.documents.tags.MAX_TAGS", 1000)
+    read_document(suffix, (text * 100).encode())
+    with pytest.raises(DataError, match=r"^file: at most 1000 tags are needed in its text; got more$"):
+        read_document(suffix, (text * 1100).encode())
+
+
+def test_tables_whose_rows_are_filled_up_are_bounded_in_all():
+    """A table of 2 kB becomes 65,000 cells; a hundred of them would take gigabytes."""
+    table = "|a" * 256 + "|\n" + "|-" * 256 + "|\n" + "|b\n" * 256 + "\n"
+    document = read_document(".md", table.encode())
+    assert document.write(document.blocks) == table
+    with pytest.raises(DataError, match=r"^file: at most 1000000 tags are needed"):
+        read_document(".md", (table * 100).encode())

@@ -154,6 +154,20 @@ def test_a_file_is_held_for_a_while():
     asyncio.run(main())
 
 
+def test_small_files_take_room_too_and_leave_nothing_behind():
+    async def main():
+        held = Held(10_000)
+        keys = [held.put("a.txt", "en", b"a") for _ in range(50)]
+        timers = [file.timer for file in held._files.values()]
+        assert 1 < len(timers) < 10
+        assert held.get(keys[-1]) == ("a_en.txt", b"a")
+        with pytest.raises(Refused, match=r"^Not Found$"):
+            held.get(keys[0])
+        assert [one for one in asyncio.get_running_loop()._scheduled if not one.cancelled()] == timers
+
+    asyncio.run(main())
+
+
 def test_they_can_be_switched_off_and_need_a_key_where_there_are_keys(start, trained_run, tmp_path):
     (tmp_path / "keys").write_text("one\n")
     with start(tmp_path, f"run={trained_run}", "held_bytes=0", "url_prefix=/mt") as server:

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import resource
 import shutil
 import socket
 
 import pytest
 
 from nmt.cli.compose import compose
+from nmt.errors import SettingsError
 from nmt.serving.refusal import Refused
 from nmt.serving.service import Service
 
@@ -115,6 +117,45 @@ def test_a_suggestion_is_as_long_as_a_text_may_be(trained_run, tmp_path):
             asyncio.run(found.suggest(fields | longer))
         assert "(21)" in str(caught.value)
     assert kept.read_bytes() == before
+
+
+def test_a_suggestion_for_which_there_is_no_room_leaves_no_part_of_it(trained_run, tmp_path):
+    kept = tmp_path / "better.jsonl"
+    found = service(f"run={trained_run}", f"suggestions={kept}")
+    fields = {"q": "Der Hund.", "s": "The dog.", "source": "de", "target": "en"}
+    asyncio.run(found.suggest(fields))
+    before = kept.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, limits[1]))
+    try:
+        with pytest.raises(
+            SettingsError, match=r"^suggestions: a file that can be written is needed; got .*: File too large"
+        ):
+            asyncio.run(found.suggest(fields))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert kept.read_bytes() == before
+    asyncio.run(found.suggest(fields))
+    assert kept.read_bytes() == 2 * before
+
+
+def test_a_suggestion_counts_as_characters_of_a_client(trained_run, tmp_path):
+    found = service(
+        f"run={trained_run}", f"suggestions={tmp_path / 'better.jsonl'}", "characters_per_minute=20"
+    )
+    found.admit({"q": "a", "s": "x" * 19}, "1.2.3.4")
+    with pytest.raises(Refused, match="20 characters per minute"):
+        found.admit({"q": "a"}, "1.2.3.4")
+
+
+def test_html_with_too_many_tags_is_refused(trained_run, monkeypatch):
+    monkeypatch.setattr("nmt.documents.tags.MAX_TAGS", 10)
+    found = service(f"run={trained_run}")
+    fields = {"q": "<b>" * 11, "source": "de", "target": "en", "format": "html"}
+    with pytest.raises(
+        Refused, match=r"^Invalid request: file: at most 10 tags are needed in its text; got more$"
+    ):
+        asyncio.run(found.translate(fields))
 
 
 def test_an_exported_folder_is_served_as_it_translates(nmt, trained_run, tmp_path):
