@@ -1,5 +1,6 @@
 """The command line."""
 
+import io
 import logging
 import os
 import signal
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` ignores SIGHUP
             signal.signal(number, terminate)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # tables have characters that not every terminal has
+        sys.stdout.reconfigure(errors="replace")
     try:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
     except UserError as error:

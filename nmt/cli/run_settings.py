@@ -11,7 +11,7 @@ from hydra.core.override_parser.types import Override
 from nmt.cli import keys
 from nmt.cli.hydra_config import DISTIL, TRAIN
 from nmt.cli.overrides import typed_value
-from nmt.config.check import changes
+from nmt.config.check import as_typed, changes
 from nmt.errors import RunError, naming
 
 if TYPE_CHECKING:
@@ -78,8 +78,12 @@ def read_distillation(student: object) -> tuple[dict[str, Any] | None, tuple[str
     if student is None:
         return None, ()
     folder = StudentFolder(str(student))
-    free = () if folder.is_in_training else OF_TRAINING
-    return folder.read_settings(), free if folder.outcome("pairs") else (*free, *OF_PAIRS)
+    free: tuple[str, ...] = () if folder.is_in_training else OF_TRAINING
+    if folder.outcome("text") is None:  # nothing is made yet, perhaps since a file was mistyped
+        free = FIXED
+    elif not folder.outcome("pairs"):
+        free = (*free, *OF_PAIRS)
+    return folder.read_settings(), free
 
 
 def name_last(values: dict[str, Any]) -> None:
@@ -151,7 +155,9 @@ def refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any], free: tupl
     """Raise RunError where `values` change what is FIXED in a run's own settings, except for the keys in `free`."""
     for key, before, now in changes(own, values):
         if _lies_in(key, FIXED) and not _lies_in(key, free):
-            raise RunError(f"{key}: {before}, the run's own value, is needed to go on; got {now}")
+            raise RunError(
+                f"{key}: {as_typed(before)}, the run's own value, is needed to go on; got {as_typed(now)}"
+            )
 
 
 def _lies_in(key: str, groups: Iterable[str]) -> bool:

@@ -18,8 +18,9 @@ from nmt.decoding.chunks import Chunk, number_chunks, put_beside, table_chunks, 
 from nmt.decoding.loading import Model, load
 from nmt.decoding.ray_map import RayMap
 from nmt.decoding.remarks import Remarks
-from nmt.decoding.stream import STANDARD_OUTPUT, is_file, is_same, write_stream
+from nmt.decoding.stream import STANDARD_OUTPUT, is_file, write_stream
 from nmt.errors import DataError
+from nmt.files.writing import is_same
 from nmt.runs.directory import RunDirectory
 
 logger = logging.getLogger(__name__)

@@ -10,12 +10,12 @@ from nmt.config import CompareSettings
 from nmt.config.check import as_typed, flatten
 from nmt.errors import RunError, naming, one_line
 from nmt.evaluation.tables import layout
-from nmt.files.writing import write_atomically
+from nmt.files.writing import require_new_file, write_atomically
 from nmt.reports.drawing.charts import Bar, bar_chart
 from nmt.reports.drawing.shapes import cut
 from nmt.reports.page import Figure, Table, render
 from nmt.reports.run.log import RunLog, curves
-from nmt.runs.directory import RunDirectory, require_new_file
+from nmt.runs.directory import RunDirectory
 from nmt.runs.provenance import TEST, read_scores
 
 MAX_LETTERS = 26

@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from nmt.config import DataReportSettings, OpusData
+from nmt.config import DataReportSettings, OpusData, as_list
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.context import context_symbols
 from nmt.data.opus import Offer, list_corpora
-from nmt.data.sources import load_corpus
+from nmt.data.sources import load_corpus, named_files
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.errors import DataError
 from nmt.evaluation.tables import layout
-from nmt.files.writing import to_json, write_atomically
+from nmt.files.writing import require_new_file, to_json, write_atomically
 from nmt.reports.corpus.corpus_measures import measure_corpus
 from nmt.reports.corpus.corpus_page import as_page
 from nmt.reports.corpus.corpus_text import as_text
-from nmt.runs.directory import require_new_file
 
 
 def main(settings: DataReportSettings) -> None:
@@ -24,8 +23,9 @@ def main(settings: DataReportSettings) -> None:
         print(_table(list_corpora(settings.data)))
         return
     files = {"json": settings.json_file, "html": settings.html}
+    read = {"text": [one for some in named_files(settings.data) for one in as_list(some)]}
     for key, name in files.items():
-        require_new_file(key, name, settings.overwrite)
+        require_new_file(key, name, settings.overwrite, read)
     named = [Path(name).resolve() for name in files.values() if name is not None]
     if len(set(named)) < len(named):
         raise DataError(f"html: another file than that of json is needed; got {settings.html}")

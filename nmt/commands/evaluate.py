@@ -24,8 +24,8 @@ from nmt.evaluation.tables import (
     rows_as_dict,
 )
 from nmt.evaluation.translating import mean_loss, name_search, translate_text
-from nmt.files.writing import to_json, write_atomically
-from nmt.runs.directory import RunDirectory, require_new_file
+from nmt.files.writing import require_new_file, to_json, write_atomically
+from nmt.runs.directory import RunDirectory
 from nmt.runs.text import corpus_of_run, select_split, tagged_for
 
 
@@ -48,7 +48,12 @@ class System:
 
 def main(settings: EvaluateSettings) -> None:
     """Score a run or a finished translation; print the scores, and write them as JSON where asked."""
-    require_new_file("json", settings.json_file, settings.overwrite)
+    read = {
+        key: as_list(files)
+        for key in ("source", "reference", "hypothesis", "against")
+        if (files := getattr(settings, key)) is not None
+    }
+    require_new_file("json", settings.json_file, settings.overwrite, read)
     comet = None if settings.comet is None else Comet(settings.comet, settings.comet_program)
     run = None if settings.run is None else RunDirectory.existing(settings.run)
     text = _test_text(settings, run)

@@ -9,8 +9,7 @@ from nmt.config import JoinSettings
 from nmt.data.lines import BLOCK_SIZE
 from nmt.data.shards import Shard, count_lines
 from nmt.errors import DataError
-from nmt.files.writing import being_written
-from nmt.runs.directory import require_new_file
+from nmt.files.writing import being_written, require_new_file
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +18,7 @@ MAX_NAMED = 20  # shards that lack lines
 
 def main(settings: JoinSettings) -> None:
     """Write what `nmt translate` has made of all shards of a file, in order, as one file with as many lines."""
-    require_new_file("output", settings.output, settings.overwrite)
+    require_new_file("output", settings.output, settings.overwrite, {"input": [settings.input]})
     shards = [Shard(number, settings.shards) for number in range(1, settings.shards + 1)]
     parts = [shard.of_output(settings.output) for shard in shards]
     num_lines, unfinished = 0, []

@@ -10,7 +10,7 @@ from nmt.data.corpus import Corpus, ParallelText
 from nmt.device import choose_precision, prepare_device
 from nmt.errors import RunError, naming
 from nmt.evaluation.significance import compare
-from nmt.files.writing import write_atomically
+from nmt.files.writing import require_new_file, write_atomically
 from nmt.reports.page import render
 from nmt.reports.run import sections
 from nmt.reports.run.log import RunLog, curves, facts_of, training_page
@@ -18,7 +18,7 @@ from nmt.reports.run.maps import attention, choose_sentences
 from nmt.reports.run.measures import Context, Measures, measure
 from nmt.reports.run.origin import origin
 from nmt.reports.run.sentences import sentences
-from nmt.runs.directory import RunDirectory, require_new_file
+from nmt.runs.directory import RunDirectory
 from nmt.runs.text import corpus_of_run, data_of_run, select_split, tagged_for
 
 KEYS = ("run", "against")

@@ -11,8 +11,8 @@ from nmt.data.dataset import Dataset, load_dataset, select_pairs
 from nmt.data.lexicon import learn_lexicon
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.shortlist import NUM_SPECIAL, Shortlist, written_names
-from nmt.files.writing import write_atomically
-from nmt.runs.directory import RunDirectory, require_new_file
+from nmt.files.writing import require_new_file, write_atomically
+from nmt.runs.directory import RunDirectory
 from nmt.runs.text import corpus_of_run, data_of_run
 
 SENTENCES_OF_BATCH = 64

@@ -40,6 +40,12 @@ class LaunchSettings(Settings):
     cluster: Literal["slurm", "ray", "local"] | None
     cluster_options: dict[str, CountOrZero | bool | str] | None
 
+    @pydantic.model_validator(mode="after")
+    def _check_options(self) -> Self:
+        if self.cluster_options is not None and self.cluster is None:
+            raise ValueError(f"cluster_options: null is needed without a cluster; got {self.cluster_options}")
+        return self
+
 
 class GridSweep(LaunchSettings):
     """See conf/sweep/grid.yaml."""

@@ -1,5 +1,6 @@
 """Settings of `nmt distil`: teachers, the use of their translations, and the training of a student."""
 
+import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
@@ -12,12 +13,12 @@ from nmt.config.recipe_settings import RecipeSettings, check_guided
 
 
 def _is_url(text: str) -> bool:
-    """Whether a text is an address of the web: the name of a host, perhaps with a port, and a path in ASCII."""
+    """Whether a text is an address of the web: the name of a host, perhaps with a port, and a path of visible ASCII."""
     try:
         parts = urlsplit(text)
         has_host = (parts.hostname or "").encode("idna") != b""
         has_valid_port = parts.port is None or parts.port > 0
-        return has_host and has_valid_port and f"{parts.path}{parts.query}".isascii()
+        return has_host and has_valid_port and re.search(r"[^!-~]", f"{parts.path}{parts.query}") is None
     except ValueError:
         return False
 

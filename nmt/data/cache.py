@@ -80,15 +80,14 @@ def cached_folder(name: str, make: Callable[[Path], object]) -> Path:
     if damage is None:
         return final
     is_there = os.path.lexists(final)
-    with to_be_written(final, f"; {final} is damaged ({damage})" if is_there else ""):
-        final.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(final.with_name(f".{name}.lock")) as is_locked:
-            if _damage(final) is not None:  # else another process has made it meanwhile
-                for torn in final.parent.glob(f".{name}-*") if is_locked else ():
-                    shutil.rmtree(torn, ignore_errors=True)  # of a process that was killed
-                _fill(final, make)
-                if is_there:
-                    logger.warning("cache        %s was damaged (%s); it was made again", final, damage)
+    note = f"; {final} is damaged ({damage})" if is_there else ""
+    with to_be_written(final, note), alone(final.parent, name) as is_locked:
+        if _damage(final) is not None:  # else another process has made it meanwhile
+            for torn in final.parent.glob(f".{name}-*") if is_locked else ():
+                shutil.rmtree(torn, ignore_errors=True)  # of a process that was killed
+            _fill(final, make)
+            if is_there:
+                logger.warning("cache        %s was damaged (%s); it was made again", final, damage)
     return final
 
 
@@ -118,11 +117,14 @@ def _damage(entry: Path) -> str | None:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[bool]:
-    """Wait until no other process is in this block; the kernel frees the lock however a process ends.
+def alone(folder: Path, name: str) -> Iterator[bool]:
+    """Wait until no other process is in this block for a name; the kernel frees the lock however a process ends.
 
-    Yield whether the file system has locks; without them, other processes may be in the block, too.
+    The lock is a file in a folder, which is made if it is not there. Yield whether the file system has locks; without
+    them, other processes may be in the block, too.
     """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f".{name}.lock"
     descriptor, is_locked = _locked(path)
     # The process before has removed the file, so the next one would create and lock another file.
     while not _is_at(path, descriptor):

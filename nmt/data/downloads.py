@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import HubData, as_list
-from nmt.data.cache import cached_folder, entry_name, states_of
+from nmt.data.cache import alone, cache_folder, cached_folder, entry_name, states_of
 from nmt.data.stored_text import open_text, store_text
 from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of, unzip
 from nmt.errors import DataError, UserError, first_line, nearest
@@ -149,7 +149,12 @@ def test_set_files(text: str, key: str) -> tuple[Path, Path]:
         offered = ", ".join(sorted(data_set.langpairs))
         raise DataError(f"{key}: one of {offered} is needed for {name}; got {pair}")
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.ExitStack() as stack:
+            # One process after the other: sacreBLEU waits for another's download for a minute only, and not at all
+            # while the other writes the text that it has downloaded.
+            with contextlib.suppress(OSError):  # where nothing can be written, nothing is downloaded
+                stack.enter_context(alone(cache_folder(), f"sacrebleu-{name.replace('/', '-')}"))
+            stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
             source, reference = data_set.get_source_file(pair), data_set.get_reference_files(pair)[0]
     except (OSError, HTTPException, SystemExit, EOFError, ValueError) as error:
         failed = isinstance(error, SystemExit)

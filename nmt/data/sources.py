@@ -43,7 +43,7 @@ from nmt.errors import DataError
 MULTI30K_NAMES = {"train": "train", "validation": "val", "test": "test_2016_flickr"}
 
 
-def _named_files(settings: DataSettings) -> Iterator[Files]:
+def named_files(settings: DataSettings) -> Iterator[Files]:
     """Yield the files that settings name."""
     named: list[Files | None] = []
     match settings:
@@ -64,7 +64,7 @@ def _named_files(settings: DataSettings) -> Iterator[Files]:
 
 def require_files(settings: DataSettings) -> None:
     """Raise DataError if a stranger's settings name something that is no file: a pipe or a device need not end."""
-    for files in _named_files(settings):
+    for files in named_files(settings):
         for path in as_list(files):
             if Path(path).exists() and not Path(path).is_file():
                 raise DataError(f"data: files are needed, since the run names them; got {path}")
@@ -73,7 +73,7 @@ def require_files(settings: DataSettings) -> None:
 def load_corpus(settings: DataSettings) -> Corpus:
     """Load the text that the settings name. Raises DataError when it cannot be had, SettingsError without a library."""
     if not isinstance(settings, HubData):  # whose own library reads them
-        for files in _named_files(settings):
+        for files in named_files(settings):
             require_reader(files, "data")  # those of the last split, too, before any is read
     texts: Mapping[str, ParallelText | None]
     groups = None

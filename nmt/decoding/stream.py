@@ -165,7 +165,3 @@ def _lock(file: FileIO) -> None:
 def is_file(path: str | int) -> bool:
     """Whether a path is that of a plain file, or of nothing yet."""
     return isinstance(path, str) and (os.path.isfile(path) or not os.path.exists(path))
-
-
-def is_same(path: str | int, other: str | int) -> bool:
-    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)

@@ -89,6 +89,8 @@ def main() -> int:
     except UserError as error:
         print(f"nmt: {one_line(error)}", file=sys.stderr)
         return error.exit_code
+    except KeyboardInterrupt:  # the parent says so
+        return 130
     return 0
 
 

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import re
-import time
+import threading
 import urllib.request
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -69,6 +69,7 @@ class RemoteTeacher:
             else (self._ask_libretranslate, LINES_OF_REQUEST)
         )
         self.size = size
+        self.is_stopped = threading.Event()
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
         """Return the translations of each line; blank lines are not sent. Raises DataError if the server gives none."""
@@ -76,10 +77,14 @@ class RemoteTeacher:
         parts = [places[start : start + self.size] for start in range(0, len(places), self.size)]
         found: list[list[str]] = [[""] for _ in chunk.lines]
         with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-            answers = pool.map(lambda part: self.ask([chunk.lines[i] for i in part]), parts)
-            for part, texts in zip(parts, answers, strict=True):
-                for i, of_line in zip(part, texts, strict=True):
-                    found[i] = [" ".join(text.split()) for text in of_line]
+            try:
+                answers = pool.map(lambda part: self.ask([chunk.lines[i] for i in part]), parts)
+                for part, texts in zip(parts, answers, strict=True):
+                    for i, of_line in zip(part, texts, strict=True):
+                        found[i] = [" ".join(text.split()) for text in of_line]
+            except BaseException:  # an interruption, or a failure: no thread shall try again
+                self.is_stopped.set()
+                raise
         return found
 
     def tell(self) -> None:
@@ -137,9 +142,11 @@ class RemoteTeacher:
                     ) from None
             except (URLError, HTTPException, OSError) as error:
                 problem = one_line(getattr(error, "reason", error) or type(error).__name__)
+            if self.is_stopped.is_set():
+                break
             if seconds is not None:
                 logger.warning("%s: %s; trying again in %g s", self.url, problem, seconds)
-                time.sleep(seconds)
+                self.is_stopped.wait(seconds)
         raise DataError(
             f"teacher: a translation of {self.url} is needed; got {problem}, {len(SECONDS_BEFORE_RETRY) + 1} times; "
             "the same command with resume=true goes on"

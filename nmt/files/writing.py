@@ -8,8 +8,10 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
+from nmt.errors import DataError
 from nmt.files.reading import open_plain, read_json
 
 MANIFEST = "manifest.json"
@@ -59,6 +61,31 @@ def naming_path(path: Path) -> Iterator[None]:
     except OSError as error:
         error.filename = error.filename or str(path)
         raise
+
+
+def require_new_file(
+    key: str, path: str | None, overwrite: bool, read: Mapping[str, Iterable[str]] = MappingProxyType({})
+) -> None:
+    """Raise DataError, naming `key`, for a file that exists and must not be replaced, or whose folder is missing.
+
+    Files that are `read`, by their keys, are never replaced.
+    """
+    if path is None:
+        return
+    for input_key, files in read.items():
+        if any(is_same(path, one) for one in files):
+            raise DataError(f"{key}: another file than the {input_key} is needed; got {path}")
+    if os.path.isdir(path):
+        raise DataError(f"{key}: a file is needed; got {path}, which is a folder")
+    if not overwrite and os.path.exists(path):
+        raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")
+    if not Path(path).absolute().parent.is_dir():
+        raise DataError(f"{key}: a file in an existing folder is needed; got {path}")
+
+
+def is_same(path: str | int, other: str | int) -> bool:
+    """Whether two paths or descriptors are one file, or whatever else is there."""
+    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
 def flush(path: Path) -> None:

@@ -1,7 +1,6 @@
 """Reading a run directory: settings, tokenizer, facts and checkpoints, each checked before it is used."""
 
 import contextlib
-import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -240,15 +239,3 @@ def require_utf_8(path: str | Path, key: str) -> None:
         str(path).encode()
     except UnicodeEncodeError:
         raise SettingsError(f"{key}: a path in UTF-8 is needed; got {str(path)!a}") from None
-
-
-def require_new_file(key: str, path: str | None, overwrite: bool) -> None:
-    """Raise DataError, naming `key`, for a file that exists and must not be replaced, or whose folder is missing."""
-    if path is None:
-        return
-    if os.path.isdir(path):
-        raise DataError(f"{key}: a file is needed; got {path}, which is a folder")
-    if not overwrite and os.path.exists(path):
-        raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")
-    if not Path(path).absolute().parent.is_dir():
-        raise DataError(f"{key}: a file in an existing folder is needed; got {path}")

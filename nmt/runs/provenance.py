@@ -156,6 +156,11 @@ class Recorder:
         is_noted = not self.values or self.values["test"] is not None
         return is_noted and (self.run.path / TEST).exists()
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether the record, if there is one, has the end of its last session."""
+        return not self.values or self.values["sessions"][-1]["finished"] is not None
+
     def begin(self, corpus: Corpus, joint: bool, num_parameters: int, update: int) -> None:
         """Note what the run is made of, and that a session begins after an update.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nmt.config import TrainingSettings, TrainSettings
-from nmt.config.check import changes, check
+from nmt.config.check import as_typed, changes, check
 from nmt.data.corpus import Corpus
 from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translation import Candidate
@@ -80,6 +80,8 @@ def _train_and_test(
                 needs_test = corpus.test is not None and not recorder.is_tested
                 if recorder.is_tested:
                     logger.info("test         %s", _scores_of(run, settings))
+                if not recorder.is_ended:  # it was killed between its last checkpoint and this note
+                    _end(recorder, run)
                 _settle(trainer, settings, needs_test, recorder)
                 if not needs_test and (run.path / CONFIDENCE).exists():
                     return None
@@ -222,5 +224,5 @@ def _settle(trainer: Trainer, settings: TrainSettings, needs_test: bool, recorde
 
 def _log_changes(own: Mapping[str, Any], settings: TrainSettings) -> None:
     """Log which settings of a run change from now on."""
-    for change in changes(own, settings.model_dump(mode="json", exclude={"run", "resume"})):
-        logger.info("changed      %s: %s before, %s now", *change)
+    for key, before, now in changes(own, settings.model_dump(mode="json", exclude={"run", "resume"})):
+        logger.info("changed      %s: %s before, %s now", key, as_typed(before), as_typed(now))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import struct
 import threading
@@ -137,7 +138,16 @@ def test_a_key_that_no_header_can_have_is_refused_and_not_shown(monkeypatch, key
 
 @pytest.mark.parametrize(
     "url",
-    ["http://[::1", "http://", "http://a:b", "https:///v1", "http://a..b", "http://a/ü", "http://a/?b=ü"],
+    [
+        "http://[::1",
+        "http://",
+        "http://a:b",
+        "https:///v1",
+        "http://a..b",
+        "http://a/ü",
+        "http://a/?b=ü",
+        "http://a/b c",
+    ],
 )
 def test_an_address_that_is_none_is_refused(url):
     with pytest.raises(SettingsError, match=r"teacher: a URL with the name of a host, .* is needed; got "):
@@ -242,3 +252,21 @@ def test_a_student_of_a_server_has_a_vocabulary_of_its_own(nmt, tmp_path, tiny_t
     assert row[0] == "teacher"
     assert row[3:] == ["-", "-", "-"]
     assert b"lines      5 of the validation text" in done.stdout
+
+
+def test_an_interruption_ends_the_waiting_for_a_server_that_is_away(monkeypatch, caplog):
+    monkeypatch.setattr(remote, "SECONDS_BEFORE_RETRY", (100_000.0,))
+    teacher = teacher_at("http://127.0.0.1:9", *LANGUAGES)
+
+    def interrupt():
+        while not caplog.messages:
+            time.sleep(0.01)
+        signal.pthread_kill(main_thread, signal.SIGINT)
+
+    main_thread = threading.main_thread().ident
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        teacher.translate(Chunk(["eins"]))
+    thread.join()
+    assert len(caplog.messages) == 1

@@ -79,3 +79,25 @@ def test_what_cannot_be_is_said_in_a_line_and_leaves_no_folder(
     assert errors.startswith(f"nmt: {message}")
     assert errors.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mistyped_file_is_mended_when_the_student_goes_on(nmt, trained_run, tmp_path):
+    (tmp_path / "more.de").write_text("Ein Hund.\n", encoding="utf-8")
+    given = (
+        "distil",
+        f"teacher={trained_run}",
+        "student=student",
+        *TINY_STUDENT,
+        "align=false",
+        "shortlist=false",
+        "export=null",
+    )
+    failed = nmt(*given, "distillation.monolingual=mroe.de", code=2)
+    assert failed.stderr.decode().endswith("nmt: distillation.monolingual: no such file: mroe.de\n")
+    nmt(*given, "distillation.monolingual=more.de", "resume=true")
+    assert (tmp_path / "student" / "distilled" / "read.source").read_text().endswith("\nEin Hund.\n")
+    refused = nmt(*given, "distillation.monolingual=null", "resume=true", code=2)
+    assert (
+        refused.stderr
+        == b"nmt: distillation.monolingual: more.de, the run's own value, is needed to go on; got null\n"
+    )

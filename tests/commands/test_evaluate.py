@@ -155,6 +155,7 @@ def test_two_runs(nmt, trained_run, folder):
         (("hypothesis=good.en", "reference=[a.en,short.en]"), "reference: as many lines as in the reference"),
         (("hypothesis=good.en", "reference=pieces.en"), "reference: text without marks"),
         (("hypothesis=good.en", "length_buckets=[5,5]"), "length_buckets: rising numbers are needed"),
+        (("hypothesis=good.en", "json=a.en", "overwrite=true"), "json: another file than the reference is needed; got a.en"),
         (("hypothesis=good.en", "against=bad.en", "num_resamples=null"), "num_resamples: a number is needed"),
         (("hypothesis=good.en", "num_resamples=3"), "num_resamples: greater than or equal to 40 is needed; got 3"),
         (("hypothesis=good.en", "comet=x.ckpt"), "source: the text that was translated is needed with `comet`"),
@@ -210,3 +211,12 @@ def test_comet_by_its_own_program(nmt, folder):
     (folder / "comet-score").write_text("#!/bin/sh\necho 'no such model' >&2\nexit 1\n")
     message = nmt(*arguments, "num_resamples=null", PATH=path, code=2).stderr.decode()
     assert message.endswith("comet-score is needed; got no such model\n")
+
+
+def test_a_terminal_without_a_character_of_the_table_gets_another_one(nmt, folder):
+    given = "hypothesis=good.en", "reference=a.en", "source=in.de", "length_buckets=[8]"
+    shown = nmt("evaluate", *given, PYTHONIOENCODING="utf-8").stdout.decode()
+    assert "0\u20138" in shown
+    done = nmt("evaluate", *given, "json=scores.json", PYTHONIOENCODING="latin-1")
+    assert done.stdout.decode("latin-1") == shown.replace("\u2013", "?")
+    assert (folder / "scores.json").exists()

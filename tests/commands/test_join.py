@@ -130,3 +130,12 @@ def test_what_cannot_be_cut_is_refused(sharded, tmp_path, overrides, message):
     assert message in refused.stderr.decode()
     assert len(refused.stderr.decode().strip().split("\n")) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.de", "in.de.gz"]
+
+
+def test_the_text_itself_is_never_replaced(nmt, tmp_path):
+    (tmp_path / "in.de").write_text("eins\n")
+    for number in (1, 2):
+        (tmp_path / f"in.de.{number}-of-2").write_text("one\n" * (2 - number))
+    done = nmt("join", "input=in.de", "output=./in.de", "shards=2", "overwrite=true", code=2)
+    assert done.stderr == b"nmt: output: another file than the input is needed; got ./in.de\n"
+    assert (tmp_path / "in.de").read_text() == "eins\n"

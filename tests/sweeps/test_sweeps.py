@@ -117,6 +117,7 @@ def test_one_failure_is_named_and_ends_no_other(nmt, tmp_path, learnable):
         (["-m", "sweep=optuna", "model=glob(lstm*)"], "model: a choice is needed; got none by model=glob(lstm*)"),
         (["-m", "run=a,b"], "run: one value is needed for all of the sweep; got run=a,b"),
         (["-m", "resume=true", "seed=1,2"], "run: the folder of the sweep is needed with resume=true"),
+        (["-m", "sweep.cluster_options={gpus: 1}", "seed=1,2"], "sweep.cluster_options: null is needed without a cluster"),
         (["sweep=optuna"], "sweep: the option -m is needed with it"),
         (["sweep.trials=3"], "sweep.trials: the option -m is needed with it"),
     ],

@@ -118,6 +118,20 @@ def test_a_finished_run_is_tested_under_what_it_says_and_takes_nothing_else(nmt,
     nmt("verify", "run=run")
 
 
+def test_a_run_that_was_killed_after_its_last_checkpoint_is_noted_as_ended(nmt, train_in):
+    run = train_in("run", "training.max_updates=2")
+    record = json.loads((run / "run.json").read_text())
+    ended = record["sessions"][-1]
+    record["sessions"][-1] = ended | dict.fromkeys(
+        ("finished", "last_update", "training_seconds", "target_tokens")
+    )
+    (run / "run.json").write_text(json.dumps(record))
+    nmt("train", "run=run", "resume=true")
+    (session,) = json.loads((run / "run.json").read_text())["sessions"]
+    assert session.pop("finished") >= ended.pop("finished")
+    assert session == ended
+
+
 def test_a_lowered_limit_ends_a_run_for_good(nmt, train_in):
     run = train_in("run", "training.max_updates=4")
     config = json.loads((run / "config.json").read_text())

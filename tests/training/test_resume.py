@@ -185,4 +185,4 @@ def test_a_run_from_another_starts_from_it_again_where_it_stopped_before_its_fir
         0
     ] == (rows[0].split('"loss"')[1].split(",")[0])
     message = nmt("train", "run=child", "resume=true", "training.from_run=null", code=2).stderr
-    assert b"training.from_run: parent, the run's own value, is needed to go on; got None" in message
+    assert b"training.from_run: parent, the run's own value, is needed to go on; got null" in message
