@@ -23,7 +23,12 @@ class RecurrentSettings(Settings):
     tied_embeddings: TiedEmbeddings
 
     @property
-    def draws(self) -> bool:
+    def embedding_width(self) -> int:
+        """The width of word vectors."""
+        return self.d_embedding
+
+    @property
+    def is_stochastic(self) -> bool:
         """Whether two passes of one batch in training differ."""
         return self.dropout > 0
 
@@ -37,7 +42,7 @@ class RNNSettings(RecurrentSettings):
     context_join: Literal["concatenate", "add"]
 
 
-class AttentionScoreSettings(Settings):
+class RecurrentAttentionSettings(Settings):
     """See conf/model/attention.yaml."""
 
     score: Literal["additive", "dot", "scaled_dot", "general", "location"]
@@ -75,12 +80,12 @@ class AttentionSettings(RecurrentSettings):
     """See conf/model/attention.yaml."""
 
     kind: Literal["attention"]
-    attention: AttentionScoreSettings
+    attention: RecurrentAttentionSettings
 
     @property
-    def draws(self) -> bool:
+    def is_stochastic(self) -> bool:
         """Whether two passes of one batch in training differ."""
-        return super().draws or self.attention.choice != "soft"
+        return super().is_stochastic or self.attention.choice != "soft"
 
 
 class TransformerSettings(Settings):
@@ -110,7 +115,12 @@ class TransformerSettings(Settings):
     tied_embeddings: TiedEmbeddings
 
     @property
-    def draws(self) -> bool:
+    def embedding_width(self) -> int:
+        """The width of word vectors."""
+        return self.d_model
+
+    @property
+    def is_stochastic(self) -> bool:
         """Whether two passes of one batch in training differ."""
         return any((self.dropout, self.attention_dropout, self.activation_dropout, self.layer_dropout))
 

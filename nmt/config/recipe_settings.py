@@ -90,7 +90,7 @@ class RecipeSettings(Settings):
                     f"teacher_forcing.final_ratio: less than training.teacher_forcing_ratio={first} is needed; "
                     f"got {final}"
                 )
-        if isinstance(self.consistency, RDropSettings) and not model.draws:
+        if isinstance(self.consistency, RDropSettings) and not model.is_stochastic:
             raise ValueError(
                 "consistency: none is needed with model.dropout=0, since both passes of r_drop would be the same; "
                 "got r_drop"

@@ -7,10 +7,10 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from nmt.config import ModelSettings, TransformerSettings
+from nmt.config import ModelSettings
 from nmt.data.tokenizer import Tokenizer
 from nmt.models.interface import Seq2Seq
-from nmt.models.layers import scale_weights, vocabulary_layers
+from nmt.models.layers import vocabulary_layers
 from nmt.models.rnn import RNNSeq2Seq
 from nmt.models.rnn_attention import AttentionSeq2Seq
 from nmt.models.transformer import Transformer
@@ -24,18 +24,18 @@ MODELS: dict[str, Callable[..., Seq2Seq]] = {
 
 def build_model(settings: ModelSettings, tokenizer: Tokenizer) -> Seq2Seq:
     """Make the model that the settings name, for the vocabularies of a tokenizer, with random weights."""
-    width = settings.d_model if isinstance(settings, TransformerSettings) else settings.d_embedding
-    tied = settings.tied_embeddings
+    options = settings.model_dump()
+    kind, tied, zero_start = (
+        options.pop("kind"),
+        options.pop("tied_embeddings"),
+        options.pop("zero_start", False),
+    )
     if tied == "auto":
         tied = "three_way" if tokenizer.joint else "two_way"
-    layers = vocabulary_layers(tokenizer.source.size, tokenizer.target.size, width, tied)
-    options = settings.model_dump(exclude={"kind", "tied_embeddings", "zero_start", "initial_gain"})
-    model = MODELS[settings.kind](layers, **options)
-    if isinstance(settings, TransformerSettings):
-        scale_weights(model, settings.initial_gain)
-        if settings.zero_start:
-            layers.target_embedding.zero_id = tokenizer.target.bos_id
-    return model
+    layers = vocabulary_layers(tokenizer.source.size, tokenizer.target.size, settings.embedding_width, tied)
+    if zero_start:
+        layers.target_embedding.zero_id = tokenizer.target.bos_id
+    return MODELS[kind](layers, **options)
 
 
 def parameter_shapes(settings: ModelSettings, tokenizer: Tokenizer) -> dict[str, torch.Size]:

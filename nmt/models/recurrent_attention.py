@@ -267,7 +267,7 @@ class LocationAttention(Attention):
         return functional.pad(scores.transpose(1, 2), (0, longest - num_known))
 
 
-SCORES: dict[str, type[Attention]] = {
+ATTENTIONS: dict[str, type[Attention]] = {
     "additive": AdditiveAttention,
     "dot": DotAttention,
     "scaled_dot": ScaledDotAttention,

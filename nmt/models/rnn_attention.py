@@ -18,7 +18,7 @@ from nmt.models.recurrent import (
     concatenate_positions,
     recurrent_layers,
 )
-from nmt.models.recurrent_attention import SCORES
+from nmt.models.recurrent_attention import ATTENTIONS
 
 
 class AttentionSeq2Seq(RecurrentSeq2Seq):
@@ -38,7 +38,7 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
         d_hidden, d_embedding, d_attention = self.d_hidden, self.d_embedding, attention["d_attention"]
         self.join = attention["join"]
         options = {key: value for key, value in attention.items() if key not in ("score", "join")}
-        self.attention = SCORES[attention["score"]](d_hidden, self.encoder.d_output, **options)
+        self.attention = ATTENTIONS[attention["score"]](d_hidden, self.encoder.d_output, **options)
         self.bridge = Bridge(self.cell, self.encoder.d_output, d_hidden)
         d_input = d_embedding + {"input": d_attention, "output": d_embedding, "output_only": 0}[self.join]
         self.cells = recurrent_layers(CELLS[self.cell], d_input, d_hidden, d_hidden, self.num_layers)

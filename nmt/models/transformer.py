@@ -27,7 +27,7 @@ from nmt.models.kernels import (
     width_for,
     with_room,
 )
-from nmt.models.layers import LayerOptions, VocabularyLayers, normalisation, to_autocast_dtype
+from nmt.models.layers import LayerOptions, VocabularyLayers, normalisation, scale_weights, to_autocast_dtype
 from nmt.models.positions import Positions
 from nmt.models.simple_recurrence import RecurrentDecoderLayer, RecurrentState, state_dtype
 from nmt.models.transformer_layers import DecoderLayer, EncoderLayer
@@ -90,7 +90,10 @@ class TransformerEncoder(Stack):
 
 
 class Transformer(Seq2Seq):
-    """Encoder and decoder of attention and feed-forward layers; `options` are the fields of LayerOptions."""
+    """Encoder and decoder of attention and feed-forward layers; `options` are the fields of LayerOptions.
+
+    All initial weights, word vectors included, are multiplied by `initial_gain`.
+    """
 
     def __init__(
         self,
@@ -98,6 +101,7 @@ class Transformer(Seq2Seq):
         num_encoder_layers: int,
         num_decoder_layers: int,
         max_positions: int,
+        initial_gain: float = 1.0,
         **options: Any,
     ) -> None:
         super().__init__()
@@ -109,6 +113,7 @@ class Transformer(Seq2Seq):
         kind = RecurrentDecoderLayer if self.is_recurrent else DecoderLayer
         decoder_layers = (kind(self.options) for _ in range(num_decoder_layers))
         self.decoder = Stack(decoder_layers, self.options, max_positions)
+        scale_weights(self, initial_gain)
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once.

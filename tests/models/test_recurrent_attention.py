@@ -7,10 +7,10 @@ import torch
 from tiny_models import TINY_ATTENTION
 from torch.testing import assert_close
 
-from nmt.config import AttentionScoreSettings
+from nmt.config import RecurrentAttentionSettings
 from nmt.config.check import check
 from nmt.errors import SettingsError
-from nmt.models.recurrent_attention import SCORES
+from nmt.models.recurrent_attention import ATTENTIONS
 
 D_QUERY, D_MEMORY, D_ATTENTION = 4, 3, 6
 PLAIN = {key: value for key, value in TINY_ATTENTION.items() if key not in ("score", "join", "d_attention")}
@@ -24,7 +24,7 @@ def ask(attention, query, memory, mask, places=None):
 def setup(score, lengths=(4,), longest=6, num_queries=2, **options):
     """Make attention, queries (B, Q, d_query) and an encoded source (B, S, C) with its mask, all random."""
     torch.manual_seed(0)
-    attention = SCORES[score](D_QUERY, D_MEMORY, D_ATTENTION, **{**PLAIN, **options}).double().eval()
+    attention = ATTENTIONS[score](D_QUERY, D_MEMORY, D_ATTENTION, **{**PLAIN, **options}).double().eval()
     for parameter in attention.parameters():
         torch.nn.init.normal_(parameter)
     query = torch.randn(len(lengths), num_queries, D_QUERY, dtype=torch.float64)
@@ -54,7 +54,7 @@ def softmax_by_hand(scores, longest):
 
 
 @pytest.mark.parametrize("num_heads", [1, 2, 3])
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", ATTENTIONS)
 def test_scores_and_heads_by_hand(score, num_heads):
     attention, query, memory, mask = setup(score, lengths=(4, 6), num_heads=num_heads)
     contexts, found = ask(attention, query, memory, mask)
@@ -88,7 +88,7 @@ def test_location_sees_the_first_positions_only(num_positions):
 
 
 @pytest.mark.parametrize("window", [1, 2])
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", ATTENTIONS)
 def test_local_m_by_hand(score, window):
     lengths, num_queries = (3, 9), 12
     attention, query, memory, mask = setup(score, lengths, 9, num_queries, span="local_m", window=window)
@@ -106,7 +106,7 @@ def test_local_m_by_hand(score, window):
 
 @pytest.mark.parametrize("num_heads", [1, 2])
 @pytest.mark.parametrize("window", [1, 2])
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", ATTENTIONS)
 def test_local_p_by_hand(score, window, num_heads):
     lengths = (3, 9)
     options = {"span": "local_p", "window": window, "num_heads": num_heads}
@@ -134,7 +134,7 @@ def test_local_p_by_hand(score, window, num_heads):
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("choice", ["soft", "straight_through"])
 @pytest.mark.parametrize("span", ["local_m", "local_p"])
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", ATTENTIONS)
 def test_a_window_is_never_empty(score, span, choice, precision):
     options = {"span": span, "window": 1, "choice": choice}
     if score == "location":
@@ -293,9 +293,9 @@ def test_settings_that_cannot_be(changes, message):
         "temperature": 1.0,
         "coverage": False,
     }
-    assert check(AttentionScoreSettings, default).model_dump() == default
+    assert check(RecurrentAttentionSettings, default).model_dump() == default
     with pytest.raises(SettingsError) as error:
-        check(AttentionScoreSettings, default | changes)
+        check(RecurrentAttentionSettings, default | changes)
     assert str(error.value) == message
 
 
