@@ -1,7 +1,6 @@
 """A stream: chunks of lines come in, and finished lines go out at once."""
 
 import contextlib
-import fcntl
 import logging
 import os
 from collections import deque
@@ -11,6 +10,7 @@ from io import FileIO
 from nmt.data.lines import BLOCK_SIZE
 from nmt.decoding.chunks import Chunk
 from nmt.errors import DataError
+from nmt.files.writing import hold_lock
 
 logger = logging.getLogger(__name__)
 
@@ -115,7 +115,11 @@ def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iter
         mode = "r+b" if is_there else "w+b" if can_go_on else "wb"
         with FileIO(target, mode, closefd=target != STANDARD_OUTPUT) as file:
             if can_go_on:
-                _lock(file)
+                # Two processes that go on with one file would write into each other's lines.
+                held = (
+                    f"output: a file that no other process is writing is needed; got {target}, which one is"
+                )
+                hold_lock(file, DataError(held))
             output = Output(file, is_replaced=is_there and not resume)
             if resume:
                 output.skip_lines()
@@ -145,21 +149,6 @@ def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iter
         if output and not is_whole:
             logger.warning("stopped after %d lines%s", output.num_lines, advice)
         raise
-
-
-def _lock(file: FileIO) -> None:
-    """Hold a lock on an output until it is closed, where the file system has locks.
-
-    Two processes that go on with one file would write into each other's lines. Raises DataError if another holds it.
-    """
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise DataError(
-            f"output: a file that no other process is writing is needed; got {file.name}, which one is"
-        ) from None
-    except OSError:  # no locks there
-        pass
 
 
 def is_file(path: str | int) -> bool:

@@ -1,5 +1,6 @@
 """Files that are complete or absent: flushed before they get their names, with manifests of sizes and checksums."""
 
+import fcntl
 import hashlib
 import json
 import math
@@ -11,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
 
-from nmt.errors import DataError
+from nmt.errors import DataError, UserError
 from nmt.files.reading import open_plain, read_json
 
 MANIFEST = "manifest.json"
@@ -81,6 +82,20 @@ def require_new_file(
         raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")
     if not Path(path).absolute().parent.is_dir():
         raise DataError(f"{key}: a file in an existing folder is needed; got {path}")
+
+
+def hold_lock(file: IO[Any], held: UserError) -> OSError | None:
+    """Hold a lock on an open file until it is closed; the kernel releases it however the process ends.
+
+    Raises `held` if another process holds it. Returns the error of a file system that has no locks.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise held from None
+    except OSError as error:
+        return error
+    return None
 
 
 def is_same(path: str | int, other: str | int) -> bool:

@@ -1,6 +1,5 @@
 """The log file of a run, which also serves as its lock."""
 
-import fcntl
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from nmt.errors import RunError
+from nmt.files.writing import hold_lock
 
 logger = logging.getLogger("nmt")
 
@@ -24,12 +24,16 @@ class LogFile(logging.StreamHandler[IO[str]]):
 def log_file(path: Path) -> Iterator[None]:
     """Within the block, write log lines to a file as well, and hold a lock on it against other processes.
 
-    The kernel releases the lock however the process ends. Raises RunError if another process holds it.
+    Raises RunError if another process holds it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = open(path, "a", encoding="utf-8")  # noqa: SIM115  closed below, where that may fail
     try:
-        _lock(file, path.parent)
+        held = f"run: a run that no other process is training is needed; got {path.parent}, which one is"
+        if (error := hold_lock(file, RunError(held))) is not None:
+            logger.warning(
+                "run: no lock can be had on %s: %s; train it in one process alone", path.parent, error
+            )
         handler = LogFile(file)
         handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
         logger.addHandler(handler)
@@ -40,14 +44,3 @@ def log_file(path: Path) -> Iterator[None]:
     finally:
         with suppress(OSError):  # lines are flushed one by one; what is left could not be written
             file.close()
-
-
-def _lock(file: IO[str], run: Path) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise RunError(
-            f"run: a run that no other process is training is needed; got {run}, which one is"
-        ) from None
-    except OSError as error:
-        logger.warning("run: no lock can be had on %s: %s; train it in one process alone", run, error)
