@@ -1,8 +1,13 @@
 """The site: every key on its page, every page in its navigation, nothing that a reader would have to fetch."""
 
+import json
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
+from itertools import groupby, takewhile
 from pathlib import Path
 
 import pytest
@@ -10,8 +15,11 @@ import yaml
 
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS
+from nmt.cli.compose import compose
+from nmt.cli.options import Options
 
 ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
@@ -50,12 +58,63 @@ def test_the_navigation_names_pages_that_are_there():
     assert settings["strict"] is True
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_commands_of_the_pages_can_be_composed(path):
-    """Each `nmt train` of a page has only keys, groups and choices that exist; nothing is trained."""
+def commands_of(path):
+    """Yield the arguments of each nmt command of a page, without what the shell reads: pipes, redirections, comments."""
     blocks = re.findall(r"```sh\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
-    lines = "\n".join(blocks).replace("\\\n", " ").split("\n")
-    commands = [line.split("    #")[0].split("  #")[0].strip() for line in lines]
+    text = "\n".join(blocks).replace("\\\n", " ").replace("$SLURM_ARRAY_TASK_ID", "1")
+    for line in re.findall(r".*\bnmt .*", text):
+        words = shlex.shlex(line, posix=True, punctuation_chars="|&<>;")
+        words.whitespace_split, words.commenters = True, "#"
+        for is_separator, part in groupby(words, key=lambda word: word in ("|", "&&", ";", "&")):
+            command = list(takewhile(lambda word: word not in ("<", ">"), part))
+            if not is_separator and command[:1] == ["nmt"]:
+                yield command[1:]
+
+
+@pytest.fixture
+def composed_in(tmp_path, trained_run, monkeypatch):
+    """Return a function that composes a command in a folder that has the runs and the settings that it starts from."""
+
+    def compose_command(page, command, *arguments):
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        arguments = [word.replace("=/", "=") for word in arguments]  # all paths are in the folder
+        runs = re.findall(r"(?:teacher|from_run|reverse|against)=\[?([\w/,.-]+)", " ".join(arguments))
+        runs += [] if command == "train" else re.findall(r"\brun=([\w/.-]+)", " ".join(arguments))
+        for name in {name for names in runs for name in names.split(",")}:
+            run = folder / ("outputs/mine" if name == "last" else name)
+            shutil.copytree(trained_run, run)
+            typed = " ".join(arguments)
+            if "data.train." in typed and "data=" not in typed:  # the run is of files, too
+                settings = json.loads((run / "config.json").read_text())
+                (run / "config.json").write_text(json.dumps(settings | {"data": files}))
+        for name, content in re.findall(
+            r"`(settings/\S+?\.yaml)`.*?```yaml\n(.*?)```", page.read_text(), re.DOTALL
+        ):
+            (folder / name).parent.mkdir(parents=True)
+            (folder / name).write_text(content)
+        monkeypatch.chdir(folder)
+        given = [word for word in arguments if word not in ("…", "...")]
+        own_text = ["data=files", *text] if len(given) < len(arguments) else []
+        options = Options(COMMANDS[command], [*given, *own_text])
+        return compose(command, options.overrides, options.config_directory).settings()
+
+    text = [f"data.{split}.{side}=x" for split in ("train", "validation") for side in ("source", "target")]
+    files = compose("train", ["data=files", *text], None).values["data"]
+    return compose_command
+
+
+@pytest.mark.parametrize("path", [README, *PAGES], ids=lambda path: path.name)
+def test_commands_of_the_pages_can_be_composed(path, composed_in):
+    """Each command has only keys, groups, choices and values that exist; nothing is trained."""
+    for command, *arguments in commands_of(path):
+        if command == "train" and "-m" in arguments:
+            names_are_known(arguments)
+        elif command in COMMANDS and not {"--help", "--completion"} & set(arguments):
+            composed_in(path, command, *arguments)
+
+
+def names_are_known(arguments):
+    """Check the keys and choices of a sweep, whose values are several."""
     names = {key.name for key in keys.page("train").keys}
     groups = {group.name for group in keys.page("train").groups}
     for group in groups - {"experiment"}:
@@ -64,12 +123,11 @@ def test_commands_of_the_pages_can_be_composed(path):
             for choice in keys.choices(group)
             for key in keys.all_keys(group, choice)
         }
-    for command in commands:
-        if command.startswith("nmt train"):
-            for key, value in re.findall(r"(?<=[ '])([a-z_./0-9]+)=([\w,.-]*)", command):
-                assert key in names | groups or key.startswith("hydra"), f"{key} in {command}"
-                if key in groups:
-                    assert set(value.split(",")) <= set(keys.choices(key)), f"{key}={value} in {command}"
+    for argument in arguments:
+        key, _, value = argument.partition("=")
+        assert key == "-m" or key in names | groups or key.startswith("hydra"), argument
+        if key in groups:
+            assert set(value.split(",")) <= set(keys.choices(key)), argument
 
 
 @pytest.mark.slow

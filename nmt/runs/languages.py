@@ -1,8 +1,20 @@
 """Languages as Argos Translate and LibreTranslate name them, and the languages of a run's text."""
 
+from pathlib import PurePath
 from typing import NamedTuple
 
-from nmt.config import Files, GrammarData, HubData, MixtureData, Multi30kData, OpusData, TableData, TmxData
+from nmt.config import (
+    Files,
+    FilesData,
+    GrammarData,
+    HubData,
+    MixtureData,
+    Multi30kData,
+    OpusData,
+    TableData,
+    TmxData,
+    as_list,
+)
 from nmt.errors import RunError, SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.text import data_of_run
@@ -86,6 +98,8 @@ def names_of_text(run: RunDirectory) -> tuple[str, str]:
     match data:
         case GrammarData():
             names = "de", "en"
+        case FilesData(train=train):
+            names = _ending(train.source), _ending(train.target)
         case OpusData(source=source, target=target) | TmxData(source=source, target=target):
             names = source, target
         case Multi30kData(source_language=source, target_language=target):
@@ -99,3 +113,9 @@ def names_of_text(run: RunDirectory) -> tuple[str, str]:
             names = sources.pop() if len(sources) == 1 else "", targets.pop() if len(targets) == 1 else ""
     one, other = (name if isinstance(name, str) else name[0] for name in names)
     return one if code_of(one) in NAMES else "", other if code_of(other) in NAMES else ""
+
+
+def _ending(files: Files) -> str:
+    """Return how the name of a file ends, without that of compression: `de` of `train.de.gz`."""
+    name = as_list(files)[0].removesuffix(".gz").removesuffix(".zst")
+    return PurePath(name).suffix.removeprefix(".")

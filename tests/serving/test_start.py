@@ -106,6 +106,28 @@ def test_languages_are_typed_where_the_text_does_not_say(nameless, main):
         asyncio.run(found.translate(fields))
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "languages"),
+    [
+        ("a/train.de", "train.en.gz", ("de", "en")),
+        (["news.pt-BR", "b.x"], "news.sl.zst", ("pb", "sl")),
+        ("train.de", "train.txt", None),
+    ],
+)
+def test_files_say_by_their_names_which_languages_they_are_of(nameless, source, target, languages):
+    path = nameless / "config.json"
+    settings = json.loads(path.read_text())
+    files = compose("train", ["data=files", "data.train.source=x", "data.train.target=y", "data.validation.source=x",
+                              "data.validation.target=y"], None).settings().data.model_dump(mode="json")  # fmt: skip
+    files["train"] = {"source": source, "target": target}
+    path.write_text(json.dumps(settings | {"data": files}))
+    if languages is None:
+        with pytest.raises(SettingsError, match=r"^target_language: a code such as de"):
+            service(f"run={nameless}")
+    else:
+        assert list(service(f"run={nameless}").languages.pairs) == [languages]
+
+
 def test_a_suggestion_is_as_long_as_a_text_may_be(trained_run, tmp_path):
     kept = tmp_path / "better.jsonl"
     found = service(f"run={trained_run}", f"suggestions={kept}", "max_characters=20")
