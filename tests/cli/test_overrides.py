@@ -3,13 +3,15 @@
 import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 import torch
 
 from nmt.cli.compose import compose
+from nmt.cli.run_settings import FIXED
 from nmt.device import require_memory
-from nmt.errors import DeviceError, SettingsError
+from nmt.errors import DeviceError, RunError, SettingsError
 from nmt.runs.migration import FORMAT
 
 FEW_PAIRS = (
@@ -217,3 +219,35 @@ def test_a_recipe_of_ones_own_is_used_or_refused(main, tmp_path):
         code, _, error = main("train", "--config-dir", str(tmp_path), *typed, "--plan")
         assert (code, error.count("\n")) == (2, 1)
         assert error.startswith(f"nmt: {message}"), error
+
+
+# A change of each of the keys that a training which goes on cannot change; `teacher` and the like are a student's.
+OTHER_VALUES = {
+    "seed": "seed=2",
+    "data": "data.num_train=299",
+    "tokenizer": "tokenizer.vocabulary_size=150",
+    "model": "model.d_model=32",
+    "training.update_tokens": "training.update_tokens=999",
+    "training.subword_sampling": "training.subword_sampling=0.1",
+    "training.from_run": "training.from_run=other",
+    "training.source_vectors": "training.source_vectors=x",
+    "training.target_vectors": "training.target_vectors=x",
+    "evaluation.lowercase": "evaluation.lowercase=true",
+    "evaluation.tokenize": "evaluation.tokenize=char",
+}
+
+
+@pytest.mark.parametrize("key", sorted(set(FIXED) - {"teacher", "distillation", "align"}))
+def test_what_decides_a_run_cannot_change_when_it_goes_on(trained_run, key):
+    given = [f"run={trained_run}", "resume=true"]
+    compose("train", given, None).settings()
+    with pytest.raises(
+        RunError, match=rf"^{re.escape(key)}[a-z_.]*: .*, the run's own value, is needed to go on; got "
+    ):
+        compose("train", [*given, OTHER_VALUES[key]], None).settings()
+
+
+def test_the_page_on_reliability_names_all_that_cannot_change():
+    page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text(encoding="utf-8")
+    paragraph = page.split("accepts changes of every setting except")[1].split("Changed settings")[0]
+    assert set(re.findall(r"`([a-z_.]+)`", paragraph)) == OTHER_VALUES.keys()

@@ -267,3 +267,16 @@ def test_an_ensemble_writes_no_more_than_the_smallest_of_its_models_can(tiny_mod
     for some in (members, members[::-1]):
         for (found,) in search(Ensemble(some), settings, 1):
             assert len(found.tokens) == 7 - 1, "all but the position of EOS"
+
+
+def test_an_ensemble_aligns_by_the_mean_of_the_members_that_have_attention(tiny_model, tiny_batch):
+    one, two, other = (
+        tiny_model(kind, seed=seed) for seed, kind in enumerate(("attention", "transformer", "rnn"))
+    )
+    batch = tiny_batch()
+    with torch.inference_mode():
+        first, second = one.alignment(batch), two.alignment(batch)
+        assert not torch.allclose(first, second)
+        torch.testing.assert_close(Ensemble([one, two]).alignment(batch), (first + second) / 2)
+        torch.testing.assert_close(Ensemble([other, one]).alignment(batch), first)
+        assert Ensemble([other]).alignment(batch) is None

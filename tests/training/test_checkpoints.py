@@ -1,5 +1,6 @@
 """A saved checkpoint is whole or absent: damage, a full disk, two processes, other text."""
 
+import errno
 import itertools
 import json
 import logging
@@ -337,3 +338,16 @@ def test_a_model_is_read_while_a_training_removes_what_it_saved_before(checkpoin
     model, _ = load_model(RunDirectory.existing(str(path)), checkpoint)
     assert len(set(removed)) == 2
     assert all(torch.equal(weights[name], value) for name, value in model.named_parameters())
+
+
+def test_without_locks_a_warning_says_so_and_training_goes_on(tmp_path, monkeypatch, caplog):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr("nmt.files.writing.fcntl.flock", refuse)
+    with log_file(tmp_path / "run" / "train.log"):
+        logging.getLogger("nmt").warning("it trains")
+    assert caplog.messages[0] == (
+        f"run: no lock can be had on {tmp_path / 'run'}: [Errno 37] no locks available; train it in one process alone"
+    )
+    assert (tmp_path / "run" / "train.log").read_text().endswith(" it trains\n")

@@ -92,13 +92,23 @@ def test_too_many_in_a_row_end_the_run(make_trainer, monkeypatch, tmp_path):
     assert rows[-1]["loss"] is None
 
 
+FIGURES = {torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.bool}
+WAITING = {"_local_scalar_dense", "equal", "masked_select", "nonzero", "_unique2"}
+
+
 def test_an_update_does_not_wait_for_the_device(make_trainer):
     trainer = make_trainer("training.max_tokens=10000", "training.ema_decay=0.9")
     update = trainer.enter(0)[0]
 
     class Readings(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, arguments=(), options=None):
-            if function is torch.ops.aten._local_scalar_dense.default and arguments[0].is_floating_point():
+            # Lengths and the like are integers, which the host has.
+            name = function.overloadpacket.__name__
+            is_figure = any(isinstance(one, torch.Tensor) and one.dtype in FIGURES for one in arguments)
+            by_mask = name == "index" and any(
+                one.dtype == torch.bool for one in arguments[1] if one is not None
+            )
+            if (is_figure and name in WAITING) or by_mask:
                 raise AssertionError("a figure is read within an update")
             return function(*arguments, **(options or {}))
 
@@ -106,8 +116,9 @@ def test_an_update_does_not_wait_for_the_device(make_trainer):
     with Readings():
         figures = trainer.step.run(2, update)
         trainer.window.add(figures)
-    with pytest.raises(AssertionError, match="is read"), Readings():
-        float(figures.total)
+    for read in (float, lambda total: bool(total.isfinite()), torch.nonzero, lambda total: total[total > 0]):
+        with pytest.raises(AssertionError, match="is read"), Readings():
+            read(figures.total.unsqueeze(0) if read is not float else figures.total)
 
 
 def spoil_weight(trainer):

@@ -57,7 +57,9 @@ def assert_equal_weights(found, expected, step=8):
     ours = tensors(found, step)
     assert ours.keys() == theirs.keys()
     for name, tensor in theirs.items():
-        torch.testing.assert_close(ours[name], tensor, rtol=1e-3, atol=2e-5, msg=name)
+        # Second moments are small: none may hide below a tolerance that is meant for weights.
+        atol = min(2e-5, 1e-3 * float(tensor.abs().max())) if tensor.is_floating_point() else 0
+        torch.testing.assert_close(ours[name], tensor, rtol=1e-3, atol=atol, msg=name)
 
 
 def assert_equal_runs(found, expected):

@@ -71,6 +71,23 @@ def recorded(trainer, ranks, update, monkeypatch):
     return given, float(figures.total), figures.num_tokens
 
 
+@pytest.mark.parametrize("consistency", ["none", "r_drop", "simcut"])
+def test_shares_of_consistency_add_up_too(make_trainer, consistency, monkeypatch):
+    """Dropout is the same for any number of ranks, where these get whole micro-batches."""
+    update = [np.arange(start, start + 5) for start in (0, 5, 10, 15)]
+
+    def make():
+        return make_trainer("model.dropout=0.3", "precision=float32", f"consistency={consistency}")
+
+    expected, total, _ = recorded(make(), Ranks(), update, monkeypatch)
+    shares = [recorded(make(), Ranks(rank, 2), update, monkeypatch) for rank in range(2)]
+    sums = [torch.stack(tensors).sum(0) for tensors in zip(*(share[0] for share in shares), strict=True)]
+    torch.testing.assert_close(sums[:-2], expected[:-2], rtol=1e-5, atol=1e-7)
+    assert float(sums[-2]) == pytest.approx(total)
+    plain = recorded(make_trainer("model.dropout=0.3", "precision=float32"), Ranks(), update, monkeypatch)
+    assert (plain[1] == pytest.approx(total)) == (consistency == "none")
+
+
 @pytest.mark.parametrize("kind", ["transformer", "attention"])
 @pytest.mark.parametrize(
     ("update", "num_ranks", "dropout"),
