@@ -95,6 +95,6 @@ def test_what_is_not_finished_in_time_is_refused_when_it_stops(start, trained_ru
 
 def test_an_interrupt_ends_it_as_a_stop_does(start, trained_run, tmp_path):
     with start(tmp_path, f"run={trained_run}") as server:
-        assert server.ask("/translate", {"q": "Hund", "source": "de", "target": "en"})[0] == 200
+        assert server.json("/translate", {"q": HUND, **PAIR})[0] == 200
         server.process.send_signal(signal.SIGINT)
         assert server.process.wait(60) == 0
