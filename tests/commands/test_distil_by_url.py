@@ -154,24 +154,34 @@ def test_an_address_that_is_none_is_refused(url):
         teacher_at(f"'{url}'", *LANGUAGES)
 
 
-def test_a_busy_server_is_asked_again_a_few_times(monkeypatch):
+def test_a_busy_server_is_asked_again_a_few_times():
     waited = []
-    monkeypatch.setattr(time, "sleep", waited.append)
+
+    class Event(threading.Event):
+        def wait(self, timeout=None):
+            waited.append(timeout)
+            return self.is_set()
+
+    def translate(url):
+        teacher = teacher_at(url, *LANGUAGES)
+        teacher.is_stopped = Event()
+        return teacher.translate(Chunk(["a"], 0))
+
     answers = iter([(503, {}), (429, {}), (200, {"translatedText": ["A"]})])
     with serving(lambda *asked: next(answers)) as (url, _):
-        assert teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0)) == [["A"]]
+        assert translate(url) == [["A"]]
     assert waited == list(remote.SECONDS_BEFORE_RETRY[:2])
     answers = iter([(503, b""), (200, {"translatedText": ["A"]})])
     with serving(lambda *asked: next(answers)) as (url, _):
-        assert teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0)) == [["A"]]
+        assert translate(url) == [["A"]]
     with serving(lambda *asked: (500, {"error": "no\nmemory"})) as (url, asked):
         with pytest.raises(
             DataError, match=r'500 .*"no.*memory.*, 5 times; the same command with resume=true goes on'
         ):
-            teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0))
+            translate(url)
         assert len(asked) == 5
     with pytest.raises(DataError, match="refused, 5 times"):  # nobody is there any more
-        teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0))
+        translate(url)
 
 
 @pytest.mark.parametrize(

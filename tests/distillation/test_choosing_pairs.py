@@ -18,7 +18,7 @@ CONF = Path(__file__).parents[2] / "conf"
 def kept(source, reference, translations, **changed):
     defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
     values = defaults | {"min_agreement": 30, "max_ratio": 2.0}
-    found = text.Kept(DistillationSettings(**values | changed), Counter())
+    found = text.TranslationChooser(DistillationSettings(**values | changed), Counter())
     return found.choose(source, reference, translations), {key: n for key, n in found.left_out.items() if n}
 
 

@@ -73,7 +73,7 @@ def test_a_process_that_is_not_waited_for_is_ended(make_trainer, forks):
     for end in (epochs.close, lambda: epochs.enter(5)):
         epochs.enter(0)
         epochs.prefetch_next()
-        process = epochs._ahead.process
+        process = epochs._prefetch.process
         if end != epochs.close:
             process.join()  # its plan is complete, but of another epoch
         end()
