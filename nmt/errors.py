@@ -76,6 +76,11 @@ def one_line(message: object) -> str:
     return shown if len(str(message)) <= MAX_SHOWN else f"{shown} …"
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words: `1 line`, `2 lines`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of a library's error, or its class name without one; the rest is for its authors."""
     return (str(error).strip() or type(error).__name__).split("\n")[0]

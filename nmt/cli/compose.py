@@ -1,6 +1,6 @@
 """Settings of a command, which Hydra composes from conf/, the run that is named, and the command line."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -49,7 +49,7 @@ class Composed:
         try:
             settings = check(COMMANDS[self.command].settings_class, self.values)
         except SettingsError as error:
-            raise SettingsError(*map(self._with_recipe, error.problems)) from None
+            raise SettingsError(*self._with_recipe(error.problems)) from None
         if not isinstance(settings, RecipeSettings):
             return settings
         if self.own_values is not None and settings.resume:
@@ -66,13 +66,21 @@ class Composed:
         if self.command == TRAIN and self.values["resume"] is True and name and self.own_values is None:
             require_run(str(name), self.typed)
 
-    def _with_recipe(self, problem: str) -> str:
-        """Name the recipe in the problem of an unknown key that was not typed: the recipe is for another choice."""
-        key, _, what = problem.partition(": ")
-        is_of_recipe = self.recipe is not None and key not in self.typed and what.startswith("no such key")
-        return (
-            f"{EXPERIMENT}={self.recipe}: {problem} of what was chosen beside it" if is_of_recipe else problem
-        )
+    def _with_recipe(self, problems: Sequence[str]) -> list[str]:
+        """Return the problems, those of unknown keys that were not typed as one: the recipe is for another choice."""
+        of_recipe, others = list[str](), list[str]()
+        for problem in problems:
+            key, _, what = problem.partition(": ")
+            is_of_recipe = (
+                self.recipe is not None and key not in self.typed and what.startswith("no such key")
+            )
+            (of_recipe if is_of_recipe else others).append(key if is_of_recipe else problem)
+        if of_recipe:
+            others.append(
+                f"{EXPERIMENT}={self.recipe}: choices that have {', '.join(of_recipe)} are needed beside the recipe, "
+                "which sets them; got others"
+            )
+        return others
 
     def to_yaml(self) -> str:
         """Return the settings as YAML."""
@@ -95,7 +103,7 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     base = own or inherited(typed, command) or {}
     if command == DISTIL and "data" not in base and not any(is_of(one, "data") for one in typed):
         raise SettingsError(
-            "data: text to translate is needed, such as data=files, of a teacher without; got none"
+            "data: the text to translate is needed, such as data=files, since this teacher names none; got none"
         )
     recipe = typed_value(typed, EXPERIMENT)
     if recipe is not None and base:

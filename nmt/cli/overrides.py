@@ -9,7 +9,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 from nmt.cli import keys
-from nmt.errors import SettingsError, first_line
+from nmt.errors import SettingsError
 
 SWEEP = "sweep"  # how several runs are made: no part of a run
 # Keys whose values are names of folders or files, or lists of such names.
@@ -28,10 +28,17 @@ def parse(overrides: list[str], is_sweep: bool = False) -> list[Override]:
 
     Raises SettingsError for what is no KEY=VALUE, does nothing, or leaves settings incomplete.
     """
-    try:
-        typed = OverridesParser.create().parse_overrides([quoted(override) for override in overrides])
-    except HydraException as error:
-        raise SettingsError(f"KEY=VALUE is needed; got {first_line(error)}") from None
+    parser, typed = OverridesParser.create(), list[Override]()
+    for given in overrides:
+        try:
+            typed.append(parser.parse_override(quoted(given)))
+        except HydraException:
+            key, _, value = given.partition("=")
+            raise SettingsError(
+                f"{key}: a value with pairs of quotes and brackets is needed, for a shell in single quotes; got {value}"
+                if value and re.fullmatch(r"[+~]*[\w./@-]+", key)
+                else f"KEY=VALUE is needed; got {given}"
+            ) from None
     for override in typed:
         if problem := _problem(override, is_sweep):
             raise SettingsError(problem)
@@ -58,7 +65,8 @@ def _problem(override: Override, is_sweep: bool) -> str | None:
         return f"{group}: {group}=NAME is needed for another kind, one of {', '.join(choices)}; got {line}"
     if override.is_sweep_override():
         if not is_sweep:
-            return f"{key}: one value is needed, or the option -m; got {line}"
+            a_list = "" if _choices(key) else f", or a list as {key}=[A,B]"
+            return f"{key}: one value is needed{a_list}, or the option -m of nmt train; got {line}"
         if is_of(override, SWEEP, *LAUNCH):
             return f"{key}: one value is needed for all of the sweep; got {line}"
         return None

@@ -153,11 +153,14 @@ def require_run(name: str, typed: Iterable[str]) -> None:
 
 def refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any], free: tuple[str, ...]) -> None:
     """Raise RunError where `values` change what is FIXED in a run's own settings, except for the keys in `free`."""
-    for key, before, now in changes(own, values):
-        if _lies_in(key, FIXED) and not _lies_in(key, free):
-            raise RunError(
-                f"{key}: {as_typed(before)}, the run's own value, is needed to go on; got {as_typed(now)}"
-            )
+    fixed = [one for one in changes(own, values) if _lies_in(one[0], FIXED) and not _lies_in(one[0], free)]
+    # A group of another kind has other keys; its kind says it all.
+    for key, before, now in sorted(fixed, key=lambda one: not one[0].endswith(".kind")):
+        group = key.removesuffix(".kind")
+        choice = "" if group == key else f"{group}="
+        raise RunError(
+            f"{group}: {choice}{as_typed(before)}, the run's own value, is needed to go on; got {choice}{as_typed(now)}"
+        )
 
 
 def _lies_in(key: str, groups: Iterable[str]) -> bool:

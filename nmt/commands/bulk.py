@@ -19,7 +19,7 @@ from nmt.decoding.loading import Model, load
 from nmt.decoding.ray_map import RayMap
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.stream import STANDARD_OUTPUT, is_file, write_stream
-from nmt.errors import DataError
+from nmt.errors import DataError, counted
 from nmt.files.writing import is_same
 from nmt.runs.directory import RunDirectory
 
@@ -98,9 +98,9 @@ def do_in_bulk(
     remarks.log()
     if target != STANDARD_OUTPUT:
         logger.info(
-            "%s: %d lines in %.1f s, %.0f target tokens a second",
+            "%s: %s in %.1f s, %.0f target tokens a second",
             target,
-            totals.num_lines,
+            counted(totals.num_lines, "line"),
             totals.seconds,
             totals.num_tokens / totals.seconds,
         )

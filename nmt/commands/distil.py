@@ -25,7 +25,7 @@ from nmt.distillation.folder import StudentFolder
 from nmt.distillation.remote import RemoteTeacher
 from nmt.distillation.table import Row, measured, measured_server, table
 from nmt.distillation.teachers import REVERSE, RunTeacher, Teacher, can_align
-from nmt.errors import SettingsError
+from nmt.errors import SettingsError, naming
 from nmt.export.formats import NewModel, format_of
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory
@@ -46,7 +46,8 @@ def main(settings: DistilSettings) -> None:
     folder = StudentFolder(settings.student)
     if settings.export is not None:
         assert isinstance(settings.model, TransformerSettings)  # as settings are checked
-        format_of(settings.export).require(NewModel(settings.model, settings.tokenizer))
+        with naming("export"):
+            format_of(settings.export).require(NewModel(settings.model, settings.tokenizer))
     open_teacher = partial(_open_teacher, settings)  # anew for each step, so that it takes memory only then
     if not settings.resume:
         open_teacher()  # raises what is wrong with a teacher before a folder is made

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from nmt.commands.bulk import Done, do_in_bulk, load_model_of
 from nmt.config import ScoreSettings
 from nmt.decoding.chunks import Chunk
+from nmt.errors import counted
 from nmt.evaluation.scoring import perplexity_of
 
 logger = logging.getLogger(__name__)
@@ -19,9 +20,9 @@ def main(settings: ScoreSettings) -> None:
     if totals.num_tokens:
         mean = totals.log_prob / totals.num_tokens
         logger.info(
-            "%s%d pairs, %d tokens, %.4f nats a token, perplexity %.3f",
+            "%s%s, %d tokens, %.4f nats a token, perplexity %.3f",
             "the last " if settings.resume else "",
-            totals.num_done,
+            counted(totals.num_done, "pair"),
             totals.num_tokens,
             mean,
             perplexity_of(-mean),

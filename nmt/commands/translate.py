@@ -14,7 +14,7 @@ from nmt.decoding.stream import open_output
 from nmt.decoding.translation import Translation
 from nmt.documents.document import Document, lines_of, write_translated
 from nmt.documents.formats import markup_suffix, read_document
-from nmt.errors import DataError, SettingsError
+from nmt.errors import DataError, SettingsError, counted
 from nmt.versions import importing
 
 logger = logging.getLogger(__name__)
@@ -63,10 +63,7 @@ def translate_document(settings: TranslateSettings, path: str, suffix: str) -> N
         output.write_bytes(written.encode() if isinstance(written, str) else written)
     translator.remarks.log()
     if isinstance(target, str):
-        num_lines = len(document.blocks)
-        logger.info(
-            "%s: a document with %s of text", target, "1 line" if num_lines == 1 else f"{num_lines} lines"
-        )
+        logger.info("%s: a document with %s of text", target, counted(len(document.blocks), "line"))
 
 
 def _with_words(line: str, found: Translation) -> Translation:

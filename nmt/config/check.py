@@ -56,6 +56,8 @@ def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:
         key = ".".join(path)
         if problem["type"] == "union_tag_invalid":
             key += ".kind"
+        if problem["type"] == "missing" and isinstance(given, list | tuple):
+            expected, got = "a longer list", as_typed(given)
         if problem["type"] == "value_error":
             key, expected, got = (f"{key}.{expected}" if key else expected), "", None
         wanted = lines.setdefault((key, got), [])
@@ -71,6 +73,12 @@ def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:
 
 # What is expected, by the kind of problem, where pydantic's own words are a sentence of another form.
 EXPECTED = {
+    **dict.fromkeys(("int_parsing", "int_from_float", "int_type"), "an integer"),
+    **dict.fromkeys(("float_parsing", "float_type"), "a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false"),
+    **dict.fromkeys(("list_type", "tuple_type"), "a list, as [A,B],"),
+    "dict_type": "a group, as {{KEY: VALUE}},",
+    "string_type": "text",
     "model_attributes_type": "a group of keys",
     "string_pattern_mismatch": "text that matches {pattern}",
     "string_too_long": "text of at most {max_length} characters",
@@ -114,12 +122,17 @@ def _value_at(values: Any, path: Sequence[str]) -> Any:
 
 def _path_of_keys(location: Sequence[str | int], values: Any, is_missing: bool) -> list[str]:
     """Return pydantic's location of a problem as keys of the settings, without tags and members of unions."""
-    path = []
+    path, kind = [], None
     for index, part in enumerate(location):
+        # The tag of a union comes right after its key; a key of the union can have the same name.
+        is_tag, kind = kind is not None and part == kind, None
         is_missing_key = is_missing and index == len(location) - 1
+        if is_tag:
+            continue
         if isinstance(values, Mapping) and (part in values or is_missing_key):
             path.append(str(part))
             values = values.get(part)
+            kind = values.get("kind") if isinstance(values, Mapping) else None
         elif isinstance(values, list) and isinstance(part, int):
             path.append(str(part))
             values = values[part] if part < len(values) else None
@@ -128,6 +141,10 @@ def _path_of_keys(location: Sequence[str | int], values: Any, is_missing: bool) 
 
 def as_typed(value: Any) -> str:
     """Return a value as it would be typed on the command line."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {as_typed(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(as_typed, value))}]"
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -96,8 +96,14 @@ class EvaluateSettings(Settings):
 
     @pydantic.model_validator(mode="after")
     def _check_what(self) -> Self:
-        if (self.run is None) == (self.hypothesis is None):
-            raise ValueError("run: either `run` or `hypothesis` says what to score; got both or neither")
+        if self.run is None and self.hypothesis is None:
+            raise ValueError(
+                "run: the folder of a run is needed, or hypothesis=FILE reference=FILE; got null"
+            )
+        if self.run is not None and self.hypothesis is not None:
+            raise ValueError(
+                f"hypothesis: null is needed with run; got {self.hypothesis}; against={self.hypothesis} compares both"
+            )
         if self.ensemble and self.run is None:
             raise ValueError(f"ensemble: [] is needed without `run`; got {', '.join(self.ensemble)}")
         for key, needed in (("checkpoint", "best"), ("split", "test")):
@@ -105,8 +111,9 @@ class EvaluateSettings(Settings):
                 raise ValueError(f"{key}: {needed} is needed without `run`; got {getattr(self, key)}")
         if self.hypothesis is not None and self.reference is None:
             raise ValueError("reference: the file to compare `hypothesis` with is needed; got null")
-        if self.run is not None and (self.source is None) != (self.reference is None):
-            raise ValueError("source, reference: both are needed, or neither; got one of them")
+        for key, other in (("source", "reference"), ("reference", "source")):
+            if self.run is not None and getattr(self, key) is None and getattr(self, other) is not None:
+                raise ValueError(f"{key}: a file is needed with run and {other}; got null")
         if self.against is not None and self.num_resamples is None:
             raise ValueError("num_resamples: a number is needed with `against`; got null")
         if any(low >= high for low, high in itertools.pairwise(self.length_buckets)):

@@ -21,6 +21,7 @@ from nmt.config.kinds import (
     VocabularySize,
     Weight,
     as_list,
+    matching,
 )
 
 
@@ -154,7 +155,12 @@ class HubData(CorpusSettings):
         return self
 
 
-Language = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,20}$")]
+CorpusName = Annotated[
+    str, matching("[A-Za-z0-9_.-]{1,80}(/[A-Za-z0-9_.-]{1,40})?", "names such as TED2020 or Europarl/v8")
+]
+Language = Annotated[
+    str, matching("[A-Za-z0-9_-]{1,20}", "a code of at most 20 letters, digits, _ and -, such as de,")
+]
 Languages = Language | Annotated[list[Language], Field(min_length=1)]
 
 
@@ -162,7 +168,7 @@ class OpusData(CorpusSettings):
     """See conf/data/opus.yaml."""
 
     kind: Literal["opus"]
-    corpora: list[Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,80}(/[A-Za-z0-9_.-]{1,40})?$")]]
+    corpora: list[CorpusName]
     source: Language
     target: Language
     validation: str | None

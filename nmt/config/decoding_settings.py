@@ -7,7 +7,7 @@ import pydantic
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from nmt.config.kinds import Number, PositiveShare, Seed, Settings, Size
+from nmt.config.kinds import Number, PositiveShare, Seed, Settings, Size, matching
 
 ProtectedName = Literal["placeholders", "tags", "urls", "emails", "numbers"]
 NAMES = ", ".join(get_args(ProtectedName))
@@ -37,7 +37,9 @@ class SearchSettings(Settings):
     no_repeat_ngram_size: Size | None
     shortlist: bool
     split: Literal["long", "sentences", "none"]
-    sentence_splitter: Annotated[str, Field(pattern=r"^(rules|sentencex:[a-z]{2,3})$")]
+    sentence_splitter: Annotated[
+        str, matching("rules|sentencex:[a-z]{2,3}", "rules, or sentencex:LANGUAGE such as sentencex:de,")
+    ]
     long_line: Size | None
     long_sentence: Size | None
     max_source_tokens: Size

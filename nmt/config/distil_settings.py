@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pydantic
 from pydantic import Field
 
-from nmt.config.kinds import Files, Number, Ratio, Runs, Settings, as_list
+from nmt.config.kinds import Files, Number, Ratio, Runs, Settings, as_list, matching
 from nmt.config.model_settings import TransformerSettings
 from nmt.config.recipe_settings import RecipeSettings, check_guided
 
@@ -38,7 +38,9 @@ class DistillationSettings(Settings):
     server_model: str | None
     source_language: str | None
     target_language: str | None
-    api_key_variable: Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
+    api_key_variable: Annotated[
+        str, matching("[A-Za-z_][A-Za-z0-9_]{0,99}", "the name of an environment variable")
+    ]
     original: bool
     words: bool
 

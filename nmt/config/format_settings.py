@@ -3,15 +3,20 @@
 from typing import Annotated, Literal, Self
 
 import pydantic
-from pydantic import Field
 
 from nmt.config.data_settings import DataSettings
 from nmt.config.decoding_settings import DecodingSettings
-from nmt.config.kinds import CheckpointName, Quantization, RateOrZero, Settings
+from nmt.config.kinds import CheckpointName, Quantization, RateOrZero, Settings, matching
 from nmt.config.training_settings import EvaluationSettings
 
 # A code of ISO 639, perhaps with a region, and perhaps with a name: `de`, `pt-BR`, `gsw:Schweizerdeutsch`.
-LanguageCode = Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*(:[^\x00-\x1f]{1,60})?$")]
+LanguageCode = Annotated[
+    str,
+    matching(
+        r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*(:[^\x00-\x1f]{1,60})?",
+        "a code such as de, or with a name gsw:Schweizerdeutsch,",
+    ),
+]
 
 
 class ExportSettings(Settings):

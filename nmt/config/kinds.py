@@ -1,7 +1,8 @@
 """Types of the values in settings, with their ranges, and the base class of all settings."""
 
 import codecs
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Literal, LiteralString
 
 import pydantic
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -45,6 +46,17 @@ def _refuse_integers(value: Any) -> Any:
             "nmt export run=DIR output=FOLDER quantization=int8, then run=FOLDER)",
         )
     return value
+
+
+def matching(pattern: str, expected: LiteralString) -> AfterValidator:
+    """Return the check that all of a text matches a pattern; its error says in words what is expected."""
+
+    def require(text: str) -> str:
+        if re.fullmatch(pattern, text) is None:
+            raise PydanticCustomError("pattern", expected)
+        return text
+
+    return AfterValidator(require)
 
 
 Number = BeforeValidator(_refuse_bool)

@@ -6,14 +6,23 @@ import pydantic
 from pydantic import Field
 
 from nmt.config.format_settings import LanguageCode
-from nmt.config.kinds import CheckpointName, Count, CountOrZero, Device, Number, SearchPrecision, Settings
+from nmt.config.kinds import (
+    CheckpointName,
+    Count,
+    CountOrZero,
+    Device,
+    Number,
+    SearchPrecision,
+    Settings,
+    matching,
+)
 
 Port = Annotated[int, Number, Field(ge=0, le=65_535)]
 Milliseconds = Annotated[float, Number, Field(ge=0, le=60_000)]
 # The limit is longer than anybody waits for an answer.
 WaitSeconds = Annotated[float, Number, Field(gt=0, le=86_400)]
 Proxies = Annotated[int, Number, Field(ge=0, le=100)]
-Prefix = Annotated[str, Field(pattern=r"^(/[A-Za-z0-9._~-]+)*$")]
+Prefix = Annotated[str, matching("(/[A-Za-z0-9._~-]+)*", "a path such as /mt, or nothing,")]
 
 
 class ServeSettings(Settings):

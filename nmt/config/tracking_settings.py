@@ -4,9 +4,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nmt.config.kinds import Number, Settings
+from nmt.config.kinds import Number, Settings, matching
 
-ProjectName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
+ProjectName = Annotated[
+    str,
+    matching(
+        "[A-Za-z0-9][A-Za-z0-9_.-]{0,127}",
+        "a name of at most 128 letters, digits, _, . and -, of which a letter or digit is the first,",
+    ),
+]
 
 
 class NoTracking(Settings):

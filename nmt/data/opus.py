@@ -23,7 +23,7 @@ from tqdm import tqdm
 from nmt.config import OpusData
 from nmt.data.cache import cache_folder, cached_folder, entry_name
 from nmt.data.shards import count_lines
-from nmt.errors import WRITE_ERRORS, DataError, nearest
+from nmt.errors import WRITE_ERRORS, DataError, nearest, one_line
 from nmt.files.reading import read_json
 from nmt.files.writing import to_json
 
@@ -67,8 +67,9 @@ def obtain_corpora(settings: OpusData) -> list[Unpacked]:
     """
     if not settings.corpora:
         raise DataError(
-            "data.corpora: names of corpora are needed; got none; with them empty, `nmt data data=opus` lists those "
-            "that there are"
+            "data.corpora: names of corpora are needed; got none; "
+            f"nmt data data=opus data.corpora=[] data.source={settings.source} data.target={settings.target} "
+            "lists those that there are"
         )
     return [_obtain(settings, *corpus.partition("/")[::2]) for corpus in settings.corpora]
 
@@ -116,7 +117,9 @@ def _ask(settings: OpusData, **wanted: str) -> list[Offer]:
     except (OSError, HTTPException) as error:
         raise DataError(f"data.corpora: the network is needed for {url}; got {error}") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DataError(f"data.corpora: an answer of OPUS is needed from {url}; got {error!r}") from None
+        raise DataError(
+            f"data.corpora: a list of corpora is needed from {url}; got another answer ({one_line(error)})"
+        ) from None
 
 
 def _offer(row: dict[str, Any]) -> Offer:

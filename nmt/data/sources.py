@@ -137,7 +137,7 @@ def _read_tables(settings: TableData | TmxData, split: str) -> ParallelText | No
         facts, paths = astuple(columns), table_files(files)
         read = partial(read_table, key=key, columns=columns)
     if not paths:
-        raise DataError(f"{key}: text is needed; got none in {files}")
+        raise DataError(f"{key}: text is needed; got none in {', '.join(as_list(files))}")
     if settings.context:
         return hold_documents([read(path) for path in paths], paths, *facts)
     return hold([read(files)], paths, *facts)[0]
@@ -177,7 +177,8 @@ def _read_opus(settings: OpusData) -> dict[str, ParallelText | None]:
     num_held = num_validation + (0 if settings.test else settings.num_test)
     if num_lines <= 2 * num_held:
         raise DataError(
-            f"data.num_validation: at most half of the {num_lines} pairs are to be held out; got {num_held}"
+            f"data.num_validation, data.num_test: less than half of the {num_lines} pairs is needed for both together; "
+            f"got {num_held}"
         )
     held = np.arange(num_held) * num_lines // max(num_held, 1)
     is_validation = np.zeros(num_held, bool)

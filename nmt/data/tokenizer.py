@@ -237,7 +237,10 @@ def with_symbols(tokenizer: Tokenizer, symbols: Sequence[str], key: str) -> Toke
     """Return the tokenizer. Raises SettingsError, of `key`, if its source vocabulary lacks one of these pieces."""
     for symbol in symbols:
         if symbol not in tokenizer.source.pieces:
-            raise SettingsError(f"{key}: a vocabulary with the piece {symbol} is needed; got none")
+            raise SettingsError(
+                f"{key}: a vocabulary with {symbol} is needed, for data.tags or data.context; got one without; with "
+                "another tokenizer.vocabulary_size, or tokenizer.model=null, one is learned"
+            )
     return tokenizer
 
 

@@ -95,7 +95,7 @@ def read_memories(files: Files, key: str, source: Files, target: Files) -> Pairs
                 yield unit[SOURCE], unit[TARGET]
         languages.require(path)
     if not num_pairs:
-        raise DataError(f"{key}: text is needed; got none in {files}")
+        raise DataError(f"{key}: text is needed; got none in {', '.join(as_list(files))}")
     if variants := left_out.pop(VARIANTS, 0):
         logger.warning("left out     all but the first segment of a side in units of %s: %d", key, variants)
     if left_out:

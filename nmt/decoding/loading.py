@@ -73,6 +73,14 @@ def load_translator(
     return Translator(engine, settings, calibration)
 
 
+# How more hypotheses are found, by the kind of the search that has a limit.
+MORE_BY = {
+    "beam": "decoding.beam_size={}",
+    "greedy": "decoding=beam decoding.beam_size={}",
+    "mbr": "decoding.num_samples={}",
+}
+
+
 class Model:
     """A trained model, or an ensemble, with its vocabulary and the settings of its search.
 
@@ -201,7 +209,8 @@ class Model:
             raise SettingsError(f"num_hypotheses: an integer of at least 1 is needed; got {num_hypotheses!r}")
         if limit is not None and num_hypotheses > limit:
             raise SettingsError(
-                f"num_hypotheses: at most {limit} is needed with this search ({settings.kind}); got {num_hypotheses}"
+                f"num_hypotheses: at most {limit} is needed with this search ({settings.kind}); got {num_hypotheses}; "
+                f"{MORE_BY[settings.kind].format(num_hypotheses)} finds as many"
             )
         tag = choose_tag(target_language, self._translator.tags)
         return self._translator.with_search(settings, num_hypotheses, details, tag)

@@ -51,7 +51,7 @@ class RayMap(Generic[Given, Item, Result]):
             ray.init(address, log_to_driver=False, configure_logging=False, **of_own)
         except (OSError, ValueError, RuntimeError) as error:
             raise UserError(
-                f"RAY_ADDRESS: a Ray cluster that answers is needed; got {address}: {error}"
+                f"RAY_ADDRESS: a Ray cluster that answers is needed; got {address or 'none'}: {error}"
             ) from None
         there = ray.cluster_resources()
         kind = "GPU" if may_have_gpus and there.get("GPU") else "CPU"

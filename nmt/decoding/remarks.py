@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from nmt.errors import LineNumbers
+from nmt.errors import LineNumbers, counted
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +55,10 @@ class Remarks:
         if self.split.count:
             logger.info("%s", self.split.tell("longer than usual, and translated in parts"))
         if self.num_constrained:
-            lines = "1 line" if self.num_constrained == 1 else f"{self.num_constrained} lines"
-            told = f"{lines} had {self.num_terms} terms of the glossary and {self.num_protected} protected strings"
+            lines, terms = counted(self.num_constrained, "line"), counted(self.num_terms, "term")
+            told = (
+                f"{lines} had {terms} of the glossary and {counted(self.num_protected, 'protected string')}"
+            )
             if self.num_unmet:
                 logger.warning("%s; not met: %d, in %s", told, self.num_unmet, self.unmet)
             else:

@@ -9,7 +9,7 @@ from io import FileIO
 
 from nmt.data.lines import BLOCK_SIZE
 from nmt.decoding.chunks import Chunk
-from nmt.errors import DataError
+from nmt.errors import DataError, counted
 from nmt.files.writing import hold_lock
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ def write_stream(work: Work, chunks: Iterable[Chunk], target: str | int, resume:
     with open_output(target, resume) as output:
         num_there = num_kept = output.num_lines
         if num_there:
-            logger.info("going on after %d lines of %s", num_there, target)
+            logger.info("going on after %s of %s", counted(num_there, "line"), target)
         skipped: deque[int] = deque()
 
         def to_do() -> Iterator[Chunk]:
@@ -141,13 +141,13 @@ def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iter
         raise
     except OSError as error:
         name = "standard output" if target == STANDARD_OUTPUT else target
-        done = f" after {output.num_lines} lines{advice}" if output and not is_whole else ""
+        done = f" after {counted(output.num_lines, 'line')}{advice}" if output and not is_whole else ""
         raise DataError(
             f"output: a place that takes all lines is needed; got {name}: {error.strerror}{done}"
         ) from None
     except (KeyboardInterrupt, SystemExit):
         if output and not is_whole:
-            logger.warning("stopped after %d lines%s", output.num_lines, advice)
+            logger.warning("stopped after %s%s", counted(output.num_lines, "line"), advice)
         raise
 
 

@@ -138,7 +138,7 @@ class RemoteTeacher:
                 problem = f"{error.code} {one_line(' '.join(said.split()))}".strip()
                 if error.code not in BUSY:
                     raise DataError(
-                        f"teacher: a translation of {self.url} is needed; got {problem}"
+                        f"teacher: a translation by {self.url} is needed; got {problem}"
                     ) from None
             except (URLError, HTTPException, OSError) as error:
                 problem = one_line(getattr(error, "reason", error) or type(error).__name__)
@@ -148,7 +148,7 @@ class RemoteTeacher:
                 logger.warning("%s: %s; trying again in %g s", self.url, problem, seconds)
                 self.is_stopped.wait(seconds)
         raise DataError(
-            f"teacher: a translation of {self.url} is needed; got {problem}, {len(SECONDS_BEFORE_RETRY) + 1} times; "
+            f"teacher: a translation by {self.url} is needed; got {problem}, {len(SECONDS_BEFORE_RETRY) + 1} times; "
             "the same command with resume=true goes on"
         )
 

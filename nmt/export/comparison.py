@@ -1,5 +1,6 @@
 """A check that an exported model translates as the model of its run does."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,15 +73,18 @@ class Comparison:
         """Raise ExportError where the agreement is less than demanded; an export whose search stops earlier passes."""
         if not self.is_same_search:
             return
-        key = f"quantization={self.quantization}"
-        if self.is_exact:
-            is_same, got = self.num_identical >= self.least_identical, f"{self.num_identical}"
-        else:
-            loss = self.bleu - self.exported_bleu
-            is_same, got = loss <= self.tolerance, f"{loss:.2f}"
-            key = f"tolerance={self.tolerance:g}: with {key}"
-        if not is_same:
-            raise ExportError(f"{key}: {self.demand}; got {got}; nothing was written")
+        loss = self.bleu - self.exported_bleu
+        if self.is_exact and self.num_identical < self.least_identical:
+            raise ExportError(
+                f"quantization={self.quantization}: at least {self.least_identical} translations as those of the run "
+                f"are needed; got {self.num_identical}; nothing was written"
+            )
+        if not self.is_exact and loss > self.tolerance:
+            raise ExportError(
+                f"tolerance: a loss of at most {self.tolerance:g} BLEU is needed with "
+                f"quantization={self.quantization}; got {loss:.2f}; nothing was written; "
+                f"tolerance={math.ceil(10 * loss) / 10:g} accepts that"
+            )
 
 
 def compare(

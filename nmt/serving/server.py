@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 
 from nmt.config import ServeSettings
-from nmt.errors import SettingsError
+from nmt.errors import SettingsError, counted
 from nmt.runs.languages import shown
 from nmt.serving.app import make_app
 from nmt.serving.connections import allow_files, protocol
@@ -78,4 +78,5 @@ def serve(service: Service, settings: ServeSettings, bound: socket.socket) -> No
     logger.info("serving %s at http://%s:%d%s", pairs, where, port, settings.url_prefix)
     server.run(sockets=[bound])
     service.models.stop()
-    logger.info("stopped; %d lines were translated", service.metrics.counts["sentences"])
+    num_lines = int(service.metrics.counts["sentences"])
+    logger.info("stopped; %s %s translated", counted(num_lines, "line"), "was" if num_lines == 1 else "were")

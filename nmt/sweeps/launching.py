@@ -37,7 +37,7 @@ def run_sweep(overrides: list[str], config_directory: str | None) -> None:
     if (size := Place.of_process().size) > 1:
         raise SettingsError(
             f"-m: a process of its own is needed; got {size} ranks; with sweep.cluster=... "
-            "and cluster_options={tasks_per_node: N} each run has N"
+            "and sweep.cluster_options={tasks_per_node: N} each run has N"
         )
     sweep = Sweep(overrides, config_directory)
     log_to_stderr()

@@ -23,7 +23,7 @@ from nmt.config import (
 )
 from nmt.data.batching import Update, padding_share
 from nmt.data.tokenizer import Vocabulary
-from nmt.errors import duration
+from nmt.errors import counted, duration
 from nmt.runs.directory import RunDirectory
 from nmt.training.checkpoint import refuse_other_origins, resumable_progress
 from nmt.training.device.graphs import recordable_stream
@@ -95,8 +95,8 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
         *prepared.origin_of_weights,
         *teacher,
-        f"epoch        {parts}{len(updates)} updates of at most {trainer.settings.training.update_tokens} target "
-        "tokens",
+        f"epoch        {parts}{counted(len(updates), 'update')} of at most "
+        f"{trainer.settings.training.update_tokens} target tokens",
         f"batches      up to {updates.max_tokens} tokens at once in memory; {padding:.1f} % are padding, which makes "
         "sentences equally long",
         f"device       {trainer.step.device}, {str(trainer.step.dtype).removeprefix('torch.')}{_of_ranks(trainer)}",
@@ -194,7 +194,7 @@ def _time_lines(prepared: Prepared, done: int) -> list[str]:
     num_left = max(0, last - done)
     num_validations = -(-last // limits.validate_every) - done // limits.validate_every if num_left else 0
     lines = [
-        f"updates      {num_left} at most, {num_left / per_epoch:.1f} epochs, {num_validations} validations"
+        f"updates      {num_left} at most, {num_left / per_epoch:.1f} epochs, {counted(num_validations, 'validation')}"
     ]
     if not num_left:
         return lines

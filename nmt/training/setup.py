@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from nmt.config import BeamSettings, RecipeSettings, RNNSettings, TrainSettings
-from nmt.config.check import flatten
+from nmt.config.check import as_typed, flatten
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
 from nmt.data.context import Context, Surroundings, context_symbols, require_context
@@ -79,8 +79,9 @@ def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: b
 def _what_decides(settings: TrainSettings, trainer: Trainer) -> dict[str, str]:
     """Return the values that must agree on all ranks: else they would learn different models or wait for each other."""
     values = flatten(settings.model_dump(mode="json", exclude={"run", "resume"}))
-    of_machine = {"device": trainer.step.device.type, "precision": str(trainer.step.dtype)}
-    return {key: str(value) for key, value in values} | of_machine
+    precision = str(trainer.step.dtype).removeprefix("torch.")
+    of_machine = {"device": trainer.step.device.type, "precision": precision}
+    return {key: as_typed(value) for key, value in values} | of_machine
 
 
 def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: bool) -> Prepared:

@@ -191,8 +191,9 @@ class Trainer:
         with self.ranks.all_or_none():
             if num_skipped >= most:
                 raise RunError(
-                    f"training.max_updates_skipped={most}: a finite loss and gradient is needed; got none in "
-                    f"{num_skipped} updates in a row, by update {self.progress.update}; {last_checkpoint(self.run)}"
+                    f"training: finite losses and gradients are needed; got none in {num_skipped} updates in a row "
+                    f"(training.max_updates_skipped), by update {self.progress.update}; with a lower "
+                    f"optimizer.learning_rate, resume=true goes on; {last_checkpoint(self.run)}"
                 )
 
     def _updates(self) -> Iterator[Update]:

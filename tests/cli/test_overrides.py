@@ -29,7 +29,25 @@ REFUSED = {
     (
         "experiment=demo",
         "model=attention",
-    ): "experiment=demo: model.attention: no such key of what was chosen beside",
+    ): r"experiment=demo: choices that have model.num_encoder_layers, .*, model.d_ff are needed beside the recipe",
+    ("model=attention", "model.dropout=2"): "model.dropout: less than 1 is needed; got 2",
+    ("model=attention", "model.attention.score=many"): "model.attention.score: one of .* is needed; got many",
+    (
+        "model=attention",
+        "model.cell=lstn",
+    ): r"model.cell: one of lstm, gru, tanh is needed; got lstn; did you mean lstm\?",
+    ("optimizer.betas=[0.9]",): r"optimizer.betas: a longer list is needed; got \[0.9\]",
+    ("training.max_updates=10k",): "training.max_updates: an integer is needed; got 10k",
+    ("training.max_updates=2.5",): "training.max_updates: an integer is needed; got 2.5",
+    ("training.label_smoothing=much",): "training.label_smoothing: a number is needed; got much",
+    ("deterministic=maybe",): "deterministic: true or false is needed; got maybe",
+    ("optimizer.betas=0.9",): r"optimizer.betas: a list, as \[A,B\], is needed; got 0.9",
+    ("demo",): "KEY=VALUE is needed; got demo",
+    ("data.train=[a,b",): r"data.train: a value with pairs of quotes and brackets is needed, .*; got \[a,b$",
+    (
+        "data=table",
+        "data.train=a.tsv,b.tsv",
+    ): r"data.train: one value is needed, or a list as data.train=\[A,B\], or the option",
     ("model=null",): "model: one of attention, .* is needed; got null",
     ("experiment=null",): "experiment: one of demo, .* is needed; got null",
     (

@@ -174,7 +174,7 @@ def test_a_file_that_was_written_is_told_of(nmt, trained_run, tmp_path):
     assert re.fullmatch(told % 4, nmt(*arguments, "output=out.en").stderr)
     (tmp_path / "out.en").write_bytes((tmp_path / "out.en").read_bytes().split(b"\n")[0] + b"\n")
     again = nmt(*arguments, "output=out.en", "resume=true").stderr
-    assert re.fullmatch(rb"going on after 1 lines of out.en\n" + told % 3, again)
+    assert re.fullmatch(rb"going on after 1 line of out.en\n" + told % 3, again)
 
 
 def make_lines(tmp_path):

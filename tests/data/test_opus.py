@@ -263,7 +263,9 @@ def test_what_there_is_none_of_is_said(corpora, message, server, data_settings):
 
 
 def test_too_many_pairs_cannot_be_held_out(server, data_settings):
-    with pytest.raises(DataError, match=r"^data.num_validation: at most half of the 60 pairs .* got 30"):
+    with pytest.raises(
+        DataError, match=r"^data.num_validation, data.num_test: less than half of the 60 pairs .* got 30"
+    ):
         load_corpus(settings_of(data_settings, "[Small]", "num_test=23"))
 
 
@@ -272,14 +274,16 @@ def test_too_many_pairs_cannot_be_held_out(server, data_settings):
 )
 def test_an_answer_that_is_none_is_said_in_one_line(answer, server, data_settings, monkeypatch):
     monkeypatch.setattr(opus.urllib.request, "urlopen", lambda *_, **__: io.BytesIO(answer))
-    with pytest.raises(DataError, match=r"^data.corpora: an answer of OPUS is needed from http"):
+    with pytest.raises(
+        DataError, match=r"^data.corpora: a list of corpora is needed from http.*; got another answer \(.+\)$"
+    ):
         list_corpora(settings_of(data_settings, "[]"))
 
 
 def test_an_address_that_is_no_page_is_not_opened(server, data_settings, monkeypatch, tmp_path):
     server.address = "file:///etc"
     with pytest.raises(
-        DataError, match=r"an answer of OPUS is needed .*the address file:///etc/files/Large/v2"
+        DataError, match=r"a list of corpora is needed .*the address file:///etc/files/Large/v2"
     ):
         load_corpus(settings_of(data_settings, "[Large]"))
 

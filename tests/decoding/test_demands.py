@@ -139,7 +139,7 @@ def test_what_a_model_has_no_room_for_is_said(make, caplog, tmp_path):
     assert [one.unmet for one in found] == [[], ["mno jkl ghi"], []]
     translator.remarks.log()
     assert caplog.messages == [
-        "2 lines had 3 terms of the glossary and 1 protected strings; not met: 1, in line 12"
+        "2 lines had 3 terms of the glossary and 1 protected string; not met: 1, in line 12"
     ]
 
 

@@ -338,7 +338,7 @@ def test_what_is_in_flight_is_finished_when_it_is_told_to_stop(start, trained_ru
                 answer += block
         assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
         assert json.loads(answer.split(b"\r\n\r\n")[1]) == {"translatedText": expected}
-    assert server.log[-1] == "stopped; 1 lines were translated\n"
+    assert server.log[-1] == "stopped; 1 line was translated\n"
 
 
 def is_taken(address):

@@ -107,7 +107,7 @@ def test_one_failure_is_named_and_ends_no_other(nmt, tmp_path, learnable):
         (["-m", "sweep=optuna", "model.dropout=interval(0,0.3)", "model.d_ff=0"], "model.d_ff: greater than"),
         (["-m", "sweep=optuna", "model.d_ff=tag(log,range(16,64,step=16))"],
          "model.d_ff: an interval is needed for log; got model.d_ff=tag(log,range(16,64,step=16))"),
-        (["-m", "sweep=optuna", "model.d_ff=interval(16,64)"], "model.d_ff: integer, got a number"),
+        (["-m", "sweep=optuna", "model.d_ff=interval(16,64)"], "model.d_ff: an integer is needed; got "),
         (["-m", "sweep=optuna", "model.dropout=interval(0,1.5)"], "model.dropout: less than"),
         (["-m", "sweep=optuna", "seed=1,2", "model.num_heads=2,3"], "a multiple of num_heads=3 is needed"),
         (

@@ -79,7 +79,11 @@ def test_too_many_in_a_row_end_the_run(make_trainer, monkeypatch, tmp_path):
               "training.checkpoint_every=2", "training.max_updates_skipped=5", "training.log_every=2")  # fmt: skip
     trainer = make_trainer(*limits)
     spoil(monkeypatch, trainer, {2, 3, 4, 5, *range(7, 30)}, add_infinity)
-    message = r"training.max_updates_skipped=5: .* none in 6 updates in a row, by update 12; the last good .* step-10$"
+    message = (
+        r"^training: finite losses and gradients are needed; got none in 6 updates in a row "
+        r"\(training.max_updates_skipped\), by update 12; with a lower optimizer.learning_rate, resume=true goes on; "
+        r"the last good .* step-10$"
+    )
     with pytest.raises(RunError, match=message):
         trainer.train()
     # A run that was stopped and resumed meanwhile goes on counting.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from nmt.errors import counted
 from nmt.reports.corpus.corpus_measures import CorpusMeasures, NearDuplicatePairs, SplitMeasures
 from nmt.reports.corpus.sides import SideMeasures
 
@@ -31,9 +32,7 @@ def find(measures: CorpusMeasures) -> list[Finding]:
     ]
     for near in measures.near_duplicates or []:
         if near.split != near.of_split:
-            text = (
-                f"{_count(near.num_pairs, 'pair')} nearly the same as one of {near.of_split}: {_places(near)}"
-            )
+            text = f"{counted(near.num_pairs, 'pair')} nearly the same as one of {near.of_split}: {_places(near)}"
             found.append(Finding(near.split, text))
     for split, own in measures.splits.items():
         found += [Finding(split, str(stretch)) for stretch in own.alignment.stretches]
@@ -48,45 +47,41 @@ def _of_pairs(split: str, own: SplitMeasures, measures: CorpusMeasures) -> Itera
     is_train = split == "train"
     left_out = ", which training leaves out" if is_train else ""
     if own.num_empty:
-        yield Finding(split, f"{_count(own.num_empty, 'pair')} with a blank side{left_out}")
+        yield Finding(split, f"{counted(own.num_empty, 'pair')} with a blank side{left_out}")
     if own.num_identical:
-        text = f"{_count(own.num_identical, 'pair')} with the same text on both sides: {_lines(own.lines_identical)}"
+        text = f"{counted(own.num_identical, 'pair')} with the same text on both sides: {_lines(own.lines_identical)}"
         yield Finding(split, text, "data.filter.identical=true" if is_train else "")
     if own.duplicates["pair"]:
         share = 100 * own.duplicates["pair"] / own.num_pairs
-        text = f"{_count(own.duplicates['pair'], 'pair')} ({share:.2f} %) occurred before"
+        text = f"{counted(own.duplicates['pair'], 'pair')} ({share:.2f} %) occurred before"
         yield Finding(split, text, "data.filter.duplicates=pair" if is_train else "")
     for near in measures.near_duplicates or []:
         if near.split == near.of_split == split:
-            text = f"{_count(near.num_pairs, 'pair')} nearly the same as an earlier one: {_places(near)}"
+            text = f"{counted(near.num_pairs, 'pair')} nearly the same as an earlier one: {_places(near)}"
             yield Finding(split, text)
     if own.num_too_long:
         yield Finding(
-            split, f"{_count(own.num_too_long, 'pair')} longer than data.max_length tokens{left_out}"
+            split, f"{counted(own.num_too_long, 'pair')} longer than data.max_length tokens{left_out}"
         )
 
 
 def _of_side(split: str, side: str, own: SideMeasures) -> Iterator[Finding]:
     if own.num_of_other_script:
         scripts = ", ".join(own.main_scripts)
-        number = _count(own.num_of_other_script, f"{side} line")
+        number = counted(own.num_of_other_script, f"{side} line")
         option = f"data.filter.{side}_scripts=[{','.join(own.main_scripts)}]" if split == "train" else ""
         yield Finding(
             split, f"{number} not mostly in {scripts} letters: {_lines(own.lines_of_other_script)}", option
         )
     if own.num_lines_with_controls:
-        number = _count(own.num_lines_with_controls, f"{side} line")
+        number = counted(own.num_lines_with_controls, f"{side} line")
         names = ", ".join(f"{control.name} ({control.count})" for control in own.controls[:3])
         where = _lines(own.lines_with_controls)
         yield Finding(split, f"{number} with invisible or damaged characters: {names}; {where}")
     if own.num_unknown_tokens:
         share = own.num_unknown_tokens / max(own.num_tokens, 1)
-        text = f"{_count(own.num_unknown_tokens, f'unknown {side} token')} ({100 * share:.2f} %)"
+        text = f"{counted(own.num_unknown_tokens, f'unknown {side} token')} ({100 * share:.2f} %)"
         yield Finding(split, text, "tokenizer.byte_fallback=true" if share >= LEAST_UNKNOWN else "")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _lines(numbers: Sequence[int]) -> str:
