@@ -32,9 +32,9 @@ def main(settings: ExportSettings) -> None:
         )
     shortlist = shortlist_of(model, tokenizer) if has_shortlist else None
     exported = Exported(run, model, tokenizer, shortlist, settings)
+    text, comparisons = text_of_run("validation", run), []  # before the work, since a run may have none
     with new_folder(output, check) as folder:
         to.write(folder, exported)
-        text, comparisons = text_of_run("validation", run), []
         for search in to.searches(exported):
             comparisons.append(compare(folder, to, exported, text, search))
             print(comparisons[-1].report(), flush=True)

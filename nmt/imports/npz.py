@@ -2,6 +2,7 @@
 
 import lzma
 import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.re
 # What a damaged or hostile archive makes the libraries raise.
 DAMAGE = (
     *(OSError, ValueError, EOFError, RuntimeError, MemoryError, KeyError),
+    *(TypeError, IndexError, SyntaxError, tokenize.TokenError),  # of NumPy, which parses headers as Python
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
 

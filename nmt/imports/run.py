@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import get_args
 
 from nmt.config import ImportSettings, TokenizerSettings
+from nmt.config.check import check
 from nmt.data.tokenizer import Tokenizer
 from nmt.errors import DataError
 from nmt.export.output import new_folder
@@ -44,12 +45,13 @@ def _tokenizer_settings(tokenizer: Tokenizer) -> TokenizerSettings:
     """Return settings that would train a tokenizer of this kind. They only describe it: its models segment the text."""
     source = tokenizer.source
     normalization = source.normalization
-    return TokenizerSettings(
-        kind=source.kind,
-        vocabulary_size=source.num_pieces,
-        character_coverage=1.0,
-        byte_fallback="<0x00>" in source.pieces,
-        normalization=normalization if normalization in NORMALIZATIONS else "identity",
-        joint=tokenizer.joint,
-        model=None,
-    )
+    values = {
+        "kind": source.kind,
+        "vocabulary_size": source.num_pieces,
+        "character_coverage": 1.0,
+        "byte_fallback": "<0x00>" in source.pieces,
+        "normalization": normalization if normalization in NORMALIZATIONS else "identity",
+        "joint": tokenizer.joint,
+        "model": None,
+    }
+    return check(TokenizerSettings, values, "input: its tokenizer: ")

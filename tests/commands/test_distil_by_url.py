@@ -220,7 +220,10 @@ def test_choices_without_a_message_are_an_error():
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ((), "data: text to translate is needed, such as data=files, of a teacher without; got none\n"),
+        (
+            (),
+            "data: the text to translate is needed, such as data=files, since this teacher names none; got none\n",
+        ),
         (("data=grammar",), "distillation.source_language: a name"),
         (("distillation.server=openai", *LANGUAGES), "distillation.server_model: a name"),
         (

@@ -52,7 +52,10 @@ from students import TINY_STUDENT
             "export: model.positions=sinusoidal is needed",
         ),
         ("export=huggingface model.normalization=rms", "export: model.normalization=layer is needed"),
-        ("export=huggingface tokenizer.joint=false", "export: model.tied_embeddings=three_way is needed with"),
+        (
+            "export=huggingface tokenizer.joint=false",
+            "export: model.tied_embeddings=three_way is needed with",
+        ),
         (
             "export=huggingface tokenizer=word tokenizer.joint=true",
             "export: tokenizer.kind unigram, bpe or char is needed",

@@ -100,7 +100,7 @@ def test_a_line_that_is_left_out_is_context_and_must_stay_when_a_run_goes_on(tin
         ),
         (
             ["run=new", "training.from_run=RUN", "data.context=1"],
-            "training.from_run: a vocabulary with the piece <con",
+            "training.from_run: a vocabulary with <context=",
         ),
     ],
 )
@@ -119,7 +119,8 @@ def test_a_vocabulary_of_ones_own_needs_the_piece(nmt, tiny, tmp_path, trained_r
         "train", "run=new", "data=files", *names_of(tiny), "data.context=3", "tokenizer.model=mine", code=2
     )
     assert done.stderr.decode() == (
-        "nmt: tokenizer.model: a vocabulary with the piece <context=3> is needed; got none\n"
+        "nmt: tokenizer.model: a vocabulary with <context=3> is needed, for data.tags or data.context; got one without; with "
+        "another tokenizer.vocabulary_size, or tokenizer.model=null, one is learned\n"
     )
 
 

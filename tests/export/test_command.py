@@ -132,10 +132,9 @@ def test_what_passes(quantization, tolerance, num_lines, num_identical, exported
     if passes:
         comparison.require()
     else:
-        limit = "" if quantization == "float32" else rf"tolerance={tolerance:g}: with "
-        with pytest.raises(
-            ExportError, match=rf"^{limit}quantization={quantization}: .*; got .*; nothing was"
-        ):
+        key, needed = f"quantization={quantization}", f"a loss of at most {tolerance:g} BLEU is needed with"
+        expected = f"{key}: at least" if quantization == "float32" else f"tolerance: {needed} {key}; got"
+        with pytest.raises(ExportError, match=rf"^{expected} .*nothing was written"):
             comparison.require()
 
 
@@ -311,7 +310,10 @@ def test_an_export_that_translates_otherwise_leaves_nothing(run, main, tmp_path,
         code, out, message = main("export", f"run={run}", f"output={tmp_path / output}", *options)
         assert code == 1
         assert "identical       0" in out
-        assert message == "nmt: quantization=float32: at least 20 are needed; got 0; nothing was written\n"
+        assert message == (
+            "nmt: quantization=float32: at least 20 translations as those of the run are needed; got 0; "
+            "nothing was written\n"
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["earlier"]
     assert (tmp_path / "earlier" / "model.bin").read_text() == "old"
 

@@ -226,7 +226,7 @@ SPOILED = {
     "no JSON": (written("config.json", b"{"), "readable config.json"),
     "a list": (written("config.json", b"[]"), "a JSON object is needed"),
     "another model": (config(model_type="bert"), "model_type: one of marian, pegasus is needed; got bert"),
-    "text": (config(d_model="wide"), "d_model: integer"),
+    "text": (config(d_model="wide"), "d_model: an integer is needed; got wide"),
     "huge": (config(d_model=1 << 40), "d_model: "),
     "not scaled": (config(scale_embedding=False), "scale_embedding: true is needed; got false"),
     "learned positions": (config(static_position_embeddings=False), "static_position_embeddings: true is needed"),

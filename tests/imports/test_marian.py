@@ -4,6 +4,7 @@ import io
 import re
 import shutil
 import zipfile
+from functools import partial
 
 import numpy as np
 import pytest
@@ -164,6 +165,15 @@ def objects(folder):
 
 
 B = "encoder_l1_self_bq"
+
+
+def header_of_python(folder, header):
+    """Put an array into the weights whose header is no dictionary of a shape and a type."""
+    content = header.encode().ljust(117) + b"\n"
+    with zipfile.ZipFile(folder / "model.npz", "a") as archive:
+        archive.writestr("more.npy", b"\x93NUMPY\x01\x00" + len(content).to_bytes(2, "little") + content)
+
+
 SPOILED = {
     "no decoder": (lambda folder: (folder / "decoder.yml").unlink(), "with decoder.yml is needed"),
     "elsewhere": (text_of("decoder.yml", lambda text: text.replace("model.npz", "../model.npz")), "got ../model.npz"),
@@ -201,6 +211,10 @@ SPOILED = {
     "lies": (header_that_lies, "Wemb2 is not what it says"),
     "torn": (lambda folder: (folder / "model.npz").write_bytes((folder / "model.npz").read_bytes()[:5000]), "undamaged"),
     "lzma": (lzma_that_is_none, "undamaged weights"),
+    **{
+        f"header {header}": (partial(header_of_python, header=header), "undamaged weights")
+        for header in ("{1: 2, 'a': 3}", "{[]: 1}", "{'a': (", "{'descr': (), 'fortran_order': False, 'shape': ()}")
+    },
     "no zip": (lambda folder: (folder / "model.npz").write_bytes(b"model"), "undamaged weights"),
 }  # fmt: skip
 

@@ -37,7 +37,8 @@ own server, which gives the files and is not asked again.
 What differs from `nmt translate`:
 
 - A line of more tokens than 99 of 100 lines that the model learned from is cut into sentences by the browser
-  (`Intl.Segmenter`), not by nmt.
+  (`Intl.Segmenter`), not by nmt, whatever `decoding.split` says. A sentence that is still longer goes in whole, where
+  nmt would halve it.
 """
 LICENSES = """\
 # Licences

@@ -180,11 +180,10 @@ def draw_positions(one: Measures) -> list[Figure]:
         return []
     kind, stack = one.model.options.positions, one.model.encoder
     with torch.no_grad():
-        numbers = torch.arange(NUM_POSITIONS)
+        number = min(NUM_POSITIONS, one.model.max_positions or NUM_POSITIONS)
+        numbers = torch.arange(number)
         if kind in ("sinusoidal", "learned"):
-            vectors = stack.positions.add_to(
-                torch.zeros(NUM_POSITIONS, one.model.options.d_model), numbers, NUM_POSITIONS
-            )
+            vectors = stack.positions.add_to(torch.zeros(number, one.model.options.d_model), numbers, number)
             likeness = torch.nn.functional.cosine_similarity(
                 vectors.unsqueeze(1), vectors.unsqueeze(0), dim=-1
             )
@@ -198,7 +197,7 @@ def draw_positions(one: Measures) -> list[Figure]:
         else:
             first = cast(EncoderLayer, stack.layers[0])
             assert first.self_attention.relative is not None
-            vectors = first.self_attention.relative.keys.weight
+            vectors = first.self_attention.relative.keys.weight.detach()
             likeness = None
             said = "What each distance adds to the keys, in layer 1 of the encoder, as it was learned."
     step = -(-vectors.shape[1] // NUM_COLUMNS)
@@ -211,15 +210,16 @@ def draw_positions(one: Measures) -> list[Figure]:
     if likeness is not None:
         note = "Cosine between the vectors of two positions: the nearer, the more alike."
         drawn.append(("Which positions are alike", note, likeness, 1))
+    first_row = -(len(vectors) // 2) if kind == "relative" else 0
     return [
-        Figure(title, note, _numbered(title, matrix / (float(matrix.abs().max()) or 1.0), step))
+        Figure(title, note, _numbered(title, matrix / (float(matrix.abs().max()) or 1.0), step, first_row))
         for title, note, matrix, step in drawn
     ]
 
 
-def _numbered(title: str, matrix: Tensor, step: int) -> Drawing:
-    """Return a map whose rows and columns are counted, the columns by steps."""
-    rows, columns = _counted(len(matrix)), _counted(matrix.shape[1], step)
+def _numbered(title: str, matrix: Tensor, step: int, first_row: int) -> Drawing:
+    """Return a map whose rows are counted from `first_row` on, and whose columns are counted by steps."""
+    rows, columns = _counted(len(matrix), first=first_row), _counted(matrix.shape[1], step)
     return heat_map(title, matrix.tolist(), rows, columns, cell=7, shades=FEW_SHADES)
 
 
@@ -245,9 +245,9 @@ def draw_masks(names: Sequence[str], found: Sequence[SentenceMaps]) -> list[Figu
     return figures
 
 
-def _counted(number: int, step: int = 1) -> list[str]:
+def _counted(number: int, step: int = 1, first: int = 0) -> list[str]:
     """Return labels of rows or columns that are counted: every tenth has its number."""
-    return [str(i * step) if i % 10 == 0 else "" for i in range(number)]
+    return [str(i * step) if i % 10 == 0 else "" for i in range(first, first + number)]
 
 
 def _labels(vocabulary: Vocabulary, ids: list[int]) -> list[str]:

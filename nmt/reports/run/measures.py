@@ -15,7 +15,7 @@ from nmt.decoding.torch_engine import TorchEngine
 from nmt.decoding.translator import Translator
 from nmt.evaluation.buckets import Bucket, count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.scoring import Evaluation, Score, Statistics
-from nmt.evaluation.signs import Signs, count_tokens, find_signs, rarest, word_recall
+from nmt.evaluation.signs import Signs, count_tokens, find_signs, rarest, tokens, word_recall
 from nmt.evaluation.translating import mean_loss, name_search, translate_text
 from nmt.models.interface import Seq2Seq
 from nmt.reports.run.log import RunLog
@@ -51,11 +51,13 @@ class Context:
     ) -> "Context":
         """Sort the sentences of a text into buckets; the training text says which words are rare."""
         frequencies = count_tokens(train.source)
+        # A line without a word has no rarest one, and is in no bucket.
+        rarest_words = [rarest(line, frequencies) if tokens(line) else -1 for line in text.source]
         return cls(
             text,
             split,
             _with_lines(sort_into_buckets(count_words(text.source), LENGTHS)),
-            _with_lines(sort_into_buckets([rarest(line, frequencies) for line in text.source], RARITIES, 0)),
+            _with_lines(sort_into_buckets(rarest_words, RARITIES, 0)),
             count_tokens(train.target),
             evaluation,
             num_resamples,

@@ -83,7 +83,9 @@ def choose(
     ones that are right, which say more than short ones, and ones with its usual faults.
     """
     first, last = runs[0].sentence_scores, runs[-1].sentence_scores
-    faulty = sorted(score for score in first if score < RIGHT)
+    # A blank reference has a score of 0, and shows nothing.
+    with_text = [i for i, reference in enumerate(references) if reference.strip()]
+    faulty = sorted(first[i] for i in with_text if first[i] < RIGHT)
     middle = faulty[len(faulty) // 2] if faulty else 0.0
     by_difference: dict[str, Callable[[int], float]] = {
         f"Where {runs[0].name} gains most": lambda i: last[i] - first[i],
@@ -97,7 +99,7 @@ def choose(
     shown: set[str] = set()
     for name, rank in (by_difference if len(runs) > 1 else by_score).items():
         lines: list[int] = []
-        for i in sorted(range(len(first)), key=rank):
+        for i in sorted(with_text, key=rank):
             gains = len(runs) == 1 or rank(i) < 0
             if gains and len(lines) < number and references[i] not in shown:
                 shown.add(references[i])

@@ -2,6 +2,9 @@
 
 from types import SimpleNamespace
 
+import pytest
+
+from nmt.reports.run.maps import draw_positions
 from nmt.reports.run.sentences import choose, word_diff
 
 
@@ -35,3 +38,29 @@ def test_no_text_is_shown_twice():
     assert found["The worst"] == [0, 3]
     lines = [line for lines in found.values() for line in lines]
     assert len(lines) == len(set(lines)) == 4
+
+
+def test_blank_lines_are_not_shown():
+    found = dict(choose([run_of([0, 40, 0, 100, 60])], ["", "a", " ", "b", "c"], 4))
+    assert found["The worst"] == [1, 4, 3]
+    assert {line for lines in found.values() for line in lines} == {1, 3, 4}
+
+
+def labels_of(shapes):
+    """Return the labels of each side of a map."""
+    groups = [one for one in shapes if one.attributes.get("class") == "labels"]
+    return [[label.text for label in group.shapes if label.text] for group in groups]
+
+
+@pytest.mark.parametrize("kind", ["learned", "sinusoidal", "rotary"])
+def test_positions_are_drawn_as_far_as_the_model_has_them(tiny_model, kind):
+    model = tiny_model("transformer", positions=kind, max_positions=11)
+    figures = draw_positions(SimpleNamespace(model=model))
+    assert figures[0].title == f"Positions: {kind}"
+    assert labels_of(figures[0].drawing.shapes)[0] == ["0", "10"]
+
+
+def test_distances_are_counted_from_the_left(tiny_model):
+    model = tiny_model("transformer", positions="relative", max_relative_distance=12)
+    (figure,) = draw_positions(SimpleNamespace(model=model))
+    assert ["-10", "0", "10"] in labels_of(figure.drawing.shapes)

@@ -22,6 +22,10 @@ function nameOf(language) {
   }
 }
 
+function codeOf(tag) {
+  return tag.replace(/^(<2|>>)|(>|<<)$/g, ''); // <2en> or >>eng<<
+}
+
 function introduce(facts) {
   const [from, into] = [nameOf(facts.source_language), nameOf(facts.target_language)];
   if (from && into) {
@@ -29,13 +33,9 @@ function introduce(facts) {
     find('source-name').textContent = from;
     find('target-name').textContent = into;
   }
-  if (facts.source_language) source.lang = facts.source_language;
+  [source.lang, target.lang] = [facts.source_language ?? '', facts.target_language ?? ''];
   source.dir = target.dir = 'auto';
-  if (facts.target_language) target.lang = facts.target_language;
-  for (const tag of facts.tags) {
-    const code = tag.replace(/^(<2|>>)|(>|<<)$/g, ''); // <2en> or >>eng<<
-    find('language').add(new Option(nameOf(code) ?? tag, tag));
-  }
+  for (const tag of facts.tags) find('language').add(new Option(nameOf(codeOf(tag)) ?? tag, tag));
   find('languages').hidden = !facts.tags.length;
   const megabytes = Object.values(facts.files).reduce((sum, size) => sum + size, 0) / 1e6;
   find('model').textContent = `Model ${facts.name}, ${facts.quantization}, ${megabytes.toFixed(0)} MB with its runtime`;
@@ -46,6 +46,7 @@ async function translate() {
   const number = ++current;
   if (!model) return;
   const lines = source.value.split(/\r?\n/), tag = find('language').value;
+  if (tag) target.lang = codeOf(tag);
   const found = [];
   let numCut = 0;
   target.classList.add('waiting');
@@ -54,14 +55,13 @@ async function translate() {
   try {
     for (const line of lines) {
       const key = `${tag} ${line}`;
-      if (!known.has(key)) {
-        const result = await model.translate(line, () => number !== current, tag);
-        if (result === null || number !== current) return;
-        if (known.size >= MOST_KEPT) known.delete(known.keys().next().value);
-        known.set(key, result);
-      }
-      numCut += known.get(key).isCut;
-      found.push(known.get(key).text);
+      const result = known.get(key) ?? (await model.translate(line, () => number !== current, tag));
+      if (result === null || number !== current) return;
+      known.delete(key); // the lines that were used last come last
+      known.set(key, result);
+      if (known.size > Math.max(MOST_KEPT, lines.length)) known.delete(known.keys().next().value);
+      numCut += result.isCut;
+      found.push(result.text);
       target.textContent = found.join('\n');
     }
     state.textContent = numCut ? `Cut, since too long for the model: ${numCut} ${numCut === 1 ? 'line' : 'lines'}` : '';

@@ -77,6 +77,7 @@ export class Model {
 
   /** Return the sentences of a line that is longer than those of training (`long_line`), else the line; with tags. */
   parts(line, tag) {
+    if (!line.trim() || !this.source.encode(line).length) return []; // blank, or so once it is normalised
     const tagged = (text) => (tag && text.trim() ? `${tag} ${text}` : text);
     if (this.source.encode(tagged(line)).length <= this.facts.long_line || !Intl.Segmenter) return [tagged(line)];
     const segmenter = new Intl.Segmenter(this.facts.source_language ?? undefined, { granularity: 'sentence' });
