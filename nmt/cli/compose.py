@@ -71,10 +71,10 @@ class Composed:
         of_recipe, others = list[str](), list[str]()
         for problem in problems:
             key, _, what = problem.partition(": ")
-            is_of_recipe = (
-                self.recipe is not None and key not in self.typed and what.startswith("no such key")
-            )
-            (of_recipe if is_of_recipe else others).append(key if is_of_recipe else problem)
+            if self.recipe is not None and key not in self.typed and what.startswith("no such key"):
+                of_recipe.append(key)
+            else:
+                others.append(problem)
         if of_recipe:
             others.append(
                 f"{EXPERIMENT}={self.recipe}: choices that have {', '.join(of_recipe)} are needed beside the recipe, "

@@ -154,13 +154,15 @@ def require_run(name: str, typed: Iterable[str]) -> None:
 def refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any], free: tuple[str, ...]) -> None:
     """Raise RunError where `values` change what is FIXED in a run's own settings, except for the keys in `free`."""
     fixed = [one for one in changes(own, values) if _lies_in(one[0], FIXED) and not _lies_in(one[0], free)]
+    if not fixed:
+        return
     # A group of another kind has other keys; its kind says it all.
-    for key, before, now in sorted(fixed, key=lambda one: not one[0].endswith(".kind")):
-        group = key.removesuffix(".kind")
-        choice = "" if group == key else f"{group}="
-        raise RunError(
-            f"{group}: {choice}{as_typed(before)}, the run's own value, is needed to go on; got {choice}{as_typed(now)}"
-        )
+    key, before, now = next((one for one in fixed if one[0].endswith(".kind")), fixed[0])
+    group = key.removesuffix(".kind")
+    choice = "" if group == key else f"{group}="
+    raise RunError(
+        f"{group}: {choice}{as_typed(before)}, the run's own value, is needed to go on; got {choice}{as_typed(now)}"
+    )
 
 
 def _lies_in(key: str, groups: Iterable[str]) -> bool:

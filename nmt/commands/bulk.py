@@ -20,7 +20,7 @@ from nmt.decoding.ray_map import RayMap
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.stream import STANDARD_OUTPUT, is_file, write_stream
 from nmt.errors import DataError, counted
-from nmt.files.writing import is_same
+from nmt.files.writing import is_same, require_other
 from nmt.runs.directory import RunDirectory
 
 logger = logging.getLogger(__name__)
@@ -163,9 +163,8 @@ def choose_output(settings: BulkSettings, read: Mapping[str, str | int | None]) 
     # Standard output has other names, such as /dev/stdout, and may be a file.
     is_standard = path is None or is_same(path, STANDARD_OUTPUT)
     target = STANDARD_OUTPUT if path is None or is_standard else path
-    for key, source in read.items():
-        if source is not None and os.path.isfile(source) and is_same(source, target):
-            raise DataError(f"output: another file than the {key} is needed; got {path or source}")
+    files = {key: [source] for key, source in read.items() if source is not None}
+    require_other("output", STANDARD_OUTPUT if path is None else path, files)
     if settings.resume and not is_file(target):
         raise DataError(f"output: a file is needed with resume=true; got {path}")
     if is_file(target) and os.path.exists(target) and not (settings.overwrite or settings.resume):

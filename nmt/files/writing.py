@@ -73,15 +73,22 @@ def require_new_file(
     """
     if path is None:
         return
-    for input_key, files in read.items():
-        if any(is_same(path, one) for one in files):
-            raise DataError(f"{key}: another file than the {input_key} is needed; got {path}")
+    require_other(key, path, read)
     if os.path.isdir(path):
         raise DataError(f"{key}: a file is needed; got {path}, which is a folder")
     if not overwrite and os.path.exists(path):
         raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")
     if not Path(path).absolute().parent.is_dir():
         raise DataError(f"{key}: a file in an existing folder is needed; got {path}")
+
+
+def require_other(key: str, path: str | int, read: Mapping[str, Iterable[str | int]]) -> None:
+    """Raise DataError, naming `key`, where a path or descriptor is that of a file that is `read`, by its key."""
+    for input_key, files in read.items():
+        for file in files:
+            if os.path.isfile(file) and is_same(file, path):
+                got = path if isinstance(path, str) else file
+                raise DataError(f"{key}: another file than the {input_key} is needed; got {got}")
 
 
 def hold_lock(file: IO[Any], held: UserError) -> OSError | None:

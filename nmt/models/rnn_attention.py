@@ -123,7 +123,7 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
         if self.attention.span is not None:
             places = torch.arange(state.length, state.length + length, device=queries.device)
             places = places.repeat(state.beam_size)  # (K·T)
-        contexts_of_groups, weights_of_groups, advanced, first = [], [], [], 0
+        found, advanced, first = list[tuple[Tensor, Tensor]](), [], 0
         for group in state.groups:
             num_sentences, longest = group["mask"].shape
             here = slice(first, first + num_sentences * state.beam_size)
@@ -133,13 +133,16 @@ class AttentionSeq2Seq(RecurrentSeq2Seq):
             if covered is not None:  # it goes from one position to the next, so T is 1
                 covered = covered + weights / group["fertilities"].unsqueeze(1)
                 advanced.append(covered.flatten(0, 1))
-            contexts_of_groups.append(contexts.reshape(-1, length, contexts.shape[2]))
-            weights_of_groups.append(weights.reshape(-1, length, longest))
+            found.append(
+                (contexts.reshape(-1, length, contexts.shape[2]), weights.reshape(-1, length, longest))
+            )
             first = here.stop
         state.length += length
         if advanced:
             state.hypotheses["coverage"] = concatenate_rows(advanced)
-        return torch.cat(contexts_of_groups), concatenate_rows(weights_of_groups)
+        if len(found) == 1:  # nothing is copied, in training above all
+            return found[0]
+        return torch.cat([one for one, _ in found]), concatenate_rows([one for _, one in found])
 
     def _read_out(self, *parts: Tensor) -> Tensor:
         return self.dropout(torch.tanh(self.readout(torch.cat(parts, -1))))

@@ -42,7 +42,7 @@ class TrainingPairs:
 
     `plain` is the text as it was tokenised, and `current` the part that is trained on, both on the host; `dataset` is
     the text of `current` on the device. An update names pairs by their indices in `rows`, which are those of pairs in
-    `dataset`. So do the lengths, which count EOS.
+    `dataset`. The lengths, which count EOS, are in the order of `rows`.
     """
 
     def __init__(

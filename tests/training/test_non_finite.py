@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from pretended_gpu.device import WAITING
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from nmt.errors import RunError
@@ -97,7 +98,6 @@ def test_too_many_in_a_row_end_the_run(make_trainer, monkeypatch, tmp_path):
 
 
 FIGURES = {torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.bool}
-WAITING = {"_local_scalar_dense", "equal", "masked_select", "nonzero", "_unique2"}
 
 
 def test_an_update_does_not_wait_for_the_device(make_trainer):
