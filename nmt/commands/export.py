@@ -25,12 +25,12 @@ def main(settings: ExportSettings) -> None:
     check = partial(check_output, output, settings.overwrite, run.path)
     check()
     model, tokenizer = load_model(run, settings.checkpoint)
-    has_shortlist = model.shortlist_path is not None and model.shortlist_path.exists()
+    has_shortlist = run.shortlist_path.exists()
     if settings.decoding.shortlist and not has_shortlist:
         raise RunError(
             f"decoding.shortlist: false is needed for a run without a shortlist; got true for {run.path}"
         )
-    shortlist = shortlist_of(model, tokenizer) if has_shortlist else None
+    shortlist = shortlist_of(run, tokenizer) if has_shortlist else None
     exported = Exported(run, model, tokenizer, shortlist, settings)
     text, comparisons = text_of_run("validation", run), []  # before the work, since a run may have none
     with new_folder(output, check) as folder:

@@ -151,7 +151,7 @@ def _score_again(
             (folder,) = run.find_checkpoints(checkpoint)
             weights = str(file_facts(folder / MODEL_WEIGHTS)["sha256"])
             verification.compare_hash(f"weights of {checkpoint}", test.weights, weights)
-        translator = Translator(TorchEngine(model, tokenizer, device, dtype), decoding)
+        translator = Translator(TorchEngine(model, tokenizer, device, dtype, run), decoding)
         evaluation, found = evaluate_text(translator, corpus.test, scoring)
         now = {name: value for name, value in evaluation.as_dict().items() if isinstance(value, float)}
         for name, value in itertools.islice(figures.items(), MAX_FIGURES):

@@ -21,6 +21,7 @@ from nmt.decoding.engine import Hypothesis
 from nmt.errors import RunError
 from nmt.files.reading import read_plain
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq
+from nmt.runs.directory import RunDirectory
 
 # Enough for a vocabulary of a quarter of a million tokens with fifty targets each.
 MAX_BYTES = 1 << 27
@@ -116,9 +117,9 @@ def _parse(
     return source_ids[source], [target_ids[name] for name in targets]
 
 
-def shortlist_of(model: Seq2Seq, tokenizer: Tokenizer) -> Shortlist:
-    """Read the shortlist of the run that a model is from. Raises RunError if there is none."""
-    path = model.shortlist_path
+def shortlist_of(run: RunDirectory | None, tokenizer: Tokenizer) -> Shortlist:
+    """Read the shortlist of a run. Raises RunError if it has none, or if there is no run."""
+    path = run.shortlist_path if run else None
     if path is None or not path.exists():
         raise RunError(
             "decoding.shortlist: false is needed for a run without a shortlist (`nmt shortlist run=DIR` makes one); "

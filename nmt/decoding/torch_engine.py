@@ -33,21 +33,29 @@ Sentences = Sequence[Sequence[int]]
 
 
 class TorchEngine:
-    """A model with its tokenizer on a device, products in `dtype`; see `nmt.decoding.engine.Engine`."""
+    """A model with its tokenizer on a device, products in `dtype`; see `nmt.decoding.engine.Engine`.
+
+    Searches with a shortlist use that of `run`.
+    """
 
     def __init__(
-        self, model: Seq2Seq, tokenizer: Tokenizer, device: torch.device, dtype: torch.dtype
+        self,
+        model: Seq2Seq,
+        tokenizer: Tokenizer,
+        device: torch.device,
+        dtype: torch.dtype,
+        run: RunDirectory | None = None,
     ) -> None:
         # A copy: its weights are converted once, and a model that is in training stays as it is.
         self.model = copy.deepcopy(model).to(device, dtype).eval()
         prepare_for_translating(self.model)
-        self.tokenizer, self.device = tokenizer, device
+        self.tokenizer, self.device, self.run = tokenizer, device, run
         self.max_positions, self.learned_lengths = model.max_positions, model.learned_lengths
 
     @cached_property
     def shortlist(self) -> Shortlist:
         """The shortlist of the run, read when it is first asked for. Raises RunError if there is none."""
-        return shortlist_of(self.model, self.tokenizer)
+        return shortlist_of(self.run, self.tokenizer)
 
     def search(self, settings: DecodingSettings, num_hypotheses: int) -> Search:
         """Return a search for `num_hypotheses` of each sentence. Raises RunError if the run lacks a shortlist."""
@@ -95,7 +103,7 @@ def load_engine(
     where = prepare_device(device)
     dtype = choose_precision(precision, where)
     model, tokenizer = load_models(run, checkpoint, ensemble)
-    return TorchEngine(model, tokenizer, where, dtype)
+    return TorchEngine(model, tokenizer, where, dtype, run)
 
 
 def load_models(run: RunDirectory, checkpoint: str, ensemble: Sequence[str]) -> tuple[Seq2Seq, Tokenizer]:

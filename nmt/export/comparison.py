@@ -96,7 +96,7 @@ def compare(
     """
     tokenizer = exported.tokenizer
     translator = Translator(
-        TorchEngine(exported.model, tokenizer, torch.device("cpu"), torch.float32), search
+        TorchEngine(exported.model, tokenizer, torch.device("cpu"), torch.float32, exported.run), search
     )
     encoded, _ = translator.pairs.join([], translator.pairs.read(text.source))
     kept = [i for i, ids in enumerate(encoded) if ids][:NUM_LINES]

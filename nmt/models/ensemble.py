@@ -19,7 +19,7 @@ class Ensemble(Seq2Seq):
         self.members = nn.ModuleList(members)
         limits = [member.max_positions for member in members if member.max_positions is not None]
         self.max_positions = min(limits, default=None)
-        self.learned_lengths, self.shortlist_path = members[0].learned_lengths, members[0].shortlist_path
+        self.learned_lengths = members[0].learned_lengths
         self._widths = [member.output.in_features for member in members]
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:

@@ -8,7 +8,6 @@ output layer reads; H heads, d the width of one; V vocabulary.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -148,14 +147,12 @@ class Seq2Seq(nn.Module):
     model can read or write, None where it has no limit; `learned_lengths` are the lengths of the lines that it learned
     from, None where they are not known. `is_guided` says that attention to the source learns, or has learned, from
     word-alignment links: `forward` then returns its weights, in a Transformer those of the one head that learns them.
-    `shortlist_path` is where the run's shortlist is, or would be.
     """
 
     output: nn.Linear
     max_positions: int | None = None
     learned_lengths: LearnedLengths | None = None
     is_guided: bool = False
-    shortlist_path: Path | None = None
 
     def forward(self, batch: Batch, sample_mask: Tensor | None = None) -> Decoded:
         """Decode all target positions of a batch at once.

@@ -22,7 +22,6 @@ def load_model(run: RunDirectory, checkpoint: str) -> tuple[Seq2Seq, Tokenizer]:
     model = build_model(settings.model, tokenizer)
     set_parameters(model, weights, origin)
     model.learned_lengths, model.is_guided = run.read_facts()
-    model.shortlist_path = run.shortlist_path
     return model, tokenizer
 
 

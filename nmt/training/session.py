@@ -195,7 +195,7 @@ def _scores_of(run: RunDirectory, settings: TrainSettings) -> str:
 def _best_translator(trainer: Trainer) -> Translator:
     """Return a translator that uses the best checkpoint and the run's own search, with details."""
     step, decoding = trainer.step, trainer.settings.decoding
-    engine = TorchEngine(*load_model(trainer.run, "best"), step.device, step.dtype)
+    engine = TorchEngine(*load_model(trainer.run, "best"), step.device, step.dtype, trainer.run)
     return Translator(engine, decoding).with_search(decoding, details=True)
 
 

@@ -17,6 +17,7 @@ from nmt.decoding.shortlist import ShortDecoder, Shortlist, shortlist_of
 from nmt.errors import RunError
 from nmt.models.ensemble import Ensemble
 from nmt.models.kernels.prepare import prepare_for_translating
+from nmt.runs.directory import RunDirectory
 
 PAD, UNK, BOS, EOS = range(4)
 SIZE = 200  # so large that a shortlist of 64 is short
@@ -266,12 +267,10 @@ def test_a_file_has_a_size_and_is_no_link(tokenizer, tmp_path, monkeypatch):
         Shortlist.read(path, tokenizer)
 
 
-def test_a_model_without_a_file_says_how_to_make_one(tiny_model, tokenizer, tmp_path):
-    model = tiny_model("rnn")
-    for path in (None, tmp_path / "shortlist.txt"):
-        model.shortlist_path = path
+def test_a_run_without_a_shortlist_says_how_to_make_one(tokenizer, tmp_path):
+    for run in (None, RunDirectory(tmp_path)):
         with pytest.raises(RunError, match=r"^decoding.shortlist: false is needed .*`nmt shortlist run=DIR`"):
-            shortlist_of(model, tokenizer)
+            shortlist_of(run, tokenizer)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -240,11 +240,11 @@ def test_the_library_and_nmt_search_the_same_words(
     size = tokenizer.target.size
     likely = Ids.of([[4 + (i + seed) % (size - 4)] for i in range(size)])
     shortlist = Shortlist(tokenizer.target, [], likely)
-    model.shortlist_path = tmp_path / "shortlist.txt"
-    model.shortlist_path.write_bytes(shortlist.to_bytes(tokenizer.source))
     folder, lines = tmp_path / "model", ["ab", "a", "bba"]
     decoding = choose_search("greedy", max_length_ratio=1.0, max_length_extra=9)
-    comparisons = compared(folder, exported_of(model, tokenizer, decoding, shortlist), lines)
+    exported = exported_of(model, tokenizer, decoding, shortlist)
+    exported.run.shortlist_path.write_bytes(shortlist.to_bytes(tokenizer.source))
+    comparisons = compared(folder, exported, lines)
     assert [one.num_identical for one in comparisons] == [3, 3]
     names = tokenizer.source.pieces
     source = [[names[i] for i in ids] for ids in tokenizer.source.encode(lines)]

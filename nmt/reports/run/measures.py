@@ -105,7 +105,7 @@ def measure(
     """Translate the text of a report with a run, and measure all that the report says of it."""
     model, tokenizer = load_model(run, checkpoint)
     text, references = context.text, [context.text.target]
-    translator = Translator(TorchEngine(model, tokenizer, device, dtype), decoding)
+    translator = Translator(TorchEngine(model, tokenizer, device, dtype, run), decoding)
     hypotheses = translate_text(translator, text.source)
     statistics = Statistics(hypotheses, references, context.evaluation)
     scores = statistics.score(context.num_resamples)
