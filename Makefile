@@ -23,7 +23,7 @@ demo: setup ## Train a Transformer on the built-in corpus, evaluate it, translat
 	@cat outputs/demo/in.de
 	$(BIN)/nmt translate run=outputs/demo input=outputs/demo/in.de
 
-test: setup ## Run the tests (ten to twelve minutes on two cores)
+test: setup ## Run the tests (about twenty minutes on two cores)
 	$(BIN)/python -m pytest -q -n auto -m 'not slow'
 
 test-slow: setup ## Run the tests that make test leaves out: trainings that must learn something
