@@ -71,6 +71,8 @@ def _problem(override: Override, is_sweep: bool) -> str | None:
             return f"{key}: one value is needed for all of the sweep; got {line}"
         return None
     value = override.value()
+    if key == "resume" and not isinstance(value, bool):
+        return f"{key}: true or false is needed; got {value}"
     if value == "" and not _choices(key):
         return f"{key}: a value is needed, or null where there may be none; got {line}"
     if not isinstance(value, str | list | dict) and (choices := _choices(key)):

@@ -142,7 +142,10 @@ class JobRunner:
                 pass
 
     def _run_on_cluster(self, jobs: Sequence[Job]) -> None:
-        """Hand runs to submitit, and wait for them; submitit writes their logs into the folder OF_SUBMITIT."""
+        """Hand runs to submitit, and wait for them; submitit writes their logs into the folder OF_SUBMITIT.
+
+        When this process is interrupted, the runs are cancelled, so that none goes on beside the next sweep.
+        """
         submitit = require_submitit()
         try:
             executor = submitit.AutoExecutor(self.folder / OF_SUBMITIT, cluster=self.settings.cluster)
@@ -153,8 +156,15 @@ class JobRunner:
             raise SweepError(
                 f"sweep.cluster: what submitit can submit is needed; got {one_line(error)}"
             ) from None
-        for one in submitted:
-            one.wait()
+        try:
+            for one in submitted:
+                one.wait()
+        except (KeyboardInterrupt, SystemExit):
+            for one in submitted:
+                one.cancel(check=False)
+            for one in submitted:
+                one.wait()
+            raise
 
     def _run_on_node(self, job: Job) -> None:
         """Train one run as a job of a cluster; the tasks that submitit gives to a job are the ranks of its run."""
@@ -163,6 +173,7 @@ class JobRunner:
 
         from nmt.training.ranks import Place, joined
 
+        signal.signal(signal.SIGTERM, terminate)  # submitit's own handler ignores it
         log_to_stderr()
         if JobEnvironment().num_tasks > 1:
             TorchDistributedEnvironment().export(overwrite=True)

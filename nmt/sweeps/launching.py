@@ -18,7 +18,7 @@ from nmt.errors import SettingsError, SweepError
 from nmt.sweeps.jobs import Job, JobRunner, require_submitit
 from nmt.sweeps.results import RunResult, print_results, read_record, read_result, write_results
 from nmt.sweeps.study import Search, ends
-from nmt.sweeps.sweep_folder import SWEEPS, begin, choose_folder
+from nmt.sweeps.sweep_folder import SWEEPS, choose_folder, held
 from nmt.sweeps.values import distribution_of, values_of
 
 logger = logging.getLogger(__name__)
@@ -41,13 +41,14 @@ def run_sweep(overrides: list[str], config_directory: str | None) -> None:
         )
     sweep = Sweep(overrides, config_directory)
     log_to_stderr()
-    try:
-        sweep.launch()
-    except (KeyboardInterrupt, SystemExit):
-        sweep.write()
-        logger.info("sweep        %s; the same command with resume=true goes on", sweep.folder)
-        raise
-    results = sweep.write()
+    with held(sweep.folder, sweep.identity):
+        try:
+            sweep.launch()
+        except (KeyboardInterrupt, SystemExit):
+            logger.info("sweep        %s; the same command with resume=true goes on", sweep.folder)
+            raise
+        finally:
+            results = sweep.write()
     print_results(results, sweep.folder)
     failed = [result for result in results if result.state not in ("finished", "pruned")]
     if failed:
@@ -115,8 +116,7 @@ class Sweep:
         return [self._job(number, values) for number, values in self.search.all(self.space)]
 
     def launch(self) -> None:
-        """Begin the sweep, or go on with it, until all runs have ended."""
-        begin(self.folder, self.identity)
+        """Begin the sweep, or go on with it, until all runs have ended, in a folder that this process holds."""
         logger.info("sweep        %s", self.folder)
         if isinstance(self.settings, OptunaSweep):
             self._search(self.settings)

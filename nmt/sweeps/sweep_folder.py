@@ -1,18 +1,20 @@
 """The folder of a sweep: new, or that of the same sweep which was interrupted."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pydantic
 
 from nmt.errors import RunError
 from nmt.files.reading import require_plain
-from nmt.files.writing import to_json, write_atomically
+from nmt.files.writing import hold_lock, to_json, write_atomically
 from nmt.sweeps.results import read_as
 
 FILE = "sweep.json"
 SWEEPS = Path("outputs/sweeps")
+LOCK = ".lock"  # held by the process that runs the sweep
 OF_SUBMITIT = ".submitit"  # pickles, which submitit would load
 
 
@@ -29,6 +31,10 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
 
     Nothing is written. Raises RunError where the folder is taken, or holds another sweep.
     """
+    if given == "last":
+        raise RunError(
+            "run: the folder of a sweep is needed, or none with resume=true to go on with the newest; got last"
+        )
     if given is None and not resume:
         return Path(fresh)
     if given is None:
@@ -64,6 +70,28 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
     return folder
 
 
+@contextmanager
+def held(folder: Path, overrides: Sequence[str]) -> Iterator[None]:
+    """Make the folder of a sweep, note what it was begun with, and hold it until the block ends.
+
+    Raises RunError where another process holds it, or has just begun another sweep there.
+    """
+    os.makedirs(folder, exist_ok=True)
+    with open(folder / LOCK, "ab") as file:
+        # Without locks, as on some file systems, what follows still tells two sweeps apart.
+        hold_lock(
+            file, RunError(f"run: a sweep that no other process runs is needed; got {folder}, which one does")
+        )
+        found = read_as(SweepFile, folder / FILE)
+        if found is None:
+            write_atomically(folder / FILE, to_json({"overrides": list(overrides)}))
+        elif found.overrides != list(overrides):
+            raise RunError(
+                f"run: a folder of its own is needed; got {folder}, where another sweep began just now"
+            )
+        yield
+
+
 def _began_with(folder: Path, overrides: Sequence[str]) -> bool:
     """Say whether a sweep began with these overrides; False for a sweep that cannot be read."""
     try:
@@ -81,10 +109,3 @@ def _require_safe(folder: Path) -> None:
             f"that has ended needs it: delete it"
         )
     require_plain(folder)
-
-
-def begin(folder: Path, overrides: Sequence[str]) -> None:
-    """Make the folder of a sweep, and note what it was begun with."""
-    os.makedirs(folder, exist_ok=True)
-    if not (folder / FILE).exists():
-        write_atomically(folder / FILE, to_json({"overrides": list(overrides)}))

@@ -12,9 +12,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Interruption:
     """Holds back the first of these signals until the block ends; a second one takes effect at once, as usual.
 
-    A signal that the process was told to ignore is ignored. Where one launcher has started several processes
-    (`has_launcher`), each may get SIGTERM and SIGHUP twice: from whoever ends them all, and from the launcher, which
-    kills processes that do not end. There, only a second SIGINT takes effect.
+    The signal then has its usual effect. Where its handler lets the program go on, as that of a job of a cluster may,
+    SystemExit is raised: work that was interrupted must not pass for work that is done. A signal that the process was
+    told to ignore is ignored. Where one launcher has started several processes (`has_launcher`), each may get SIGTERM
+    and SIGHUP twice: from whoever ends them all, and from the launcher, which kills processes that do not end. There,
+    only a second SIGINT takes effect.
     """
 
     def __init__(self, has_launcher: bool = False) -> None:
@@ -35,6 +37,7 @@ class Interruption:
         self._restore()
         if self.received is not None and error is None:
             signal.raise_signal(self.received)
+            raise SystemExit(128 + self.received)
 
     def _hold_back(self, number: int, frame: FrameType | None) -> None:
         self.received = self.received or signal.Signals(number)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nmt.sweeps.results import JobRecord
-from nmt.sweeps.sweep_folder import begin
+from nmt.sweeps.sweep_folder import held
 
 
 def test_a_hopeless_run_is_ended(tmp_path):
@@ -101,7 +101,8 @@ def test_a_run_that_was_half_asked_for_is_none_and_asked_for_anew(search, tmp_pa
 
 def test_a_run_that_was_pruned_before_a_kill_is_not_gone_on_with(nmt, search, tmp_path, tiny_training):
     overrides = [*tiny_training(), "sweep=optuna", "model.dropout=interval(0,0.4)", "seed=choice(1,2)"]
-    begin(tmp_path, overrides)
+    with held(tmp_path, overrides):
+        pass  # a sweep that ended before its first run
     before, space = search()
     number, _ = before.ask(space)
     before.pruner(number).trial.set_user_attr("pruned", True)

@@ -27,6 +27,13 @@ def test_a_signal_is_raised_again_when_the_work_is_done():
     assert done == [signal.SIGINT]
 
 
+def test_work_that_was_interrupted_is_not_done_whatever_a_handler_does():
+    signal.signal(signal.SIGTERM, lambda *_: None)  # as in a job of submitit
+    with pytest.raises(SystemExit) as ended, Interruption():
+        signal.raise_signal(signal.SIGTERM)
+    assert ended.value.code == 128 + signal.SIGTERM
+
+
 def test_the_second_signal_does_not_wait():
     done = []
     with pytest.raises(KeyboardInterrupt), Interruption():  # noqa: PT012  likewise
