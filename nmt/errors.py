@@ -88,7 +88,8 @@ def first_line(error: BaseException) -> str:
 
 def nearest(word: Any, choices: Sequence[str]) -> str:
     """Return `; did you mean …?` for the choice that is closest to `word`, or nothing."""
-    close = difflib.get_close_matches(str(word), choices, n=1)
+    meant = {"gpu": "cuda"}.get(str(word).lower())  # which no similarity tells
+    close = [meant] if meant in choices else difflib.get_close_matches(str(word), choices, n=1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -1,10 +1,10 @@
 """Completion of commands, groups, choices and keys in bash and zsh; the shells ask `nmt --complete WORD ...`."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args, get_origin
 
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS, Command
+from nmt.cli.value_types import named_values
 from nmt.errors import UserError
 
 BASH = """\
@@ -88,25 +88,3 @@ def _of_command(command: Command, typed: Sequence[str], word: str) -> list[str]:
             names += [group.prefix + item.name for item in keys.all_keys(name, choice)]
     inside = [group.prefix for group in page.groups if group.prefix not in ("", key)]
     return [f"{name}=" for name in names + ([] if "." in key else list(groups))] + inside
-
-
-def named_values(command: Command, key: str) -> list[str]:
-    """Return the values that a command's settings list for a key; none for a number, a file or other text."""
-    from nmt.config import SweepSettings  # imports pydantic, which completing a key need not wait for
-
-    classes = [command.settings_class, *([SweepSettings] if command.name == "train" else [])]
-    return [value for settings_class in classes for value in _values(settings_class, key.split("."))]
-
-
-def _values(kind: Any, path: Sequence[str]) -> list[str]:
-    """Return the values that a type of settings lists for the key at `path` within it."""
-    if fields := getattr(kind, "model_fields", None):
-        found = [field.annotation for name, field in fields.items() if path[:1] == [field.alias or name]]
-        return [value for annotation in found for value in _values(annotation, path[1:])]
-    if path and not get_args(kind):
-        return []
-    if kind is bool:
-        return ["false", "true"]
-    if get_origin(kind) is Literal:
-        return [] if path else list(map(str, get_args(kind)))
-    return list(dict.fromkeys(value for part in get_args(kind) for value in _values(part, path)))

@@ -95,7 +95,7 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
 
     Raises UserError for an unknown key or choice, with the nearest one.
     """
-    typed = parse(overrides)
+    typed = parse(overrides, command)
     name = typed_value(typed, "run")
     own, free = None if name is None else read_run(str(name)), tuple[str, ...]()
     if command == DISTIL:

@@ -111,7 +111,8 @@ def _explain(
         values = to_values(hydra_compose(command, [*path, *chosen], return_hydra_config=True))
     except (HydraException, OmegaConfBaseException):
         return SettingsError(first_line(error))
-    known = [key for key, _ in flatten(values)] + list(values) + groups
+    # A kind is no key to type: it is chosen with its group.
+    known = [key for key, _ in flatten(values) if not key.endswith(".kind")] + list(values) + groups
     for override in typed:
         key = override.key_or_group
         if key not in known:

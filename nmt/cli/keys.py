@@ -110,9 +110,15 @@ def everywhere(command: str) -> Iterator[tuple[str, Key]]:
     for key in found.keys:
         yield f"nmt {command}", key
     for group in found.groups:
-        for choice in choices(group.name) if group.prefix else []:
+        for choice in _basic_first(group.name) if group.prefix else []:
             for key in all_keys(group.name, choice):
                 yield f"{group.name}={choice}", replace(key, name=group.prefix + key.name)
+
+
+def _basic_first(group: str) -> list[str]:
+    """Return the choices of a group: first those that are based on no other."""
+    pages = {choice: page(choice, group) for choice in choices(group)}
+    return sorted(pages, key=lambda choice: pages[choice].base is not None)
 
 
 def parse(text: str) -> SettingsFile:

@@ -9,29 +9,24 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 from nmt.cli import keys
+from nmt.cli.commands import COMMANDS, Command
+from nmt.cli.value_types import takes_lists, takes_names
 from nmt.errors import SettingsError
 
 SWEEP = "sweep"  # how several runs are made: no part of a run
-# Keys whose values are names of folders or files, or lists of such names.
-NAMES = {
-    *("run", "runs", "ensemble", "student", "teacher", "reverse", "against", "from_run", "checkpoint"),
-    *("input", "output", "source", "target", "prefix", "reference", "hypothesis", "json", "html"),
-    *("train", "validation", "test", "directory", "path", "name", "revision", "monolingual"),
-    *("model", "source_vectors", "target_vectors", "guided_alignment", "glossary"),
-}
 NAMES_ALONE = re.compile(r"(\[?)([^][{}()'\"]+)(\]?)")  # one name or a list of them, without quotes
 LAUNCH = ("run", "resume")  # where a sweep runs, and whether it goes on
 
 
-def parse(overrides: list[str], is_sweep: bool = False) -> list[Override]:
-    """Return the overrides that were typed, each with an `input_line` that Hydra can read.
+def parse(overrides: list[str], command: str, is_sweep: bool = False) -> list[Override]:
+    """Return the overrides that were typed for a command, each with an `input_line` that Hydra can read.
 
     Raises SettingsError for what is no KEY=VALUE, does nothing, or leaves settings incomplete.
     """
     parser, typed = OverridesParser.create(), list[Override]()
     for given in overrides:
         try:
-            typed.append(parser.parse_override(quoted(given)))
+            typed.append(parser.parse_override(_quoted(given, COMMANDS[command])))
         except HydraException:
             key, _, value = given.partition("=")
             raise SettingsError(
@@ -40,7 +35,7 @@ def parse(overrides: list[str], is_sweep: bool = False) -> list[Override]:
                 else f"KEY=VALUE is needed; got {given}"
             ) from None
     for override in typed:
-        if problem := _problem(override, is_sweep):
+        if problem := _problem(override, COMMANDS[command], is_sweep):
             raise SettingsError(problem)
     return typed
 
@@ -50,7 +45,7 @@ def is_of(override: Override, *keys: str) -> bool:
     return any(re.match(rf"{key}($|[./])", override.key_or_group) for key in keys)
 
 
-def _problem(override: Override, is_sweep: bool) -> str | None:
+def _problem(override: Override, command: Command, is_sweep: bool) -> str | None:
     key, line = override.key_or_group, override.input_line
     group, _, name = key.rpartition(".")
     if not key:
@@ -65,14 +60,18 @@ def _problem(override: Override, is_sweep: bool) -> str | None:
         return f"{group}: {group}=NAME is needed for another kind, one of {', '.join(choices)}; got {line}"
     if override.is_sweep_override():
         if not is_sweep:
-            a_list = "" if _choices(key) else f", or a list as {key}=[A,B]"
-            return f"{key}: one value is needed{a_list}, or the option -m of nmt train; got {line}"
+            others = f", or a list as {key}=[A,B]" if takes_lists(command, key) else ""
+            others += ", quotes around a name with commas" if takes_names(command, key) else ""
+            others += ", or the option -m for several runs" if command.name == "train" else ""
+            return f"{key}: one value is needed{others}; got {line}"
         if is_of(override, SWEEP, *LAUNCH):
             return f"{key}: one value is needed for all of the sweep; got {line}"
         return None
     value = override.value()
     if key == "resume" and not isinstance(value, bool):
         return f"{key}: true or false is needed; got {value}"
+    if isinstance(value, str) and "." in key and (choices := _choices(of_group := key.replace(".", "/"))):
+        return f"{key}: {of_group}=NAME is needed for another choice, one of {', '.join(choices)}; got {line}"
     if value == "" and not _choices(key):
         return f"{key}: a value is needed, or null where there may be none; got {line}"
     if not isinstance(value, str | list | dict) and (choices := _choices(key)):
@@ -101,7 +100,7 @@ def as_string(value: object) -> str:
     return f"'{escaped}'"
 
 
-def quoted(override: str) -> str:
+def _quoted(override: str, command: Command) -> str:
     """Put quotes around a value that Hydra's grammar cannot read, and join a list of several lines into one line.
 
     A name that the grammar would read as a number is quoted, too: run=1.10 is another run than run=1.1.
@@ -111,7 +110,7 @@ def quoted(override: str) -> str:
     if not _can_be_read(override):
         is_bare = separator and value[:1] not in ("'", '"', "[", "{")
         return f"{key}={as_string(value)}" if is_bare else override
-    if key.rpartition(".")[2] in NAMES and (found := NAMES_ALONE.fullmatch(value)):
+    if takes_names(command, key) and (found := NAMES_ALONE.fullmatch(value)):
         names = ",".join(map(_as_name, found[2].split(",")))
         return f"{key}={found[1]}{names}{found[3]}"
     return override

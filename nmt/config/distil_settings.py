@@ -36,6 +36,7 @@ class DistillationSettings(Settings):
     max_ratio: Ratio | None
     server: Literal["libretranslate", "openai"]
     server_model: str | None
+    server_temperature: Annotated[float, Number, Field(ge=0, le=2)] | None
     source_language: str | None
     target_language: str | None
     api_key_variable: Annotated[

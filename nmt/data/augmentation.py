@@ -14,7 +14,7 @@ import torch
 from nmt.config import AugmentSettings
 from nmt.data.arrays import Int64Array
 from nmt.data.dataset import Dataset, Ids
-from nmt.data.tokenizer import BYTE, NORMAL, USER_DEFINED, Tokenizer, Vocabulary
+from nmt.data.tokenizer import BYTE, NORMAL, USER_DEFINED, WORD_START, Tokenizer, Vocabulary
 
 WORD = re.compile(r"[^\W\d_]{3,}")
 TYPOS_A_WORD = 0.1
@@ -57,7 +57,7 @@ def change_text(
     for row in np.flatnonzero(is_drawn.any(1)).tolist():
         of_source = _text_of(plain.source, row, tokenizer.source)
         of_target = _text_of(plain.target, row, tokenizer.target)
-        if of_source is None or of_target is None:
+        if of_source is None or of_target is None or of_target[0]:
             continue
         (tags, source), (_, target) = of_source, of_target
         upper, title, end, typos, noise = is_drawn[row].tolist()
@@ -114,10 +114,18 @@ def with_typos(text: str, generator: np.random.Generator) -> str:
 
 
 def _text_of(ids: Ids, row: int, vocabulary: Vocabulary) -> tuple[list[int], str] | None:
-    """Return the ids of a sentence up to its last tag, and the rest as text; None where that has unknown pieces."""
+    """Return the ids of the tags that a sentence begins with, and the rest as text.
+
+    Return None where the rest has pieces that are no text: unknown ones, or placeholders of the vocabulary's own.
+    """
     tokens = ids.tokens[ids.offsets[row] : ids.offsets[row + 1]].tolist()
     types = [vocabulary.types[token] if token < vocabulary.num_pieces else 0 for token in tokens]
-    num_tags = max((i for i, kind in enumerate(types, 1) if kind == USER_DEFINED), default=0)
+    num_tags = 0
+    for i, (token, kind) in enumerate(zip(tokens, types, strict=True)):
+        if kind == USER_DEFINED:
+            num_tags = i + 1
+        elif kind != NORMAL or vocabulary.pieces[token] != WORD_START:  # a space may stand before a tag
+            break
     if not all(kind in (NORMAL, BYTE) for kind in types[num_tags:]):
         return None
     return tokens[:num_tags], vocabulary.decode(tokens[num_tags:])

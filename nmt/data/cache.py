@@ -139,7 +139,14 @@ def alone(folder: Path, name: str) -> Iterator[bool]:
 
 def _locked(path: Path) -> tuple[int, bool]:
     """Return the descriptor of a file, and whether it is locked: not every file system knows locks."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)  # others of a group may read, and so lock it
+    try:
+        descriptor = os.open(
+            path, os.O_RDWR | os.O_CREAT, 0o666
+        )  # NFS locks only what may be written (flock(2))
+    except PermissionError:
+        if not path.exists():
+            raise
+        descriptor = os.open(path, os.O_RDONLY)  # of another one in a group, whose files the others may read
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -164,6 +171,8 @@ def _fill(final: Path, make: Callable[[Path], object]) -> None:
     try:
         temporary.mkdir()  # with the rights that the umask leaves, for a group that shares the cache
         make(temporary)
+        if final.exists() and _damage(final) is None:
+            return  # another process was faster, on a file system without locks; its readers may have it open
         made = sorted(temporary.iterdir())
         for path in made:
             flush(path)

@@ -109,13 +109,23 @@ class RemoteTeacher:
             {"role": "system", "content": PROMPT.format(*self.languages)},
             {"role": "user", "content": line},
         ]
-        asked = {"model": self.settings.server_model, "messages": messages, "n": self.num_hypotheses}
+        asked: dict[str, Any] = {
+            "model": self.settings.server_model,
+            "messages": messages,
+            "n": self.num_hypotheses,
+        }
+        if self.settings.server_temperature is not None:
+            asked["temperature"] = self.settings.server_temperature
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         path = "/chat/completions" if self.url.endswith("/v1") else "/v1/chat/completions"
         choices = self._post(path, asked, headers).get("choices")
         try:
-            texts = [choice["message"]["content"] for choice in choices or ()]
-        except (KeyError, TypeError):
+            texts = [
+                # What was cut off in the middle is no translation; blank ones are counted and not learned.
+                "" if choice.get("finish_reason") == "length" else choice["message"]["content"]
+                for choice in choices or ()
+            ]
+        except (AttributeError, KeyError, TypeError):
             texts = []
         if not texts or not _are_texts(texts):
             raise self._strange("choices with a message")

@@ -156,15 +156,20 @@ def _count(path: Path) -> int:
 
 @dataclass
 class TranslationChooser:
-    """Chooses the translations of a line to learn from, and counts those that are left out, by reason."""
+    """Chooses the translations of a line to learn from, and counts those that are left out, by reason.
+
+    `usual_ratio` is the number of characters that translations usually have for each character of the source: about a
+    quarter from English to Chinese, four from Chinese to English.
+    """
 
     settings: DistillationSettings
     left_out: Counter[str]
+    usual_ratio: float = 1.0
     num_compared: int = 0  # with a reference
     num_disagreeing: int = 0
 
     def choose(self, source: str, reference: str | None, translations: Sequence[str]) -> list[str]:
-        """Return the translations that agree with the reference, if there is one, and are about as long as the source.
+        """Return the translations that agree with the reference, if there is one, and are about as long as is usual.
 
         Each comes once, in the given order; with choose=closest, only the one most like the reference is considered.
         """
@@ -203,7 +208,7 @@ class TranslationChooser:
     def _is_alike(self, source: str, text: str) -> bool:
         if self.settings.max_ratio is None:
             return True
-        lengths = len(source.strip()), len(text.strip())
+        lengths = len(source.strip()) * self.usual_ratio, len(text.strip())
         return max(lengths) <= self.settings.max_ratio * min(lengths)
 
 
@@ -218,7 +223,8 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
         for read, beside, written in ((READ, REFERENCE, TRANSLATIONS), (REFERENCE, READ, REVERSED)):
             if not folder.text(written).exists():
                 continue
-            is_reversed, chooser = written == REVERSED, TranslationChooser(settings, left_out)
+            is_reversed = written == REVERSED
+            chooser = TranslationChooser(settings, left_out, _usual_ratio(folder, read, beside, written))
             for line, reference, texts in _translated(folder, read, beside, written):
                 num_translations += len(texts)
                 chosen = chooser.choose(line, reference, texts)
@@ -253,6 +259,15 @@ def _translated(
     references = chain(islice(others, folder.outcome("text")["pairs"]), repeat(None))
     for line, reference, texts in zip(lines, references, translations):  # noqa: B905
         yield line, reference, _texts(texts, written)
+
+
+def _usual_ratio(folder: StudentFolder, read: str, beside: str, written: str) -> float:
+    """Return how many characters translations have for each character that was translated; 1 if there are none."""
+    num_read = num_written = 0
+    for line, _, texts in _translated(folder, read, beside, written):
+        num_read += len(line.strip()) * len(texts)
+        num_written += sum(len(text.strip()) for text in texts)
+    return num_written / num_read if num_read and num_written else 1.0
 
 
 def _texts(line: str, name: str) -> list[str]:

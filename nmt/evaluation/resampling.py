@@ -17,19 +17,28 @@ class ResampledTexts(NamedTuple):
 
     @classmethod
     def draw(cls, num_lines: int, num_texts: int) -> "ResampledTexts":
-        """Draw the texts that sacreBLEU draws: its seed is SACREBLEU_SEED, where that is set; `none` stands for any.
-
-        Raises SettingsError for another seed.
-        """
-        seed = os.environ.get("SACREBLEU_SEED", "12345").lower()
-        if seed != "none" and not (seed.isascii() and seed.isdigit()):
-            raise SettingsError(f"SACREBLEU_SEED: a whole number, or none, is needed; got {seed}")
-        generator = np.random.default_rng(None if seed == "none" else int(seed))
-        return cls(seed, generator.choice(num_lines, (num_texts, num_lines)))
+        """Draw the texts that sacreBLEU draws. Raises SettingsError as `sacrebleu_generator` does."""
+        return cls(_seed(), sacrebleu_generator().choice(num_lines, (num_texts, num_lines)))
 
     def scores(self, metric: Any, counts: FloatArray) -> FloatArray:
         """Return the score of each text, (R), by a metric of sacreBLEU with its counts for each line, (N, C)."""
         return np.array([metric._compute_score_from_stats(counts[rows].sum(0)).score for rows in self.rows])
+
+
+def sacrebleu_generator() -> np.random.Generator:
+    """Return sacreBLEU's random numbers: its seed is SACREBLEU_SEED, where that is set; `none` stands for any.
+
+    Raises SettingsError for another seed.
+    """
+    seed = _seed()
+    return np.random.default_rng(None if seed == "none" else int(seed))
+
+
+def _seed() -> str:
+    seed = os.environ.get("SACREBLEU_SEED", "12345").lower()
+    if seed != "none" and not (seed.isascii() and seed.isdigit()):
+        raise SettingsError(f"SACREBLEU_SEED: a whole number, or none, is needed; got {seed}")
+    return seed
 
 
 class Interval(NamedTuple):

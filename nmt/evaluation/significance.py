@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from sacrebleu.significance import PairedTest
 
 from nmt.config import EvaluationSettings
-from nmt.evaluation.resampling import Interval, ResampledTexts
+from nmt.data.arrays import FloatArray
+from nmt.evaluation.resampling import Interval, ResampledTexts, sacrebleu_generator
 from nmt.evaluation.scoring import Statistics, require_same_length
 
 SAME = 1e-9  # points of a score: a smaller difference is one of rounding
+TRIALS_AT_ONCE = 32  # at least; a multiple of 32, so that the generator draws the same numbers as in one call
+CELLS_AT_ONCE = 1 << 22  # trials times lines, where there are few lines
 
 
 @dataclass(frozen=True)
@@ -46,48 +48,67 @@ def compare(
 ) -> list[Comparison]:
     """Compare a translation with another one of the same text, the baseline, by BLEU, chrF and TER.
 
-    The random numbers are sacreBLEU's, which SACREBLEU_SEED changes. Its p-values are too small, for two reasons that
+    The random numbers are sacreBLEU's, which SACREBLEU_SEED changes; its p-values are too small, for two reasons that
     are mended here. Its bootstrap looks at how far the size of a difference is from the mean size, not at how far a
-    difference is from the mean. Both of its tests count only trials with a larger difference, and so give the smallest
-    possible p where few lines differ: the expected number of randomisation trials that swap all lines that differ, or
-    none, is added to its count. Where the scores are the same, p is 1, and so is that of the bootstrap where all drawn
-    texts have the same difference, from which nothing can be said. Raises DataError unless all texts have the same
-    number of lines, at least one.
+    difference is from the mean. Both of its tests count only trials with a larger difference, and not those with the
+    same, of which there are many where few lines differ or where a score counts few errors. The p-value of the
+    bootstrap is 1 where all drawn texts have the same difference, from which nothing can be said. Raises DataError
+    unless all texts have the same number of lines, at least one.
     """
     require_same_length(others, references, "against")
     statistics = [Statistics(lines, references, settings) for lines in (hypotheses, others)]
     texts = ResampledTexts.draw(statistics[0].num_lines, num_resamples)
     found = []
     for name, metric in statistics[0].metrics.items():
-        test = PairedTest(
-            [("other", list(others)), ("this", list(hypotheses))],
-            {name: metric},
-            [list(lines) for lines in references],
-            test_type="ar",
-            n_samples=num_trials,
-        )
-        signatures, columns = test()
-        ((other, this),) = (cast(list[Any], rows) for column, rows in columns.items() if column != "System")
-        (signature,) = signatures.values()
-        signature.update("bs", num_resamples)
         counts = [one.of_lines[name] for one in statistics]
+        value, other_value = (_score(metric, of_lines.sum(0)) for of_lines in counts)
+        signature = metric.get_signature()
+        for key, given in (("seed", texts.seed), ("ar", num_trials), ("bs", num_resamples)):
+            signature.update(key, given)
         of_this, of_other = (texts.scores(metric, of_lines) for of_lines in counts)
-        drawn, difference = of_this - of_other, float(this.score) - float(other.score)
-        num_larger = int(np.count_nonzero(np.abs(drawn - drawn.mean()) >= abs(difference)))
+        drawn, difference = of_this - of_other, value - other_value
+        num_larger = _num_at_least(drawn - drawn.mean(), difference)
         if np.ptp(drawn) < SAME:  # as of a text of one line
             num_larger = num_resamples
-        num_different = np.count_nonzero((counts[0] != counts[1]).any(1))
-        num_same = round(num_trials * 2.0 ** (1 - num_different))
+        swapped = _randomised(metric, counts[0], counts[1], num_trials)
         found.append(
             Comparison(
                 name,
-                float(this.score),
-                float(other.score),
+                value,
+                other_value,
                 Interval.of(of_this),
                 Interval.of(of_other),
-                1.0 if difference == 0 else (num_larger + 1) / (num_resamples + 1),
-                1.0 if difference == 0 else min(1.0, float(this.p_value) + num_same / (num_trials + 1)),
+                (num_larger + 1) / (num_resamples + 1),
+                (_num_at_least(swapped, difference) + 1) / (num_trials + 1),
                 str(signature),
             )
         )
     return found
+
+
+def _score(metric: Any, counts: FloatArray) -> float:
+    """Return the score of a text by a metric of sacreBLEU, from its counts (C)."""
+    return float(metric._compute_score_from_stats(counts).score)
+
+
+def _num_at_least(differences: FloatArray, size: float) -> int:
+    """Return how many differences are at least of a size, whatever their signs."""
+    return int(np.count_nonzero(np.abs(differences) >= abs(size) - SAME))
+
+
+def _randomised(metric: Any, one: FloatArray, other: FloatArray, num_trials: int) -> FloatArray:
+    """Return the difference in each trial (R), which swaps two translations, with their counts (N, C), at random lines.
+
+    The trials are drawn and added up some at a time, so that memory does not grow with their number.
+    """
+    generator, (num_lines, _) = sacrebleu_generator(), one.shape
+    at_once = max(1, CELLS_AT_ONCE // (num_lines * TRIALS_AT_ONCE)) * TRIALS_AT_ONCE
+    total, other_total, change = one.sum(0), other.sum(0), other - one
+    found: list[float] = []
+    while (num_left := num_trials - len(found)) > 0:
+        is_swapped = generator.integers(2, size=(min(at_once, num_left), num_lines), dtype=bool)
+        found += [
+            _score(metric, total + moved) - _score(metric, other_total - moved)
+            for moved in is_swapped @ change
+        ]
+    return np.array(found)

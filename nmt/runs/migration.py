@@ -7,8 +7,8 @@ from typing import Any
 
 from nmt.errors import RunError
 
-FORMAT = 13
-# Keys that formats 2 to 13 added, with the values that keep the behaviour of earlier formats.
+FORMAT = 14
+# Keys that formats 2 to 14 added, with the values that keep the behaviour of earlier formats.
 ADDED_TO_MODEL: dict[str, dict[str, Any]] = {
     "transformer": {
         "num_key_value_heads": None,
@@ -96,7 +96,7 @@ ADDED_TO_DECODING: dict[str, dict[str, Any]] = {
         "protect": [],
     },
 }
-ADDED_TO_DISTILLATION: dict[str, Any] = {"words": False}
+ADDED_TO_DISTILLATION: dict[str, Any] = {"words": False, "server_temperature": None}
 ADDED: dict[str, Any] = {
     "deterministic": False,
     "teacher_forcing": {"kind": "constant"},

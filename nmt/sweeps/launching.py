@@ -63,7 +63,7 @@ class Sweep:
     """
 
     def __init__(self, overrides: list[str], config_directory: str | None) -> None:
-        typed = parse(overrides, is_sweep=True)
+        typed = parse(overrides, TRAIN, is_sweep=True)
         given = typed_value(typed, "run")
         self.identity = [str(one.input_line) for one in typed if not is_of(one, *OF_THE_LAUNCH)]
         self.folder = choose_folder(

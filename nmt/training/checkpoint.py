@@ -46,6 +46,7 @@ class Progress:
     best_bleu: float | None = None
     best_loss: float | None = None  # loss at best_bleu; None where it was not finite, or is not known
     best_step: NonNegativeInt | None = None
+    start_bleu: float | None = None  # of the weights of another run, before the first update
     validations_without_gain: NonNegativeInt = 0
     max_tokens: PositiveInt | None = None  # what training.max_tokens=auto found
     loss_scale: dict[str, int | float] = field(default_factory=dict)  # of the gradient scaler of float16

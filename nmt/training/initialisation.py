@@ -28,7 +28,8 @@ SHARED_WITH = {
 # Settings that change what a model computes, but not the names and shapes of its weights.
 MEANINGS = (
     "norm", "normalization", "positions", "max_relative_distance", "activation", "num_heads", "zero_start", "cell",
-    "context_use", *(f"attention.{name}" for name in ("score", "num_heads", "join", "span", "window", "choice")),
+    "context", "context_use",
+    *(f"attention.{name}" for name in ("score", "num_heads", "join", "span", "window", "choice")),
 )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -48,20 +47,16 @@ class TrainingPairs:
     def __init__(
         self,
         dataset: Dataset,
-        selected: Int64Array,
+        rows_of_epoch: Int64Array,
         device: torch.device,
-        repeat: Callable[[Int64Array], Int64Array] | None = None,
         resample: Callable[[Dataset, int], Dataset] | None = None,
     ) -> None:
-        """Take the `selected` pairs of a data set.
+        """Take some pairs of a data set, each as often as its row is in `rows_of_epoch`, which are in order.
 
-        `repeat` returns the rows of a part, each as often as an epoch is to have it. `resample` changes and segments a
-        data set anew, given the number of the part.
+        `resample` changes and segments a data set anew, given the number of the part.
         """
-        self.plain, self.selected, self.device, self.repeat, self.resample = (
-            dataset, selected, device, repeat, resample,
-        )  # fmt: skip
-        self.num_parts = -(-len(selected) // PAIRS_OF_PART)
+        self.plain, self.rows_of_epoch, self.device, self.resample = dataset, rows_of_epoch, device, resample
+        self.num_parts = -(-len(rows_of_epoch) // PAIRS_OF_PART)
         if device.type == "cuda":
             num_bytes = dataset.source.tokens.nbytes + dataset.target.tokens.nbytes
             free, _ = torch.cuda.mem_get_info(device)
@@ -72,9 +67,8 @@ class TrainingPairs:
         self._set(EpochPart(dataset, self.rows_of(0)))
 
     def rows_of(self, number: int) -> Int64Array:
-        """Return the indices in the text of the pairs of a part, each as often as an epoch is to have it."""
-        rows = np.asarray(self.selected[number % self.num_parts :: self.num_parts])
-        return rows if self.repeat is None else self.repeat(rows)
+        """Return the indices in the text of the pairs of a part."""
+        return np.asarray(self.rows_of_epoch[number % self.num_parts :: self.num_parts])
 
     def totals(self) -> tuple[int, int, int]:
         """Return the numbers of pairs, of source tokens and of target tokens in an epoch."""
@@ -123,10 +117,10 @@ def training_pairs(
     In a mixture, each of its `groups` has its share. Segmentations are drawn as Kudo (2018) and Provilkov et al. (2020)
     do; they depend on the seed and the number of the part alone.
     """
-    repeat = None if groups is None else partial(groups.repeat, seed=settings.seed)
+    rows = selected if groups is None else groups.repeat(selected, settings.seed)
     alpha, augment = settings.training.subword_sampling, settings.data.augment
     if alpha is None and not augment.changes_pairs:
-        return TrainingPairs(dataset, selected, device, repeat)
+        return TrainingPairs(dataset, rows, device)
     if alpha is not None:
         refuse_unsampled(tokenizer)
     longest, seed = settings.data.max_length, settings.seed
@@ -136,7 +130,7 @@ def training_pairs(
             plain = augment_dataset(plain, tokenizer, augment, seed, number, longest)
         return plain if alpha is None else sample_dataset(plain, tokenizer, alpha, seed, number, longest)
 
-    return TrainingPairs(dataset, selected, device, repeat, resample)
+    return TrainingPairs(dataset, rows, device, resample)
 
 
 def learned_lengths(dataset: Dataset, selected: Int64Array, context: Context) -> LearnedLengths:

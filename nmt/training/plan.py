@@ -68,8 +68,7 @@ def plan_lines(prepared: Prepared) -> list[str]:
     num_pairs, source_tokens, target_tokens = pairs.totals()
     mixture = []
     if corpus.groups is not None:
-        rows = np.sort(np.concatenate([pairs.rows_of(part) for part in range(pairs.num_parts)]))
-        mixture = [f"mixture      {corpus.groups.describe(rows)}"]
+        mixture = [f"mixture      {corpus.groups.describe(pairs.rows_of_epoch)}"]
     links = []
     if pairs.plain.links is not None:
         num_links = len(pairs.plain.links.words.tokens) // 2

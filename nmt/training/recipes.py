@@ -28,7 +28,7 @@ def far_from_recipe(settings: TrainSettings, num_pairs: int) -> str | None:
     if not is_own or settings.tokenizer.kind not in ("bpe", "unigram"):
         return None
     name = min(NUM_PAIRS, key=lambda name: abs(math.log(NUM_PAIRS[name] / max(1, num_pairs))))
-    recipe, given = read_defaults(f"experiment/{name}"), settings.model_dump()
+    recipe, given = _recipe(name), settings.model_dump()
     far = []
     for key, factor in FACTORS.items():
         there, here = _value(recipe, key), _value(given, key)
@@ -37,6 +37,13 @@ def far_from_recipe(settings: TrainSettings, num_pairs: int) -> str | None:
     if not far:
         return None
     return f"experiment={name} is made for about {NUM_PAIRS[name]:,} pairs: {'; '.join(far)}"
+
+
+def _recipe(name: str) -> dict[str, Any]:
+    """Return the values of an experiment, with those of the model that it chooses."""
+    values = read_defaults(f"experiment/{name}")
+    (model,) = (item["override /model"] for item in values["defaults"] if "override /model" in item)
+    return {**values, "model": {**read_defaults(f"model/{model}"), **values["model"]}}
 
 
 def _value(values: Mapping[str, Any], key: str) -> float | None:

@@ -60,7 +60,8 @@ class Trainer:
     def resume(self) -> None:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
         self._go_on_from(load_checkpoint(self.run, self.step, self.progress.origins))
-        self.metrics.cut(self.progress.update)
+        # Without a checkpoint, the validation before the first update is done again, too.
+        self.metrics.cut(self.progress.update or -1)
         logger.info("resumed from update %d", self.progress.update)
 
     def _go_on_from(self, progress: Progress) -> None:
@@ -128,6 +129,8 @@ class Trainer:
         with bar, recordable_stream(self.step.device), closing(self.epochs):
             self.step.compile(lambda: self.enter(self.part)[0][0])
             with Interruption(self.ranks.has_launcher) as interruption:
+                if limits.from_run is not None and progress.update == 0:
+                    self._validate()
                 for update in self._updates():
                     progress.update += 1
                     figures = self.step.run(progress.update, update)
@@ -144,9 +147,7 @@ class Trainer:
                         self._log_training(bar)
                     improved = False
                     if progress.update % limits.validate_every == 0 or reason:
-                        # Steps of decoding have too many shapes to compile.
-                        with torch.compiler.set_stance("force_eager"), self.step.averaged_weights():
-                            improved = self._validate()
+                        improved = self._validate()
                         signal, progress.seconds = self.ranks.all_reduce_max(
                             interruption.received or 0, time.monotonic() - started
                         )
@@ -161,6 +162,7 @@ class Trainer:
                         reason = reason or f"{interruption.received.name}; resume=true goes on"
                     if reason:
                         logger.info("stopped at update %d: %s", progress.update, reason)
+                        self._warn_of_loss()
                         return
 
     def _is_pruned(self, should_prune: ShouldPrune | None) -> bool:
@@ -240,15 +242,32 @@ class Trainer:
         self._note({"kind": "training", **figures})
         self._refuse_to_skip_more()
 
+    def _warn_of_loss(self) -> None:
+        """Warn where training has only made worse the weights that it started from."""
+        start, best = self.progress.start_bleu, self.progress.best_bleu
+        if start is not None and best is not None and best < start:
+            logger.warning(
+                "validation   BLEU was %.2f before the first update, and at best %.2f since: %s translates this text "
+                "better; a smaller optimizer.learning_rate changes less",
+                start, best, self.settings.training.from_run,
+            )  # fmt: skip
+
     def _validate(self) -> bool:
-        """Validate by loss and by BLEU of greedy decoding; return whether this is the best so far."""
+        """Validate by loss and by BLEU of greedy decoding; return whether this is the best so far.
+
+        What training starts from is only measured: it is another run's, and is there already.
+        """
         progress = self.progress
         began = time.monotonic()
-        found = validate(self.step, self.settings, self.validation_text, self.max_tokens)
+        # Steps of decoding have too many shapes to compile.
+        with torch.compiler.set_stance("force_eager"), self.step.averaged_weights():
+            found = validate(self.step, self.settings, self.validation_text, self.max_tokens)
         loss, bleu = found.loss, found.bleu
         self.last_bleu = bleu
-        improved = progress.is_improved_by(bleu, loss)
-        if improved:
+        improved = progress.update > 0 and progress.is_improved_by(bleu, loss)
+        if progress.update == 0:
+            progress.start_bleu = bleu
+        elif improved:
             progress.best_bleu, progress.best_step = bleu, progress.update
             progress.best_loss = loss if math.isfinite(loss) else None
             progress.validations_without_gain = 0

@@ -106,8 +106,19 @@ def test_openai_is_asked_for_a_line_at_a_time_and_line_breaks_of_answers_are_spa
     path, content, headers = asked[0]
     assert path == "/v1/chat/completions"
     assert headers["Authorization"] == "Bearer secret"
-    assert (content["model"], content["n"]) == ("some-model", 2)
+    assert (content["model"], content["n"], content["temperature"]) == ("some-model", 2, 0)
     assert "from de to en" in content["messages"][0]["content"]
+
+
+def test_an_answer_that_was_cut_off_is_no_translation_and_a_server_may_keep_its_temperature():
+    def cut(path, content, headers):
+        status, body = openai(path, content, headers)
+        return status, {"choices": [choice | {"finish_reason": "length"} for choice in body["choices"]]}
+
+    with serving(cut) as (url, asked):
+        typed = (*OPENAI, "distillation.server_temperature=null")
+        assert teacher_at(url, *typed).translate(Chunk(["a b c"], 0)) == [[""]]
+    assert "temperature" not in asked[0][1]
 
 
 def test_without_a_key_none_is_sent(monkeypatch):

@@ -143,6 +143,15 @@ def test_what_cannot_be_changed_stays(tokenizer):
     assert (found[0][4], found[1][4]) == ("", "x")
 
 
+@pytest.mark.parametrize("changed", ["upper_case", "end_punctuation", "noise"])
+def test_pairs_with_placeholders_within_their_text_stay_whole(tokenizer, changed):
+    source = ["der hund <2en> im haus.", "der hund.", "<2en> der hund <2en> im haus."]
+    target = ["the dog.", "please <2en> the dog.", "the dog."]
+    encoded = [tokenizer.source.encode(side) for side in (source, target)]
+    whole = [[tokenizer.source.decode(ids) for ids in side] for side in encoded]
+    assert augmented(tokenizer, source, target, **{changed: 1.0}) == whole
+
+
 def test_what_would_become_unknown_stays(tokenizer):
     """The vocabulary has no capital of this letter."""
     assert tokenizer.source.encode(["ŋ"]) != tokenizer.source.encode(["Ŋ"])

@@ -1,6 +1,7 @@
 """A cache entry is made once, however many processes ask for it at once, and made again where it was damaged."""
 
 import errno
+import fcntl
 import itertools
 import json
 import os
@@ -169,12 +170,31 @@ def test_without_locks_each_has_a_whole_one(folder, monkeypatch):
         cache.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOLCK, "no locks"))
     )
 
+    faster = []
+
     def make(entry):
-        cached_folder("thing", whole)  # the other process, which is faster
+        made = cached_folder("thing", whole)  # the other process, which is faster
+        faster.append((made / "content").stat().st_ino)
         whole(entry)
 
-    assert (cached_folder("thing", make) / "content").read_text() == "whole"
+    found = cached_folder("thing", make) / "content"
+    assert found.read_text() == "whole"
+    assert found.stat().st_ino == faster[0], "what the other process may have open stays"
     assert [path.name for path in folder.iterdir()] == ["thing"]
+
+
+def test_a_file_system_that_locks_only_what_may_be_written_has_locks(folder, monkeypatch):
+    """As NFS does since Linux 2.6.12, flock(2)."""
+    flock = fcntl.flock
+
+    def of_nfs(descriptor, operation):
+        if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(cache.fcntl, "flock", of_nfs)
+    with cache.alone(folder, "thing") as is_locked:
+        assert is_locked
 
 
 def test_who_fails_leaves_it_to_the_next(folder):

@@ -1,5 +1,6 @@
 """Comparisons of two translations against sacreBLEU's own classes, called directly."""
 
+import math
 import random
 
 import numpy as np
@@ -80,7 +81,23 @@ def test_of_few_lines_that_differ_chance_is_not_ruled_out(num_different):
         better[i] = REFERENCES[i]
     for found in compare(better, worse, [REFERENCES], CASED, num_resamples=50, num_trials=2000):
         # Only swapping all of these lines, or none, reaches this difference, since `better` is better in each of them.
-        assert found.p_randomisation == pytest.approx(2.0 ** (1 - num_different), abs=0.001)
+        expected = 2.0 ** (1 - num_different)
+        deviation = (expected * (1 - expected) / 2000) ** 0.5  # of a share of 2,000 trials
+        assert found.p_randomisation == pytest.approx(expected, abs=4 * deviation + 1 / 2000)
+
+
+@pytest.mark.parametrize(("num_better", "num_worse"), [(5, 0), (6, 1), (9, 3), (20, 10)])
+def test_trials_with_the_same_difference_count(num_better, num_worse):
+    """Each line that differs has one error more or less, so that p is that of a fair coin's throws."""
+    references = [f"{word} dogs sleep in the house" for word in "abcdefghijklmnopqrstuvwxyzäöüß" * 2]
+    one, other = list(references), list(references)
+    for i in range(num_better + num_worse):
+        (other if i < num_better else one)[i] += " now"
+    number, size = num_better + num_worse, num_better - num_worse
+    expected = sum(math.comb(number, k) for k in range(number + 1) if abs(2 * k - number) >= size) / 2**number
+    deviation = (expected * (1 - expected) / 5000) ** 0.5
+    of_name = {found.name: found for found in compare(one, other, [references], CASED, 50, 5000)}
+    assert of_name["TER"].p_randomisation == pytest.approx(expected, abs=4 * deviation)
 
 
 def test_lines_that_differ_in_what_a_metric_does_not_look_at_are_the_same_to_it():

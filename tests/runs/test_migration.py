@@ -132,7 +132,7 @@ def test_ter_of_an_older_run_stays_as_it_was(lowercase):
 def test_an_older_student_learns_as_before():
     config = {"format": 10, "model": {}, "training": {"log_every": 7}, "distillation": {"original": True}}
     found = migrate(config)
-    assert found["distillation"] == {"original": True, "words": False}
+    assert found["distillation"] == {"original": True, "words": False, "server_temperature": None}
     assert found["training"].items() >= {"log_every": 7, "teacher": None}.items()
 
 

@@ -73,6 +73,43 @@ def test_two_new_files_are_all_that_a_child_needs(nmt, family):
     assert nmt("translate", "run=child", stdin=b"a b c\n").stdout.count(b"\n") == 1
 
 
+@pytest.mark.parametrize(("learning_rate", "is_warned"), [("0.3", True), ("1e-30", False)])
+def test_a_child_that_only_forgets_is_warned_of(nmt, family, learning_rate, is_warned):
+    learning = (
+        "schedule=constant",
+        "training.max_updates=60",
+        "training.validate_every=60",
+        "model.dropout=0",
+    )
+    nmt("train", *PARENT, *SHORT, *learning, "run=learned", "optimizer.learning_rate=0.03")
+    old = (
+        "data.train.source=old.s",
+        "data.train.target=old.t",
+        "schedule=constant",
+        "training.validate_every=1",
+    )
+    done = nmt(
+        "train",
+        "training.from_run=learned",
+        *old,
+        "run=child",
+        *SHORT,
+        f"optimizer.learning_rate={learning_rate}",
+    )
+    of = {name: (family / name / "metrics.jsonl").read_text().splitlines() for name in ("learned", "child")}
+    validations = {
+        name: [row for row in map(json.loads, of[name]) if row["kind"] == "validation"] for name in of
+    }
+    (learned,) = validations["learned"]
+    start, *later = validations["child"]
+    assert (start["update"], start["bleu"]) == (0, pytest.approx(learned["bleu"]))
+    assert [row["update"] for row in later] == [1, 2]
+    assert start["bleu"] > 30
+    best = json.loads((family / "child" / "best.json").read_text())["step"]
+    assert best > 0, "the parent is not a checkpoint of its child"
+    assert (f"BLEU was {start['bleu']:.2f} before the first update" in done.stderr.decode()) == is_warned
+
+
 def test_what_was_typed_lies_on_top(nmt, family):
     typed = ("model.dropout=0.25", "tokenizer.vocabulary_size=28")
     done = nmt("train", "training.from_run=parent", *NEW_TEXT, "run=child", *typed, *SHORT)

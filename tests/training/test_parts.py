@@ -42,17 +42,15 @@ def test_the_parts_of_an_epoch_are_all_pairs(num_pairs, way, small_parts):
         asked.append(number)
         return plain
 
-    repeat = (lambda rows: np.sort(np.concatenate([rows, rows]))) if way == "repeated" else None
-    training = TrainingPairs(
-        dataset, selected, torch.device("cpu"), repeat, sample if way == "sampled" else None
-    )
-    assert training.num_parts == -(-num_pairs // 30)
+    rows = selected.repeat(2) if way == "repeated" else selected
+    training = TrainingPairs(dataset, rows, torch.device("cpu"), sample if way == "sampled" else None)
+    assert training.num_parts == -(-len(rows) // 30)
     for epoch in range(2):
         found = []
         for number in range(epoch * training.num_parts, (epoch + 1) * training.num_parts):
             part = training.segment(number)
             training.enter(part)
-            assert 1 <= len(part.rows) <= 30 * (2 if way == "repeated" else 1)
+            assert 1 <= len(part.rows) <= 30
             source, target = (
                 sentences(ids, training.rows) for ids in (training.dataset.source, training.dataset.target)
             )
