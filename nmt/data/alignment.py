@@ -17,8 +17,9 @@ WINDOW = 100
 MAX_SHIFT = 10
 # In a window of unrelated lengths, a shift hardly ever correlates so well, or so much better than no shift.
 LEAST_CORRELATION, LEAST_GAIN = 0.5, 0.3
-# Where most windows of a file correlate at least at GOOD, a stretch below BAD is not due to chance.
-GOOD, BAD = 0.6, 0.25
+# Where a tenth of the windows of a file correlate at least at GOOD, a stretch below BAD is not due to chance. Where of
+# MANY windows less than a tenth reaches BAD, the sides are not those of one text.
+GOOD, BAD, A_TENTH, MANY = 0.6, 0.25, 0.1, 5
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,9 @@ def _stretches(by_shift: FloatArray, shifts: list[int]) -> list[tuple[int, int, 
     gain = known.max(axis=0)
     has_slipped = (gain >= LEAST_CORRELATION) & (gain >= straight + LEAST_GAIN) & (best > 0)
     is_lost = ~has_slipped & (straight < BAD) & ~np.isnan(by_shift[0])
-    if np.median(np.where(has_slipped, gain, straight)) < GOOD:
+    fitting = np.where(has_slipped, gain, straight)
+    is_unrelated = np.mean(fitting >= BAD) < A_TENTH and len(fitting) >= MANY
+    if np.mean(fitting >= GOOD) < A_TENTH and not is_unrelated:
         is_lost[:] = False  # lengths tell little of this text
     states = [
         (shifts[shift] if slipped else None) if slipped or lost else 0
@@ -119,6 +122,8 @@ def _stretches(by_shift: FloatArray, shifts: list[int]) -> list[tuple[int, int, 
         around = states[max(place - 1, 0) : place] + states[place + 1 : place + 2]
         if state is None and None not in around:
             states[place] = around[-1]
+        elif state == 0 and around == [None, None] and straight[place] < GOOD:  # it goes together by chance
+            states[place] = None
     edges = [0, *(i for i in range(1, len(states)) if states[i] != states[i - 1]), len(states)]
     return [
         (a, b, states[a], float(known[shifts.index(states[a] or 0), a:b].mean()))
@@ -145,12 +150,13 @@ def _refine(
         return first + int(np.argmin(sums[0] + sums[1][-1] - sums[1]))
 
     found: list[Stretch] = []
+    begins = {begin for begin, *_ in stretches}  # there the next stretch says what fits better
     previous_end, previous_shift = 0, 0
     for begin, end, shift, correlation in stretches:
         before = previous_shift if previous_end == begin else 0
         first = begin * WINDOW if shift is None or begin == 0 else change(begin, before, shift)
         last = number if end == num_windows else end * WINDOW
-        if shift is not None and end < num_windows:
+        if shift is not None and end < num_windows and end not in begins:
             last = change(end, shift, 0)
         if found and previous_end == begin and shift is not None:
             found[-1] = Stretch(found[-1].first_line, first, found[-1].shift, found[-1].correlation)

@@ -72,9 +72,25 @@ def test_lines_in_disorder_are_found(lengths):
     assert (stretch.first_line, stretch.last_line) == (1201, 1800)
 
 
-def test_lengths_that_tell_nothing_are_no_alarm(lengths):
+@pytest.mark.parametrize("cut", [300, 900, 2400])
+def test_a_file_most_of_which_does_not_go_together_is_found(lengths, cut):
     source, target = lengths
-    assert find_alignment(source, random.Random(1).sample(target, NUMBER)).stretches == []
+    (stretch,) = find_alignment(source[:-100], target[:cut] + target[cut + 100 :]).stretches
+    assert stretch.shift is None
+    assert abs(stretch.first_line - (cut + 1)) <= 100
+    assert stretch.last_line == NUMBER - 100
+
+
+def test_sides_of_different_texts_are_found(lengths):
+    source, target = lengths
+    (stretch,) = find_alignment(source, random.Random(1).sample(target, NUMBER)).stretches
+    assert (stretch.first_line, stretch.last_line, stretch.shift) == (1, NUMBER, None)
+
+
+def test_lengths_that_tell_little_are_no_alarm(lengths):
+    source, target = lengths
+    weak = np.random.default_rng(4).permutation(target) + 0.5 * np.array(source)  # correlates by about 0.45
+    assert find_alignment(source, weak.astype(int)).stretches == []
     alike = find_alignment([7] * 300, [9] * 300)
     assert alike.correlations == [None, None, None]
     assert alike.stretches == []
