@@ -148,6 +148,11 @@ def _finished(key: str, path: str | None, text: TestText, encoding: str) -> Syst
     """Read a finished translation, where there is one."""
     if path is None:
         return None
+    if Path(path).is_dir():
+        raise DataError(
+            f"{key}: a file is needed beside a finished translation; got {path}, a folder; "
+            "run=FOLDER against=FILE compares a run with a file"
+        )
     lines = _read_text(path, key, encoding)
     require_same_length(lines, text.references, key)
     return System(path, lines)

@@ -104,7 +104,12 @@ def pairs_of_files(source: Files, target: Files, key: str, encoding: str | None)
 
 
 def _zip_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:
-    sides = iterate_lines(source, f"{key}.source", encoding), iterate_lines(target, f"{key}.target", encoding)
+    # Only these keys have one key for each side; of other text, such as a folder's, one key names both.
+    has_sides = key.removeprefix("data.") in SPLITS
+    sides = [
+        iterate_lines(files, f"{key}.{side}" if has_sides else key, encoding)
+        for files, side in ((source, "source"), (target, "target"))
+    ]
     for number, (one, other) in enumerate(zip_longest(*sides)):
         if one is None or other is None:
             counts = [

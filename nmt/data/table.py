@@ -115,8 +115,12 @@ def as_line(value: Any, key: str, where: str) -> str:
 def sides_of(row: Mapping[str, Any], columns: Columns, key: str, where: str) -> tuple[str, str]:
     """Return the two sides of a record, from its own columns or those of `translation`."""
     record = row
-    if columns.source not in row and isinstance(row.get(TRANSLATION), Mapping):
+    if columns.source not in row and TRANSLATION in row:
         record = row[TRANSLATION]
+        if record is None:  # a missing value
+            return "", ""
+        if not isinstance(record, Mapping):
+            record = row
     columns.require(record, where)
     return as_line(record[columns.source], key, where), as_line(record[columns.target], key, where)
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from nmt.errors import DataError
 
-# Marks of pieces that were not put together again; no written language has them there.
+# Marks of pieces that were not put together again; no written language has them there. In HTML, <s>…</s> is struck out.
 MARKS = re.compile(
-    r"(?P<sentencepiece>▁)|[^\s@](?P<subword_nmt>@@(?=\s|$))|(?P<end></s>)|(?P<joiner>￭)"
+    r"(?P<sentencepiece>▁)|[^\s@](?P<subword_nmt>@@(?=\s|$))|^(?!.+<s>).*?(?P<end></s>)|(?P<joiner>￭)"
 )  # "@@ -1 @@" of a patch has a space before
 
 

@@ -150,6 +150,7 @@ def test_two_runs(nmt, trained_run, folder):
             "against: as many lines as in the reference are needed, 50",
         ),
         (("hypothesis=good.en", "against=none.en"), "against: no such file: none.en"),
+        (("hypothesis=good.en", "against=."), "against: a file is needed beside a finished translation; got ., a folder"),
         (("hypothesis=pieces.en",), "hypothesis: text without marks of subwords is needed"),
         (("hypothesis=good.en", "against=pieces.en"), "got @@ in pieces.en, line 50; put the pieces together"),
         (("hypothesis=good.en", "reference=[a.en,short.en]"), "reference: as many lines as in the reference"),

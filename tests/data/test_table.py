@@ -65,6 +65,17 @@ def test_every_form_has_the_same_pairs(tmp_path, load, form):
     assert corpus.test is None
 
 
+def test_a_missing_translation_is_an_empty_pair(tmp_path, load):
+    path = tmp_path / "table.jsonl"
+    rows = [
+        {"translation": {"de": "a", "en": "b"}},
+        {"translation": None},
+        {"translation": {"de": None, "en": "d"}},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert load(path).train == ParallelText(["a", "", ""], ["b", "", "d"])
+
+
 @pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "parquet", "csv.gz"])
 def test_suffixes_may_be_in_capitals(tmp_path, load, form):
     path = write(tmp_path, form)

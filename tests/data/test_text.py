@@ -76,6 +76,13 @@ def test_multi30k_is_found_by_its_names(tmp_path, data_settings):
     assert corpus.test == ParallelText(["test_2016_flickr french"], ["test_2016_flickr english"])
 
 
+def test_a_damaged_file_of_multi30k_is_of_the_key_of_its_folder(tmp_path, data_settings):
+    (tmp_path / "train.de").write_text("eins\n")
+    (tmp_path / "train.en").write_bytes(b"\xff\n")
+    with pytest.raises(DataError, match=r"^data.directory: UTF-8 text is needed"):
+        load_corpus(data_settings("multi30k", f"directory={tmp_path}"))
+
+
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])
 @pytest.mark.parametrize("joint", [True, False])
 def test_text_survives_the_way_to_ids_and_back(kind, joint):

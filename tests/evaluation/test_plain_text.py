@@ -18,7 +18,9 @@ from nmt.evaluation.plain_text import find_mark, require_plain_text
         ("The dog sleeps.", None),
         ("@@ -1,3 +1,4 @@ context", None),
         ("write to a@@b or @@", None),
+        ("<s> The dog </s>", "</s>"),
         ("<s> is a tag", None),
+        ("<b>8</b> euros, before <s>10</s> euros", None),
         ("The dog_sleeps _ # ##", None),
     ],
 )
