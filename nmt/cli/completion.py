@@ -81,6 +81,9 @@ def _of_command(command: Command, typed: Sequence[str], word: str) -> list[str]:
     if equals:
         return [f"{key}={value}" for value in named_values(command, key) + ["last"] * (key == "run")]
     chosen = dict(item.split("=", 1) for item in typed if "=" in item)
+    recipe = chosen.get("experiment")
+    if "experiment" in groups and recipe in keys.choices("experiment"):
+        chosen = keys.chosen_by(recipe) | chosen
     names = [item.name for item in page.keys]
     for name, group in groups.items():
         choice = chosen.get(name, group.default)

@@ -72,7 +72,9 @@ def _group_page(group: keys.Group, choices: list[str]) -> str:
         lines = [title, f"  {page.purpose}"]
         if page.base:
             lines.append(f"  the keys of {group.name}={page.base}, with these changed:")
-        lines += columns([(f"{group.prefix}{key.name}={key.default}", key.comment) for key in page.keys])
+        rows = [(f"{name}={choice}", "") for name, choice in page.chosen.items()]
+        rows += [(f"{group.prefix}{key.name}={key.default}", key.comment) for key in page.keys]
+        lines += columns(rows)
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 

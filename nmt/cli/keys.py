@@ -39,6 +39,7 @@ class SettingsFile:
 
     purpose: str
     base: str | None  # the file beside it that it changes
+    chosen: dict[str, str]  # by group, the choices that it takes in place of the defaults, as recipes do
     groups: list[Group]
     keys: list[Key]
 
@@ -97,6 +98,12 @@ def said_by(recipe: str, config_directory: str | None, within: Collection[str] =
     return found
 
 
+def chosen_by(recipe: str) -> dict[str, str]:
+    """Return the choices that an experiment of conf/ takes, by group, with those of the one that it is based on."""
+    found = page(recipe, "experiment")
+    return (chosen_by(found.base) if found.base else {}) | found.chosen
+
+
 def all_keys(group: str, choice: str) -> list[Key]:
     """Return the keys of a choice, with those of the choice that it is based on."""
     found = page(choice, group)
@@ -127,20 +134,23 @@ def parse(text: str) -> SettingsFile:
 
     head = itertools.takewhile(lambda line: line.startswith("#"), text.split("\n"))
     purpose = " ".join(line[2:] for line in head if not line.startswith("# @"))
-    base, groups, keys = None, [], list[Key]()
+    base, chosen, groups, keys = None, dict[str, str](), [], list[Key]()
     # libyaml is ten times as fast, where PyYAML was built with it.
     for name, value in yaml.compose(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)).value:
         if name.value == "defaults":
             for item in value.value:
                 if item.id == "scalar":
                     base = item.value if item.value != "_self_" else base
-                elif not item.value[0][0].value.startswith("override "):
-                    group, choice = item.value[0]
+                    continue
+                group, choice = item.value[0]
+                if group.value.startswith("override "):
+                    chosen[group.value.removeprefix("override ").strip("/")] = choice.value
+                else:
                     default = None if choice.value == "null" else choice.value
                     groups.append(Group(group.value, default, _comment(text, choice)))
         elif name.value not in ("kind", "hydra"):
             keys += _keys(text, name.value, value)
-    return SettingsFile(purpose, base, groups, keys)
+    return SettingsFile(purpose, base, chosen, groups, keys)
 
 
 def _keys(text: str, name: str, value: Any) -> Iterator[Key]:

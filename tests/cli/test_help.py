@@ -14,7 +14,7 @@ import yaml
 
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS
-from nmt.cli.completion import named_values
+from nmt.cli.value_types import named_values
 from nmt.errors import duration
 
 ROOT = Path(__file__).parents[2]
@@ -123,6 +123,8 @@ CASES = [
     ("nmt train model=rnn model.ce", ["model.cell="]),
     ("nmt train model=rnn model.cell=", ["gru", "lstm", "tanh"]),
     ("nmt train model.cell", []),
+    ("nmt train experiment=multi30k_rnn model.ce", ["model.cell="]),
+    ("nmt train experiment=multi30k_rnn model=transformer model.ce", []),
     ("nmt train precision=b", ["bfloat16"]),
     ("nmt train --help trac", ["tracking"]),
     ("nmt train --pl", ["--plan"]),

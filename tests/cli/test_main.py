@@ -97,7 +97,7 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["precision=float16", "device=cpu", *FEW_PAIRS], r"^nmt: precision: float32 or bfloat16 is needed on the CPU; got float16"),
         (["data=files"], r"^nmt: data.train.source: a value is needed"),
         (["data=multi30k", "data.directory=nowhere"], r"^nmt: data.directory: a folder with train.de is needed, .* unpacked; got nowhere, which lacks it"),
-        (["model=rnn,attention"], r"^nmt: model: one value is needed, or the option -m of nmt train; got model=rnn,attention"),
+        (["model=rnn,attention"], r"^nmt: model: one value is needed, or the option -m for several runs; got model=rnn,attention"),
         (["run=outputs/mistyped", "resume=yes"], r"^nmt: resume: true or false is needed; got yes$"),
         (["run=null", "resume=true"], r"^nmt: run: the folder of the run is needed with resume=true"),
         (["tokenizer.model=nowhere.model", *FEW_PAIRS], r"^nmt: tokenizer.model: no such file: nowhere.model"),

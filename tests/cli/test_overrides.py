@@ -47,7 +47,17 @@ REFUSED = {
     (
         "data=table",
         "data.train=a.tsv,b.tsv",
-    ): r"data.train: one value is needed, or a list as data.train=\[A,B\], or the option",
+    ): r"data.train: one value is needed, or a list as data.train=\[A,B\], quotes .* commas, or the option",
+    ("model.dropout=0.1,0.2",): "model.dropout: one value is needed, or the option -m for several runs; got",
+    (
+        "data.filter=clean",
+    ): "data.filter: data/filter=NAME is needed for another choice, one of clean, none; got",
+    ("device=gpu",): r"device: one of .* is needed; got gpu; did you mean cuda\?",
+    ("model.hiden=3",): r"model.hiden: no such key(?!.*\.kind)",
+    (
+        "model=rnn",
+        "model.num_heads=2",
+    ): "model.num_heads: no such key with these settings; model=transformer or",
     ("model=null",): "model: one of attention, .* is needed; got null",
     ("experiment=null",): "experiment: one of demo, .* is needed; got null",
     (
@@ -156,6 +166,8 @@ def test_memory_is_asked_for_as_much_as_a_model_has():
         ("12e4567", "data.revision", ["data=hub"]),
         ("1_0", "tokenizer.model", []),
         ("1.0", "training.guided_alignment", []),
+        ("1.10", "tracking.project", ["tracking=wandb"]),
+        ("1_0", "data.source_column", ["data=table"]),
     ],
 )
 def test_a_name_is_what_was_typed(name, key, beside):

@@ -27,6 +27,17 @@ def test_an_experiment_is_composed_with_any_text_and_is_near_itself_alone(name):
     assert sum(found is not None for found in others) >= 2, "small and medium are near each other"
 
 
+@pytest.mark.parametrize("name", NUM_PAIRS)
+def test_a_model_that_is_typed_has_its_own_sizes(name):
+    for model in ("transformer_tiny", "transformer_big"):
+        own, beside = (
+            settings_of(f"model={model}").model,
+            settings_of(f"experiment={name}", f"model={model}").model,
+        )
+        sizes = ("d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_layers")
+        assert [getattr(own, size) for size in sizes] == [getattr(beside, size) for size in sizes]
+
+
 @pytest.mark.parametrize(
     ("num_pairs", "name"),
     [
