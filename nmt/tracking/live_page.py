@@ -20,7 +20,7 @@ class Page:
         if any(name.startswith("validation/") for name in figures):
             self._write(self.refresh_seconds)
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """Make the page a last time; browsers no longer reload it."""
         self._write(0)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nmt.tracking.trackers import name_of
 from nmt.versions import importing
 
 MAX_PARAMETERS_AT_ONCE = 100  # that MLflow takes
@@ -20,6 +21,9 @@ class MLflow:
     ) -> None:
         # The figures are plain files in the run's folder; MLflow still supports them, but only if this asks for it.
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
+        # Training waits for each answer: MLflow would try for many minutes to reach a server that has gone.
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
         with importing("mlflow", "tracking"):
             from mlflow import entities
             from mlflow.tracking import MlflowClient
@@ -33,7 +37,7 @@ class MLflow:
             return
         found = self.client.get_experiment_by_name(experiment)
         number = self.client.create_experiment(experiment) if found is None else found.experiment_id
-        self.run_id = self.client.create_run(number, run_name=folder.resolve().name).info.run_id
+        self.run_id = self.client.create_run(number, run_name=name_of(folder)).info.run_id
         parameters = [
             self.entities.Param(key, str(value)[:MAX_CHARACTERS]) for key, value in settings.items()
         ]
@@ -55,9 +59,9 @@ class MLflow:
             ],
         )
 
-    def close(self) -> None:
-        """Say that the run has ended."""
-        self.client.set_terminated(self.run_id)
+    def close(self, failed: bool = False) -> None:
+        """Say that the run has ended, and how."""
+        self.client.set_terminated(self.run_id, status="FAILED" if failed else "FINISHED")
 
     def _last_shown(self, name: str) -> int:
         """Return the last update for which an earlier process showed the figure `name`, or -1."""

@@ -48,9 +48,9 @@ class WithSystemFigures:
         is_of_training = any(name.startswith("training/") for name in figures)
         self.tracker.log({**figures, **(self.system.read() if is_of_training else {})}, update)
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """Close the tracker."""
-        self.tracker.close()
+        self.tracker.close(failed)
 
 
 class _Utilization(ctypes.Structure):

@@ -20,6 +20,6 @@ class TensorBoard:
             self.writer.add_scalar(name, value, update)
         self.writer.flush()
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """Close the file."""
         self.writer.close()

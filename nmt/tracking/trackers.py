@@ -22,8 +22,14 @@ class Tracker(Protocol):
     def log(self, figures: Mapping[str, float], update: int) -> None:
         """Show figures of an update, by names such as `training/loss`; updates never decrease."""
 
-    def close(self) -> None:
-        """Write what is not written yet; nothing can be shown afterwards."""
+    def close(self, failed: bool = False) -> None:
+        """Write what is not written yet, and whether the run has failed; nothing can be shown afterwards."""
+
+
+def name_of(folder: Path) -> str:
+    """Return the name of a run for people: that of its folder, with that of its sweep before a mere number."""
+    whole = folder.resolve()
+    return f"{whole.parent.name}/{whole.name}" if whole.name.isdecimal() else whole.name
 
 
 class NoTracker:
@@ -32,7 +38,7 @@ class NoTracker:
     def log(self, figures: Mapping[str, float], update: int) -> None:
         """Do nothing."""
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """Do nothing."""
 
 
@@ -49,10 +55,10 @@ class Lenient:
         except Exception as error:
             self._give_up(error)
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """Close the tracker, unless it has failed before."""
         try:
-            self.tracker.close()
+            self.tracker.close(failed)
         except Exception as error:
             self._give_up(error)
 
@@ -114,6 +120,6 @@ class OnlyNew:
         self.mark = self.mark.model_copy(update={"update": update, "kinds": sorted({*sent, *kinds})})
         write_mark(self.folder, self.mark)
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """Close the tracker."""
-        self.tracker.close()
+        self.tracker.close(failed)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.errors import UserError, first_line
+from nmt.tracking.trackers import name_of
 from nmt.versions import importing
 
 
@@ -36,7 +37,7 @@ class Wandb:
         self.run = wandb.init(
             project=project,
             id=run_id,
-            name=folder.resolve().name,
+            name=name_of(folder),
             resume="allow",
             config=dict(settings),
             dir=str(folder),
@@ -56,9 +57,9 @@ class Wandb:
         """Hand figures to the process that writes and sends them."""
         self.run.log(dict(figures), step=update)
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         """Wait until all is written, or sent."""
-        self.run.finish()
+        self.run.finish(exit_code=int(failed))
         self._remove_links()
 
     def _remove_links(self) -> None:

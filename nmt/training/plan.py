@@ -15,6 +15,7 @@ from nmt.config import (
     HubData,
     MixtureData,
     Multi30kData,
+    NoamSettings,
     OpusData,
     TableData,
     TmxData,
@@ -29,6 +30,7 @@ from nmt.training.checkpoint import refuse_other_origins, resumable_progress
 from nmt.training.device.graphs import recordable_stream
 from nmt.training.ranks import Ranks
 from nmt.training.recipes import far_from_recipe
+from nmt.training.schedule import learning_rate
 from nmt.training.setup import Prepared, prepare
 from nmt.training.trainer import Trainer
 
@@ -127,6 +129,11 @@ def _notes(trainer: Trainer, num_pairs: int) -> list[str]:
         notes.append(
             f"schedule.warmup_updates={schedule.warmup_updates} lie beyond {end}: the learning rate will rise to the "
             "end"
+        )
+    if isinstance(schedule, NoamSettings):
+        highest = learning_rate(schedule, schedule.warmup_updates, 0.0, max_updates)
+        notes.append(
+            f"schedule=noam sets the learning rate, up to {highest:.3g}; optimizer.learning_rate is not used"
         )
     if isinstance(forcing, DecayingForcing) and forcing.num_updates > last:
         notes.append(

@@ -125,8 +125,10 @@ def _shown(trainer: Trainer, resuming: bool) -> Iterator[Tracker]:
     trainer.tracker = tracker
     try:
         yield tracker
-    finally:
-        tracker.close()
+    except BaseException:
+        tracker.close(failed=True)
+        raise
+    tracker.close()
 
 
 def _finish(trainer: Trainer, corpus: Corpus, recorder: Recorder, tracker: Tracker) -> Evaluation | None:

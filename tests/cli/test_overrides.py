@@ -134,6 +134,18 @@ def test_what_a_short_training_does_not_reach_is_said(main, tmp_path, monkeypatc
     assert [note in output for _, output, _ in told] == [True, False]
 
 
+def test_who_types_noam_is_told_that_it_sets_the_learning_rate(main, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    typed = [
+        "schedule=noam",
+        "schedule.d_model=100",
+        "schedule.warmup_updates=100",
+        "optimizer.learning_rate=0.5",
+    ]
+    _, output, _ = main("train", "--plan", "device=cpu", *FEW_PAIRS, "model=transformer_tiny", *typed)
+    assert "schedule=noam sets the learning rate, up to 0.01; optimizer.learning_rate is not used" in output
+
+
 def test_a_login_is_asked_for_before_anything_is_made(nmt, tmp_path):
     pytest.importorskip("wandb")
     alone = {"WANDB_API_KEY": "", "HOME": str(tmp_path / "home"), "WANDB_MODE": "online"}

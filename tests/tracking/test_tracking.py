@@ -29,8 +29,8 @@ class Collected:
             raise ConnectionError("the server has gone\nfor good")
         self.rows.append((update, dict(figures)))
 
-    def close(self):
-        self.rows.append("closed")
+    def close(self, failed=False):
+        self.rows.append("failed" if failed else "closed")
 
 
 def noted(run):
@@ -176,6 +176,30 @@ def test_mlflow_shows_what_metrics_jsonl_holds_once(nmt, tmp_path, tiny_training
     assert {name: shown[name] for name in expected} == expected
     assert shown["training/loss"][-1][0] == 140
     assert (folder / "params" / "model.kind").read_text() == "transformer"
+
+
+@pytest.mark.parametrize(("failed", "status"), [(False, "FINISHED"), (True, "FAILED")])
+def test_mlflow_knows_how_a_run_ended_and_of_which_sweep_it_is(tmp_path, failed, status):
+    pytest.importorskip("mlflow")
+    (tmp_path / "dropout" / "3").mkdir(parents=True)
+    tracker = MLflow(tmp_path / "dropout" / "3", "nmt", None, {})
+    tracker.close(failed)
+    run = tracker.client.get_run(tracker.run_id)
+    assert (run.info.status, run.info.run_name) == (status, "dropout/3")
+
+
+def test_training_does_not_wait_long_for_a_server_of_mlflow_that_has_gone(tmp_path, monkeypatch):
+    pytest.importorskip("mlflow")
+    import urllib3
+
+    for name in ("MAX_RETRIES", "TIMEOUT"):
+        monkeypatch.delenv(f"MLFLOW_HTTP_REQUEST_{name}", raising=False)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")  # where nobody listens
+    waited = []
+    monkeypatch.setattr(urllib3.util.retry.time, "sleep", waited.append)
+    with pytest.raises(Exception, match=r"127\.0\.0\.1"):
+        MLflow(tmp_path, "nmt", None, {})
+    assert sum(waited) <= 10
 
 
 def test_mlflow_shows_once_what_a_killed_process_showed_in_part(tmp_path):

@@ -82,12 +82,7 @@ def test_a_child_that_only_forgets_is_warned_of(nmt, family, learning_rate, is_w
         "model.dropout=0",
     )
     nmt("train", *PARENT, *SHORT, *learning, "run=learned", "optimizer.learning_rate=0.03")
-    old = (
-        "data.train.source=old.s",
-        "data.train.target=old.t",
-        "schedule=constant",
-        "training.validate_every=1",
-    )
+    old = ("data.train.source=old.s", "data.train.target=old.t", "schedule=constant")
     done = nmt(
         "train",
         "training.from_run=learned",
@@ -103,7 +98,7 @@ def test_a_child_that_only_forgets_is_warned_of(nmt, family, learning_rate, is_w
     (learned,) = validations["learned"]
     start, *later = validations["child"]
     assert (start["update"], start["bleu"]) == (0, pytest.approx(learned["bleu"]))
-    assert [row["update"] for row in later] == [1, 2]
+    assert [row["update"] for row in later] == [2]
     assert start["bleu"] > 30
     best = json.loads((family / "child" / "best.json").read_text())["step"]
     assert best > 0, "the parent is not a checkpoint of its child"
