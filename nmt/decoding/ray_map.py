@@ -81,12 +81,36 @@ class RayMap(Generic[Given, Item, Result]):
 
         Raises UserError where an actor raised one, or was lost again and again.
         """
+        done: dict[int, Result] = {}
+        number_out, most = 0, ITEMS_AHEAD * self.num_actors
+        for number, reference in self._ready(items, lambda num_at_work: len(done) + num_at_work < most):
+            done[number] = self._get(reference)
+            while number_out in done:
+                yield done.pop(number_out)
+                number_out += 1
+
+    def run_each(self, items: Iterable[Item]) -> Iterator[UserError | None]:
+        """Compute all items, and yield as each ends None or its error, which ends no other; no actor waits for another.
+
+        Errors are those of `map`.
+        """
+        for _, reference in self._ready(items, lambda num_at_work: True):
+            try:
+                self._get(reference)
+            except UserError as error:
+                yield error
+            else:
+                yield None
+
+    def _ready(self, items: Iterable[Item], may_begin: Callable[[int], bool]) -> Iterator[tuple[int, Any]]:
+        """Yield the number of each item and the reference to its result, in the order in which they are done.
+
+        `may_begin` says, given how many items are at work, whether another one may be.
+        """
         rest, idle = enumerate(items), list(self._actors)
         at_work: dict[Any, tuple[int, Any]] = {}
-        done: dict[int, Result] = {}
-        number_out = 0
         while True:
-            while idle and len(done) + len(at_work) < ITEMS_AHEAD * self.num_actors:
+            while idle and may_begin(len(at_work)):
                 if (numbered := next(rest, None)) is None:
                     break
                 actor = idle.pop()
@@ -95,11 +119,8 @@ class RayMap(Generic[Given, Item, Result]):
                 return
             (ready,), _ = self._ray.wait(list(at_work), num_returns=1)
             number, actor = at_work.pop(ready)
-            done[number] = self._get(ready)
             idle.append(actor)
-            while number_out in done:
-                yield done.pop(number_out)
-                number_out += 1
+            yield number, ready
 
     def _get(self, reference: Any) -> Result:
         try:

@@ -138,8 +138,9 @@ class JobRunner:
         with RayMap(
             _loaded, runner, settings.at_once, True, "sweep.at_once", settings.cluster_options
         ) as ray:
-            for _ in ray.map(jobs):
-                pass
+            for error in ray.run_each(jobs):
+                if error is not None:  # the run has no record, and so counts as interrupted
+                    logger.warning("%s", one_line(error))
 
     def _run_on_cluster(self, jobs: Sequence[Job]) -> None:
         """Hand runs to submitit, and wait for them; submitit writes their logs into the folder OF_SUBMITIT.

@@ -88,6 +88,27 @@ def test_an_item_that_kills_whoever_computes_it_ends_all(tmp_path):
     assert 2 <= len((tmp_path / "tries").read_text()) <= 1 + MAX_RETRIES
 
 
+def test_each_item_ends_for_itself_however_slow_or_deadly_another_is(tmp_path):
+    def load(folder):
+        def compute(item):
+            if item == 0:
+                while len(list(Path(folder).iterdir())) < 18:  # all others but the one that kills
+                    time.sleep(0.01)
+            elif item == 5:
+                os.kill(os.getpid(), signal.SIGKILL)
+            (Path(folder) / str(item)).touch()
+
+        return compute
+
+    with RayMap(load, str(tmp_path), 2, may_have_gpus=False, key="sweep.at_once") as ray:
+        errors = [error for error in ray.run_each(range(20)) if error is not None]
+    (error,) = errors
+    assert str(error).startswith(
+        "sweep.at_once: processes that stay are needed; one was lost more than 3 times"
+    )
+    assert {path.name for path in tmp_path.iterdir()} == set(map(str, range(20))) - {"5"}
+
+
 @pytest.mark.parametrize("fails_to_load", [False, True])
 def test_what_is_wrong_is_said_as_by_one_process(fails_to_load):
     def load(message):
