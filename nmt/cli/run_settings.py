@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from hydra.core.override_parser.types import Override
 
 from nmt.cli import keys
+from nmt.cli.commands import COMMANDS
 from nmt.cli.hydra_config import DISTIL, TRAIN
 from nmt.cli.overrides import typed_value
+from nmt.cli.value_types import takes_names
 from nmt.config.check import as_typed, changes
 from nmt.errors import RunError, naming
 
@@ -152,8 +154,15 @@ def require_run(name: str, typed: Iterable[str]) -> None:
 
 
 def refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any], free: tuple[str, ...]) -> None:
-    """Raise RunError where `values` change what is FIXED in a run's own settings, except for the keys in `free`."""
-    fixed = [one for one in changes(own, values) if _lies_in(one[0], FIXED) and not _lies_in(one[0], free)]
+    """Raise RunError where `values` change what is FIXED in a run's own settings, except for the keys in `free`.
+
+    Text may have moved: where it lies is free, and what it says is compared when it has been read.
+    """
+    fixed = [
+        one
+        for one in changes(own, values)
+        if _lies_in(one[0], FIXED) and not _lies_in(one[0], free) and not _names_text(one[0])
+    ]
     if not fixed:
         return
     # A group of another kind has other keys; its kind says it all.
@@ -163,6 +172,10 @@ def refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any], free: tupl
     raise RunError(
         f"{group}: {choice}{as_typed(before)}, the run's own value, is needed to go on; got {choice}{as_typed(now)}"
     )
+
+
+def _names_text(key: str) -> bool:
+    return _lies_in(key, ["data"]) and takes_names(COMMANDS[TRAIN], key)
 
 
 def _lies_in(key: str, groups: Iterable[str]) -> bool:

@@ -239,6 +239,8 @@ def origins(
         "data.validation": content_key(corpus.validation.source, corpus.validation.target),
         "tokenizer": content_key(tokenizer.source.model, tokenizer.target.model),
     }
+    if corpus.test is not None:
+        found["data.test"] = content_key(corpus.test.source, corpus.test.target)
     if dataset.links is not None:
         words = dataset.links.words
         found[LINKS] = content_key(words.tokens.numpy().tobytes(), words.offsets.tobytes())

@@ -45,10 +45,10 @@ def test_training_and_translating_read_the_same_ids(tiny, tmp_path, monkeypatch,
     read = load_corpus(settings.data).train
     assert read.is_stored is (large == 1)
     translator.translate_chunk(Chunk(read.source[:]))
-    places = np.flatnonzero(prepared.text.kept)[prepared.trainer.pairs.selected]
+    places = np.flatnonzero(prepared.text.kept)[prepared.trainer.pairs.rows_of_epoch]
     assert len(places) < 200
     learned_from = [
-        dataset.source.take(np.array([row])).tokens.tolist() for row in prepared.trainer.pairs.selected
+        dataset.source.take(np.array([row])).tokens.tolist() for row in prepared.trainer.pairs.rows_of_epoch
     ]
     assert learned_from == [translated[place] for place in places]
     separator = Context.of(prepared.tokenizer.source).separator_id

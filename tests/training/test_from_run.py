@@ -73,6 +73,27 @@ def test_two_new_files_are_all_that_a_child_needs(nmt, family):
     assert nmt("translate", "run=child", stdin=b"a b c\n").stdout.count(b"\n") == 1
 
 
+def test_text_may_move_while_a_run_rests_but_not_change(nmt, family):
+    (family / "moved").mkdir()
+    for name in ("old.s", "old.t", "valid.s", "valid.t"):
+        (family / name).rename(family / "moved" / name)
+    files = {"train": "old", "validation": "valid"}
+    typed = [
+        f"data.{split}.{side}=moved/{files[split]}.{side[0]}"
+        for split in files
+        for side in ("source", "target")
+    ]
+    done = nmt("train", "run=parent", "resume=true", "training.max_updates=4", *typed)
+    assert "data.train.source: old.s before, moved/old.s now" in done.stderr.decode()
+    assert config_of(family / "parent")["data"]["train"] == {"source": "moved/old.s", "target": "moved/old.t"}
+    refused = nmt("train", "run=parent", "resume=true", "training.max_updates=6", *NEW_TEXT, code=2)
+    assert "nmt: data.train: what the run began with, of hash " in refused.stderr.decode()
+    refused = nmt("train", "run=parent", "resume=true", "training.max_updates=6", "data.max_length=9", code=2)
+    assert (
+        "nmt: data.max_length: 256, the run's own value, is needed to go on; got 9" in refused.stderr.decode()
+    )
+
+
 @pytest.mark.parametrize(("learning_rate", "is_warned"), [("0.3", True), ("1e-30", False)])
 def test_a_child_that_only_forgets_is_warned_of(nmt, family, learning_rate, is_warned):
     learning = (
