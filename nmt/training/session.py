@@ -77,16 +77,7 @@ def _train_and_test(
             own = check(TrainingSettings, run.read_config()["training"])
             if reason and reason_to_stop(own, trainer.progress):
                 logger.info("%s is finished: %s", run.path, reason)
-                needs_test = corpus.test is not None and not recorder.is_tested
-                if recorder.is_tested:
-                    logger.info("test         %s", _scores_of(run, settings))
-                if not recorder.is_ended:  # it was killed between its last checkpoint and this note
-                    _end(recorder, run)
-                _settle(trainer, settings, needs_test, recorder)
-                if not needs_test and (run.path / CONFIDENCE).exists():
-                    return None
-                with _shown(trainer, prepared.resuming) as tracker:
-                    return _finish(trainer, corpus, recorder, tracker)
+                return _complete(settings, prepared, recorder)
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(prepared.tokenizer)
         assert trainer.model.learned_lengths is not None
@@ -112,6 +103,21 @@ def _train_and_test(
                 raise
             _end(recorder, run)
             return None if trainer.was_pruned else _finish(trainer, corpus, recorder, tracker)
+
+
+def _complete(settings: TrainSettings, prepared: Prepared, recorder: Recorder) -> Evaluation | None:
+    """Do what is still to do for a run whose training is finished: its test, and its curves of confidence."""
+    trainer, corpus = prepared.trainer, prepared.text.corpus
+    run, needs_test = trainer.run, corpus.test is not None and not recorder.is_tested
+    if recorder.is_tested:
+        logger.info("test         %s", _scores_of(run, settings))
+    if not recorder.is_ended:  # it was killed between its last checkpoint and this note
+        _end(recorder, run)
+    _settle(trainer, settings, needs_test, recorder)
+    if not needs_test and (run.path / CONFIDENCE).exists():
+        return None
+    with _shown(trainer, resuming=True) as tracker:
+        return _finish(trainer, corpus, recorder, tracker)
 
 
 @contextlib.contextmanager

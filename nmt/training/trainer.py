@@ -136,11 +136,7 @@ class Trainer:
                     figures = self.step.run(progress.update, update)
                     progress.num_tokens += figures.num_tokens
                     self.window.add(figures)
-                    signal, ran_out_of_memory, progress.seconds = self.ranks.all_reduce_max(
-                        interruption.received or 0, figures.ran_out_of_memory, time.monotonic() - started
-                    )
-                    if ran_out_of_memory and progress.max_tokens is not None:
-                        progress.max_tokens = max(1, progress.max_tokens // 2)
+                    signal = self._agree(interruption, started, figures.ran_out_of_memory)
                     bar.update()
                     reason = self.reason_to_stop()
                     if progress.update % limits.log_every == 0 or reason:
@@ -148,27 +144,33 @@ class Trainer:
                     improved = False
                     if progress.update % limits.validate_every == 0 or reason:
                         improved = self._validate()
-                        signal, progress.seconds = self.ranks.all_reduce_max(
-                            interruption.received or 0, time.monotonic() - started
-                        )
-                        reason = reason or self.reason_to_stop()
-                        if not reason and self._is_pruned(should_prune):
-                            self.was_pruned, reason = True, "hopeless beside the other runs of the sweep"
+                        signal = self._agree(interruption, started)
+                        reason = reason or self.reason_to_stop() or self._reason_to_prune(should_prune)
                     is_due = progress.update % limits.checkpoint_every == 0 or improved or bool(reason)
                     if is_due or signal:
                         self.save(is_interim=not is_due)
                     if signal:
-                        interruption.received = Signals(int(signal))
+                        interruption.received = Signals(signal)
                         reason = reason or f"{interruption.received.name}; resume=true goes on"
                     if reason:
                         logger.info("stopped at update %d: %s", progress.update, reason)
                         self._warn_of_loss()
                         return
 
-    def _is_pruned(self, should_prune: ShouldPrune | None) -> bool:
-        """Return on all ranks what `should_prune` says on the first one, which alone may have been given it."""
+    def _agree(self, interruption: Interruption, started: float, ran_out_of_memory: bool = False) -> int:
+        """Have all ranks take the same time, lack of memory and signal; return the signal, or 0."""
+        signal, is_short_of_memory, self.progress.seconds = self.ranks.all_reduce_max(
+            interruption.received or 0, ran_out_of_memory, time.monotonic() - started
+        )
+        if is_short_of_memory and self.progress.max_tokens is not None:
+            self.progress.max_tokens = max(1, self.progress.max_tokens // 2)
+        return int(signal)
+
+    def _reason_to_prune(self, should_prune: ShouldPrune | None) -> str | None:
+        """Say on all ranks why going on is of no use, if `should_prune` does; the first rank alone may have one."""
         own = should_prune is not None and should_prune(self.progress.update, self.last_bleu)
-        return any(self.ranks.gather(own))
+        self.was_pruned = any(self.ranks.gather(own))
+        return "hopeless beside the other runs of the sweep" if self.was_pruned else None
 
     def save(self, is_interim: bool = False) -> None:
         """Write a checkpoint; `is_interim` where only an interruption asks for it."""
