@@ -254,6 +254,7 @@ def shares_of(links: Links, rows: Int64Array) -> Tensor:
     ]
     are_linked = torch.zeros(len(rows), *heights)
     are_linked[sentences, target_words, source_words] = 1
+    # (B, T, S): the words of each target piece and each source piece are looked up in (B, target words, source words).
     of_pieces = are_linked[torch.arange(len(rows))[:, None, None], target.unsqueeze(2), source.unsqueeze(1)]
     return of_pieces / of_pieces.sum(-1, keepdim=True).clamp_min(1)
 

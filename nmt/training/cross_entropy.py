@@ -67,6 +67,8 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         share = (1 - share_of_teacher) * smoothing / vocabulary_size  # of each word, by smoothing
         is_spread = smoothing > 0 or expected is not None
         weight_sum = weight.sum(0, dtype=wide) if is_spread else weight.new_zeros(weight.shape[1])  # (D)
+        # The gradient of an output is (p - t) W, for the probabilities p and their targets t (V). What t gives to every
+        # word alike need not be written into V columns: its product with W is a multiple of the sum of the rows of W.
         even_gradient = -(share * weight_sum).to(dtype)
         if needs_gradient:
             grad_outputs = torch.empty_like(x)

@@ -159,7 +159,7 @@ class Packing:
         for count in counts:
             heads = torch.arange(count, device=rows.device)
             index.append((self.cells.unsqueeze(1) * sum(counts) + first + heads.view(-1, 1)).flatten())
-            # (N, H)
+            # Row b·L' + l of a head is at ((first·B' + b·count) + head)·L' + l among the cells: (N, H).
             inverse.append(((first * height + rows // width * count) + heads) * width + rows % width)
             first += count
         # `cat` copies even a single part: for a view, a compiled layer would also check the shape of its base.
