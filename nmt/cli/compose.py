@@ -54,7 +54,10 @@ class Composed:
             return settings
         if self.own_values is not None and settings.resume:
             require_trained(self.own_values)
-            refuse_changes(self.own_values, settings.model_dump(mode="json"), self.free)
+            may_move = (
+                self.command == TRAIN
+            )  # the text of a student is in its folder, however its sources change
+            refuse_changes(self.own_values, settings.model_dump(mode="json"), self.free, may_move)
         if not isinstance(settings, TrainSettings):
             return settings
         run = str(existing_run("last").path) if settings.run == "last" else settings.run

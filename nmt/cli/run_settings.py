@@ -153,15 +153,19 @@ def require_run(name: str, typed: Iterable[str]) -> None:
         )
 
 
-def refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any], free: tuple[str, ...]) -> None:
+def refuse_changes(
+    own: Mapping[str, Any], values: Mapping[str, Any], free: tuple[str, ...], text_may_move: bool
+) -> None:
     """Raise RunError where `values` change what is FIXED in a run's own settings, except for the keys in `free`.
 
-    Text may have moved: where it lies is free, and what it says is compared when it has been read.
+    Where its text may have moved, so may the names of files; what they say is compared when it has been read.
     """
     fixed = [
         one
         for one in changes(own, values)
-        if _lies_in(one[0], FIXED) and not _lies_in(one[0], free) and not _names_text(one[0])
+        if _lies_in(one[0], FIXED)
+        and not _lies_in(one[0], free)
+        and not (text_may_move and _names_text(one[0]))
     ]
     if not fixed:
         return
@@ -175,7 +179,9 @@ def refuse_changes(own: Mapping[str, Any], values: Mapping[str, Any], free: tupl
 
 
 def _names_text(key: str) -> bool:
-    return _lies_in(key, ["data"]) and takes_names(COMMANDS[TRAIN], key)
+    return (
+        _lies_in(key, ["data"]) and not _lies_in(key, ["data.filter"]) and takes_names(COMMANDS[TRAIN], key)
+    )
 
 
 def _lies_in(key: str, groups: Iterable[str]) -> bool:

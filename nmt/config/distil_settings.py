@@ -90,6 +90,12 @@ class DistilSettings(RecipeSettings):
                 raise ValueError(
                     f"distillation.{key}: a name that the server knows is needed with a URL; got null"
                 )
+        is_greedy = distillation.server == "openai" and distillation.server_temperature == 0
+        if is_greedy and distillation.num_hypotheses > 1:
+            raise ValueError(
+                "distillation.server_temperature: more than 0, or null, is needed with several hypotheses, which would "
+                "all be the same; got 0"
+            )
         if distillation.words:
             raise ValueError(
                 "distillation.words: false is needed with a URL, which says nothing of other words; got true"

@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from nmt.errors import UserError
@@ -89,18 +89,18 @@ class RayMap(Generic[Given, Item, Result]):
                 yield done.pop(number_out)
                 number_out += 1
 
-    def run_each(self, items: Iterable[Item]) -> Iterator[UserError | None]:
-        """Compute all items, and yield as each ends None or its error, which ends no other; no actor waits for another.
+    def run_each(self, items: Sequence[Item]) -> Iterator[tuple[Item, Exception | None]]:
+        """Compute all items, and yield each as it ends, with the error that it ended with, if any.
 
-        Errors are those of `map`.
+        An error ends no other item, and no actor waits for another.
         """
-        for _, reference in self._ready(items, lambda num_at_work: True):
+        for number, reference in self._ready(items, lambda num_at_work: True):
+            found = None
             try:
                 self._get(reference)
-            except UserError as error:
-                yield error
-            else:
-                yield None
+            except Exception as error:
+                found = error
+            yield items[number], found
 
     def _ready(self, items: Iterable[Item], may_begin: Callable[[int], bool]) -> Iterator[tuple[int, Any]]:
         """Yield the number of each item and the reference to its result, in the order in which they are done.

@@ -265,8 +265,9 @@ def _usual_ratio(folder: StudentFolder, read: str, beside: str, written: str) ->
     """Return how many characters translations have for each character that was translated; 1 if there are none."""
     num_read = num_written = 0
     for line, _, texts in _translated(folder, read, beside, written):
-        num_read += len(line.strip()) * len(texts)
-        num_written += sum(len(text.strip()) for text in texts)
+        written_of_line = [len(text.strip()) for text in texts if text.strip()]
+        num_read += len(line.strip()) * len(written_of_line)
+        num_written += sum(written_of_line)
     return num_written / num_read if num_read and num_written else 1.0
 
 

@@ -24,7 +24,7 @@ import nmt
 from nmt.config.check import check_file
 from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, ParallelText
-from nmt.errors import RunError
+from nmt.errors import RunError, counted
 from nmt.files.reading import read_json, read_plain
 from nmt.files.writing import file_facts, to_json, write_atomically
 from nmt.runs.directory import CONFIDENCE, MAX_TOKENIZER_BYTES, MODEL_WEIGHTS, RunDirectory
@@ -241,6 +241,22 @@ class Recorder:
 def text_facts(text: ParallelText) -> TextFacts:
     """Return the number of lines and the hash of a text, which tell it from any other."""
     return TextFacts(lines=len(text.source), hash=content_key(text.source, text.target))
+
+
+def refuse_other_text(run: RunDirectory, corpus: Corpus) -> None:
+    """Raise RunError where a text is not the one that a run recorded. A run without a record is passed over."""
+    record = read_record(run)
+    if record is None:
+        return
+    for name in ("train", "validation", "test"):
+        before, text = record.data.get(name), corpus.texts.get(name)
+        now = None if text is None else text_facts(text)
+        if before != now:
+            got = "none" if now is None else f"another, of {counted(now.lines, 'pair')}"
+            needed = (
+                "none" if before is None else f"that of the run's start, {counted(before.lines, 'pair')},"
+            )
+            raise RunError(f"data.{name}: {needed} is needed to go on; got {got}")
 
 
 def settings_hash(run: RunDirectory) -> str:

@@ -138,9 +138,9 @@ class JobRunner:
         with RayMap(
             _loaded, runner, settings.at_once, True, "sweep.at_once", settings.cluster_options
         ) as ray:
-            for error in ray.run_each(jobs):
+            for job, error in ray.run_each(jobs):
                 if error is not None:  # the run has no record, and so counts as interrupted
-                    logger.warning("%s", one_line(error))
+                    logger.warning("job %d was lost: %s", job.number, one_line(error))
 
     def _run_on_cluster(self, jobs: Sequence[Job]) -> None:
         """Hand runs to submitit, and wait for them; submitit writes their logs into the folder OF_SUBMITIT.
@@ -174,7 +174,9 @@ class JobRunner:
 
         from nmt.training.ranks import Place, joined
 
-        signal.signal(signal.SIGTERM, terminate)  # submitit's own handler ignores it
+        # Submitit's own handlers ignore SIGTERM, and end the work at SIGUSR2, which comes before a time limit.
+        signal.signal(signal.SIGTERM, terminate)
+        signal.signal(signal.SIGUSR2, lambda *_: signal.raise_signal(signal.SIGTERM))
         log_to_stderr()
         if JobEnvironment().num_tasks > 1:
             TorchDistributedEnvironment().export(overwrite=True)

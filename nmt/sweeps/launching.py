@@ -125,6 +125,8 @@ class Sweep:
 
     def write(self) -> list[RunResult]:
         """Write the results that all runs have up to now, and return them."""
+        if isinstance(self.settings, OptunaSweep) and self.search is None:
+            return []  # it could not be read, and says nothing of its runs
         results = [read_result(self.folder, job.number, job.setting) for job in self.jobs()]
         write_results(self.folder, results)
         return results

@@ -124,7 +124,8 @@ def _complete(settings: TrainSettings, prepared: Prepared, recorder: Recorder) -
 def _shown(trainer: Trainer, resuming: bool) -> Iterator[Tracker]:
     """Within the block, send the figures of a run to its tracker, which is closed however the block ends."""
     values = trainer.settings.model_dump(mode="json", exclude={"run", "resume"})
-    resumed_from = trainer.progress.update if resuming else None
+    # Without a checkpoint, all is shown anew: the validation before the first update, too.
+    resumed_from = (trainer.progress.update or -1) if resuming else None
     tracker = open_tracker(
         trainer.settings.tracking, trainer.run.path, resumed_from, values, trainer.step.device
     )

@@ -28,6 +28,7 @@ from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
 from nmt.runs.model import load_model
+from nmt.runs.provenance import refuse_other_text
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
 from nmt.tracking.opening import require_tracker
 from nmt.training.checkpoint import Progress, reason_to_stop, refuse_other_origins, resumable_progress
@@ -100,6 +101,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     read = load_corpus(settings.data)
     text = prepare_corpus(read, settings.data.filter)
     corpus = text.corpus
+    if resuming and settings.data.model_dump(mode="json") != run.read_config()["data"]:
+        refuse_other_text(run, corpus)  # it has moved, and must be the same
     tokenizer = (
         run.read_tokenizer(settings.tokenizer.joint)
         if resuming
@@ -130,6 +133,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     trainer = Trainer(step, run, corpus.validation)
     trainer.progress.origins = origins(corpus, tokenizer, dataset, teachers)
+    if corpus.groups is not None:
+        trainer.progress.origins["data.pairs"] = content_key(pairs.rows_of_epoch.tobytes())
     if context.num_lines:
         trainer.progress.origins |= origin_of_context(read)
     return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, origin, resuming)

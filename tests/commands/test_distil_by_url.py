@@ -100,13 +100,14 @@ def test_libretranslate_is_asked_for_lists_of_lines_with_the_key(monkeypatch):
 @pytest.mark.parametrize("ending", ["", "/v1"])
 def test_openai_is_asked_for_a_line_at_a_time_and_line_breaks_of_answers_are_spaces(monkeypatch, ending):
     monkeypatch.setenv("NMT_TEACHER_KEY", "secret")
+    several = "distillation.num_hypotheses=2", "distillation.server_temperature=0.5"
     with serving(openai) as (url, asked):
-        found = teacher_at(url + ending, *OPENAI, "distillation.num_hypotheses=2").translate(Chunk(LINES, 0))
+        found = teacher_at(url + ending, *OPENAI, *several).translate(Chunk(LINES, 0))
     assert found == [[f"{line.upper()} 0", f"{line.upper()} 1"] if line.strip() else [""] for line in LINES]
     path, content, headers = asked[0]
     assert path == "/v1/chat/completions"
     assert headers["Authorization"] == "Bearer secret"
-    assert (content["model"], content["n"], content["temperature"]) == ("some-model", 2, 0)
+    assert (content["model"], content["n"], content["temperature"]) == ("some-model", 2, 0.5)
     assert "from de to en" in content["messages"][0]["content"]
 
 

@@ -48,15 +48,15 @@ def test_translations_that_disagree_or_are_too_long_are_left_out_and_counted():
 
 def test_how_long_a_translation_may_be_depends_on_how_long_they_usually_are(tmp_path):
     """As from Chinese, whose lines have a quarter of the characters of their translations."""
-    lines = ["abcd", "efgh", "ijkl", "mnop"]
-    several = [["a dog is asleep"], ["a child is here"], ["we buy the bread " * 4], ["mnop"]]
+    lines = [*["some words"] * 9, "abcd", "efgh", "ijkl", "mnop"]
+    several = [*[[" "]] * 9, ["a dog is asleep"], ["a child is here"], ["we buy the bread " * 4], ["mnop"]]
     folder = student_that_reads(tmp_path, lines)
     folder.text(text.REFERENCE).write_text("")
     folder.text(text.TRANSLATIONS).write_text("".join(f"{json.dumps(some)}\n" for some in several))
     folder.finish("text", {"pairs": 0})
     defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
     found = text.choose_pairs(folder, DistillationSettings(**defaults | {"max_ratio": 2.0}))
-    assert found["left_out"] == {"max_ratio": 2}
+    assert found["left_out"] == {"blank": 9, "max_ratio": 2}
     assert folder.text(text.TARGET).read_text() == "a dog is asleep\na child is here\n"
 
 

@@ -139,7 +139,9 @@ def test_the_jobs_of_a_cluster_end_with_their_sweep(tmp_path, learnable, number,
     assert saved == updates, "no job goes on"
 
 
-def test_a_job_that_its_cluster_ends_is_not_finished(tmp_path, learnable):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR2])
+def test_a_job_that_its_cluster_ends_is_not_finished(tmp_path, learnable, number):
+    """SLURM sends SIGTERM, and before its time limit the SIGUSR2 that submitit asks for."""
     pytest.importorskip("submitit")
     process = subprocess.Popen(
         [sys.executable, "-m", "nmt", "train", "-m", *learnable, "run=sweep", "seed=1", "sweep.cluster=local",
@@ -150,12 +152,15 @@ def test_a_job_that_its_cluster_ends_is_not_finished(tmp_path, learnable):
     while not (tmp_path / "sweep" / "0" / "last.json").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     for job in children_of(process.pid):
-        os.kill(job, signal.SIGTERM)
+        for task in children_of(job):
+            os.kill(task, number)
     _, log = process.communicate(timeout=60)
     assert process.returncode == 1
     assert b"1 of 1 runs failed: 0 (ended from outside); resume=true goes on" in log
     (run,) = results_of(tmp_path / "sweep")["runs"]
     assert run["state"] == "interrupted"
+    rows = (tmp_path / "sweep" / "0" / "metrics.jsonl").read_text().splitlines()
+    assert run["updates"] >= max(json.loads(row)["update"] for row in rows), "its work is saved"
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from nmt.sweeps.launching import Sweep
 from nmt.sweeps.results import JobRecord
 from nmt.sweeps.sweep_folder import held
 
@@ -109,3 +110,14 @@ def test_a_run_that_was_pruned_before_a_kill_is_not_gone_on_with(nmt, search, tm
     nmt("train", "-m", *overrides, "sweep.trials=1", f"run={tmp_path}", "resume=true")
     assert json.loads((tmp_path / "results.json").read_text())["runs"][0]["state"] == "pruned"
     assert not (tmp_path / "0" / "config.json").exists()
+
+
+def test_a_search_that_cannot_be_read_leaves_the_results_that_are_there(tmp_path, tiny_training):
+    overrides = [
+        *tiny_training(),
+        "sweep=optuna",
+        "model.dropout=interval(0,0.4)",
+        f"run={tmp_path / 'sweep'}",
+    ]
+    assert Sweep(overrides, None).write() == []
+    assert not (tmp_path / "sweep").exists()

@@ -86,8 +86,18 @@ def test_text_may_move_while_a_run_rests_but_not_change(nmt, family):
     done = nmt("train", "run=parent", "resume=true", "training.max_updates=4", *typed)
     assert "data.train.source: old.s before, moved/old.s now" in done.stderr.decode()
     assert config_of(family / "parent")["data"]["train"] == {"source": "moved/old.s", "target": "moved/old.t"}
-    refused = nmt("train", "run=parent", "resume=true", "training.max_updates=6", *NEW_TEXT, code=2)
-    assert "nmt: data.train: what the run began with, of hash " in refused.stderr.decode()
+    for other, message in (
+        (
+            NEW_TEXT,
+            "data.train: that of the run's start, 20 pairs, is needed to go on; got another, of 21 pairs",
+        ),
+        (
+            ("data.test.source=moved/valid.s", "data.test.target=moved/valid.t"),
+            "data.test: none is needed to go on; got",
+        ),
+    ):
+        refused = nmt("train", "run=parent", "resume=true", "training.max_updates=6", *other, code=2)
+        assert f"nmt: {message}" in refused.stderr.decode()
     refused = nmt("train", "run=parent", "resume=true", "training.max_updates=6", "data.max_length=9", code=2)
     assert (
         "nmt: data.max_length: 256, the run's own value, is needed to go on; got 9" in refused.stderr.decode()
