@@ -87,7 +87,10 @@ def are_joined(before: str, after: str) -> bool:
 
 def is_wordless(text: str) -> bool:
     """Whether a text has nothing that could be translated: only space, or emoji."""
-    return all(unicodedata.category(character) in WORDLESS for character in text)
+    # A text that has words mostly begins with one; of a long one without, each character is looked at once.
+    return all(
+        unicodedata.category(character) in WORDLESS for part in (text[:100], set(text)) for character in part
+    )
 
 
 @cache

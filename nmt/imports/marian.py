@@ -158,6 +158,9 @@ def _read_vocabulary(path: Path) -> Numbered:
         except DataError as error:
             raise RunError(f"run: {path}: {error}") from None
         numbers = {piece: i for i, piece in enumerate(own.pieces[: own.num_pieces])}
+        for name, number in ((EOS, own.eos_id), (UNK, own.unk_id)):
+            if number >= len(numbers):
+                raise RunError(f"run: a vocabulary with {name} is needed; got {path}")
         return Numbered(numbers, Specials(len(numbers), own.unk_id, len(numbers), own.eos_id))
     found = _mapping(path, Loader, read_plain(path, MAX_TOKENIZER_BYTES))
     is_number = all(isinstance(row, str) and NUMBER.fullmatch(row) for row in found.values())

@@ -11,7 +11,7 @@ from nmt.serving.limits import client_of
 from nmt.serving.pages import pages, to_page
 from nmt.serving.pairs import Asked, asked
 from nmt.serving.refusal import Refused
-from nmt.serving.requests import Fields, read_fields
+from nmt.serving.requests import Bodies, Fields, read_fields
 from nmt.serving.service import Service
 
 if TYPE_CHECKING:  # an extra brings it
@@ -31,6 +31,9 @@ CORS = {
     "Access-Control-Max-Age": "1728000",
 }
 
+# As many bodies of the largest size may be there at a time, and far more of usual ones.
+LARGE_BODIES = 16
+
 T = TypeVar("T")
 
 
@@ -42,12 +45,14 @@ def make_app(service: Service) -> "ASGIApp":
     from starlette.routing import Mount, Route
 
     settings, metrics = service.settings, service.metrics
+    bodies = Bodies(LARGE_BODIES * settings.max_bytes)
 
     def post(path: str, work: Callable[[Fields], Coroutine[Any, Any, Any]]) -> Route:
         async def answer(request: "Request") -> "Response":
-            fields = await read_fields(request, settings.max_bytes, settings.body_seconds)
-            service.admit(fields, client_of(request, settings.proxies))
-            return JSONResponse(await _while_there(request, work(fields)))
+            with bodies.of_request() as take:
+                fields = await read_fields(request, settings.max_bytes, settings.body_seconds, take)
+                service.admit(fields, client_of(request, settings.proxies))
+                return JSONResponse(await _while_there(request, work(fields)))
 
         return Route(path, counted(path, answer), methods=["POST"])
 
@@ -88,9 +93,10 @@ def make_app(service: Service) -> "ASGIApp":
 
     async def translate_file(request: "Request") -> "Response":
         address = address_of(request, settings.url_prefix, settings.proxies)
-        fields = await read_fields(request, settings.max_bytes, settings.body_seconds, max_files=1)
-        service.admit(fields, client_of(request, settings.proxies))
-        name = await _while_there(request, service.translate_file(fields))
+        with bodies.of_request() as take:
+            fields = await read_fields(request, settings.max_bytes, settings.body_seconds, take, max_files=1)
+            service.admit(fields, client_of(request, settings.proxies))
+            name = await _while_there(request, service.translate_file(fields))
         return JSONResponse({"translatedFileUrl": address + name})
 
     async def download_file(request: "Request") -> "Response":

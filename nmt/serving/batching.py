@@ -12,14 +12,12 @@ from typing import NamedTuple, TypeVar
 
 from nmt.decoding.translation import Translation
 from nmt.serving.metrics import Metrics
-from nmt.serving.refusal import Refused
+from nmt.serving.refusal import RETRY_SECONDS, Refused
 
 # A long text goes through the queue in parts. This many parts fill a batch, so one part leaves room for other texts.
 PARTS_OF_BATCH = 4
 # A text may have this many times as many lines as may wait: most lines of so long a text must be blank.
 LINES_OF_TEXT = 4
-# A full queue is done in seconds, so a refused client may soon ask again.
-RETRY_SECONDS = 2
 
 T = TypeVar("T")
 
@@ -92,14 +90,19 @@ class Batcher:
             insort(self._waiting, job, key=lambda one: one.turn)
             self._num_lines += len(lines)
             self._changed.notify()
-        job.future.add_done_callback(partial(self._make_room, len(lines)))
+        job.future.add_done_callback(partial(self._make_room, job))
         return job.future
 
-    def _make_room(self, num_lines: int, future: Future[list[Translation]]) -> None:
-        """Give the room of lines to others at once if they were cancelled."""
-        if future.cancelled():
-            with self._changed:
-                self._num_lines -= num_lines
+    def _make_room(self, job: Job, future: Future[list[Translation]]) -> None:
+        """Forget a job if it was cancelled, and give its room to others at once."""
+        if not future.cancelled():
+            return
+        with self._changed:
+            self._num_lines -= len(job.lines)
+            kept = [one for one in self._waiting if one is not job]
+            if len(kept) < len(self._waiting):  # else the thread has seen it first
+                self._waiting = kept
+                self.metrics.count("dropped")
 
     def _work(self) -> None:
         while True:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nmt.data.characters import is_wordless
 from nmt.runs.languages import CODES, Language, shown
-from nmt.serving.detection import Detector, Guess
+from nmt.serving.detection import MAX_CHARACTERS, Detector, Guess
 from nmt.serving.pairs import Pair
 from nmt.serving.pivot import Pivot
 from nmt.serving.refusal import Refused
@@ -58,6 +58,7 @@ class Languages:
 
         Where the server has one source language alone, and the detector does not know it, return that, at confidence 0.
         """
+        text = text.strip()[:MAX_CHARACTERS]  # before anything looks at each character
         only = self.sources[0] if len(self.sources) == 1 else None
         if only is not None and not self.detector.knows(only):
             return [Guess(only, 0.0)]

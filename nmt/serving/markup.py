@@ -1,17 +1,26 @@
 """Documents, translated line by line; markup goes to the translations of the words that it was around."""
 
 import asyncio
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from nmt.decoding.translation import Translation
 from nmt.documents.document import Document, lines_of, write_translated
 from nmt.documents.html import read_html
 from nmt.errors import DataError
-from nmt.serving.batching import Wanted
+from nmt.serving.batching import Wanted, all_of
 from nmt.serving.details import details_of
 from nmt.serving.refusal import Refused
 from nmt.serving.text import Finds, Translated, find
+
+# Tags of all pages of a request, as many as two hundred pages have.
+MAX_TAGS = 200_000
+# Documents wait for each other, and no other request waits for them. One whose client has gone is not begun.
+THREADS = ThreadPoolExecutor(2, "documents")
+
+T = TypeVar("T")
 
 
 class ReadDocument(NamedTuple):
@@ -19,6 +28,11 @@ class ReadDocument(NamedTuple):
 
     document: Document
     lines: list[str]
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Return the result of work on a document, done in one of the THREADS."""
+    return await asyncio.get_running_loop().run_in_executor(THREADS, work)
 
 
 async def read(make: Callable[[], Document]) -> ReadDocument:
@@ -29,18 +43,25 @@ async def read(make: Callable[[], Document]) -> ReadDocument:
         return ReadDocument(document, lines_of(document))
 
     try:
-        return await asyncio.to_thread(read_lines)
+        return await in_thread(read_lines)
     except DataError as error:
         raise Refused(400, f"Invalid request: {error}") from None
 
 
-async def translate_html(way: Finds | None, text: str, details: bool = False) -> Translated:
-    """Return the translation of HTML; all stays as it is where `way` is None. Raises Refused for too many tags."""
-    written, found = await translate_document(way, await read(lambda: read_html(text)))
+async def read_pages(texts: Sequence[str]) -> list[ReadDocument]:
+    """Return the pages of HTML that a request has. Raises Refused for too many tags."""
+    if sum(text.count("<") for text in texts) > MAX_TAGS:
+        raise Refused(413, f"Invalid request: at most {MAX_TAGS} tags are needed")
+    return await all_of(read(partial(read_html, text)) for text in texts)
+
+
+async def translate_page(way: Finds | None, page: ReadDocument, details: bool = False) -> Translated:
+    """Return the translation of HTML; all stays as it is where `way` is None."""
+    written, found = await translate_document(way, page)
     return Translated(str(written), [], details_of(found) if details else None)
 
 
 async def translate_document(way: Finds | None, given: ReadDocument) -> tuple[str | bytes, list[Translation]]:
     """Return a document with its lines translated, and their translations."""
     found = await find(way, given.lines, Wanted(details=True))
-    return await asyncio.to_thread(write_translated, given.document, found), found
+    return await in_thread(partial(write_translated, given.document, found)), found

@@ -1,5 +1,8 @@
 """A request that cannot be answered."""
 
+# What a busy server has to do is done in seconds, so a refused client may soon ask again.
+RETRY_SECONDS = 2
+
 
 class Refused(Exception):
     """Why a request is refused, in the words of LibreTranslate, and the HTTP status of the answer.

@@ -6,11 +6,12 @@ A multipart form may have files as well, where they are wanted.
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from nmt.serving.refusal import Refused
+from nmt.serving.refusal import RETRY_SECONDS, Refused
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -28,14 +29,41 @@ class Upload(NamedTuple):
     content: bytes
 
 
-async def read_fields(request: "Request", max_bytes: int, seconds: float, max_files: int = 0) -> Fields:
+class Bodies:
+    """The bodies of all requests that are answered at a time, which may have `most` bytes together."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.num_bytes = most, 0
+
+    @contextmanager
+    def of_request(self) -> Iterator[Callable[[int], None]]:
+        """Give a function that takes room for bytes until the block ends, and raises Refused where there is none."""
+        taken = 0
+
+        def take(num_bytes: int) -> None:
+            nonlocal taken
+            if self.num_bytes + num_bytes > self.most:
+                raise Refused(503, "The server is busy: too much text is there", RETRY_SECONDS)
+            self.num_bytes += num_bytes
+            taken += num_bytes
+
+        try:
+            yield take
+        finally:
+            self.num_bytes -= taken
+
+
+async def read_fields(
+    request: "Request", max_bytes: int, seconds: float, take: Callable[[int], None], max_files: int = 0
+) -> Fields:
     """Return the fields of a request; those in its query override those of a form, and are ignored beside JSON.
 
-    Raises Refused for a body that is too large, too slow, or not of the content type that the request names.
+    `take` takes room for the bytes of the body. Raises Refused where there is none, and for a body that is too large,
+    too slow, or not of the content type that the request names.
     """
     try:
         async with asyncio.timeout(seconds):
-            body = await _read_body(request, max_bytes)
+            body = await _read_body(request, max_bytes, take)
     except TimeoutError:
         raise Refused(408, f"Invalid request: the body took more than {seconds:g} seconds") from None
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -55,7 +83,7 @@ def _values_of(parts: dict[str, str], form: bytes, query: bytes) -> dict[str, st
     return {name: LINE_END.sub("\n", value) for name, value in values.items()}
 
 
-async def _read_body(request: "Request", max_bytes: int) -> bytes:
+async def _read_body(request: "Request", max_bytes: int, take: Callable[[int], None]) -> bytes:
     too_large = Refused(413, f"Invalid request: a body of at most {max_bytes} bytes is needed")
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced) > max_bytes:
@@ -65,9 +93,10 @@ async def _read_body(request: "Request", max_bytes: int) -> bytes:
     body = bytearray()
     try:
         async for block in request.stream():
-            body += block
-            if len(body) > max_bytes:
+            if len(body) + len(block) > max_bytes:
                 raise too_large
+            take(len(block))
+            body += block
     except ClientDisconnect:
         raise Refused(499, "Client closed request") from None
     return bytes(body)

@@ -13,18 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import ServeSettings
-from nmt.documents.document import lines_of
 from nmt.documents.formats import SUFFIXES
-from nmt.documents.html import read_html
 from nmt.errors import DataError, SettingsError
 from nmt.runs.directory import path_of
 from nmt.runs.languages import Language, shown
 from nmt.serving.batching import LINES_OF_TEXT, all_of, refuse_more
-from nmt.serving.detection import MAX_CHARACTERS, Guess
+from nmt.serving.detection import Guess
 from nmt.serving.files import Held, read_upload
 from nmt.serving.languages import AUTO, Languages
 from nmt.serving.limits import Rate, num_characters
-from nmt.serving.markup import translate_document, translate_html
+from nmt.serving.markup import read_pages, translate_document, translate_page
 from nmt.serving.metrics import Metrics
 from nmt.serving.models import Models
 from nmt.serving.pairs import make_pairs
@@ -88,12 +86,16 @@ class Service:
         refuse_more(len(texts), self.settings.max_waiting)  # before the first of them wait
         self._require_short(texts)
         format_name = fields.get("format") or "text"
-        source, target, guess = self._languages(source_code, target_code, texts, format_name)
+        pages, lines = [], texts
+        if format_name == "html":
+            pages = await read_pages(texts)
+            lines = [line for page in pages for line in page.lines]
+        source, target, guess = self._languages(source_code, target_code, lines)
         if format_name not in FORMATS:
             raise Refused(400, f"{format_name} format is not supported")
         way = self.languages.way(source, target)
         if format_name == "html":
-            found = await all_of(translate_html(way, text, details) for text in texts)
+            found = await all_of(translate_page(way, page, details) for page in pages)
         else:
             num_lines = sum(text.count("\n") + 1 for text in texts)
             refuse_more(num_lines, LINES_OF_TEXT * self.settings.max_waiting)
@@ -175,18 +177,15 @@ class Service:
         }
 
     def _languages(
-        self, source_code: str, target_code: str, texts: Sequence[str], format_name: str = "text"
+        self, source_code: str, target_code: str, lines: Sequence[str]
     ) -> tuple[Language, Language, Guess | None]:
-        """Return the languages of a request, and the guess at the source where it is to be detected, of all texts."""
+        """Return the languages of a request, and the guess at the source where it is to be detected, of all lines."""
         is_detected = source_code.lower() == AUTO
         source = None if is_detected else self.languages.find(source_code)
         target = self.languages.find(target_code)
         if source is not None:
             return source, target, None
-        text = "\n".join(texts)[: 2 * MAX_CHARACTERS]
-        if format_name == "html":
-            text = "\n".join(lines_of(read_html(text)))
-        guess = self.languages.source_of(text, target)
+        guess = self.languages.source_of("\n".join(lines), target)
         return self.languages.find(guess.code), target, guess
 
     def _require_key(self, fields: Fields) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import sentencepiece
 import torch
 import yaml
 from foreign import LONGEST, both_models, given_lines, make_marian, pieces_of, translate_by_ctranslate2
@@ -229,3 +230,16 @@ def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(spoil, main, s
     assert message in error
     assert error.count("\n") == 1
     assert {path.name for path in tmp_path.iterdir()} == {"marian"}
+
+
+def test_a_vocabulary_that_no_sentence_can_end_with_is_refused(main, spoiled, tmp_path):
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["abc de fgh"] * 20), model_writer=model, vocab_size=14, hard_vocab_limit=False,
+        minloglevel=2, pad_id=0, unk_id=1, bos_id=2, eos_id=-1,
+    )  # fmt: skip
+    (spoiled / "vocab.spm").write_bytes(model.getvalue())
+    decoder = {"models": ["model.npz"], "vocabs": ["vocab.spm", "vocab.spm"]}
+    (spoiled / "decoder.yml").write_text(yaml.safe_dump(decoder))
+    _, _, error = main("import", "format=marian", f"input={spoiled}", f"output={tmp_path / 'run'}")
+    assert error == f"nmt: input: a vocabulary with </s> is needed; got {spoiled / 'vocab.spm'}\n"

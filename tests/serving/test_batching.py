@@ -134,6 +134,21 @@ def test_an_error_is_that_of_who_asked_for_it_and_others_go_on(busy):
     assert model.calls[1:] == [(["good", "", "bad", ""], 1), (["good", ""], 1), (["bad", ""], 1)]
 
 
+def test_what_is_cancelled_is_forgotten_at_once():
+    model, metrics = Model(), Metrics()
+    batcher = Batcher(model, 4, 60, 100, metrics)
+    first = batcher.submit(["a"], Wanted())
+    assert model.is_called.wait(60)
+    others = [batcher.submit([line], Wanted()) for line in "bc"]
+    assert others[0].cancel()
+    assert [list(job.lines) for job in batcher._waiting] == [["c"]], (
+        "its text takes no memory while the batch runs"
+    )
+    model.go_on.set()
+    wait([first, others[1]], 30)
+    assert "nmt_dropped_texts_total 1\n" in metrics.text()
+
+
 def test_who_comes_while_nothing_is_translated_does_not_wait():
     model = Model()
     model.go_on.set()

@@ -33,9 +33,40 @@ def test_others_are_answered_while_a_long_form_is_read(monkeypatch):
     request = Request(
         {"type": "http", "method": "POST", "headers": form, "query_string": b"source=en"}, receive
     )
-    fields = asyncio.run(requests.read_fields(request, 1000, 10))
+    with requests.Bodies(1000).of_request() as take:
+        fields = asyncio.run(requests.read_fields(request, 1000, 10, take))
     assert fields == {"q": "a\nb", "source": "en"}
     assert set(in_loop) == {False}
+
+
+def test_bodies_have_a_room_that_all_requests_share(start, trained_run, tmp_path):
+    with start(tmp_path, f"run={trained_run}", "max_bytes=1000") as server:
+        address = "127.0.0.1", urllib.parse.urlsplit(server.url).port
+        head = b"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+        clients = [socket.create_connection(address, 60) for _ in range(16)]
+        for client in clients:
+            client.sendall(head + b"x" * 999)
+        asked = {"q": HUND, **PAIR}
+        deadline = time.monotonic() + 60
+        while (answer := server.json("/translate", asked))[0] == 200 and time.monotonic() < deadline:
+            time.sleep(0.02)  # until all of these bytes have come
+        assert answer == (503, {"error": "The server is busy: too much text is there"})
+        for client in clients:
+            client.close()
+        while (answer := server.json("/translate", asked))[0] == 503 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert answer[0] == 200
+
+
+def test_the_language_of_a_page_is_that_of_its_text_however_long_its_head_is(start, trained_run, tmp_path):
+    with start(tmp_path, f"run={trained_run}") as server:
+        page = f"<html><head><style>{'.a{color:red}' * 2000}</style></head><body><p>{HUND}</p></body></html>"
+        asked = {"q": page, "source": "auto", "target": "en", "format": "html"}
+        status, answer = server.json("/translate", asked)
+        assert (status, answer["detectedLanguage"]["language"]) == (200, "de")
+        assert answer["translatedText"] != page
+        status, answer = server.json("/translate", {"q": ["<b>" * 150_000] * 2, "format": "html", **PAIR})
+        assert (status, answer["error"]) == (413, "Invalid request: at most 200000 tags are needed")
 
 
 def test_blank_lines_are_lines(start, trained_run, tmp_path):

@@ -57,7 +57,7 @@ def test_the_routes_are_those_that_are_described(server, spec, monkeypatch):
 
     monkeypatch.setattr("starlette.applications.Starlette", note)
     service = Mock()
-    service.settings.url_prefix = ""
+    service.settings.url_prefix, service.settings.max_bytes = "", 1
     make_app(service)
     there = {(route.path, *sorted(route.methods - {"HEAD"})) for route in found if route.path not in ASSETS}
     assert there == {(path, method.upper()) for path, methods in spec["paths"].items() for method in methods}
