@@ -75,6 +75,21 @@ def _is_end(before: str, mark: str, after: str) -> bool:
     return not (is_short or word.lower() in ABBREVIATIONS or ORDINAL.fullmatch(word))
 
 
+def cut_into(line: str, most: int) -> list[str]:
+    """Cut a line into pieces of at most `most` characters, at ends of sentences where it can; joined, they are it."""
+    pieces, rest = [""], split_by_rules(line)[::-1]
+    while rest:
+        part = rest.pop()
+        if len(pieces[-1]) + len(part) <= most:
+            pieces[-1] += part
+        elif len(part) <= most:
+            pieces.append(part)
+        else:
+            place = middle_cut(part)
+            rest += [part[place:], part[:place]]
+    return pieces if pieces[0] else pieces[1:]
+
+
 def middle_cut(sentence: str) -> int:
     """Return where to cut a sentence in two: of the best kind of places in its middle half, the middlemost.
 

@@ -10,8 +10,10 @@ from nmt.config import MixtureData, ServeSettings
 from nmt.data.characters import is_wordless
 from nmt.data.context import Context
 from nmt.data.mixture import known_tags, language_of
+from nmt.data.sentences import cut_into
+from nmt.decoding.long_lines import join_parts
 from nmt.decoding.search_settings import most_hypotheses
-from nmt.decoding.translation import Translation
+from nmt.decoding.translation import Candidate, Translation
 from nmt.errors import SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.languages import Language, code_of, language, languages_of
@@ -20,6 +22,9 @@ from nmt.serving.batching import LINES_OF_TEXT, Batcher, Wanted, all_of, refuse_
 from nmt.serving.metrics import Metrics
 from nmt.serving.models import Models
 from nmt.serving.worker import Task
+
+# Characters of a line that is translated at once, as a page has them.
+LONG_LINE = 2_000
 
 
 class Asked:
@@ -52,7 +57,18 @@ class Pair:
         self._has_context = has_context
 
     async def find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
-        """Return the translations of the lines of a text; a line without a word stays as it is."""
+        """Return the translations of the lines of a text; a line without a word stays as it is.
+
+        A very long line goes through the queue in pieces, so that it does not hold up others.
+        """
+        if max(map(len, lines), default=0) <= LONG_LINE:
+            return await self._find(lines, wanted)
+        # Other requests are answered while a book of one line is cut.
+        pieces = await asyncio.to_thread(lambda: [cut_into(line, LONG_LINE) for line in lines])
+        found = iter(await self._find([piece for some in pieces for piece in some], wanted))
+        return [_joined(line, [next(found) for _ in some]) for line, some in zip(lines, pieces, strict=True)]
+
+    async def _find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
         # Blank lines take time and memory, too.
         refuse_more(len(lines), LINES_OF_TEXT * self.batcher.max_waiting)
         found = [Translation.unchanged(line) for line in lines]
@@ -77,6 +93,27 @@ class Pair:
         for i in with_words:
             found[i] = of_place[i]
         return found
+
+
+def _joined(line: str, pieces: Sequence[Translation]) -> Translation:
+    """Return the translation of a line whose pieces, one or several, have been translated."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if is_wordless(line):
+        return Translation.unchanged(line)
+    nothing = [Candidate("", alignment=[])]  # of space alone
+    return Translation(
+        line,
+        join_parts(
+            [one.source for one in pieces],
+            [one.hypotheses if one.source.strip() else nothing for one in pieces],
+        ),
+        is_cut=any(one.is_cut for one in pieces),
+        parts=[part for one in pieces for part in one.parts or [one.source]],
+        constraints=[text for one in pieces for text in one.constraints],
+        unmet=[text for one in pieces for text in one.unmet],
+        seconds=max(one.seconds for one in pieces),
+    )
 
 
 def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> list[Pair]:

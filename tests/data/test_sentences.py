@@ -1,12 +1,13 @@
 """Where lines are cut: between sentences of many languages, and inside of sentences."""
 
 import sys
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmt.data.sentences import middle_cut, sentence_splitter, split_by_rules
+from nmt.data.sentences import cut_into, middle_cut, sentence_splitter, split_by_rules
 from nmt.errors import SettingsError
 
 PARAGRAPHS = [
@@ -75,3 +76,11 @@ def test_a_library_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentencex", None)
     with pytest.raises(SettingsError, match=r"^decoding.sentence_splitter: .*pip install 'nmt\[sentencex\]'"):
         sentence_splitter("sentencex:de")
+
+
+@given(st.text(alphabet="ab .!\n", max_size=200), st.integers(2, 50))
+def test_pieces_of_a_line_are_short_and_make_up_the_line(line, most):
+    pieces = cut_into(line, most)
+    assert "".join(pieces) == line
+    assert all(0 < len(piece) <= most for piece in pieces)
+    assert all(len(one) + len(other) > most for one, other in pairwise(pieces)), "no two of them fit into one"

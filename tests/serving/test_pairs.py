@@ -65,6 +65,17 @@ def test_a_text_is_put_together_from_its_lines():
     assert asyncio.run(translate_text(pair, "short", 1))[:2] == ("SHORT", []), "others are distinct"
 
 
+@pytest.mark.parametrize("between", [". ", " ", "", " " * 5000])
+def test_a_very_long_line_goes_through_the_queue_in_pieces(between):
+    model = Model()
+    line = between.join(["Hund"] * (3000 if len(between) < 5 else 20))
+    found = asyncio.run(translate_text(pair_of(model, max_lines=4), f"a\n{line}\nb"))
+    assert "".join(found.text.split()) == "".join(f"A{line.upper()}B".split())
+    assert found.text.count("\n") == 2
+    assert len(model.given) > 2
+    assert max(len(piece) for some in model.given for piece in some) <= 2000
+
+
 def test_lines_that_are_read_with_lines_before_them_stay_together_with_blank_ones():
     model = Model()
     assert asyncio.run(translate_text(pair_of(model, has_context=True), "a\n\nb\nc"))[:2] == ("A\n\nB\nC", [])
