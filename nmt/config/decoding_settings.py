@@ -88,6 +88,11 @@ class BeamSettings(SearchSettings):
             )
         if self.num_groups > 1 and (self.glossary is not None or self.protect):
             raise ValueError(f"num_groups: 1 is needed with glossary or protect; got {self.num_groups}")
+        if self.num_groups > 1 and self.coverage_penalty:
+            raise ValueError(
+                "num_groups: 1 is needed with coverage_penalty, which ranks all hypotheses together; "
+                f"got {self.num_groups}"
+            )
         return self
 
 

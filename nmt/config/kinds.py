@@ -78,7 +78,7 @@ Count = Annotated[int, Number, Field(gt=0, le=1_000_000_000)]
 ContextLines = Annotated[int, Number, Field(ge=0, le=99)]
 CountOrZero = Annotated[int, Number, Field(ge=0, le=1_000_000_000)]
 # torch, NumPy and the JSON reader take seeds up to this limit; nanoseconds since 1970 have 19 digits.
-Seed = Annotated[int, Number, Field(ge=0, lt=1 << 63)]
+Seed = Annotated[int, Number, Field(ge=0, le=(1 << 63) - 1)]
 Rate = Annotated[float, Number, Field(gt=0, le=1_000)]
 RateOrZero = Annotated[float, Number, Field(ge=0, le=1_000)]
 Weight = Annotated[float, Number, Field(gt=0, le=1e12)]

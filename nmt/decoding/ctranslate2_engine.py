@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nmt.config import BeamSettings, DecodingSettings, MBRSettings, RandomSettings
+from nmt.config import BeamSettings, DecodingSettings, MBRSettings, RandomSettings, SamplingSettings
 from nmt.data.arrays import FloatArray
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.engine import Found, Hypothesis, Search, Sentence, limit_of
@@ -108,14 +109,13 @@ class CTranslate2Engine:
                 "got true"
             )
         if not isinstance(settings, RandomSettings):
-            return partial(self._search, self.model, settings, num_hypotheses)
-        # A thread draws from the seed that is set when it begins. A new seed thus needs a new thread, and only one.
-        load_ctranslate2().set_random_seed(settings.seed % ANY_SEED)
-        return partial(self._search, self.load(inter_threads=1, intra_threads=1), settings, num_hypotheses)
+            return partial(self.find, self.model, settings, num_hypotheses)
+        return Sampling(self, settings, num_hypotheses)
 
-    def _search(
+    def find(
         self, model: Any, settings: DecodingSettings, num_hypotheses: int, sentences: Sequence[Sentence]
     ) -> list[Found]:
+        """Search the sentences with a model; return the results in their order."""
         limits = [
             max(limit_of(len(one.source), settings, self.max_positions), len(one.prefix)) for one in sentences
         ]
@@ -273,3 +273,33 @@ class TokenNames:
             for special_id, name in zip(side.special_ids, specials, strict=True):
                 names[special_id] = name
         return cls(source, target, *specials[1:])
+
+
+class Sampling:
+    """A search that draws at random, with a model of its own, which is loaded for the first sentences.
+
+    A thread of CTranslate2 draws from the seed that the process has when the thread first draws. A new seed thus needs
+    a new thread, only one, and no other seed until it has drawn.
+    """
+
+    seeding = threading.Lock()
+
+    def __init__(
+        self, engine: CTranslate2Engine, settings: SamplingSettings | MBRSettings, num_hypotheses: int
+    ) -> None:
+        self.engine, self.settings, self.num_hypotheses = engine, settings, num_hypotheses
+        self.model: Any = None
+
+    def __call__(self, sentences: Sequence[Sentence]) -> list[Found]:
+        """Return the samples of each sentence."""
+        if self.model is not None or not sentences:
+            return self._draw(sentences)
+        with self.seeding:
+            load_ctranslate2().set_random_seed(self.settings.seed % ANY_SEED)
+            self.model = self.engine.load(inter_threads=1, intra_threads=1)
+            return self._draw(sentences)
+
+    def _draw(self, sentences: Sequence[Sentence]) -> list[Found]:
+        return (
+            self.engine.find(self.model, self.settings, self.num_hypotheses, sentences) if sentences else []
+        )

@@ -1,5 +1,6 @@
 """Lines that are longer than a model was trained on: cut into sentences, whose translations become one line again."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
@@ -55,9 +56,14 @@ class LineCutter:
 
     def _move_cuts(self, line: str, parts: Sequence[str]) -> list[str]:
         """Move cuts out of spans that stay whole: to the beginning of one or, if that is cut already, its end."""
-        spans, cuts = list(self.find_whole(line)), [0]
+        spans, cuts = list[tuple[int, int]](), [0]
+        for begin, end in sorted(self.find_whole(line)):
+            if spans and begin < spans[-1][1]:  # they overlap
+                begin, end = spans[-1][0], max(end, spans.pop()[1])
+            spans.append((begin, end))
         for cut in accumulate(map(len, parts)):
-            begin, end = next((span for span in spans if span[0] < cut < span[1]), (cut, cut))
+            place = bisect_left(spans, (cut,)) - 1  # of the last span that begins before
+            begin, end = spans[place] if place >= 0 and cut < spans[place][1] else (cut, cut)
             cuts.append(begin if begin > cuts[-1] else max(end, cuts[-1]))
         return [line[begin:end] for begin, end in pairwise(cuts)]
 

@@ -16,15 +16,16 @@ from nmt.documents.tags import Token, content_of, find_halves, require_few, unes
 
 # Tags that are part of a line; all others end one.
 INLINE = {
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i", "img", "ins",
-    "kbd", "label", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var",
-    "wbr",
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "button", "cite", "data", "del", "dfn", "em", "font", "i", "img",
+    "ins", "kbd", "label", "mark", "nobr", "output", "picture", "q", "rb", "ruby", "s", "samp", "small", "source",
+    "span", "strike", "strong", "sub", "sup", "tt", "u", "var", "wbr",
 }  # fmt: skip
 VOID = {
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
 }  # fmt: skip
 # Their content is no text of the page, or none that is to be translated.
-KEPT_INLINE = {"audio", "canvas", "code", "math", "svg", "time", "video"}
+KEPT_INLINE = {"audio", "canvas", "code", "math", "rp", "rt", "svg", "time", "video"}
+READINGS = {"rp", "rt"}  # of the characters before, which are the text
 KEPT_BLOCKS = {
     "address", "applet", "iframe", "noembed", "noframes", "noscript", "object", "pre", "script", "style", "template",
     "textarea", "xmp",
@@ -143,9 +144,11 @@ def _parts(tokens: Iterator[Token]) -> Iterator[str | Block]:
             is_inline = token.name in INLINE | KEPT_INLINE and all(
                 one.name in INLINE | KEPT_INLINE or one.kind in ("text", "comment") for one in within
             )
-            token = Token(source, "kept" if is_inline else "other", shown if is_inline else "")
+            is_read = is_inline and token.name not in READINGS
+            token = Token(source, "kept" if is_inline else "other", shown if is_read else "")
         begun[token.name] += {"+": 1, "-": -1}.get(token.kind, 0)
-        if token.kind in ("text", "kept", "comment") or token.name in INLINE:
+        # Elements that a page defines itself have a hyphen in their names, and are part of a line unless a style says.
+        if token.kind in ("text", "kept", "comment") or token.name in INLINE or "-" in token.name:
             line.append(token)
         else:
             yield from _lines(line)

@@ -49,11 +49,11 @@ class Ensemble(Seq2Seq):
         return torch.stack(found).mean(0) if found else None
 
     def project(self, outputs: Tensor) -> Tensor:
-        """Return the logarithm of the mean probabilities (…, V)."""
+        """Return logits (…, V) whose softmax is the mean of the models' probabilities."""
         return self._mean(outputs, [member.project for member in self._all()])
 
     def project_to(self, words: Tensor) -> Callable[[Tensor], Tensor]:
-        """Return a function from outputs to log mean probabilities (…, V') among the token ids `words` (V') alone."""
+        """Return a function from outputs to logits (…, V') of the token ids `words` (V') alone, as of `project`."""
         projections = [member.project_to(words) for member in self._all()]
         return lambda outputs: self._mean(outputs, projections)
 
@@ -62,7 +62,10 @@ class Ensemble(Seq2Seq):
         logits = [project(part) for project, part in zip(projections, parts, strict=True)]
         wide = torch.promote_types(logits[0].dtype, torch.float32)
         log_probs = torch.stack([each.log_softmax(-1, dtype=wide) for each in logits])
-        return log_probs.logsumexp(0) - math.log(len(logits))
+        mean = log_probs.logsumexp(0) - math.log(len(logits))
+        # As large as the models' own logits, since a penalty for repetition divides or multiplies these.
+        sizes = torch.stack([each[..., :1].to(wide) for each in logits]) - log_probs[..., :1]
+        return mean + sizes.mean(0)
 
     def _all(self) -> list[Seq2Seq]:
         return [member for member in self.members if isinstance(member, Seq2Seq)]

@@ -81,6 +81,14 @@ REFUSED = {
     ("training.max_tokens=many",): "training.max_tokens: .*integer.* or auto is needed; got many",
     ("optimizer.betas=[1,1]",): r"optimizer.betas: less than 1 is needed; got \[1, 1\]",
     ("optimizer.betas=[0.9,-1]",): r"optimizer.betas: greater than or equal to 0 is needed; got \[0.9, -1\]",
+    (
+        "decoding.beam_size=4",
+        "decoding.num_groups=2",
+        "decoding.coverage_penalty=0.1",
+    ): "decoding.num_groups: 1 is needed with coverage_penalty, which ranks all hypotheses together; got 2",
+    (
+        "seed=9223372036854775808",
+    ): "seed: less than or equal to 9223372036854775807 is needed; got 9223372036854775808",
     ("decoding.max_length_ratio=0", "decoding.max_length_extra=0"): (
         "decoding.max_length_extra: more than 0 is needed with max_length_ratio=0"
     ),

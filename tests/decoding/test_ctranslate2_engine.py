@@ -258,6 +258,22 @@ def test_threads_may_call_it_at_the_same_time(models):
         assert all([one.text for one in call.result()] == expected for call in calls)
 
 
+def test_a_seed_is_that_of_its_call_whatever_other_threads_and_streams_draw(models):
+    def draw(lines, seed):
+        return models[1].translate(lines, decoding="sampling", min_length=4, seed=seed)
+
+    def texts(found):
+        return [one.text for one in found]
+
+    alone = {seed: texts(draw(LINES, seed)) for seed in range(6)}
+    assert len({tuple(some) for some in alone.values()}) == 6
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(lambda seed: texts(draw(LINES, seed)), alone)) == list(alone.values())
+    streams = {seed: draw(iter(LINES), seed) for seed in alone}
+    for seed in reversed(streams):
+        assert texts(streams[seed]) == alone[seed]
+
+
 @pytest.mark.parametrize(("num_lines", "num_each"), [(40, 20), (10, 5), (3, 2)])
 def test_each_thread_has_its_share_of_what_is_no_more_than_a_batch(models, monkeypatch, num_lines, num_each):
     engine, given = models[1].translator(choose_search("greedy")).engine, {}

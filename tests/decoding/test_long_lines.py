@@ -85,6 +85,15 @@ def test_space_before_what_stays_whole_is_no_part():
     assert joined.alignment == [(i, i) for i in range(7)]
 
 
+def test_what_stays_whole_may_overlap():
+    settings = choose_search("greedy")
+    whole = LineCutter(settings, LearnedLengths(3, 3), len, 100, lambda _: [(9, 15), (2, 5), (4, 11)])
+    parts = whole("a b c d e f g h i j k l", 100)
+    assert "".join(parts) == "a b c d e f g h i j k l"
+    assert any("b c d e f g h" in part for part in parts)
+    assert len(parts) > 2
+
+
 def test_a_huge_line_is_not_tokenised_as_a_whole():
     seen = []
 

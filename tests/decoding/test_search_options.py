@@ -52,8 +52,10 @@ def logits_after(model, source):
     batch = Batch(ids, lengths, inputs, ends, target_lengths, (lengths, target_lengths))
     with torch.no_grad():
         if isinstance(model, Ensemble):
-            shares = [member.project(member(batch).outputs).softmax(-1) for member in model.members]
-            logits = (sum(shares) / len(shares)).log()
+            own = [member.project(member(batch).outputs) for member in model.members]
+            # As large as the members' own, which decides what a penalty for repetition does to them.
+            size = sum(one.exp().sum(-1, keepdim=True).log() for one in own) / len(own)
+            logits = (sum(one.softmax(-1) for one in own) / len(own)).log() + size
         else:
             logits = model.project(model(batch).outputs)
     table = {
@@ -256,6 +258,16 @@ def test_an_ensemble_of_one_is_that_one(make, kind, decoding):
     expected = search(model, settings, count)
     for found, other in zip(search(Ensemble([model]), settings, count), expected, strict=True):
         assert [one.tokens for one in found] == [one.tokens for one in other]
+
+
+@pytest.mark.parametrize("penalty", [0.5, 1.5, 3.0])
+def test_an_ensemble_of_a_model_with_itself_is_penalised_as_that_model_is(make, penalty):
+    model = make("transformer")
+    settings = choose_search("greedy", **LENGTHS | {"repetition_penalty": penalty})
+    for (found,), (other,) in zip(
+        search(Ensemble([model, model]), settings, 1), search(model, settings, 1), strict=True
+    ):
+        assert found.tokens == other.tokens
 
 
 def test_an_ensemble_writes_no_more_than_the_smallest_of_its_models_can(tiny_model):

@@ -100,6 +100,19 @@ def test_tags_go_where_their_words_went(text, find, expected):
     assert translated(text, find) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("<p>私は<ruby>漢字<rp>(</rp><rt>かんじ</rt><rp>)</rp></ruby>を読む。</p>", "私は漢字を読む。"),
+        ("Drücken Sie <button>OK</button>, um zu gehen.", "Drücken Sie OK, um zu gehen."),
+        ("Ein <my-word>Hund</my-word> schläft.", "Ein Hund schläft."),
+    ],
+)
+def test_what_stands_within_a_sentence_does_not_divide_it(text, line):
+    assert lines_of(read_html(text)) == [line]
+    assert translated(text, same) == text
+
+
 def test_without_alignment_words_stay_about_where_they_were():
     assert translated("a <b>b</b> c", lambda line: ("A B C", None)) == "A <b>B</b> C"
 
