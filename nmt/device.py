@@ -99,3 +99,9 @@ def _has_bfloat16(device: torch.device) -> bool:
     if device.type == "cpu":
         return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     return False
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Tell whether an error of PyTorch's says that there is no memory left, on the device or on the host."""
+    signs = ("out of memory", "allocate memory", "ALLOC_FAILED")
+    return isinstance(error, torch.OutOfMemoryError) or any(sign in str(error) for sign in signs)

@@ -187,11 +187,10 @@ class BatchSearch:
         return state, torch.cat(limits)
 
 
-def plan_batches(lengths: Int64Array, max_tokens: int) -> list[list[Int64Array]]:
+def plan_batches(lengths: Int64Array, max_tokens: int, max_sentences: int) -> list[list[Int64Array]]:
     """Cut sentences of `lengths` (N), longest first, into batches: lists of groups of indices of about one length.
 
-    A batch has at most `max_tokens` padded tokens, unless a group has but one sentence.
+    A batch has at most `max_tokens` padded tokens and `max_sentences`, unless a group has but one sentence.
     """
-    largest = max_tokens // GROUPS
-    groups = cut_by_length(lengths, lambda length: largest // length)
+    groups = cut_by_length(lengths, lambda length: min(max_tokens // length, max_sentences) // GROUPS)
     return [groups[start : start + GROUPS] for start in range(0, len(groups), GROUPS)]

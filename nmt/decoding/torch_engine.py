@@ -18,8 +18,8 @@ from nmt.decoding.constraints import beam_width_for
 from nmt.decoding.engine import Found, Search, Sentence
 from nmt.decoding.shortlist import Shortlist, shortlist_of
 from nmt.decoding.token_scores import token_log_probs
-from nmt.device import choose_precision, prepare_device
-from nmt.errors import RunError, naming
+from nmt.device import choose_precision, is_out_of_memory, prepare_device
+from nmt.errors import DeviceError, RunError, first_line, naming
 from nmt.models.ensemble import Ensemble
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels.prepare import prepare_for_translating
@@ -28,6 +28,9 @@ from nmt.runs.model import load_model
 
 # Cells of the attention, target by source positions, that exist at the same time, for each head of each layer.
 CELLS_ALIGNED = 1 << 18
+
+# Logits of all rows at a position, 512 MB of them: they, and not the tokens, fill memory where lines are short.
+LOGITS_AT_ONCE = 1 << 27
 
 Sentences = Sequence[Sequence[int]]
 
@@ -135,9 +138,18 @@ def search_in_batches(search: BatchSearch, sentences: Sequence[Sentence]) -> lis
     for members in (np.flatnonzero(~has_phrases), np.flatnonzero(has_phrases)):
         of_kind = [sentences[row] for row in members.tolist()]
         width = beam_width_for(search.width, [sentence.phrases for sentence in of_kind])
-        for batch in plan_batches(lengths[members], search.settings.max_tokens // width):
+        max_sentences = LOGITS_AT_ONCE // (search.tokenizer.target.size * width)
+        for batch in plan_batches(lengths[members], search.settings.max_tokens // width, max_sentences):
             began = time.monotonic()
-            results = search([[of_kind[row] for row in rows] for rows in batch])
+            try:
+                results = search([[of_kind[row] for row in rows] for rows in batch])
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                raise DeviceError(
+                    "decoding.max_tokens: fewer tokens at once are needed for the memory of this machine; "
+                    f"got {search.settings.max_tokens}, and {first_line(error)}"
+                ) from None
             seconds = time.monotonic() - began
             for row, hypotheses in zip(members[np.concatenate(batch)], results, strict=True):
                 found[row] = Found(hypotheses, seconds)

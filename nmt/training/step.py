@@ -13,12 +13,13 @@ from nmt.config import ConstantForcing, TrainSettings
 from nmt.data.arrays import Int64Array
 from nmt.data.batching import Batch, Update, collate, deal
 from nmt.data.tokenizer import Tokenizer
+from nmt.device import is_out_of_memory
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels import rooms_of
 from nmt.models.kernels.prepare import is_recordable
 from nmt.training.consistency import agreement
 from nmt.training.device.compilation import compile_layers
-from nmt.training.device.graphs import CudaGraphs, Record, Replay, is_out_of_memory
+from nmt.training.device.graphs import CudaGraphs, Record, Replay
 from nmt.training.moving_average import MovingAverage
 from nmt.training.objective import Loss, Objective
 from nmt.training.optimizer import build_optimizer, moments_of

@@ -15,6 +15,7 @@ from nmt.decoding.choice import Sampled
 from nmt.decoding.engine import limit_of
 from nmt.decoding.search_settings import choose_search
 from nmt.decoding.torch_engine import search_in_batches
+from nmt.errors import DeviceError
 from nmt.models.ensemble import Ensemble
 
 PAD, UNK, BOS, EOS = range(4)
@@ -245,6 +246,7 @@ def test_the_tokens_of_all_hypotheses_of_a_batch_are_at_most_so_many(beam_size):
         return [[]] * sum(map(len, batch))
 
     note_size.width, note_size.settings = beam_size, settings
+    note_size.tokenizer = SimpleNamespace(target=SimpleNamespace(size=100))
     search_in_batches(note_size, [Sentence([4] * 9)] * 200)
     assert sum(sizes) == 200 * beam_size * 10
     assert max(sizes) == 800
@@ -292,3 +294,27 @@ def test_an_ensemble_aligns_by_the_mean_of_the_members_that_have_attention(tiny_
         torch.testing.assert_close(Ensemble([one, two]).alignment(batch), (first + second) / 2)
         torch.testing.assert_close(Ensemble([other, one]).alignment(batch), first)
         assert Ensemble([other]).alignment(batch) is None
+
+
+def test_lines_are_fewer_at_once_where_a_vocabulary_is_large_and_a_lack_of_memory_is_one_line(monkeypatch):
+    settings, sizes = choose_search("greedy", max_tokens=800, **LENGTHS), []
+
+    def search(batch):
+        sizes.append(sum(map(len, batch)))
+        if sizes[-1] > 8:
+            raise RuntimeError(
+                "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate\nmore"
+            )
+        return [[]] * sizes[-1]
+
+    search.width, search.settings = 2, settings
+    search.tokenizer = SimpleNamespace(target=SimpleNamespace(size=1000))
+    monkeypatch.setattr("nmt.decoding.torch_engine.LOGITS_AT_ONCE", 8 * 2 * 1000)
+    search_in_batches(search, [Sentence([4])] * 100)
+    assert sum(sizes) == 100
+    assert max(sizes) == 8
+    monkeypatch.setattr("nmt.decoding.torch_engine.LOGITS_AT_ONCE", 1 << 27)
+    with pytest.raises(
+        DeviceError, match=r"^decoding.max_tokens: fewer tokens .*; got 800, and .* can't allocate memory.*$"
+    ):
+        search_in_batches(search, [Sentence([4])] * 100)

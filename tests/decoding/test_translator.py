@@ -1,7 +1,6 @@
 """Lines in, lines out, from a model to text."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -81,18 +80,22 @@ def test_as_many_lines_come_out_as_go_in(make, lines):
     assert not any("\n" in line for line in out)
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=200), st.integers(1, 1000))
-def test_a_batch_holds_so_many_padded_tokens_of_sentences_of_about_one_length(lengths, max_tokens):
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=200), st.integers(1, 1000), st.integers(1, 100))
+def test_a_batch_holds_so_many_padded_tokens_of_sentences_of_about_one_length(
+    lengths, max_tokens, max_sentences
+):
     lengths = np.array(lengths)
-    batches = plan_batches(lengths, max_tokens)
+    batches = plan_batches(lengths, max_tokens, max_sentences)
     order = [row for batch in batches for group in batch for row in group]
     assert sorted(order) == list(range(len(lengths)))
     assert all(first >= second for first, second in zip(lengths[order], lengths[order][1:], strict=False))
     assert all(len(batch) == GROUPS for batch in batches[:-1])
     groups = [group for batch in batches for group in batch]
-    assert all(len(group) == 1 or len(group) * lengths[group[0]] <= max_tokens // GROUPS for group in groups)
-    for group, following in pairwise(groups):  # none has room for one more
-        assert len(np.append(group, following[0])) * lengths[group[0]] > max_tokens // GROUPS
+    most = [max(1, min(max_tokens // lengths[group[0]], max_sentences) // GROUPS) for group in groups]
+    assert all(len(group) <= size for group, size in zip(groups, most, strict=True))
+    assert all(len(group) == size for group, size in zip(groups[:-1], most[:-1], strict=True)), (
+        "none has room"
+    )
 
 
 def test_what_is_too_long_is_cut_and_named(make, caplog):

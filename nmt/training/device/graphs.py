@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.batching import Batch
+from nmt.device import is_out_of_memory
 from nmt.models.kernels.packing import Room, rooms_of
 from nmt.training.objective import Loss
 
@@ -142,9 +143,3 @@ def _fill(own: Batch, batch: Batch) -> None:
             room[: part.shape[0], : part.shape[1]].copy_(part)
     for own_lengths, lengths in zip(own.device_lengths, batch.device_lengths, strict=True):
         own_lengths.zero_()[: len(lengths)].copy_(lengths)
-
-
-def is_out_of_memory(error: RuntimeError) -> bool:
-    """Tell whether an error of PyTorch's says that there is no memory left, on the device or on the host."""
-    signs = ("out of memory", "allocate memory", "ALLOC_FAILED")
-    return isinstance(error, torch.OutOfMemoryError) or any(sign in str(error) for sign in signs)
