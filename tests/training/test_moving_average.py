@@ -7,6 +7,7 @@ from torch.testing import assert_close
 
 from nmt.training.checkpoint import load_checkpoint, save_checkpoint
 from nmt.training.moving_average import MovingAverage
+from nmt.training.validation import Validation
 
 
 def test_averages_follow_the_weights():
@@ -55,13 +56,13 @@ def test_it_is_the_averages_that_are_validated(make_trainer, monkeypatch):
     trainer = make_trainer("training.ema_decay=0.9", "training.max_updates=3", "training.validate_every=3")
     seen = []
 
-    def validate():
+    def validate(*_):
         seen.append(
             {name: parameter.detach().clone() for name, parameter in trainer.model.named_parameters()}
         )
-        return False
+        return Validation(1.0, 0.0)
 
-    monkeypatch.setattr(trainer, "_validate", validate)
+    monkeypatch.setattr("nmt.training.trainer.validate", validate)
     trainer.train()
     (validated,) = seen
     assert_close(validated, trainer.step.moving_average.averages)
