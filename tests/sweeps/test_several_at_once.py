@@ -116,41 +116,44 @@ def test_submitit_trains_in_processes_of_its_own_and_leaves_no_folder_to_go_on_w
     assert b"sweep.cluster: what submitit can submit is needed; got" in message.stderr
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_the_jobs_of_a_cluster_end_with_their_sweep(tmp_path, learnable, number, code):
+@pytest.fixture
+def on_cluster(tmp_path, learnable):
+    """Return a function that begins a sweep of endless runs as jobs of a cluster, and waits until all have saved."""
     pytest.importorskip("submitit")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nmt", "train", "-m", *learnable, "run=sweep", "seed=1,2", "sweep.cluster=local",
-         "training.max_updates=1000000", "training.patience=null", "schedule.warmup_updates=1"],
-        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    deadline = time.monotonic() + 90
-    while len(list(tmp_path.glob("sweep/?/last.json"))) < 2 and time.monotonic() < deadline:
-        time.sleep(0.02)
+
+    def begin(num_runs):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nmt", "train", "-m", *learnable, "run=sweep", "sweep.cluster=local",
+             f"seed={','.join(map(str, range(num_runs)))}", "training.max_updates=1000000", "training.patience=null",
+             "schedule.warmup_updates=1"],
+            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+        deadline = time.monotonic() + 90
+        while len(list(tmp_path.glob("sweep/?/last.json"))) < num_runs and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return process
+
+    return begin
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_jobs_of_a_cluster_end_with_their_sweep(tmp_path, on_cluster, number, code):
+    process = on_cluster(2)
     jobs = children_of(process.pid)
     process.send_signal(number)
     _, log = process.communicate(timeout=60)
     assert process.returncode == code, log.decode()
     wait_for_end(jobs)
-    assert [run["state"] for run in results_of(tmp_path / "sweep")["runs"]] == ["interrupted"] * 2
-    updates = [run["updates"] for run in results_of(tmp_path / "sweep")["runs"]]
-    time.sleep(0.5)
+    runs = results_of(tmp_path / "sweep")["runs"]
+    assert [run["state"] for run in runs] == ["interrupted"] * 2
     saved = [json.loads((tmp_path / "sweep" / str(job) / "last.json").read_text())["step"] for job in (0, 1)]
-    assert saved == updates, "no job goes on"
+    assert saved == [run["updates"] for run in runs], "no job goes on"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR2])
-def test_a_job_that_its_cluster_ends_is_not_finished(tmp_path, learnable, number):
+def test_a_job_that_its_cluster_ends_is_not_finished(tmp_path, on_cluster, number):
     """SLURM sends SIGTERM, and before its time limit the SIGUSR2 that submitit asks for."""
-    pytest.importorskip("submitit")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "nmt", "train", "-m", *learnable, "run=sweep", "seed=1", "sweep.cluster=local",
-         "training.max_updates=1000000", "training.patience=null", "schedule.warmup_updates=1"],
-        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    deadline = time.monotonic() + 90
-    while not (tmp_path / "sweep" / "0" / "last.json").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    process = on_cluster(1)
     for job in children_of(process.pid):
         for task in children_of(job):
             os.kill(task, number)
