@@ -140,9 +140,8 @@ def alone(folder: Path, name: str) -> Iterator[bool]:
 def _locked(path: Path) -> tuple[int, bool]:
     """Return the descriptor of a file, and whether it is locked: not every file system knows locks."""
     try:
-        descriptor = os.open(
-            path, os.O_RDWR | os.O_CREAT, 0o666
-        )  # NFS locks only what may be written (flock(2))
+        # To be written, since NFS locks nothing else (flock(2)).
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except PermissionError:
         if not path.exists():
             raise

@@ -116,11 +116,10 @@ def sides_of(row: Mapping[str, Any], columns: Columns, key: str, where: str) -> 
     """Return the two sides of a record, from its own columns or those of `translation`."""
     record = row
     if columns.source not in row and TRANSLATION in row:
-        record = row[TRANSLATION]
-        if record is None:  # a missing value
+        nested = row[TRANSLATION]
+        if nested is None:  # a missing value
             return "", ""
-        if not isinstance(record, Mapping):
-            record = row
+        record = nested if isinstance(nested, Mapping) else row
     columns.require(record, where)
     return as_line(record[columns.source], key, where), as_line(record[columns.target], key, where)
 

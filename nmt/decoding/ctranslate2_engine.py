@@ -292,7 +292,9 @@ class Sampling:
 
     def __call__(self, sentences: Sequence[Sentence]) -> list[Found]:
         """Return the samples of each sentence."""
-        if self.model is not None or not sentences:
+        if not sentences:  # nothing is drawn, and no seed is taken
+            return []
+        if self.model is not None:
             return self._draw(sentences)
         with self.seeding:
             load_ctranslate2().set_random_seed(self.settings.seed % ANY_SEED)
@@ -300,6 +302,4 @@ class Sampling:
             return self._draw(sentences)
 
     def _draw(self, sentences: Sequence[Sentence]) -> list[Found]:
-        return (
-            self.engine.find(self.model, self.settings, self.num_hypotheses, sentences) if sentences else []
-        )
+        return self.engine.find(self.model, self.settings, self.num_hypotheses, sentences)

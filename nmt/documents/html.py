@@ -122,6 +122,11 @@ def _tag_at(text: str, start: int) -> Token | None:
     return Token(source, "." if tag in VOID else "+", tag, is_kept)
 
 
+def _is_inline(name: str) -> bool:
+    """Whether a tag is part of a line. So are those with a hyphen, which a page defines itself."""
+    return name in INLINE | KEPT_INLINE or "-" in name
+
+
 def _behind(text: str, end: str, start: int) -> int:
     """Return the place behind the next `end`."""
     found = text.find(end, start)
@@ -141,14 +146,13 @@ def _parts(tokens: Iterator[Token]) -> Iterator[str | Block]:
             within = pending[i : i + size]
             source = "".join(one.source for one in within)
             shown = unescape("".join(one.source for one in within if one.kind == "text"))
-            is_inline = token.name in INLINE | KEPT_INLINE and all(
-                one.name in INLINE | KEPT_INLINE or one.kind in ("text", "comment") for one in within
+            is_inline = _is_inline(token.name) and all(
+                _is_inline(one.name) or one.kind in ("text", "comment") for one in within
             )
             is_read = is_inline and token.name not in READINGS
             token = Token(source, "kept" if is_inline else "other", shown if is_read else "")
         begun[token.name] += {"+": 1, "-": -1}.get(token.kind, 0)
-        # Elements that a page defines itself have a hyphen in their names, and are part of a line unless a style says.
-        if token.kind in ("text", "kept", "comment") or token.name in INLINE or "-" in token.name:
+        if token.kind in ("text", "kept", "comment") or _is_inline(token.name):
             line.append(token)
         else:
             yield from _lines(line)

@@ -64,7 +64,7 @@ class Pair:
         if max(map(len, lines), default=0) <= LONG_LINE:
             return await self._find(lines, wanted)
         # Other requests are answered while a book of one line is cut.
-        pieces = await asyncio.to_thread(lambda: [cut_into(line, LONG_LINE) for line in lines])
+        pieces = await asyncio.to_thread(lambda: [cut_into(line, LONG_LINE) or [line] for line in lines])
         found = iter(await self._find([piece for some in pieces for piece in some], wanted))
         return [_joined(line, [next(found) for _ in some]) for line, some in zip(lines, pieces, strict=True)]
 

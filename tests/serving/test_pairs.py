@@ -82,6 +82,16 @@ def test_lines_that_are_read_with_lines_before_them_stay_together_with_blank_one
     assert model.given == [["a", "", "b", "c", ""]]
 
 
+def test_blank_lines_beside_a_very_long_one_still_say_where_a_document_ends():
+    model = Model()
+    long = "Hund. " * 400
+    asyncio.run(translate_text(pair_of(model, has_context=True), f"a\n\n{long}\nb"))
+    (given,) = model.given
+    assert given[:2] == ["a", ""]
+    assert "".join(given[2:-2]) == long
+    assert given[-2:] == ["b", ""]
+
+
 def test_lines_of_about_one_length_go_together_and_others_have_room_beside_them():
     model = Model()
     pair = pair_of(model, 8)
