@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from nmt.data.lines import read_lines
-from nmt.distillation import text
-from nmt.distillation.folder import StudentFolder
+from nmt.distillation.folder import READ, StudentFolder
 
 TINY_STUDENT = (
     "model=student_tiny", "model.d_model=16", "model.d_ff=32", "model.num_heads=2", "model.num_encoder_layers=1",
@@ -23,5 +22,5 @@ def student_that_reads(path: Path, lines: list[str]) -> StudentFolder:
     """Return the folder of a new student whose teachers have these lines to translate."""
     folder = StudentFolder(str(path))
     folder.distilled.mkdir(parents=True)
-    folder.text(text.READ).write_text("".join(f"{line}\n" for line in lines))
+    folder.text(READ).write_text("".join(f"{line}\n" for line in lines))
     return folder

@@ -20,11 +20,13 @@ from nmt.config import (
 from nmt.config.check import SettingsT, check
 from nmt.config.defaults import read_defaults
 from nmt.data.context import Context
-from nmt.distillation import text
-from nmt.distillation.folder import StudentFolder
+from nmt.distillation.folder import LINKS, READ, REFERENCE, REVERSED, TRANSLATIONS, StudentFolder
+from nmt.distillation.pairs import choose_pairs
 from nmt.distillation.remote import RemoteTeacher
 from nmt.distillation.table import Row, measured, measured_server, table
 from nmt.distillation.teachers import REVERSE, RunTeacher, Teacher, can_align
+from nmt.distillation.text import data_of_student, write_text
+from nmt.distillation.translations import link_words, translate
 from nmt.errors import SettingsError, naming
 from nmt.export.formats import NewModel, format_of
 from nmt.files.writing import to_json, write_atomically
@@ -60,11 +62,11 @@ def main(settings: DistilSettings) -> None:
             RunDirectory.existing(settings.training.from_run, "training.from_run")
     folder.begin(settings)
     _warn_of_mixture(settings)
-    _do(folder, "text", lambda: text.write_text(folder, settings, open_teacher().tags))
-    _do(folder, "translations", lambda: text.translate(folder, open_teacher(), text.READ, text.TRANSLATIONS))
+    _do(folder, "text", lambda: write_text(folder, settings, open_teacher().tags))
+    _do(folder, "translations", lambda: translate(folder, open_teacher(), READ, TRANSLATIONS))
     if settings.reverse_teachers:
         _do(folder, "reversed", lambda: _translate_back(folder, settings))
-    _do(folder, "pairs", lambda: text.choose_pairs(folder, settings.distillation))
+    _do(folder, "pairs", lambda: choose_pairs(folder, settings.distillation))
     if settings.align:
         _do(folder, "links", lambda: _link(folder, open_teacher()))
     session.train(student_settings(folder, settings), RunDirectory(folder.path), Ranks())
@@ -88,7 +90,7 @@ def _open_teacher(settings: DistilSettings) -> Teacher:
 
 def _translate_back(folder: StudentFolder, settings: DistilSettings) -> int:
     teacher = RunTeacher(settings, REVERSE)
-    return text.translate(folder, teacher, text.REFERENCE, text.REVERSED)
+    return translate(folder, teacher, REFERENCE, REVERSED)
 
 
 def _link(folder: StudentFolder, teacher: Teacher) -> int:
@@ -97,7 +99,7 @@ def _link(folder: StudentFolder, teacher: Teacher) -> int:
             "links        none: the teacher shows no attention, or reads lines with tags or with context"
         )
         return 0
-    return text.link_words(folder, teacher.translator)
+    return link_words(folder, teacher.translator)
 
 
 def _require_words(settings: DistilSettings) -> None:
@@ -129,7 +131,7 @@ def student_settings(folder: StudentFolder, settings: DistilSettings) -> TrainSe
     """Return the settings of the student's training: those that were typed, and the distilled text."""
     training, tokenizer = settings.training, settings.tokenizer
     if folder.outcome("links"):
-        training = training.model_copy(update={"guided_alignment": str(folder.text(text.LINKS))})
+        training = training.model_copy(update={"guided_alignment": str(folder.text(LINKS))})
     if settings.distillation.words:
         training = training.model_copy(update={"teacher": settings.teacher})
     if (model := _tokenizer_of_teacher(settings)) is not None:
@@ -138,7 +140,7 @@ def student_settings(folder: StudentFolder, settings: DistilSettings) -> TrainSe
     values = settings.model_dump(exclude=own) | {
         "run": str(folder.path),
         "resume": True,
-        "data": text.data_of_student(folder, settings).model_dump(),
+        "data": data_of_student(folder, settings).model_dump(),
         "training": training.model_dump(),
         "tokenizer": tokenizer.model_dump(),
     }

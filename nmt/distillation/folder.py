@@ -10,6 +10,9 @@ from nmt.files.writing import to_json, write_atomically
 from nmt.runs.migration import FORMAT, migrate
 
 SETTINGS, STEPS = "distil.json", "steps.json"
+READ, REFERENCE = "read.source", "read.target"
+TRANSLATIONS, REVERSED = "translations.jsonl", "reversed.jsonl"
+SOURCE, TARGET, LINKS = "train.source", "train.target", "train.links"
 
 
 class StudentFolder:
@@ -26,7 +29,7 @@ class StudentFolder:
         return (self.path / "config.json").is_file()
 
     def text(self, name: str) -> Path:
-        """Return the path of a text: `read.source`, `train.target` and the like."""
+        """Return the path of a text, for example of READ or of TARGET."""
         return self.distilled / name
 
     def read_settings(self) -> dict[str, Any] | None:

@@ -10,7 +10,8 @@ from sacrebleu.metrics.chrf import CHRF
 from students import student_that_reads
 
 from nmt.config import DistillationSettings
-from nmt.distillation import text
+from nmt.distillation.folder import REFERENCE, TARGET, TRANSLATIONS
+from nmt.distillation.pairs import TranslationChooser, choose_pairs
 
 CONF = Path(__file__).parents[2] / "conf"
 
@@ -18,7 +19,7 @@ CONF = Path(__file__).parents[2] / "conf"
 def kept(source, reference, translations, **changed):
     defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
     values = defaults | {"min_agreement": 30, "max_ratio": 2.0}
-    found = text.TranslationChooser(DistillationSettings(**values | changed), Counter())
+    found = TranslationChooser(DistillationSettings(**values | changed), Counter())
     return found.choose(source, reference, translations), {key: n for key, n in found.left_out.items() if n}
 
 
@@ -51,13 +52,13 @@ def test_how_long_a_translation_may_be_depends_on_how_long_they_usually_are(tmp_
     lines = [*["some words"] * 9, "abcd", "efgh", "ijkl", "mnop"]
     several = [*[[" "]] * 9, ["a dog is asleep"], ["a child is here"], ["we buy the bread " * 4], ["mnop"]]
     folder = student_that_reads(tmp_path, lines)
-    folder.text(text.REFERENCE).write_text("")
-    folder.text(text.TRANSLATIONS).write_text("".join(f"{json.dumps(some)}\n" for some in several))
+    folder.text(REFERENCE).write_text("")
+    folder.text(TRANSLATIONS).write_text("".join(f"{json.dumps(some)}\n" for some in several))
     folder.finish("text", {"pairs": 0})
     defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
-    found = text.choose_pairs(folder, DistillationSettings(**defaults | {"max_ratio": 2.0}))
+    found = choose_pairs(folder, DistillationSettings(**defaults | {"max_ratio": 2.0}))
     assert found["left_out"] == {"blank": 9, "max_ratio": 2}
-    assert folder.text(text.TARGET).read_text() == "a dog is asleep\na child is here\n"
+    assert folder.text(TARGET).read_text() == "a dog is asleep\na child is here\n"
 
 
 @pytest.mark.parametrize("choose", ["all", "closest"])
@@ -68,12 +69,12 @@ def test_a_teacher_most_of_whose_translations_disagree_is_warned_of(
     """Lines without a reference are not counted, nor are translations that are not the closest."""
     lines = ["the dog sleeps", "a child reads", "we buy bread"]
     folder = student_that_reads(tmp_path, [*lines, *["more text"] * 5])
-    folder.text(text.REFERENCE).write_text("".join(f"{line}\n" for line in lines))
+    folder.text(REFERENCE).write_text("".join(f"{line}\n" for line in lines))
     said = lines[:num_agreeing] + ["xyz qqq vvv"] * (3 - num_agreeing)
     several = [[one] if choose == "all" else [one, "uuu", "jjj"] for one in [*said, *["anything"] * 5]]
-    folder.text(text.TRANSLATIONS).write_text("".join(f"{json.dumps(some)}\n" for some in several))
+    folder.text(TRANSLATIONS).write_text("".join(f"{json.dumps(some)}\n" for some in several))
     folder.finish("text", {"pairs": 3})
     defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
-    text.choose_pairs(folder, DistillationSettings(**defaults | {"min_agreement": 30, "choose": choose}))
+    choose_pairs(folder, DistillationSettings(**defaults | {"min_agreement": 30, "choose": choose}))
     warned = "2 of the 3 translations with a reference in translations.jsonl have a chrF below"
     assert (warned in caplog.text) == is_warned

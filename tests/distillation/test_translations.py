@@ -13,9 +13,9 @@ from students import lines_of, student_that_reads
 from nmt.cli.compose import compose
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.search_settings import choose_search
-from nmt.distillation import text
-from nmt.distillation.folder import StudentFolder
+from nmt.distillation.folder import READ, TRANSLATIONS, StudentFolder
 from nmt.distillation.teachers import RunTeacher, teacher_search
+from nmt.distillation.translations import translate
 
 
 class Recorded:
@@ -40,18 +40,18 @@ def test_what_was_translated_before_a_stop_is_not_asked_for_again(tmp_path):
     folder = StudentFolder(str(tmp_path))
     folder.distilled.mkdir()
     lines = [f"line {number}" for number in range(20_000)]
-    folder.text(text.READ).write_text("".join(f"{line}\n" for line in lines))
+    folder.text(READ).write_text("".join(f"{line}\n" for line in lines))
     first = Recorded(10_000)
     with pytest.raises(KeyboardInterrupt):
-        text.translate(folder, first, text.READ, text.TRANSLATIONS)
+        translate(folder, first, READ, TRANSLATIONS)
     second = Recorded(20_000)
-    text.translate(folder, second, text.READ, text.TRANSLATIONS)
+    translate(folder, second, READ, TRANSLATIONS)
     assert 0 < len(first.asked) < 20_000
     assert first.asked + second.asked == lines
     starts = [lines.index(before[-1]) + 1 for before in (first.before + second.before)[1:]]
     assert len(starts) > 2
     assert (first.before + second.before)[1:] == [lines[start - 2 : start] for start in starts]
-    assert [json.loads(line) for line in lines_of(folder.text(text.TRANSLATIONS))] == [
+    assert [json.loads(line) for line in lines_of(folder.text(TRANSLATIONS))] == [
         [f"{line} {line}"] for line in lines
     ]
 
@@ -63,8 +63,8 @@ def test_another_student_of_the_same_teachers_has_their_translations_from_the_ca
     def asked(name, origin, lines=lines):
         teacher = Recorded(100, origin)
         folder = student_that_reads(tmp_path / name, lines)
-        assert text.translate(folder, teacher, text.READ, text.TRANSLATIONS) == len(lines)
-        found = lines_of(folder.text(text.TRANSLATIONS))
+        assert translate(folder, teacher, READ, TRANSLATIONS) == len(lines)
+        found = lines_of(folder.text(TRANSLATIONS))
         assert [json.loads(line) for line in found] == [[f"{line} {line}"] for line in lines]
         return teacher.asked
 
@@ -95,21 +95,18 @@ def test_of_two_students_at_once_one_waits_for_the_translations_of_the_other(tmp
     folders = [student_that_reads(tmp_path / name, lines) for name in ("first", "second")]
     first, second = Waiting("a"), Recorded(100, "a")
 
-    def translate(folder, teacher):
-        return text.translate(folder, teacher, text.READ, text.TRANSLATIONS)
-
     with ThreadPoolExecutor() as pool:
-        of_first = pool.submit(translate, folders[0], first)
+        of_first = pool.submit(translate, folders[0], first, READ, TRANSLATIONS)
         try:
             assert first.began.wait(60)
-            of_second = pool.submit(translate, folders[1], second)
+            of_second = pool.submit(translate, folders[1], second, READ, TRANSLATIONS)
             while "is making the same; waiting for it" not in caplog.text and not of_second.done():
                 time.sleep(0.01)
         finally:
             first.may_go_on.set()
         assert of_first.result() == of_second.result() == 3
     assert (first.asked, second.asked) == (lines, [])
-    found = [folder.text(text.TRANSLATIONS).read_bytes() for folder in folders]
+    found = [folder.text(TRANSLATIONS).read_bytes() for folder in folders]
     assert found[0] == found[1] != b""
 
 
@@ -125,9 +122,7 @@ def test_who_comes_when_the_first_was_stopped_waits_for_the_second(tmp_path, mon
     with ThreadPoolExecutor() as pool:
 
         def begin(number):
-            return pool.submit(
-                text.translate, folders[number], teachers[number], text.READ, text.TRANSLATIONS
-            )
+            return pool.submit(translate, folders[number], teachers[number], READ, TRANSLATIONS)
 
         try:
             first = begin(0)
@@ -154,13 +149,13 @@ def test_runs_that_got_better_after_a_stop_begin_with_what_the_cache_has_of_them
     lines = [f"line {number}" for number in range(20_000)]
     folder = student_that_reads(tmp_path / "first", lines)
     with pytest.raises(KeyboardInterrupt):
-        text.translate(folder, Recorded(10_000, "as before"), text.READ, text.TRANSLATIONS)
+        translate(folder, Recorded(10_000, "as before"), READ, TRANSLATIONS)
     other = student_that_reads(tmp_path / "second", lines)
-    text.translate(other, Recorded(20_000, "better"), text.READ, text.TRANSLATIONS)
+    translate(other, Recorded(20_000, "better"), READ, TRANSLATIONS)
     teacher = Recorded(20_000, "better")
-    text.translate(folder, teacher, text.READ, text.TRANSLATIONS)
+    translate(folder, teacher, READ, TRANSLATIONS)
     assert teacher.asked == []
-    assert folder.text(text.TRANSLATIONS).read_bytes() == other.text(text.TRANSLATIONS).read_bytes()
+    assert folder.text(TRANSLATIONS).read_bytes() == other.text(TRANSLATIONS).read_bytes()
 
 
 @pytest.mark.parametrize(("after_stop", "num_asked"), [("as before", 0), ("better", 20_000)])
@@ -171,10 +166,10 @@ def test_translations_are_kept_for_others_only_if_all_are_by_one_state_of_the_te
     lines = [f"line {number}" for number in range(20_000)]
     folder = student_that_reads(tmp_path / "first", lines)
     with pytest.raises(KeyboardInterrupt):
-        text.translate(folder, Recorded(10_000, "as before"), text.READ, text.TRANSLATIONS)
-    text.translate(folder, Recorded(20_000, after_stop), text.READ, text.TRANSLATIONS)
+        translate(folder, Recorded(10_000, "as before"), READ, TRANSLATIONS)
+    translate(folder, Recorded(20_000, after_stop), READ, TRANSLATIONS)
     second = Recorded(20_000, after_stop)
-    text.translate(student_that_reads(tmp_path / "second", lines), second, text.READ, text.TRANSLATIONS)
+    translate(student_that_reads(tmp_path / "second", lines), second, READ, TRANSLATIONS)
     assert len(second.asked) == num_asked
 
 
