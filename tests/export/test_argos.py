@@ -10,11 +10,13 @@ import zipfile
 import pytest
 import torch
 from command_line import run_command
+from vocabularies import make_vocabulary
 
 from nmt.cli.compose import compose
 from nmt.config import EvaluationSettings, ExportSettings, RunData
 from nmt.config.check import check
 from nmt.data.corpus import ParallelText
+from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.search_settings import choose_search
 from nmt.errors import RunError, SettingsError
 from nmt.export.argos.format import Argos
@@ -105,6 +107,7 @@ def test_the_command_writes_a_package_that_translates_as_the_run(nmt, run, tmp_p
     }  # fmt: skip
     page = (tmp_path / "argos" / "README.md").read_text()
     assert f'install_from_path("{NAME}.argosmodel")' in page
+    assert "Argos Translate 1.9.0 or later" in page
     assert all(f"    {line}" in page for line in out.splitlines()[:-1])
     assert str(run) not in page
     lines = ["Der Hund schläft.", "Das ist mein Haus.", "🙂 Wer?"]
@@ -115,6 +118,19 @@ def test_the_command_writes_a_package_that_translates_as_the_run(nmt, run, tmp_p
     found = as_argos_does(tmp_path / "argos" / f"{NAME}.argosmodel", tmp_path / "unpacked", lines, 1)
     assert found == [line.replace("_", " ") for line in own]
     assert len(set(found)) > 1
+
+
+def test_a_vocabulary_of_bytes_needs_an_argos_translate_that_puts_them_together(
+    tiny_model, tmp_path, written_text
+):
+    text = ParallelText(["ein Hund", "zwei Hunde"], ["a dog", "two dogs"])
+    vocabulary = make_vocabulary(text, "char", byte_fallback=True)
+    model = tiny_model("transformer", sizes=[len(vocabulary.pieces)] * 2).float()
+    exported, to = exported_of(model, Tokenizer(vocabulary, vocabulary)), Argos()
+    to.write(tmp_path, exported)
+    with zipfile.ZipFile(tmp_path / f"{NAME}.argosmodel") as archive:
+        assert json.loads(archive.read(f"{NAME}/metadata.json"))["argos_version"] == "1.10.0"
+    assert "Argos Translate 1.10.0 or later" in to.page(exported, [])
 
 
 def test_the_beam_finds_the_same_where_what_ends_first_is_best(

@@ -29,8 +29,8 @@ from nmt.models.transformer import Transformer
 from nmt.runs.languages import Language, languages_of
 
 VERSION = "1.0"
-# The oldest version of Argos Translate that may install the package.
-ARGOS_VERSION = "1.9.0"
+# The oldest versions of Argos Translate that the package is for: one of bytes is shown as `<0xE4>` by earlier ones.
+ARGOS_VERSION, ARGOS_VERSION_OF_BYTES = "1.9.0", "1.10.0"
 TOKENIZER = "sentencepiece.model"
 # How Argos Translate searches, which no package can change; the limits of length are CTranslate2's defaults.
 BEAM_SIZE, LENGTH_PENALTY, MIN_LENGTH, MAX_LENGTH, MAX_SOURCE_LENGTH, BATCH_SIZE = 4, 0.2, 1, 256, 1024, 32
@@ -43,8 +43,8 @@ before it was written, by CTranslate2 as Argos Translate runs it, greedily and i
 
 {report}
 
-To install it, where there is Argos Translate (`pip install argostranslate`, or the smaller `argos-translate-lt`) or
-LibreTranslate:
+To install it, where there is Argos Translate {argos_version} or later (`pip install argostranslate`, or the smaller
+`argos-translate-lt`) or LibreTranslate:
 
 ```python
 import argostranslate.package
@@ -99,7 +99,8 @@ class Argos:
                 exported.settings.quantization,
             )
             (model / "tokenizer.model").rename(package / TOKENIZER)
-            write_atomically(package / "metadata.json", json.dumps(_metadata(*languages), indent=1).encode())
+            metadata = _metadata(*languages, exported.tokenizer)
+            write_atomically(package / "metadata.json", json.dumps(metadata, indent=1).encode())
             if exported.settings.splitter is not None:
                 _copy_splitter(Path(exported.settings.splitter), package / "minisbd")
             archive = shutil.make_archive(str(Path(temporary) / "archive"), "zip", temporary, name)
@@ -146,6 +147,7 @@ class Argos:
         source, target = _languages(exported)
         has_splitter = exported.settings.splitter is not None
         return PAGE.format(
+            argos_version=_argos_version(exported.tokenizer),
             checkpoint=exported.settings.checkpoint,
             run=exported.run.path.resolve().name,
             source=source.name,
@@ -212,10 +214,14 @@ def _package_name(source: Language, target: Language) -> str:
     return f"translate-{source.code}_{target.code}-{VERSION.replace('.', '_')}"
 
 
-def _metadata(source: Language, target: Language) -> dict[str, str]:
+def _argos_version(tokenizer: Tokenizer) -> str:
+    return ARGOS_VERSION_OF_BYTES if "<0x00>" in tokenizer.target.pieces else ARGOS_VERSION
+
+
+def _metadata(source: Language, target: Language, tokenizer: Tokenizer) -> dict[str, str]:
     return {
         "package_version": VERSION,
-        "argos_version": ARGOS_VERSION,
+        "argos_version": _argos_version(tokenizer),
         "from_code": source.code,
         "from_name": source.name,
         "to_code": target.code,
