@@ -10,6 +10,7 @@ from nmt.files.writing import to_json, write_atomically
 from nmt.runs.migration import FORMAT, migrate
 
 SETTINGS, STEPS = "distil.json", "steps.json"
+# The texts: what teachers read, what they made of it, and the pairs that were chosen from that.
 READ, REFERENCE = "read.source", "read.target"
 TRANSLATIONS, REVERSED = "translations.jsonl", "reversed.jsonl"
 SOURCE, TARGET, LINKS = "train.source", "train.target", "train.links"

@@ -49,7 +49,7 @@ def _tokenizer_settings(tokenizer: Tokenizer) -> TokenizerSettings:
         "kind": source.kind,
         "vocabulary_size": source.num_pieces,
         "character_coverage": 1.0,
-        "byte_fallback": "<0x00>" in source.pieces,
+        "byte_fallback": source.has_bytes,
         "normalization": normalization if normalization in NORMALIZATIONS else "identity",
         "joint": tokenizer.joint,
         "model": None,

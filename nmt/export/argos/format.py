@@ -29,7 +29,8 @@ from nmt.models.transformer import Transformer
 from nmt.runs.languages import Language, languages_of
 
 VERSION = "1.0"
-# The oldest versions of Argos Translate that the package is for: one of bytes is shown as `<0xE4>` by earlier ones.
+# The oldest version of Argos Translate that the package is for. Before 1.10, it shows the bytes by which a vocabulary
+# spells what it lacks as `<0xE4>`.
 ARGOS_VERSION, ARGOS_VERSION_OF_BYTES = "1.9.0", "1.10.0"
 TOKENIZER = "sentencepiece.model"
 # How Argos Translate searches, which no package can change; the limits of length are CTranslate2's defaults.
@@ -215,7 +216,7 @@ def _package_name(source: Language, target: Language) -> str:
 
 
 def _argos_version(tokenizer: Tokenizer) -> str:
-    return ARGOS_VERSION_OF_BYTES if "<0x00>" in tokenizer.target.pieces else ARGOS_VERSION
+    return ARGOS_VERSION_OF_BYTES if tokenizer.target.has_bytes else ARGOS_VERSION
 
 
 def _metadata(source: Language, target: Language, tokenizer: Tokenizer) -> dict[str, str]:
