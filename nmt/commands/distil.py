@@ -27,7 +27,7 @@ from nmt.distillation.table import Row, measured, measured_server, table
 from nmt.distillation.teachers import REVERSE, RunTeacher, Teacher, can_align
 from nmt.distillation.text import data_of_student, write_text
 from nmt.distillation.translations import link_words, translate
-from nmt.errors import SettingsError, naming
+from nmt.errors import ExportError, SettingsError, naming
 from nmt.export.formats import NewModel, format_of
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory
@@ -130,6 +130,8 @@ def _warn_of_mixture(settings: DistilSettings) -> None:
 def student_settings(folder: StudentFolder, settings: DistilSettings) -> TrainSettings:
     """Return the settings of the student's training: those that were typed, and the distilled text."""
     training, tokenizer = settings.training, settings.tokenizer
+    if not (settings.is_remote or folder.is_in_training):
+        RunDirectory.existing(settings.teachers[0], "teacher")  # without it, another vocabulary would be learned
     if folder.outcome("links"):
         training = training.model_copy(update={"guided_alignment": str(folder.text(LINKS))})
     if settings.distillation.words:
@@ -188,7 +190,13 @@ def _export(folder: StudentFolder, settings: DistilSettings) -> None:
         "evaluation": settings.evaluation.model_dump(),
         "overwrite": True,
     }
-    export.main(_with_defaults(ExportSettings, "export", values))
+    try:
+        export.main(_with_defaults(ExportSettings, "export", values), settings.shortlist)
+    except ExportError as error:
+        raise ExportError(
+            f"export: {error}, in `nmt export run={folder.path}`; here, resume=true goes on with export=null, "
+            "or with shortlist=false where the shortlist costs it"
+        ) from None
     folder.finish("export", of)
 
 
@@ -199,11 +207,13 @@ def _with_defaults(settings_class: type[SettingsT], name: str, values: dict[str,
 
 
 def _table(folder: StudentFolder, settings: DistilSettings, open_teacher: Callable[[], Teacher]) -> str:
-    """Return the table of measures; the earlier one, if the student's weights, shortlist and export are the same."""
+    """Return the table of measures; the earlier one, if the student's weights, search and export are the same."""
+    student = RunDirectory(folder.path)
     of = {
-        "weights": RunDirectory(folder.path).weights_hash("best"),
+        "weights": student.weights_hash("best"),
         "shortlist": settings.shortlist,
         "export": settings.export,
+        "decoding": student.read_model_settings().decoding.model_dump(mode="json"),
     }
     known = folder.outcome("table")
     if known is None or known["of"] != of:

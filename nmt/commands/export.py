@@ -15,17 +15,18 @@ from nmt.runs.model import load_model
 from nmt.runs.text import text_of_run
 
 
-def main(settings: ExportSettings) -> None:
+def main(settings: ExportSettings, with_shortlist: bool = True) -> None:
     """Write a run as a model of another program, and print how well its translations agree with the run's.
 
-    Raises ExportError, and writes nothing, where they do not.
+    The run's shortlist, where it has one, is written and compared, too, unless `with_shortlist` is False. Raises
+    ExportError, and writes nothing, where translations do not agree.
     """
     run, output, to = RunDirectory.existing(settings.run), Path(settings.output), format_of(settings.format)
     to.require()
     check = partial(check_output, output, settings.overwrite, run.path)
     check()
     model, tokenizer = load_model(run, settings.checkpoint)
-    has_shortlist = run.shortlist_path.exists()
+    has_shortlist = with_shortlist and run.shortlist_path.exists()
     if settings.decoding.shortlist and not has_shortlist:
         raise RunError(
             f"decoding.shortlist: false is needed for a run without a shortlist; got true for {run.path}"

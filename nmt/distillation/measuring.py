@@ -37,7 +37,8 @@ def measure(runs: Sequence[str], lines: Sequence[str], search: Mapping[str, Any]
     asked = {"runs": list(runs), "lines": list(lines), "search": dict(search or {})}
     # The process stays in this one's group, so that an interrupt from the terminal stops both.
     done = subprocess.run(
-        [sys.executable, "-m", "nmt.distillation.measuring"],
+        # -P: a file of the user's in the current folder, such as tokenize.py, is not taken for a module of Python.
+        [sys.executable, "-P", "-m", "nmt.distillation.measuring"],
         input=json.dumps(asked).encode(),
         stdout=subprocess.PIPE,
         env=os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},

@@ -28,6 +28,7 @@ BUSY = {408, 425, 429, 500, 502, 503, 504}
 MAX_ANSWER_BYTES = 1 << 24
 LINES_OF_REQUEST = 16  # for LibreTranslate; for OpenAI a request has one line
 REQUESTS_AT_ONCE = 4
+UNFINISHED = {"length", "content_filter"}  # reasons of OpenAI's interface for the end of an answer
 HALF = re.compile("[\ud800-\udfff]")  # JSON can name one half of a pair of surrogates, which is no text
 MAX_SHOWN = 200  # characters of a server's error message
 PROMPT = "Translate what the user writes from {} to {}. Answer with the translation alone, in one line."
@@ -120,11 +121,7 @@ class RemoteTeacher:
         path = "/chat/completions" if self.url.endswith("/v1") else "/v1/chat/completions"
         choices = self._post(path, asked, headers).get("choices")
         try:
-            texts = [
-                # What was cut off in the middle is no translation; blank ones are counted and not learned.
-                "" if choice.get("finish_reason") == "length" else choice["message"]["content"]
-                for choice in choices or ()
-            ]
+            texts = [_translation_of(choice) for choice in choices or ()]
         except (AttributeError, KeyError, TypeError):
             texts = []
         if not texts or not _are_texts(texts):
@@ -176,6 +173,15 @@ class RemoteTeacher:
             f"teacher: {expected} is needed as the answer of {self.url}, as {self.settings.server} gives it "
             "(distillation.server); got something else"
         )
+
+
+def _translation_of(choice: dict[str, Any]) -> Any:
+    """Return the content of an answer of OpenAI's interface; a blank one, which is counted and not learned, for none.
+
+    An answer that was cut off or filtered is no translation, and one that was refused has null as its content.
+    """
+    content = None if choice.get("finish_reason") in UNFINISHED else choice["message"]["content"]
+    return "" if content is None else content
 
 
 def _are_texts(found: Any, length: int | None = None) -> bool:

@@ -12,6 +12,7 @@ from nmt.decoding.chunks import Chunk
 from nmt.decoding.loading import load_translator
 from nmt.decoding.search_settings import change_search, most_hypotheses
 from nmt.decoding.translator import Translator
+from nmt.device import choose_precision, prepare_device
 from nmt.errors import SettingsError, naming
 from nmt.files.writing import file_facts
 from nmt.runs.directory import RunDirectory
@@ -65,13 +66,15 @@ class RunTeacher:
                 f"got {names[0]}, which knows {', '.join(self.tags)}"
             )
         num_hypotheses = settings.distillation.num_hypotheses
-        search = teacher_search(settings, translator.settings)
+        search = teacher_search(settings, translator.settings, is_reverse=key == REVERSE)
         self.translator = translator.with_search(search, num_hypotheses)
         self.translator.begin()
         self.num_context = translator.context.num_lines
-        numbers = str(num_hypotheses), str(self.num_context)
-        how = __version__, settings.device, settings.precision, search.model_dump_json(), *numbers
-        self.origin = None if facts is None else content_key(*how, facts, _files_of(search, names[0]))
+        self.origin: str | None = None
+        if facts is not None:
+            numbers = str(num_hypotheses), str(self.num_context)
+            how = __version__, *_arithmetic_of(settings), search.model_dump_json(), *numbers
+            self.origin = content_key(*how, facts, _files_of(search, names[0]))
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
         """Return the translations of each line of a chunk, best first."""
@@ -91,25 +94,34 @@ def _facts_of(names: Sequence[str]) -> list[str] | None:
     return [f"{run.read_model_settings().model_dump_json()} {run.weights_hash('best')}" for run in runs]
 
 
+def _arithmetic_of(settings: DistilSettings) -> tuple[str, str]:
+    """Return the kind of device and the number type that `auto` means on this machine, or those that were typed."""
+    device = prepare_device(settings.device)
+    return device.type, str(choose_precision(settings.precision, device))
+
+
 def _files_of(search: DecodingSettings, run: str) -> list[str]:
     """Return the hashes of the files that a search reads: its glossary, and the shortlist of the run."""
     paths = []
     if isinstance(search, BeamSettings) and search.glossary is not None:
-        paths.append(Path(search.glossary))
+        paths.append(Path(search.glossary).resolve())  # a glossary may be a link, as in other commands
     if search.shortlist:
         paths.append(RunDirectory.existing(run).shortlist_path)
     return [str(file_facts(path)["sha256"]) for path in paths]
 
 
-def teacher_search(settings: DistilSettings, own: DecodingSettings) -> DecodingSettings:
+def teacher_search(
+    settings: DistilSettings, own: DecodingSettings, is_reverse: bool = False
+) -> DecodingSettings:
     """Return the teachers' own search, with the typed changes or replaced by the typed one.
 
+    A typed glossary is of the teachers' direction, so teachers of the other direction (`is_reverse`) are not given it.
     Raises SettingsError for a search that is invalid, or that finds too few hypotheses.
     """
     wanted, num_hypotheses = settings.distillation.search, settings.distillation.num_hypotheses
     search = own
     if wanted is not None:
-        given = {str(key): value for key, value in wanted.items()}
+        given = {str(key): value for key, value in wanted.items() if not (is_reverse and key == "glossary")}
         try:
             search = change_search(own, **given)
         except SettingsError as error:

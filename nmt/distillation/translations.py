@@ -53,11 +53,18 @@ def _name_in_cache(folder: StudentFolder, teacher: Teacher, read: str, written: 
     if teacher.origin is None:
         return None
     name = entry_name("translations", teacher.origin, file_facts(folder.text(read))["sha256"])
-    by = f"teachers of {written}"
-    if not folder.text(written).exists():
+    by, path = f"teachers of {written}", folder.text(written)
+    if not path.exists():
         folder.finish(by, teacher.origin)
-    # Runs that got better after a stop translate the later lines only, so the whole file is of no use to others.
-    return name if folder.outcome(by) == teacher.origin or has_folder(name) else None
+    if folder.outcome(by) == teacher.origin or has_folder(name):
+        return name
+    # Teachers that changed after a stop translate the later lines only, so the whole file is of no use to others.
+    logger.warning(
+        "translations those after line %d of %s are by teachers whose weights, search, device or number type changed "
+        "since; a new student begins with the teachers of now",
+        *(_count(path), read),
+    )
+    return None
 
 
 def _translate(folder: StudentFolder, teacher: Teacher, read: str, path: Path) -> None:

@@ -80,9 +80,10 @@ class Comparison:
                 f"are needed; got {self.num_identical}; nothing was written"
             )
         if not self.is_exact and loss > self.tolerance:
+            shortlist = " and the shortlist" if self.has_shortlist else ""
             raise ExportError(
                 f"tolerance: a loss of at most {self.tolerance:g} BLEU is needed with "
-                f"quantization={self.quantization}; got {loss:.2f}; nothing was written; "
+                f"quantization={self.quantization}{shortlist}; got {loss:.2f}; nothing was written; "
                 f"tolerance={math.ceil(10 * loss) / 10:g} accepts that"
             )
 

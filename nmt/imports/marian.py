@@ -144,7 +144,8 @@ def _mapping(path: Path, loader: Any, content: bytes) -> dict[Any, Any]:
                     f"run: readable YAML is needed, without aliases and of little depth; got other in {path}"
                 )
         found = loader(text).get_single_data()
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+    # The last two are what PyYAML raises for tagged scalars without a value, such as `!!int ""` and `!!bool x`.
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError, LookupError, AttributeError) as error:
         raise RunError(f"run: readable YAML is needed; got {path}: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict):
         raise RunError(f"run: a mapping in YAML is needed; got {path}, which holds something else")

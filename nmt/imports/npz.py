@@ -23,6 +23,7 @@ HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.re
 DAMAGE = (
     *(OSError, ValueError, EOFError, RuntimeError, MemoryError, KeyError),
     *(TypeError, IndexError, SyntaxError, tokenize.TokenError),  # of NumPy, which parses headers as Python
+    OverflowError,  # of NumPy, for a dimension that no machine could have, beside one of 0
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
 

@@ -323,6 +323,29 @@ def test_what_is_wrong_with_a_student_is_mended_until_it_is_learned_from(nmt, tr
         assert own + b", the run's own value, is needed to go on" in refused
 
 
+def test_without_its_teacher_a_student_does_not_go_on_with_another_vocabulary(nmt, distilled, tmp_path):
+    shutil.copytree(distilled[0] / "student", tmp_path / "student")
+    settings = json.loads((tmp_path / "student" / "distil.json").read_text())
+    (tmp_path / "student" / "distil.json").write_text(json.dumps(settings | {"teacher": "gone"}))
+    (tmp_path / "student" / "config.json").unlink()
+    shutil.rmtree(tmp_path / "student" / "checkpoints")
+    refused = nmt("distil", "student=student", "resume=true", code=2).stderr
+    assert refused.startswith(b"nmt: teacher: the folder of a run is needed; got gone")
+
+
+def test_the_table_is_made_anew_for_another_search_of_the_same_weights(nmt, distilled, tmp_path):
+    shutil.copytree(distilled[0] / "student", tmp_path / "student")
+    best = (tmp_path / "student" / "best.json").read_bytes()
+    longer = "training.max_updates=6", "optimizer.learning_rate=5", "schedule=constant"
+    done = nmt(
+        "distil", "student=student", "resume=true", "export=null", *longer, "decoding.max_length_ratio=0.4"
+    )
+    assert (tmp_path / "student" / "best.json").read_bytes() == best
+    assert b"measuring    student" in done.stderr
+    table = json.loads((tmp_path / "student" / "distilled" / "steps.json").read_text())["table"]["lines"]
+    assert done.stdout.decode() == "".join(f"{line}\n" for line in table)
+
+
 def test_what_was_exported_is_that_of_the_best_weights_and_of_the_format_that_was_asked_for(
     nmt, distilled, tmp_path
 ):
@@ -344,6 +367,7 @@ def test_what_was_exported_is_that_of_the_best_weights_and_of_the_format_that_wa
     when = model.stat().st_mtime_ns
     assert b"student, exported" in nmt(*go_on, "shortlist=false").stdout
     assert model.stat().st_mtime_ns != when, "it has no shortlist now"
+    assert not model.with_name("vmap.txt").exists()
     student = tmp_path / "student"
     when = model.stat().st_mtime_ns
     nmt(*go_on, "shortlist=false", "decoding=greedy", "decoding.max_length_extra=1")

@@ -111,12 +111,18 @@ def test_openai_is_asked_for_a_line_at_a_time_and_line_breaks_of_answers_are_spa
     assert "from de to en" in content["messages"][0]["content"]
 
 
-def test_an_answer_that_was_cut_off_is_no_translation_and_a_server_may_keep_its_temperature():
-    def cut(path, content, headers):
-        status, body = openai(path, content, headers)
-        return status, {"choices": [choice | {"finish_reason": "length"} for choice in body["choices"]]}
-
-    with serving(cut) as (url, asked):
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"message": {"content": "A B"}, "finish_reason": "length"},
+        {"message": {"content": "A B"}, "finish_reason": "content_filter"},
+        {"finish_reason": "content_filter"},
+        {"message": {"content": None, "refusal": "I cannot."}, "finish_reason": "stop"},
+    ],
+    ids=str,
+)
+def test_what_was_cut_off_or_refused_is_no_translation_and_a_server_may_keep_its_temperature(choice):
+    with serving(lambda *asked: (200, {"choices": [choice]})) as (url, asked):
         typed = (*OPENAI, "distillation.server_temperature=null")
         assert teacher_at(url, *typed).translate(Chunk(["a b c"], 0)) == [[""]]
     assert "temperature" not in asked[0][1]
@@ -221,7 +227,7 @@ def test_other_answers_are_errors_of_one_line_and_lead_nowhere(monkeypatch, answ
 
 
 def test_choices_without_a_message_are_an_error():
-    for choices in ([], [{}], [{"message": None}], [{"message": {"content": None}}], 7, None):
+    for choices in ([], [{}], [{"message": None}], [{"message": {"content": 0}}], 7, None):
         with (
             serving(lambda *asked, choices=choices: (200, {"choices": choices})) as (url, _),
             pytest.raises(DataError, match="choices with a message is needed"),

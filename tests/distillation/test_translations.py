@@ -8,13 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+import torch
 from students import lines_of, student_that_reads
 
 from nmt.cli.compose import compose
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.search_settings import choose_search
+from nmt.device import choose_precision
 from nmt.distillation.folder import READ, TRANSLATIONS, StudentFolder
-from nmt.distillation.teachers import RunTeacher, teacher_search
+from nmt.distillation.measuring import measure
+from nmt.distillation.teachers import REVERSE, RunTeacher, teacher_search
 from nmt.distillation.translations import translate
 
 
@@ -160,14 +163,18 @@ def test_runs_that_got_better_after_a_stop_begin_with_what_the_cache_has_of_them
 
 @pytest.mark.parametrize(("after_stop", "num_asked"), [("as before", 0), ("better", 20_000)])
 def test_translations_are_kept_for_others_only_if_all_are_by_one_state_of_the_teachers(
-    after_stop, num_asked, tmp_path, monkeypatch
+    after_stop, num_asked, tmp_path, monkeypatch, caplog
 ):
     monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
     lines = [f"line {number}" for number in range(20_000)]
     folder = student_that_reads(tmp_path / "first", lines)
     with pytest.raises(KeyboardInterrupt):
         translate(folder, Recorded(10_000, "as before"), READ, TRANSLATIONS)
-    translate(folder, Recorded(20_000, after_stop), READ, TRANSLATIONS)
+    num_before = len(lines_of(folder.text(TRANSLATIONS)))
+    with caplog.at_level(logging.WARNING):
+        translate(folder, Recorded(20_000, after_stop), READ, TRANSLATIONS)
+    is_told = f"those after line {num_before} of {READ} are by teachers whose weights" in caplog.text
+    assert is_told == (after_stop == "better")
     second = Recorded(20_000, after_stop)
     translate(student_that_reads(tmp_path / "second", lines), second, READ, TRANSLATIONS)
     assert len(second.asked) == num_asked
@@ -192,8 +199,9 @@ def test_what_is_typed_of_a_search_changes_that_of_the_teacher(typed, expected):
     assert {key: found[key] for key in expected} == expected
 
 
-def test_a_glossary_that_changed_makes_another_teacher(trained_run, tmp_path, monkeypatch):
+def test_a_glossary_that_changed_makes_another_teacher_and_may_be_a_link(trained_run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "terms.tsv").symlink_to(tmp_path / "all.tsv")
     typed = [f"teacher={trained_run}", "student=a", "device=cpu", "distillation.search={glossary: terms.tsv}"]
     settings = compose("distil", typed, None).settings()
     origins = []
@@ -201,3 +209,35 @@ def test_a_glossary_that_changed_makes_another_teacher(trained_run, tmp_path, mo
         (tmp_path / "terms.tsv").write_text(f"Hund\t{term}\n")
         origins.append(RunTeacher(settings).origin)
     assert origins[0] == origins[2] != origins[1]
+
+
+def test_a_glossary_is_for_teachers_of_its_own_direction(trained_run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "terms.tsv").write_text("Hund\tdog\n")
+    search = "distillation.search={glossary: terms.tsv, beam_size: 3}"
+    typed = [
+        f"teacher={trained_run}",
+        f"distillation.reverse={trained_run}",
+        "student=a",
+        "device=cpu",
+        search,
+    ]
+    settings = compose("distil", typed, None).settings()
+    searches = [RunTeacher(settings, key).translator.settings for key in ("teacher", REVERSE)]
+    assert [(one.glossary, one.beam_size) for one in searches] == [("terms.tsv", 3), (None, 3)]
+
+
+def test_a_teacher_is_the_same_whether_its_number_type_was_typed_or_chosen(trained_run):
+    chosen = str(choose_precision("auto", torch.device("cpu"))).removeprefix("torch.")
+    typed = [f"teacher={trained_run}", "student=a", "device=cpu"]
+    origins = [
+        RunTeacher(compose("distil", [*typed, f"precision={name}"], None).settings()).origin
+        for name in ("auto", chosen)
+    ]
+    assert origins[0] == origins[1] is not None
+
+
+def test_a_file_of_the_user_is_not_taken_for_a_module_of_python(trained_run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tokenize.py").write_text("raise SystemExit(3)\n")
+    assert len(measure([str(trained_run)], ["der Hund schläft", ""]).translations) == 2

@@ -152,6 +152,19 @@ def header_that_lies(folder):
         archive.writestr("Wemb2.npy", header.getvalue() + bytes(1000))
 
 
+def endless_options(folder):
+    """Put options without a byte into the weights, whose header has a dimension that no machine could count."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "|i1", "fortran_order": False, "shape": (10**30, 0)}
+    )
+    found = arrays_of(folder)
+    del found["special:model.yml"]
+    np.savez(folder / "model.npz", **found)
+    with zipfile.ZipFile(folder / "model.npz", "a") as archive:
+        archive.writestr("special:model.yml.npy", header.getvalue())
+
+
 def lzma_that_is_none(folder):
     with zipfile.ZipFile(folder / "model.npz", "a", zipfile.ZIP_LZMA) as archive:
         archive.writestr("more.npy", bytes(range(256)) * 40)
@@ -181,6 +194,10 @@ SPOILED = {
     "absolute": (text_of("decoder.yml", lambda text: text.replace("model.npz", "/etc/passwd")), "got /etc/passwd"),
     "ensemble": (text_of("decoder.yml", lambda text: text.replace("- model.npz", "- a\n- b")), "models: "),
     "object": (text_of("decoder.yml", lambda text: "!!python/object/apply:os.system [ls]"), "readable YAML"),
+    **{
+        tagged: (text_of("decoder.yml", lambda text, tagged=tagged: f"a: {tagged}"), "readable YAML")
+        for tagged in ('!!int ""', '!!float ""', "!!bool x", "!!timestamp x")
+    },
     "no mapping": (text_of("decoder.yml", lambda text: "- 1"), "a mapping in YAML"),
     "no numbers": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": x\n")), "a number for each piece"),
     "a list": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": [7]\n")), "a number for each piece"),
@@ -216,6 +233,7 @@ SPOILED = {
         f"header {header}": (partial(header_of_python, header=header), "undamaged weights")
         for header in ("{1: 2, 'a': 3}", "{[]: 1}", "{'a': (", "{'descr': (), 'fortran_order': False, 'shape': ()}")
     },
+    "endless": (endless_options, "undamaged weights"),
     "no zip": (lambda folder: (folder / "model.npz").write_bytes(b"model"), "undamaged weights"),
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from nmt.reports.drawing.charts import Line, line_chart
 from nmt.reports.drawing.shapes import show
 from nmt.reports.page import Figure, render
 from nmt.reports.run.origin import origin
-from nmt.runs.directory import RunDirectory
+from nmt.runs.directory import CONFIDENCE, RunDirectory
 from nmt.runs.metrics import read_metrics
 from nmt.runs.provenance import TEST, RunRecord, read_record
 
@@ -34,9 +34,8 @@ class RunLog:
         """Read what a run recorded. Raises RunError where that is damaged."""
         record = read_record(run)
         has_no_test = record is not None and "test" not in record.data
-        has_ended = (run.path / TEST).exists() or (
-            record is not None and has_no_test and record.sessions[-1].finished is not None
-        )
+        # What a training writes last: the scores of its test, or its curves of confidence where it has no test text.
+        has_ended = (run.path / TEST).exists() or (has_no_test and (run.path / CONFIDENCE).exists())
         return cls(name, str(run.path), run.read_config(), record, read_metrics(run), has_ended)
 
     @property

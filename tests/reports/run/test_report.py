@@ -243,6 +243,23 @@ def test_a_run_that_has_not_ended_shows_its_log(nmt, runs, tmp_path):
     assert message.startswith("nmt: against: ")
 
 
+def test_a_run_without_test_text_has_ended_when_its_confidence_is_measured(
+    nmt, runs, tmp_path, tiny_training
+):
+    files = [
+        f"data.{split}.{side}={runs / f'{split}.{suffix}'}"
+        for split in ("train", "validation")
+        for side, suffix in (("source", "de"), ("target", "en"))
+    ]
+    tiny = [one for one in tiny_training("rnn") if not one.startswith("data.")]
+    nmt("train", "run=untested", "data=files", *files, *tiny)
+    refused = nmt("report", "run=untested", "output=one.html", code=2).stderr
+    assert refused.startswith(b"nmt: split: ")
+    (tmp_path / "untested" / "confidence.json").unlink()  # as after an interruption
+    nmt("report", "run=untested", "output=one.html")
+    assert "nothing was translated" in Page((tmp_path / "one.html").read_text(encoding="utf-8")).text
+
+
 def test_a_training_can_be_watched(nmt, tmp_path, tiny_training, monkeypatch):
     nmt("train", "run=run", *tiny_training("rnn"), "tracking=page", "tracking.refresh_seconds=7")
     page = Page((tmp_path / "run" / "training.html").read_text(encoding="utf-8"))
