@@ -6,7 +6,7 @@ import sys
 
 import torch
 
-from nmt.errors import DeviceError
+from nmt.errors import DeviceError, first_line
 
 # Parameters of the C library's mallopt: how many free bytes at the top of the heap are kept from the system, and how
 # many blocks may lie outside the heap.
@@ -105,3 +105,8 @@ def is_out_of_memory(error: RuntimeError) -> bool:
     """Tell whether an error of PyTorch's says that there is no memory left, on the device or on the host."""
     signs = ("out of memory", "allocate memory", "ALLOC_FAILED")
     return isinstance(error, torch.OutOfMemoryError) or any(sign in str(error) for sign in signs)
+
+
+def too_little_memory(error: RuntimeError) -> str:
+    """Return the line on such an error, for users."""
+    return f"device: more free memory is needed; got {first_line(error)}"

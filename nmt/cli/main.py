@@ -31,8 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code.
 
     0; 1 for an export that fails its check, a run that is not what it recorded, or a sweep of which runs failed; 2 for
-    a mistake of the user's; 141 when the reader of the output has gone; 130 when stopped by SIGINT. SIGTERM and SIGHUP,
-    the end of a terminal, raise SystemExit with 143 and 129.
+    a mistake of the user's, or too little memory; 141 when the reader of the output has gone; 130 when stopped by
+    SIGINT. SIGTERM and SIGHUP, the end of a terminal, raise SystemExit with 143 and 129.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` ignores SIGHUP
@@ -54,6 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # An error of standard output, or of a file that was open already, names no file.
         place = f"{error.filename}: " if error.filename else ""
         print(f"nmt: {one_line(f'{place}{error.strerror}')}", file=sys.stderr)
+        return 2
+    except RuntimeError as error:
+        from nmt.device import is_out_of_memory, too_little_memory  # imports torch
+
+        if not is_out_of_memory(error):
+            raise
+        smaller = "smaller batches take less (training.max_tokens, decoding.max_tokens)"
+        print(f"nmt: {one_line(too_little_memory(error))}; {smaller}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("nmt: interrupted", file=sys.stderr)

@@ -51,9 +51,12 @@ class Batch:
 
 
 def send(tensor: Tensor, device: torch.device) -> Tensor:
-    """Return the tensor on `device`, without waiting for the copy if the device can fetch it by itself."""
+    """Return the tensor on `device`, without waiting for the copy if the device can fetch it by itself.
+
+    That is a GPU, from memory that stays as it is until it was read. MPS would read memory that is in use again.
+    """
     comes_from_host = tensor.device.type == "cpu" and device.type == "cuda"
-    return (tensor.pin_memory() if comes_from_host else tensor).to(device, non_blocking=True)
+    return (tensor.pin_memory() if comes_from_host else tensor).to(device, non_blocking=comes_from_host)
 
 
 # Largest load of a rank as a multiple of the mean of all: the others wait for the busiest one.

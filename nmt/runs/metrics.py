@@ -32,17 +32,21 @@ class Metrics:
             with open(self.path, "rb") as file:
                 os.fsync(file.fileno())
 
-    def cut(self, update: int) -> None:
+    def cut(self, update: int, validation_is_due: bool = False) -> None:
         """Remove the lines after an update: training will write them again, and the last one may be torn.
 
-        Lines are read one by one, however many there are. Raises RunError if a complete one up to there is damaged.
+        Its own validation is removed, too, where that `validation_is_due` again. Lines are read one by one, however
+        many there are. Raises RunError if a complete one up to there is damaged.
         """
         if not self.path.exists():
             return
         kept = 0
         try:
             for line, end in read_whole_lines(self.path):
-                if parse_json(line, self.path)["update"] > update:
+                row = parse_json(line, self.path)
+                if row["update"] > update:
+                    break
+                if validation_is_due and row["update"] == update and row["kind"] == "validation":
                     break
                 kept = end
         except (TypeError, KeyError) as error:

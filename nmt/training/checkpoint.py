@@ -17,7 +17,8 @@ from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from torch import Tensor
 
 from nmt.config import TrainingSettings
-from nmt.errors import RunError
+from nmt.device import is_out_of_memory, too_little_memory
+from nmt.errors import DeviceError, RunError
 from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
 from nmt.runs.directory import MODEL_WEIGHTS, STATE, TRAINING_TENSORS, RunDirectory
@@ -51,7 +52,8 @@ class Progress:
     max_tokens: PositiveInt | None = None  # what training.max_tokens=auto found
     loss_scale: dict[str, int | float] = field(default_factory=dict)  # of the gradient scaler of float16
     window: WindowState = field(default_factory=WindowState)  # figures since the last line of the log
-    interim: NonNegativeInt | None = None  # the update of a checkpoint that only an interruption asked for
+    interim: NonNegativeInt | None = None  # the update of a checkpoint that another one is to supersede
+    validation_is_due: bool = False  # of the weights after this update, before the next one
     origins: dict[str, str] = field(default_factory=dict)  # hashes of text, tokenizer, links, teachers
 
     def is_improved_by(self, bleu: float, loss: float) -> bool:
@@ -88,8 +90,8 @@ def save_checkpoint(
     Raises RunError, and writes nothing, if a weight or moment is not finite: training could not go on from it.
     The folder gets its final name when all of it, the manifest last, is on the disk; an error before that leaves
     nothing. The manifest describes the tokenizer, too, without which the weights mean nothing. The newest `keep`
-    checkpoints and the best one are kept. A checkpoint that only an interruption asked for (`is_interim`) is kept
-    beside them until the next one, so that an interrupted run ends with the same checkpoints as an uninterrupted one.
+    checkpoints and the best one are kept. A checkpoint for the case of an interruption (`is_interim`) is kept beside
+    them until the next one, so that an interrupted run ends with the same checkpoints as an uninterrupted one.
     """
     weights, state = _on_host(weights), _on_host(state)
     if name := find_not_finite(weights | state):
@@ -119,7 +121,8 @@ def save_checkpoint(
         shutil.rmtree(temporary, ignore_errors=True)
     _point(run, progress)
     steps = run.steps()
-    regular = [step for step in steps if step not in (superseded, progress.interim)]
+    passing = {superseded} - {progress.update} | {progress.interim}
+    regular = [step for step in steps if step not in passing]
     for step in set(steps) - {*regular[-keep:], progress.best_step, progress.interim}:
         _discard(run.step_path(step))
     return final
@@ -128,9 +131,9 @@ def save_checkpoint(
 def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str, str]) -> Progress:
     """Load the newest undamaged checkpoint into `step` and return its progress; a fresh one if none was saved yet.
 
-    A checkpoint that is damaged or not finite is logged and renamed to `damaged-…`. Raises RunError if no undamaged one
-    is left, if the saved tensors do not fit model and optimizer, or if the run began with other text, tokenizer, links
-    or teachers than those whose hashes are `origins`.
+    A checkpoint that is damaged or not finite is logged and renamed to `damaged-…`, the best one, too. Raises RunError
+    if no undamaged one is left, if the saved tensors do not fit model and optimizer, or if the run began with other
+    text, tokenizer, links or teachers than those whose hashes are `origins`.
     """
     found = _newest_whole(run)
     if found is None:
@@ -138,7 +141,14 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
     folder, weights, state, progress, damaged = found
     number, newest = progress.update, _last_saved(run)
     whole = {update for update in run.steps() if run.step_path(update) not in damaged}
-    if progress.best_step not in whole:  # it was removed for a better one, which is damaged
+    if progress.best_step in whole - {number}:
+        best = run.step_path(progress.best_step)
+        try:
+            _read_finite(best / MODEL_WEIGHTS)
+        except RunError as error:
+            damaged[best] = str(error).removeprefix("run: ")
+            whole.remove(progress.best_step)
+    if progress.best_step not in whole:  # it is damaged, or was removed for a better one, which is
         progress.best_step = progress.best_bleu = progress.best_loss = None
     refuse_other_origins(progress.origins, origins)
     require_shapes(shapes_of(dict(step.model.named_parameters())), shapes_of(weights), folder)
@@ -244,9 +254,14 @@ def clear_unfinished(run: RunDirectory) -> None:
 
 @contextmanager
 def naming_last_checkpoint(run: RunDirectory) -> Iterator[None]:
-    """Within the block, turn an OSError into one line: what could not be written, and the last good checkpoint."""
+    """Within the block, turn an OSError or a lack of memory into one line, with the last good checkpoint."""
     try:
         yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        smaller = "training.max_tokens=NUMBER makes smaller micro-batches"
+        raise DeviceError(f"{too_little_memory(error)}; {smaller}; {last_checkpoint(run)}") from None
     except BrokenPipeError:  # from the reader of standard error, not from the run
         raise
     except OSError as error:
@@ -284,7 +299,7 @@ def _read_state(folder: Path) -> dict[str, Any]:
 
 
 def _is_interim(folder: Path) -> bool:
-    """Tell whether a checkpoint is one that only an interruption asked for; a damaged one is not known to be."""
+    """Tell whether a checkpoint is one that another was to supersede; a damaged one is not known to be."""
     with suppress(RunError):
         values = _read_state(folder)
         return bool(values.get("interim") == values.get("update"))

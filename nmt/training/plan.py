@@ -26,7 +26,7 @@ from nmt.data.batching import Update, padding_share
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import counted, duration
 from nmt.runs.directory import RunDirectory
-from nmt.training.checkpoint import refuse_other_origins, resumable_progress
+from nmt.training.checkpoint import Progress, reason_to_stop, refuse_other_origins, resumable_progress
 from nmt.training.device.graphs import recordable_stream
 from nmt.training.ranks import Ranks
 from nmt.training.recipes import far_from_recipe
@@ -54,7 +54,7 @@ def plan_and_time(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> l
     saved = resumable_progress(run)
     refuse_other_origins(saved.origins, prepared.trainer.progress.origins)
     prepared.text.log()
-    return [*plan_lines(prepared), *_time_lines(prepared, saved.update)]
+    return [*plan_lines(prepared), *_time_lines(prepared, saved)]
 
 
 def plan_lines(prepared: Prepared) -> list[str]:
@@ -192,26 +192,29 @@ def _last_update(trainer: Trainer) -> int:
     return min(limits.max_updates, limits.max_epochs * _updates_of_epoch(trainer))
 
 
-def _time_lines(prepared: Prepared, done: int) -> list[str]:
-    """Return lines on how long the updates after the first `done` ones take."""
+def _time_lines(prepared: Prepared, saved: Progress) -> list[str]:
+    """Return lines on how long the updates after those that are `saved` take."""
     trainer, limits = prepared.trainer, prepared.trainer.settings.training
     per_epoch = _updates_of_epoch(trainer)
-    last = _last_update(trainer)
-    num_left = max(0, last - done)
+    last, done, reached = _last_update(trainer), saved.update, reason_to_stop(limits, saved)
+    num_left = 0 if reached else max(0, last - done)
     num_validations = -(-last // limits.validate_every) - done // limits.validate_every if num_left else 0
     lines = [
         f"updates      {num_left} at most, {num_left / per_epoch:.1f} epochs, {counted(num_validations, 'validation')}"
+        + (f": the run has come to {reached}" if reached else "")
     ]
     if not num_left:
         return lines
     seconds, measured = _seconds_per_update(trainer, num_left)
-    whole, capped = num_left * seconds, ""
-    if limits.max_seconds is not None and whole > limits.max_seconds:
-        whole, capped = limits.max_seconds, ", as training.max_seconds says"
-    on_top = "what teachers read, " if limits.teacher is not None else ""
+    whole, capped, on_top = num_left * seconds, "", "validations and the test"
+    if limits.max_seconds is not None and whole > limits.max_seconds - saved.seconds:
+        whole, capped = limits.max_seconds - saved.seconds, ", as training.max_seconds says"
+        on_top = "the last validation and the test"  # others count as training
+    if limits.teacher is not None:
+        on_top = f"what teachers read, {on_top}"
     return [
         *lines,
-        f"time         about {duration(whole)} at most{capped}, and {on_top}validations and the test on top: "
+        f"time         about {duration(whole)} at most{capped}, and {on_top} on top: "
         f"{seconds:.3g} s an update, measured just now over {measured} on this machine",
     ]
 

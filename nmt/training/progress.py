@@ -89,9 +89,17 @@ class Window:
         self.num_tokens += figures.num_tokens
         self.seconds_collating += figures.seconds_collating
 
+    def start_clock(self) -> None:
+        """Measure the speed from now on: training begins, or goes on."""
+        self.started = time.monotonic()
+
     def leave_out(self, seconds: float) -> None:
         """Leave `seconds` that were not spent on training out of the speed."""
         self.started += seconds
+
+    def wait(self, seconds: float) -> None:
+        """Count `seconds` in which there was no update to run, since the text was still being laid out."""
+        self.seconds_collating += seconds
 
     def seconds_per_update(self) -> float:
         """Return the mean time of an update."""

@@ -183,8 +183,13 @@ class TrainingStep:
         """
         wanted = self.settings.training.compile
         is_compiled = compile_layers(self.model, wanted, lambda: self.fits(first_rows()))
-        if is_compiled and wanted == "on" and self.device.type == "cuda" and is_recordable(self.model):
-            self.record(CudaGraphs())
+        if is_compiled and wanted == "on" and self.device.type == "cuda":
+            if is_recordable(self.model):
+                self.record(CudaGraphs())
+            else:
+                logger.warning(
+                    "training.compile: CUDA graphs need model.layer_dropout=0; going on without them"
+                )
 
     def record(self, record: Record) -> None:
         """Record forward and backward of each shape from now on, and replay them."""

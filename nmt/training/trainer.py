@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 from signal import Signals
 from typing import Any
 
@@ -61,7 +62,7 @@ class Trainer:
         """Go on from the last checkpoint of the run; from the start, if it has none yet."""
         self._go_on_from(load_checkpoint(self.run, self.step, self.progress.origins))
         # Without a checkpoint, the validation before the first update is done again, too.
-        self.metrics.cut(self.progress.update or -1)
+        self.metrics.cut(self.progress.update or -1, self.progress.validation_is_due)
         logger.info("resumed from update %d", self.progress.update)
 
     def _go_on_from(self, progress: Progress) -> None:
@@ -113,14 +114,18 @@ class Trainer:
             self.progress.max_tokens = -int(self.ranks.all_reduce_max(-found)[0])
 
     def reason_to_stop(self) -> str | None:
-        """Say why training is over, if it is."""
+        """Say why training is over, if it is; where its last validation is still due, it is not."""
+        return None if self.progress.validation_is_due else self._limit()
+
+    def _limit(self) -> str | None:
         return reason_to_stop(self.settings.training, self.progress)
 
     def train(self, should_prune: ShouldPrune | None = None) -> None:
         """Run updates until there is a reason to stop; validate and save on the way and at the end.
 
         When any rank gets SIGINT, SIGTERM or SIGHUP, the update at hand is finished and saved, and the signal is raised
-        again. All ranks agree on what may differ between them at the end of an update: signals, lack of memory, time.
+        again; a validation that is due then is done when the run goes on. All ranks agree on what may differ between
+        them at the end of an update: signals, lack of memory, time.
         """
         limits, progress = self.settings.training, self.progress
         started = time.monotonic() - progress.seconds
@@ -129,33 +134,58 @@ class Trainer:
         with bar, recordable_stream(self.step.device), closing(self.epochs):
             self.step.compile(lambda: self.enter(self.part)[0][0])
             with Interruption(self.ranks.has_launcher) as interruption:
+                close = partial(self._close_update, interruption, started, should_prune)
                 if limits.from_run is not None and progress.update == 0:
                     self._validate()
-                for update in self._updates():
+                reason = close(0, self._limit()) if progress.validation_is_due else None
+                self.window.start_clock()
+                updates = self._updates()
+                while reason is None:
+                    update = next(updates)
                     progress.update += 1
                     figures = self.step.run(progress.update, update)
                     progress.num_tokens += figures.num_tokens
                     self.window.add(figures)
                     signal = self._agree(interruption, started, figures.ran_out_of_memory)
                     bar.update()
-                    reason = self.reason_to_stop()
-                    if progress.update % limits.log_every == 0 or reason:
+                    limit = self._limit()
+                    if progress.update % limits.log_every == 0 or limit:
                         self._log_training(bar)
-                    improved = False
-                    if progress.update % limits.validate_every == 0 or reason:
-                        improved = self._validate()
-                        signal = self._agree(interruption, started)
-                        reason = reason or self.reason_to_stop() or self._reason_to_prune(should_prune)
-                    is_due = progress.update % limits.checkpoint_every == 0 or improved or bool(reason)
-                    if is_due or signal:
-                        self.save(is_interim=not is_due)
-                    if signal:
-                        interruption.received = Signals(signal)
-                        reason = reason or f"{interruption.received.name}; resume=true goes on"
-                    if reason:
-                        logger.info("stopped at update %d: %s", progress.update, reason)
-                        self._warn_of_loss()
-                        return
+                    reason = close(signal, limit)
+                logger.info("stopped at update %d: %s", progress.update, reason)
+                self._warn_of_loss()
+
+    def _close_update(
+        self,
+        interruption: Interruption,
+        started: float,
+        should_prune: ShouldPrune | None,
+        signal: int,
+        limit: str | None,
+    ) -> str | None:
+        """Validate and save after an update, where that is due; return why training stops here, if it does.
+
+        A checkpoint that is due is also saved before the validation, which takes long and may be killed. A `signal`
+        leaves the validation to the process that goes on.
+        """
+        limits, progress = self.settings.training, self.progress
+        is_due = progress.update % limits.checkpoint_every == 0 or limit is not None
+        progress.validation_is_due = progress.update % limits.validate_every == 0 or limit is not None
+        if progress.validation_is_due and (is_due or signal):
+            self.save(is_interim=True)
+        if progress.validation_is_due and not signal:
+            improved = self._validate()
+            progress.validation_is_due = False
+            signal = self._agree(interruption, started)
+            limit = limit or self._limit() or self._reason_to_prune(should_prune)
+            is_due = is_due or improved or limit is not None
+        if not progress.validation_is_due and (is_due or signal):
+            self.save(is_interim=not is_due)
+        if not signal:
+            return limit
+        interruption.received = Signals(signal)
+        goes_on = f"{interruption.received.name}; resume=true goes on"
+        return goes_on if progress.validation_is_due else limit or goes_on
 
     def _agree(self, interruption: Interruption, started: float, ran_out_of_memory: bool = False) -> int:
         """Have all ranks take the same time, lack of memory and signal; return the signal, or 0."""
@@ -173,7 +203,8 @@ class Trainer:
         return "hopeless beside the other runs of the sweep" if self.was_pruned else None
 
     def save(self, is_interim: bool = False) -> None:
-        """Write a checkpoint; `is_interim` where only an interruption asks for it."""
+        """Write a checkpoint; `is_interim` where it is there only for the case of an interruption."""
+        began = time.monotonic()
         self.progress.loss_scale = self.step.scaler.state_dict()
         self.progress.window = self.window.state()
         self._refuse_to_skip_more()
@@ -188,6 +219,7 @@ class Trainer:
             self.settings.training.keep_checkpoints,
             is_interim,
         )
+        self.window.leave_out(time.monotonic() - began)
 
     def _refuse_to_skip_more(self) -> None:
         """Raise RunError where too many updates in a row could not be applied."""
@@ -204,7 +236,9 @@ class Trainer:
         """Yield the updates from the present position in the plan on, and move the position."""
         progress = self.progress
         while True:
+            began = time.monotonic()
             updates = self.enter(self.part)
+            self.window.wait(time.monotonic() - began)
             if progress.position >= len(updates):
                 raise RunError(
                     f"data: the text that the run began with is needed to go on; got {len(updates)} updates an "

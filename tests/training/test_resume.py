@@ -59,13 +59,30 @@ def at_signal(monkeypatch, epoch, position):
     monkeypatch.setattr(Trainer, "_updates", updates)
 
 
+def at_update(monkeypatch, number):
+    """Send SIGTERM at the start of the update with this number."""
+    original = Trainer._updates
+
+    def updates(trainer):
+        for update in original(trainer):
+            if trainer.progress.update == number - 1:
+                signal.raise_signal(signal.SIGTERM)
+            yield update
+
+    monkeypatch.setattr(Trainer, "_updates", updates)
+
+
 MOMENTS = {
     "killed within an update": lambda patch: at_call(patch, TrainingStep, "_learn", 12),
     "killed after validation": lambda patch: at_call(patch, trainer_module, "save_checkpoint", 3),
+    "killed within the last validation": lambda patch: at_call(patch, trainer_module, "validate", 2),
+    "killed after the last validation": lambda patch: at_call(patch, trainer_module, "save_checkpoint", 7),
     "killed while saving": lambda patch: at_call(patch, checkpoint_module, "write_atomically", 6 + 3),
     "terminated within an epoch": lambda patch: at_signal(patch, 0, 1),
     "terminated at the last update of an epoch": lambda patch: at_signal(patch, 1, 0),
     "terminated at the first update of an epoch": lambda patch: at_signal(patch, 1, 1),
+    "terminated where a validation is due": lambda patch: at_update(patch, 5),
+    "terminated at the last update": lambda patch: at_update(patch, 9),
 }
 WAYS = {
     "moment": list(MOMENTS),
@@ -96,6 +113,31 @@ def test_a_run_that_stopped_anywhere_ends_as_one_that_did_not(
     torch.manual_seed(1234)  # another process would begin with other numbers, too
     found = outcome(train_in("parts", *overrides, kind=way["kind"]))
     assert changed_files(expected, found) == []
+
+
+def test_updates_before_a_validation_that_is_killed_are_kept(train_in, monkeypatch, caplog):
+    with monkeypatch.context() as patch:
+        at_call(patch, trainer_module, "validate", 2)
+        with pytest.raises(Killed):
+            train_in("run")
+    caplog.clear()
+    train_in("run")
+    assert "resumed from update 9" in caplog.text
+    assert caplog.text.count(" validation loss ") == 1
+    assert "update 9 validation loss" in caplog.text
+
+
+def test_a_signal_leaves_a_validation_that_is_due_to_the_process_that_goes_on(
+    train_in, monkeypatch, caplog, handle_terminate
+):
+    with monkeypatch.context() as patch:
+        at_update(patch, 5)
+        with pytest.raises(Killed):
+            train_in("run")
+    assert "stopped at update 5: SIGTERM; resume=true goes on" in caplog.text
+    assert " validation loss " not in caplog.text
+    train_in("run")
+    assert caplog.text.index("resumed from update 5") < caplog.text.index("update 5 validation loss")
 
 
 @pytest.fixture

@@ -27,6 +27,8 @@ def compile_layers(
     """
     device = model.output.weight.device
     regions = compiled_regions(model)
+    if not regions and wanted == "on":
+        logger.warning("training.compile: a model with layers that repeat is needed; going on without")
     if not regions or wanted == "off" or (wanted == "auto" and device.type != "cuda"):
         return False
     if (
