@@ -119,6 +119,24 @@ def test_bad_settings_of_train(nmt, tmp_path, overrides, expected):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_too_little_memory_is_one_line_and_another_error_of_pytorchs_is_none_of_the_users(main, monkeypatch):
+    errors = [
+        RuntimeError("[enforce] DefaultCPUAllocator: can't allocate memory\nat 3"),
+        RuntimeError("ours"),
+    ]
+
+    def run_out(*_):
+        raise errors.pop(0)
+
+    monkeypatch.setattr("nmt.cli.main._run", run_out)
+    code, out, said = main("train")
+    assert (code, out) == (2, "")
+    assert said.startswith("nmt: device: more free memory is needed; got [enforce] ")
+    assert said.count("\n") == 1
+    with pytest.raises(RuntimeError, match="ours"):
+        main("train")
+
+
 def test_unknown_command_names_the_nearest(nmt):
     assert "did you mean train?" in one_line(nmt("trian", code=2))
 

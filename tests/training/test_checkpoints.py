@@ -15,7 +15,7 @@ import torch
 from faults import fail_at_call
 from safetensors.torch import load_file, save_file
 
-from nmt.errors import RunError
+from nmt.errors import DeviceError, RunError
 from nmt.files.writing import file_facts
 from nmt.runs import model as model_of_run
 from nmt.runs.directory import RunDirectory
@@ -29,6 +29,7 @@ from nmt.training.checkpoint import (
     save_checkpoint,
 )
 from nmt.training.log_file import log_file
+from nmt.training.step import TrainingStep
 
 
 def flip(folder):
@@ -260,6 +261,24 @@ def test_a_full_disk_costs_no_checkpoint(nmt, small_disk, tiny_training, outcome
     done = nmt("train", f"run={run}", "resume=true", "training.max_updates=6", code=2)
     assert "Read-only file system; the last good checkpoint is step-4" in done.stderr.decode().split("\n")[-2]
     assert b"Traceback" not in done.stderr
+
+
+def test_too_little_memory_is_a_line_that_names_the_last_checkpoint(train_in, monkeypatch):
+    run, calls = TrainingStep.run, []
+
+    def run_out(*given):
+        calls.append(given)
+        if len(calls) == 4:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB.\nMore of it.")
+        return run(*given)
+
+    monkeypatch.setattr(TrainingStep, "run", run_out)
+    with pytest.raises(
+        DeviceError, match=r"^device: more free memory is needed; got CUDA .* 2 GiB\.; "
+    ) as caught:
+        train_in("run")
+    assert str(caught.value).endswith("the last good checkpoint is step-2")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_line_of_the_log_that_cannot_be_written_is_an_error():

@@ -1,11 +1,13 @@
 """What the plan measures, and for how long, by a clock that target tokens advance."""
 
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from nmt.training import plan
+from nmt.training.checkpoint import Progress
 from nmt.training.device.graphs import Replay
 
 
@@ -99,3 +101,19 @@ def test_updates_are_timed_on_the_stream_that_can_be_recorded_and_as_most_of_the
         assert whole[:4] == whole[4:8] == whole[8:]
     else:
         assert len(whole) == 4
+
+
+def test_time_that_was_spent_and_limits_that_were_reached_count_in_a_run_that_goes_on(
+    make_trainer, monkeypatch
+):
+    monkeypatch.setattr(plan, "_seconds_per_update", lambda *_: (1.0, "1 of them"))
+    trainer = make_trainer("training.max_seconds=3600", "training.max_updates=20000", "training.patience=3")
+    prepared = SimpleNamespace(trainer=trainer)
+    (_, line) = plan._time_lines(prepared, Progress(update=10, seconds=3000.0))
+    assert (
+        "about 10 min at most, as training.max_seconds says, and the last validation and the test on top"
+        in line
+    )
+    (line,) = plan._time_lines(prepared, Progress(update=10, validations_without_gain=3))
+    assert line.startswith("updates      0 at most")
+    assert line.endswith(": the run has come to training.patience=3 validations without a gain")

@@ -117,6 +117,24 @@ def test_where_a_damaged_checkpoint_is_set_aside_all_points_at_the_one_before(ma
         assert json.loads((trainer.run.path / name).read_text()) == {"step": 3}
 
 
+def test_a_best_checkpoint_that_is_damaged_is_set_aside_and_is_the_best_no_longer(make_trainer, caplog):
+    trainer = make_trainer()
+    for update in (3, 5):
+        trainer.progress.update, trainer.progress.best_step, trainer.progress.best_bleu = update, 3, 7.0
+        trainer.save()
+    os.truncate(trainer.run.step_path(3) / "model.safetensors", 100)
+    trainer = make_trainer()
+    trainer.resume()
+    assert (trainer.progress.update, trainer.progress.best_step, trainer.progress.best_bleu) == (
+        5,
+        None,
+        None,
+    )
+    assert json.loads((trainer.run.path / "best.json").read_text()) == {"step": 5}
+    assert trainer.run.steps() == [5]
+    assert "set aside as damaged-step-000003" in caplog.text
+
+
 def test_what_a_process_that_was_killed_had_begun_to_write_is_removed_and_nothing_else(make_trainer):
     trainer = make_trainer()
     trainer.save()

@@ -317,9 +317,28 @@ def test_tokens_per_second_are_those_of_training_alone(make_trainer, monkeypatch
         now[0] += 3600
         return Validation(5.0, 1.0)
 
+    def compile_for_a_minute(*_):
+        now[0] += 60
+
+    def save_for_two_minutes(*_):
+        now[0] += 120
+
+    enter, entered = trainer.enter, []
+
+    def lay_out_for_seven_seconds(number):
+        now[0] += 7
+        entered.append(number)
+        return enter(number)
+
     monkeypatch.setattr(trainer.step, "run", run_for_two_seconds)
+    monkeypatch.setattr(trainer.step, "compile", compile_for_a_minute)
+    monkeypatch.setattr(trainer, "enter", lay_out_for_seven_seconds)
     monkeypatch.setattr(trainer_module, "validate", validate_for_an_hour)
+    monkeypatch.setattr(trainer_module, "save_checkpoint", save_for_two_minutes)
     trainer.train()
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().split("\n")[:-1]]
     (line,) = (row for row in rows if row["kind"] == "training")
-    assert line["tokens_per_second"] == pytest.approx(trainer.progress.num_tokens / 8)
+    waiting = 7 * len(entered)
+    assert line["tokens_per_second"] == pytest.approx(trainer.progress.num_tokens / (8 + waiting))
+    assert waiting > 0
+    assert waiting <= line["seconds_waiting_for_data"] < waiting + 1

@@ -127,7 +127,18 @@ def test_layers_stay_eager_where_nothing_can_be_compiled(tiny_model, tiny_batch,
     assert "a C++ compiler is needed" in caplog.text
 
 
-@pytest.mark.parametrize(("kind", "wanted"), [("transformer", "off"), ("transformer", "auto"), ("rnn", "on")])
-def test_nothing_is_compiled_unasked_or_without_layers(kind, wanted, tiny_model):
+@pytest.mark.parametrize(
+    ("kind", "wanted", "told"),
+    [
+        ("transformer", "off", ""),
+        ("transformer", "auto", ""),
+        ("rnn", "auto", ""),
+        ("rnn", "on", "training.compile: a model with layers that repeat is needed"),
+    ],
+)
+def test_nothing_is_compiled_unasked_or_without_layers(kind, wanted, told, tiny_model, caplog):
     model = tiny_model(kind)
-    assert not compile_layers(model, wanted, lambda: pytest.fail("tried out"))
+    with caplog.at_level(logging.WARNING, "nmt"):
+        assert not compile_layers(model, wanted, lambda: pytest.fail("tried out"))
+    assert caplog.text.count("training.compile") == bool(told)
+    assert told in caplog.text
