@@ -15,7 +15,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
 from nmt.cli import keys
 from nmt.cli.keys import CONFIG_MODULE
@@ -107,6 +107,13 @@ def _explain(
                 there = ", ".join(options)
                 return SettingsError(f"{key}: one of {there} is needed; got {value}{nearest(value, options)}")
             chosen.append(f"{key}={'null' if value is None else value}")
+    for override in typed:
+        line = str(override.input_line)
+        if isinstance(error, InterpolationResolutionError) and "${" in line:
+            key, _, value = line.partition("=")
+            return SettingsError(
+                f"{key}: a known name is needed in ${{…}}, or \\${{ for these characters themselves; got {value}"
+            )
     try:
         values = to_values(hydra_compose(command, [*path, *chosen], return_hydra_config=True))
     except (HydraException, OmegaConfBaseException):

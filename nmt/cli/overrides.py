@@ -1,5 +1,6 @@
 """KEY=VALUE as it was typed, read by Hydra's own grammar; values that cannot be meant are refused."""
 
+import os
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -14,6 +15,7 @@ from nmt.cli.value_types import takes_lists, takes_names
 from nmt.errors import SettingsError
 
 SWEEP = "sweep"  # how several runs are made: no part of a run
+AT_HOME = re.compile(r"(?<=[=\[,])~(?=/)")
 NAMES_ALONE = re.compile(r"(\[?)([^][{}()'\"]+)(\]?)")  # one name or a list of them, without quotes
 LAUNCH = ("run", "resume")  # where a sweep runs, and whether it goes on
 
@@ -103,8 +105,10 @@ def as_string(value: object) -> str:
 def _quoted(override: str, command: Command) -> str:
     """Put quotes around a value that Hydra's grammar cannot read, and join a list of several lines into one line.
 
-    A name that the grammar would read as a number is quoted, too: run=1.10 is another run than run=1.1.
+    A name that the grammar would read as a number is quoted, too: run=1.10 is another run than run=1.1. A path that
+    begins with ~/ begins at home: after a =, few shells put it there.
     """
+    override = AT_HOME.sub(lambda _: os.path.expanduser("~"), override)
     override = override.replace("\n", " ") if re.match(r"[^=]*=\s*[\[{]", override) else override
     key, separator, value = override.partition("=")
     if not _can_be_read(override):

@@ -23,7 +23,7 @@ def main(settings: DataReportSettings) -> None:
         print(_table(list_corpora(settings.data)))
         return
     files = {"json": settings.json_file, "html": settings.html}
-    read = {"text": [one for some in named_files(settings.data) for one in as_list(some)]}
+    read = {"text": [one for _, files in named_files(settings.data) for one in as_list(files)]}
     for key, name in files.items():
         require_new_file(key, name, settings.overwrite, read)
     named = [Path(name).resolve() for name in files.values() if name is not None]

@@ -33,7 +33,7 @@ from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory
 from nmt.training import session
 from nmt.training.ranks import Place, Ranks
-from nmt.training.setup import require_what_comes_later
+from nmt.training.setup import require_files_of_new, require_what_comes_later
 from nmt.training.word_teacher import find_teachers
 
 logger = logging.getLogger(__name__)
@@ -58,6 +58,7 @@ def main(settings: DistilSettings) -> None:
         if settings.distillation.words:
             _require_words(settings)
         require_what_comes_later(settings)
+        require_files_of_new(settings)
         if settings.training.from_run is not None:
             RunDirectory.existing(settings.training.from_run, "training.from_run")
     folder.begin(settings)

@@ -26,7 +26,7 @@ from nmt.evaluation.tables import (
 from nmt.evaluation.translating import mean_loss, name_search, translate_text
 from nmt.files.writing import require_new_file, to_json, write_atomically
 from nmt.runs.directory import RunDirectory
-from nmt.runs.text import corpus_of_run, select_split, tagged_for
+from nmt.runs.text import tagged_for, text_of_run
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _test_text(settings: EvaluateSettings, run: RunDirectory | None) -> TestText
     source = None if settings.source is None else read_lines(settings.source, "source", settings.encoding)
     if settings.reference is None:
         assert run is not None
-        text = select_split(corpus_of_run(run), settings.split)
+        text = text_of_run(settings.split, run, with_tags=False)
         require_plain_text(text.target, "split", f"the {settings.split} text of {run.path}")
         return TestText(text.source, [text.target])
     paths = as_list(settings.reference)

@@ -19,7 +19,7 @@ from nmt.reports.run.measures import Context, Measures, measure
 from nmt.reports.run.origin import origin
 from nmt.reports.run.sentences import sentences
 from nmt.runs.directory import RunDirectory
-from nmt.runs.text import corpus_of_run, data_of_run, select_split, tagged_for
+from nmt.runs.text import corpus_of_run, data_of_run, require_split, tagged_for
 
 KEYS = ("run", "against")
 
@@ -51,7 +51,7 @@ def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: Re
     dtype = choose_precision(settings.precision, device)
     corpus = corpus_of_run(runs[0])
     context = Context.of(
-        select_split(corpus, settings.split),
+        require_split(corpus.texts.get(settings.split), settings.split),
         settings.split,
         training_text(runs[0], corpus),
         settings.evaluation,

@@ -89,6 +89,11 @@ class TextPair(Settings):
     source: Files
     target: Files
 
+    @pydantic.model_validator(mode="after")
+    def _check_other(self) -> Self:
+        _require_other("target", self.target, self.source, "file")
+        return self
+
 
 class OptionalTextPair(Settings):
     """The files of the two sides; both are None where there is no such text."""
@@ -101,7 +106,15 @@ class OptionalTextPair(Settings):
         if (self.source is None) != (self.target is None):
             given, missing = ("source", "target") if self.target is None else ("target", "source")
             raise ValueError(f"{missing}: a file is needed, since {given} is given; got null")
+        if self.source is not None:
+            _require_other("target", self.target, self.source, "file")
         return self
+
+
+def _require_other(key: str, target: Any, source: Any, what: str) -> None:
+    """Raise ValueError where both sides are the same: what learns to copy has a high BLEU."""
+    if target == source:
+        raise ValueError(f"{key}: another {what} than that of the source is needed; got {target}")
 
 
 def _is_name(value: Any) -> str:
@@ -130,6 +143,11 @@ class Multi30kData(CorpusSettings):
     source_language: Literal["de", "en", "fr", "cs"]
     target_language: Literal["de", "en", "fr", "cs"]
 
+    @pydantic.model_validator(mode="after")
+    def _check_languages(self) -> Self:
+        _require_other("target_language", self.target_language, self.source_language, "language")
+        return self
+
 
 class HubData(CorpusSettings):
     """See conf/data/hub.yaml."""
@@ -150,6 +168,7 @@ class HubData(CorpusSettings):
 
     @pydantic.model_validator(mode="after")
     def _check_test(self) -> Self:
+        _require_other("target_column", self.target_column, self.source_column, "column")
         if self.test is not None and self.test_split is not None:
             raise ValueError(f"test: null is needed beside test_split={self.test_split}; got {self.test}")
         return self
@@ -178,8 +197,7 @@ class OpusData(CorpusSettings):
 
     @pydantic.model_validator(mode="after")
     def _check_languages(self) -> Self:
-        if self.source == self.target:
-            raise ValueError(f"target: another language than {self.source} is needed; got {self.target}")
+        _require_other("target", self.target, self.source, "language")
         return self
 
     @pydantic.model_validator(mode="after")
@@ -203,6 +221,11 @@ class TableData(CorpusSettings):
     target_column: str
     header: bool
     encoding: Encoding
+
+    @pydantic.model_validator(mode="after")
+    def _check_columns(self) -> Self:
+        _require_other("target_column", self.target_column, self.source_column, "column")
+        return self
 
 
 class TmxData(CorpusSettings):

@@ -98,10 +98,9 @@ def prepare_corpus(corpus: Corpus, settings: FilterSettings) -> PreparedCorpus:
     """Filter training text, compare the rest with validation and test text, and put tags before source lines.
 
     Text too large for memory is prepared once, into the cache, and the next run reads it from there. No filter rejects
-    a pair with a blank side, since training leaves it out and counts it anyway. Raises SettingsError for an unknown
-    script, DataError if no training pair stays.
+    a pair with a blank side, since training leaves it out and counts it anyway. Raises DataError if no training pair
+    stays.
     """
-    _require_known_scripts(settings)
     if not corpus.train.is_stored:
         kept, counts, overlaps = _filter(corpus, settings)
         return PreparedCorpus(corpus.keep(kept).tagged(), kept, counts, overlaps)
@@ -197,7 +196,8 @@ def _counts(parts: Iterator[Sequence[str]] | Iterator[str], length: int) -> Int6
     return np.fromiter(map(len, parts), np.int64, length)
 
 
-def _require_known_scripts(settings: FilterSettings) -> None:
+def require_known_scripts(settings: FilterSettings) -> None:
+    """Raise SettingsError for a script that Unicode does not have."""
     names = [script for script in SCRIPTS if script not in ("", OTHER)]
     for key in ("source_scripts", "target_scripts"):
         for script in getattr(settings, key) or []:

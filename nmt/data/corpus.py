@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import accumulate, compress, zip_longest
+from itertools import accumulate, chain, compress, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +99,16 @@ def read_parallel_files(
 
 
 def pairs_of_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:
-    """Yield the pairs of lines of two sides. Raises DataError if one has more lines than the other, or no text."""
-    return with_text(_zip_files(source, target, key, encoding), key, (_names(source), _names(target)))
+    """Yield the pairs of lines of two sides. Raises DataError if one has more lines than the other, or no text.
+
+    Where both sides have as many files, the lines of each must be as many: else a line that one file lacks and another
+    has too many would shift all pairs between them.
+    """
+    sides: list[tuple[Files, Files]] = list(zip(as_list(source), as_list(target), strict=False))
+    if len(sides) != len(as_list(source)) or len(sides) != len(as_list(target)):
+        sides = [(source, target)]
+    pairs = chain.from_iterable(_zip_files(one, other, key, encoding) for one, other in sides)
+    return with_text(pairs, key, (_names(source), _names(target)))
 
 
 def _zip_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:

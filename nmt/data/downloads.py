@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from http.client import HTTPException
 from pathlib import Path
@@ -28,8 +28,8 @@ TEST_SET = re.compile(
 Sides = tuple[Sequence[str], Sequence[str]]
 
 
-def load_splits(settings: HubData) -> dict[str, Sides | None]:
-    """Return the lines of both sides of `train`, `validation` and `test`; None for test text that is not named.
+def load_splits(settings: HubData, roles: Iterable[str]) -> dict[str, Sides | None]:
+    """Return the lines of both sides of `train`, `validation` or `test`; None for test text that is not named.
 
     With `streaming`, rows are stored in the cache as they come, and the next run reads them from there.
     Raises DataError when a split cannot be had.
@@ -39,8 +39,8 @@ def load_splits(settings: HubData) -> dict[str, Sides | None]:
         "train": settings.train_split, "validation": settings.validation_split, "test": settings.test_split,
     }  # fmt: skip
     return {
-        role: None if split is None else _load_split(settings, opened, role, split)
-        for role, split in splits.items()
+        role: None if (split := splits[role]) is None else _load_split(settings, opened, role, split)
+        for role in roles
     }
 
 

@@ -167,7 +167,8 @@ class NearDuplicates:
 def find_near_duplicates(indices: Int64Array, text_of: Callable[[int], str]) -> NearDuplicates:
     """Return which of these pairs are nearly the same as an earlier one; `text_of` gives both sides of a pair.
 
-    Memory is 48 bytes a pair; time is linear in the number of characters, except for sorting.
+    Keys and indices take 48 bytes a pair, and sorting as much again for a while; time is linear in the number of
+    characters, except for sorting.
     """
     kept, keys = _band_keys(indices, text_of)
     candidates = _candidates(kept, keys)
@@ -199,16 +200,15 @@ def _grams(text: str) -> set[str]:
 
 def _band_keys(indices: Int64Array, text_of: Callable[[int], str]) -> tuple[Int64Array, Uint64Array]:
     """Return the pairs that are long enough, and a key for each band of their signatures, (bands, pairs)."""
-    kept: list[int] = []
-    keys: list[Uint64Array] = [np.empty((NUM_BANDS, 0), np.uint64)]
+    kept, keys, count = np.empty_like(indices), np.empty((NUM_BANDS, len(indices)), np.uint64), 0
     for start in range(0, len(indices), PAIRS_AT_ONCE):
         texts = {
             index: normalized(text_of(index)) for index in indices[start : start + PAIRS_AT_ONCE].tolist()
         }
         if long := {index: text for index, text in texts.items() if len(text) >= MIN_CHARACTERS}:
-            kept += long
-            keys.append(_keys_of(list(long.values())))
-    return np.array(kept, np.int64), np.concatenate(keys, axis=1)
+            places = slice(count, count := count + len(long))
+            kept[places], keys[:, places] = list(long), _keys_of(list(long.values()))
+    return kept[:count], keys[:, :count]
 
 
 def _keys_of(texts: list[str]) -> Uint64Array:

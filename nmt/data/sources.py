@@ -1,9 +1,8 @@
 """Where text comes from: each kind of `data=`, from the settings that name it to a corpus."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from nmt.config import (
     as_list,
 )
 from nmt.data.arrays import Int64Array
+from nmt.data.cleaning import require_known_scripts
 from nmt.data.corpus import (
     SPLITS,
     Corpus,
@@ -35,46 +35,70 @@ from nmt.data.downloads import is_test_set, load_splits, test_set_files
 from nmt.data.lines import require_reader
 from nmt.data.mixture import Groups, tag_of
 from nmt.data.opus import obtain_corpora
-from nmt.data.table import Columns, Pairs, read_table, table_files
+from nmt.data.table import SUFFIXES, Columns, Pairs, read_table, table_files, unzip
 from nmt.data.translation_memory import SUFFIXES as MEMORIES
 from nmt.data.translation_memory import read_memories
 from nmt.errors import DataError
 
+SIDES = ("source", "target")
 MULTI30K_NAMES = {"train": "train", "validation": "val", "test": "test_2016_flickr"}
 
 
-def named_files(settings: DataSettings) -> Iterator[Files]:
-    """Yield the files that settings name."""
-    named: list[Files | None] = []
-    match settings:
-        case FilesData(train=train, validation=validation, test=test):
-            for split in (train, validation, test):
-                named += [] if isinstance(split, str) else [split.source, split.target]
-        case TableData(train=train, validation=validation, test=test):
-            named = [files and table_files(files) for files in (train, validation, test)]
-        case TmxData(train=train, validation=validation, test=test):
-            named = [files and table_files(files, MEMORIES) for files in (train, validation, test)]
-        case HubData(data_files=patterns):
-            named = list((patterns or {}).values())
-        case MixtureData(pairs=parts):
-            for part in parts:
-                named += chain(part.train, part.validation or (), part.test or ())
-    yield from (files for files in named if files)
+def named_files(settings: DataSettings, splits: Sequence[str] = SPLITS) -> Iterator[tuple[str, Files]]:
+    """Yield the files that settings name for these splits, each after its key."""
+    for split in splits:
+        key = f"data.{split}"
+        match settings:
+            case FilesData() if not isinstance(pair := getattr(settings, split), str):
+                yield from ((f"{key}.{side}", files) for side in SIDES if (files := getattr(pair, side)))
+            case TableData() | TmxData() if files := getattr(settings, split):
+                if split == "train" or not (isinstance(files, str) and is_test_set(files)):
+                    yield key, table_files(files, SUFFIXES if isinstance(settings, TableData) else MEMORIES)
+            case HubData(data_files=patterns) if patterns and split in patterns:
+                yield "data.data_files", patterns[split]
+            case MixtureData(pairs=parts):
+                for number, part in enumerate(parts):
+                    yield from (
+                        (f"data.pairs.{number}.{split}", files) for files in getattr(part, split) or ()
+                    )
 
 
 def require_files(settings: DataSettings) -> None:
     """Raise DataError if a stranger's settings name something that is no file: a pipe or a device need not end."""
-    for files in named_files(settings):
+    for _, files in named_files(settings):
         for path in as_list(files):
             if Path(path).exists() and not Path(path).is_file():
                 raise DataError(f"data: files are needed, since the run names them; got {path}")
 
 
 def load_corpus(settings: DataSettings) -> Corpus:
-    """Load the text that the settings name. Raises DataError when it cannot be had, SettingsError without a library."""
+    """Load the text that the settings name.
+
+    Raises DataError when it cannot be had, SettingsError for an unknown script, or without a library.
+    """
+    texts, groups = _load(settings, SPLITS)
+    train, validation = texts["train"], texts["validation"]
+    assert train is not None
+    assert validation is not None
+    return Corpus(train, validation, texts["test"], groups)
+
+
+def load_split(settings: DataSettings, split: str) -> tuple[ParallelText | None, Groups | None]:
+    """Load one split of the text alone, if there is such a split, and the corpora of a mixture; see `load_corpus`."""
+    texts, groups = _load(settings, [split])
+    return texts[split], groups
+
+
+def _load(
+    settings: DataSettings, splits: Sequence[str]
+) -> tuple[Mapping[str, ParallelText | None], Groups | None]:
+    require_known_scripts(settings.filter)
     if not isinstance(settings, HubData):  # whose own library reads them
-        for files in named_files(settings):
-            require_reader(files, "data")  # those of the last split, too, before any is read
+        for key, files in named_files(settings, splits):  # those of the last split, too, before any is read
+            require_reader(files, "data")
+            for path in as_list(files):
+                if not Path(path).exists():
+                    raise DataError(f"{key}: no such file: {path}")
     texts: Mapping[str, ParallelText | None]
     groups = None
     match settings:
@@ -82,34 +106,30 @@ def load_corpus(settings: DataSettings) -> Corpus:
             from nmt import grammar  # its words take time, and few commands need them
 
             sizes = settings.num_train, settings.num_validation, settings.num_test
+            generated = grammar.generate(settings.seed, *sizes)
             texts = {
-                split: ParallelText([pair.source for pair in pairs], [pair.target for pair in pairs])
-                for split, pairs in grammar.generate(settings.seed, *sizes).items()
+                split: ParallelText(*unzip((pair.source, pair.target) for pair in generated[split]))
+                for split in splits
             }
         case FilesData():
-            texts = {split: _read_files(settings, split) for split in SPLITS}
+            texts = {split: _read_files(settings, split) for split in splits}
         case TableData() | TmxData():
-            texts = {split: _read_tables(settings, split) for split in SPLITS}
+            texts = {split: _read_tables(settings, split) for split in splits}
         case Multi30kData():
-            texts = {split: _read_multi30k(settings, name) for split, name in MULTI30K_NAMES.items()}
+            texts = {split: _read_multi30k(settings, MULTI30K_NAMES[split]) for split in splits}
         case HubData():
-            texts = {split: sides and ParallelText(*sides) for split, sides in load_splits(settings).items()}
-            if settings.test is not None:
-                texts["test"] = _read_test_set(settings.test, "data.test")
+            texts = _read_hub(settings, splits)
         case OpusData():
-            texts = _read_opus(settings)
+            texts = _read_opus(settings, splits)
         case MixtureData():
-            texts, groups = _read_mixture(settings)
-    train, validation = texts["train"], texts["validation"]
-    assert train is not None
-    assert validation is not None
+            texts, groups = _read_mixture(settings, splits)
     for split, text in texts.items():
         if settings.context and split != "train" and text is not None and text.starts:
             raise DataError(
                 f"data.{split}: one file is needed with data.context={settings.context}, with blank lines between "
                 f"documents; got {len(text.starts) + 1}"
             )
-    return Corpus(train, validation, texts["test"], groups)
+    return texts, groups
 
 
 def _read_files(settings: FilesData, split: str) -> ParallelText | None:
@@ -143,10 +163,20 @@ def _read_tables(settings: TableData | TmxData, split: str) -> ParallelText | No
     return hold([read(files)], paths, *facts)[0]
 
 
-def _read_mixture(settings: MixtureData) -> tuple[dict[str, ParallelText | None], Groups]:
+def _read_hub(settings: HubData, splits: Sequence[str]) -> dict[str, ParallelText | None]:
+    texts: dict[str, ParallelText | None] = {}
+    if "test" in splits and settings.test is not None:
+        texts["test"] = _read_test_set(settings.test, "data.test")
+    of_set = load_splits(settings, [split for split in splits if split not in texts])
+    return texts | {split: sides and ParallelText(*sides) for split, sides in of_set.items()}
+
+
+def _read_mixture(
+    settings: MixtureData, splits: Sequence[str]
+) -> tuple[dict[str, ParallelText | None], Groups]:
     texts: dict[str, ParallelText | None] = {}
     sizes: dict[str, list[int]] = {}
-    for split in SPLITS:
+    for split in splits:
         parts: list[Pairs] = []
         files: list[Files] = []
         for number, part in enumerate(settings.pairs):
@@ -169,8 +199,16 @@ def _read_mixture(settings: MixtureData) -> tuple[dict[str, ParallelText | None]
     return texts, groups
 
 
-def _read_opus(settings: OpusData) -> dict[str, ParallelText | None]:
+def _read_opus(settings: OpusData, splits: Sequence[str]) -> dict[str, ParallelText | None]:
     """Read corpora of OPUS; where no test set is named, validation and test pairs are held out evenly from all."""
+    named = {"validation": settings.validation, "test": settings.test}
+    texts: dict[str, ParallelText | None] = {
+        split: _read_test_set(name, f"data.{split}")
+        for split in splits
+        if (name := named.get(split)) is not None
+    }
+    if set(texts) == set(splits):
+        return texts
     corpora = obtain_corpora(settings)
     num_lines = sum(corpus.num_lines for corpus in corpora)
     num_validation = 0 if settings.validation else settings.num_validation
@@ -195,15 +233,12 @@ def _read_opus(settings: OpusData) -> dict[str, ParallelText | None]:
         facts = split, num_validation, num_held
         return hold_documents(parts, files, *facts) if settings.context else hold(parts, files, *facts)[0]
 
-    texts: dict[str, ParallelText | None] = {"train": read("train", held, inside=False), "test": None}
-    for split, name, places in (
-        ("validation", settings.validation, held[is_validation]),
-        ("test", settings.test, held[~is_validation]),
-    ):
-        if name is not None:
-            texts[split] = _read_test_set(name, f"data.{split}")
-        elif len(places):
-            texts[split] = read(split, places, inside=True)
+    held_out = {"validation": held[is_validation], "test": held[~is_validation]}
+    for split in splits:
+        if split == "train":
+            texts[split] = read(split, held, inside=False)
+        elif split not in texts:
+            texts[split] = read(split, held_out[split], inside=True) if len(held_out[split]) else None
     return texts
 
 

@@ -48,9 +48,13 @@ def read_table(files: Files, key: str, columns: Columns) -> Pairs:
 
     Raises DataError, naming file and line, for what is no table, and if a side has no text.
     """
-    pairs = chain.from_iterable(_reader(path, key)(path, key, columns) for path in table_files(files))
     sides = f"column {columns.source} of {files}", f"column {columns.target} of {files}"
-    return with_text(pairs, key, sides)
+    return with_text(read_rows(files, key, columns), key, sides)
+
+
+def read_rows(files: Files, key: str, columns: Columns) -> Pairs:
+    """Yield the pairs of tables as `read_table` does, also where there is no text."""
+    return chain.from_iterable(_reader(path, key)(path, key, columns) for path in table_files(files))
 
 
 def with_text(pairs: Iterable[tuple[str, str]], key: str, sides: tuple[str, str]) -> Pairs:
@@ -109,7 +113,7 @@ def as_line(value: Any, key: str, where: str) -> str:
             f"{key}: whole characters are needed; got {half}, which is half of one, in {where}; "
             "mend that line or leave it out"
         ) from None
-    return text.replace("\r\n", " ").replace("\n", " ")
+    return text.replace("\r\n", " ").replace("\n", " ").replace("\r", " ")
 
 
 def sides_of(row: Mapping[str, Any], columns: Columns, key: str, where: str) -> tuple[str, str]:

@@ -54,7 +54,7 @@ def load_links(files: Files, text: PreparedCorpus, tokenizer: Tokenizer) -> Link
             save_ids(folder / side, (_words(vocabulary.segment(chunk), tags) for chunk in chunks))
         recounted = LineNumbers()
         links = _read_links(files, kept, train, num_tags)
-        pairs = zip(numbers.tolist(), train.source, train.target, links, strict=True)
+        pairs = zip(map(int, numbers), train.source, train.target, links, strict=True)
         found = (
             _without_recounted(links_of_pair, number, sides, tokenizer, recounted)
             for number, *sides, links_of_pair in pairs

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from nmt.data.context import in_order
 from nmt.data.encoding import UTF_8
 from nmt.data.lines import TextDecoder, follow_lines, in_chunks
-from nmt.data.table import Columns, read_table
+from nmt.data.table import Columns, read_rows
 from nmt.errors import DataError
 
 
@@ -42,7 +42,7 @@ def text_chunks(
 def table_chunks(path: str, key: str, column: str, encoding: str) -> Iterator[list[str]]:
     """Yield a column of a table by chunks. Raises DataError, of `key`, for what is no table, or has no such column."""
     columns = Columns(column, column, encoding=encoding, keys=("column", "column"))
-    return in_chunks(text for text, _ in read_table(path, key, columns))
+    return in_chunks(text for text, _ in read_rows(path, key, columns))
 
 
 def number_chunks(

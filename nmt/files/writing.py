@@ -1,5 +1,6 @@
 """Files that are complete or absent: flushed before they get their names, with manifests of sizes and checksums."""
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -16,6 +17,8 @@ from nmt.errors import DataError, UserError
 from nmt.files.reading import open_plain, read_json
 
 MANIFEST = "manifest.json"
+# What a file system says that cannot flush a folder, as some of virtual machines and of the network.
+NO_FLUSH = frozenset({errno.EINVAL, errno.EBADF, errno.ENOTSUP})
 
 
 def to_json(value: Mapping[str, Any]) -> bytes:
@@ -44,12 +47,13 @@ def being_written(path: Path) -> Iterator[IO[bytes]]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     try:
-        with naming_path(path), open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        flush(path.parent)
+        with naming_path(path):
+            with open(temporary, "xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+            flush(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -111,10 +115,13 @@ def is_same(path: str | int, other: str | int) -> bool:
 
 
 def flush(path: Path) -> None:
-    """Flush the content of a file, or the names in a folder, to the disk."""
+    """Flush the content of a file, or the names in a folder, to the disk; some file systems cannot flush a folder."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if not (path.is_dir() and error.errno in NO_FLUSH):
+            raise
     finally:
         os.close(descriptor)
 

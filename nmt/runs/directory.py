@@ -27,8 +27,9 @@ TRAINING_TENSORS = "training.safetensors"
 STATE = "state.json"
 OUTPUTS = Path("outputs")
 STEP = re.compile("step-[0-9]{6,18}")
-# SentencePiece models take about 15 bytes for each piece, and a quarter of a million bytes for a normalisation.
-MAX_TOKENIZER_BYTES = 1 << 25
+# SentencePiece models take 15 bytes for each piece, or three times that in scripts of three bytes a character, and a
+# quarter of a million bytes for a normalisation.
+MAX_TOKENIZER_BYTES = 1 << 26
 
 
 class RunDirectory:

@@ -1,12 +1,13 @@
 """The text that a run was made with."""
 
 from collections import deque
+from dataclasses import replace
 
 from nmt.config import DataSettings, MixtureData, RunData
 from nmt.config.check import check
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.mixture import known_tags, require_tags
-from nmt.data.sources import load_corpus, require_files
+from nmt.data.sources import load_corpus, load_split, require_files
 from nmt.errors import RunError
 from nmt.runs.directory import RunDirectory
 
@@ -29,9 +30,14 @@ def corpus_of_run(run: RunDirectory) -> Corpus:
     return load_corpus(data_of_run(run))
 
 
-def text_of_run(split: str, run: RunDirectory) -> ParallelText:
-    """Load the `test` or `validation` text of a run, with tags. Raises UserError if it cannot be loaded."""
-    return select_split(corpus_of_run(run).tagged(), split)
+def text_of_run(split: str, run: RunDirectory, with_tags: bool = True) -> ParallelText:
+    """Load the `test` or `validation` text of a run alone. Raises UserError if it cannot be loaded, or there is none.
+
+    A mixture's tags stand before its source lines, unless `with_tags` is False.
+    """
+    text, groups = load_split(data_of_run(run), split)
+    text = require_split(text, split)
+    return replace(text, source=list(groups.tag(split, text.source))) if with_tags and groups else text
 
 
 def tagged_for(run: RunDirectory, text: ParallelText, split: str) -> ParallelText:
@@ -48,8 +54,7 @@ def tagged_for(run: RunDirectory, text: ParallelText, split: str) -> ParallelTex
     if not (isinstance(data, MixtureData) and data.has_tags):
         require_tags(text.source, tags, f"run: {run.path}")
         return text
-    corpus = load_corpus(data)
-    own, tagged = (select_split(one, split) for one in (corpus, corpus.tagged()))
+    own, tagged = (text_of_run(split, run, with_tags) for with_tags in (False, True))
     lines: dict[tuple[str, str], deque[str]] = {}
     for one, other, line in zip(own.source, own.target, tagged.source, strict=True):
         lines.setdefault((one, other), deque()).append(line)
@@ -65,9 +70,8 @@ def tagged_for(run: RunDirectory, text: ParallelText, split: str) -> ParallelTex
     return ParallelText(source, text.target)
 
 
-def select_split(corpus: Corpus, split: str) -> ParallelText:
-    """Return the `test` or `validation` text of a corpus. Raises RunError if there is none."""
-    text = corpus.validation if split == "validation" else corpus.test
+def require_split(text: ParallelText | None, split: str) -> ParallelText:
+    """Return the `test` or `validation` text of a run. Raises RunError if there is none."""
     if text is None:
         raise RunError(
             f"split: this run has no {split} text; take split=validation, or nmt evaluate with source and reference"

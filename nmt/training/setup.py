@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import torch
 
@@ -22,7 +23,7 @@ from nmt.data.word_links import KEY as LINKS
 from nmt.data.word_links import load_links, require_aligner
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_precision, prepare_device, require_determinism, require_memory
-from nmt.errors import RunError, SettingsError, naming
+from nmt.errors import DataError, RunError, SettingsError, naming
 from nmt.files.reading import require_plain
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
@@ -92,6 +93,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     resuming = _require_folder(run, settings.resume)
+    if not resuming:
+        require_files_of_new(settings)
     parent = None
     if settings.training.from_run is not None and not run.steps():
         parent = RunDirectory.existing(settings.training.from_run, "training.from_run")
@@ -210,6 +213,17 @@ def require_what_comes_later(settings: RecipeSettings) -> None:
             )
     if settings.training.guided_alignment is not None:
         require_aligner(settings.training.guided_alignment)
+
+
+def require_files_of_new(settings: RecipeSettings) -> None:
+    """Raise DataError for a missing file that only a new run reads, and that only after much has been read."""
+    for key, path in (
+        ("tokenizer.model", settings.tokenizer.model),
+        ("training.source_vectors", settings.training.source_vectors),
+        ("training.target_vectors", settings.training.target_vectors),
+    ):
+        if path is not None and not Path(path).exists():
+            raise DataError(f"{key}: no such file: {path}")
 
 
 def _tokenizer_of_new(settings: TrainSettings, corpus: Corpus, parent: RunDirectory | None) -> Tokenizer:

@@ -95,6 +95,19 @@ REFUSED = {
     (
         "decoding.min_length=9000",
     ): r"decoding.min_length: at most \d+ is needed, the limit of the longest source",
+    ("data=hub", "data.path=x", "data.source_column=en"): (
+        "data.target_column: another column than that of the source is needed; got en"
+    ),
+    ("data=multi30k", "data.directory=x", "data.source_language=en"): (
+        "data.target_language: another language than that of the source is needed; got en"
+    ),
+    ("data=files", "data.train.source=x", "data.train.target=x", "data.validation=wmt13:de-en"): (
+        "data.train.target: another file than that of the source is needed; got x"
+    ),
+    ("decoding.protect=[${name}]",): (
+        r"decoding.protect: a known name is needed in \$\{…\}, or \\\$\{ for these characters themselves; "
+        r"got \[\$\{name\}\]"
+    ),
     ("consistency=r_drop", "model.dropout=0"): "consistency: none is needed with model.dropout=0",
     ("model.d_model=65536", "model.d_ff=65536", *FEW_PAIRS): "model: one that fits into the .* GB of memory",
 }
@@ -195,6 +208,16 @@ def test_a_name_is_what_was_typed(name, key, beside):
     for part in key.split("."):
         values = values[part]
     assert str(values) == name
+
+
+def test_a_path_at_home_is_there_and_quotes_keep_what_they_enclose(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/some one")
+    typed = ["run=~/runs/a", "data=files", "data.train.source=[~/a.de,~/b.de]", "data.train.target='~/a.en'"]
+    values = compose("train", [*typed, "decoding.protect=['a~/b']"], None).values
+    assert values["run"] == "/home/some one/runs/a"
+    train = values["data"]["train"]
+    assert train == {"source": ["/home/some one/a.de", "/home/some one/b.de"], "target": "~/a.en"}
+    assert values["decoding"]["protect"] == ["a~/b"]
 
 
 def test_names_in_lists_are_what_was_typed():

@@ -41,6 +41,22 @@ def one_line(done):
     return message
 
 
+def test_a_run_is_evaluated_where_its_training_text_is_not_at_hand(nmt, tiny_training, tmp_path):
+    files = []
+    for split, pairs in grammar.generate(num_train=300, num_validation=10, num_test=10).items():
+        for side in ("source", "target"):
+            (tmp_path / f"{split}.{side}").write_text("".join(f"{getattr(pair, side)}\n" for pair in pairs))
+            files.append(f"data.{split}.{side}={split}.{side}")
+    tiny = [one for one in tiny_training() if not one.startswith("data.")]
+    nmt("train", "run=run", "data=files", *files, *tiny)
+    before = nmt("evaluate", "run=run").stdout
+    for side in ("source", "target"):
+        (tmp_path / f"train.{side}").unlink()
+    assert nmt("evaluate", "run=run").stdout == before
+    lost = nmt("train", "run=run", "resume=true", "training.max_updates=1000", code=2).stderr
+    assert lost.startswith(b"nmt: data.train.source: no such file: train.source")
+
+
 def test_a_text_of_which_no_pair_counts_has_no_loss(nmt, trained_run, tmp_path):
     (tmp_path / "blank").write_text("\n")
     (tmp_path / "text").write_text("a dog\n")

@@ -116,6 +116,12 @@ def test_a_column_of_a_table_is_translated(nmt, trained_run, source, tmp_path, k
     assert "Traceback" not in done.stderr.decode()
 
 
+def test_a_table_without_text_has_as_many_translations_as_rows(nmt, trained_run, tmp_path):
+    for content, expected in ("", b""), ('{"text": null}\n{"text": ""}\n', b"\n\n"):
+        (tmp_path / "in.jsonl").write_text(content)
+        assert nmt("translate", f"run={trained_run}", "input=in.jsonl", "column=text").stdout == expected
+
+
 def test_translations_begin_with_the_lines_of_a_file(nmt, trained_run, source, tmp_path):
     (tmp_path / "begin.en").write_text("the dog\n\na teacher\n\n")
     out = (

@@ -331,6 +331,27 @@ def test_what_has_its_name_was_flushed_before(folder, monkeypatch):
     assert flushed == {folder.stat().st_ino}, "and its name after"
 
 
+@pytest.mark.parametrize(
+    ("number", "is_refused"), [(errno.EINVAL, False), (errno.ENOTSUP, False), (errno.EIO, True)]
+)
+def test_a_file_system_that_cannot_flush_a_folder_holds_a_cache_and_a_broken_disk_does_not(
+    number, is_refused, folder, monkeypatch
+):
+    original = os.fsync
+
+    def fsync(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        original(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    if is_refused:
+        with pytest.raises(DataError, match="NMT_CACHE: a folder that can be written"):
+            cached_folder("thing", whole)
+    else:
+        assert (cached_folder("thing", whole) / "content").exists()
+
+
 @pytest.mark.parametrize("umask", [0o002, 0o027, 0o077])
 def test_who_shares_a_cache_says_the_umask(umask):
     before = os.umask(umask)

@@ -12,7 +12,7 @@ from nmt.cli.compose import compose
 from nmt.config import TrainSettings
 from nmt.config.check import check
 from nmt.data.characters import SCRIPT_OF_WORDS, SCRIPTS, codes_of, script_of, script_shares
-from nmt.data.cleaning import prepare_corpus
+from nmt.data.cleaning import prepare_corpus, require_known_scripts
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.dataset import LeftOut
 from nmt.data.duplicates import Fingerprints, find_overlap
@@ -182,7 +182,7 @@ def test_text_of_another_script_is_left_out():
         SettingsError,
         match=r"^data.filter.target_scripts: a script of Unicode is needed; got Latn; did you mean Latin",
     ):
-        prepare_corpus(corpus, settings_of("target_scripts=[Latn]"))
+        require_known_scripts(settings_of("target_scripts=[Latn]"))
 
 
 def test_what_cannot_be_learned_is_named_by_its_line_in_the_text(caplog):

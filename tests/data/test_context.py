@@ -184,14 +184,18 @@ def test_a_folder_without_tables_is_no_text(main, tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ["files", "table"])
 def test_validation_text_of_several_files_is_refused(main, tmp_path, kind):
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.tsv").write_text("source\ttarget\nx\ty\n")
-    paths = f"[{tmp_path}/a.tsv,{tmp_path}/b.tsv]"
+    for name in ("a.tsv", "b.tsv", "a.source", "b.source", "a.target", "b.target"):
+        (tmp_path / name).write_text("source\ttarget\nx\ty\n")
     if kind == "table":
+        paths = f"[{tmp_path}/a.tsv,{tmp_path}/b.tsv]"
         given_files = [f"data.train={paths}", f"data.validation={paths}"]
     else:
         splits = ("train", "validation")
-        given_files = [f"data.{split}.{side}={paths}" for split in splits for side in ("source", "target")]
+        given_files = [
+            f"data.{split}.{side}=[{tmp_path}/a.{side},{tmp_path}/b.{side}]"
+            for split in splits
+            for side in ("source", "target")
+        ]
     code, _, err = main("data", f"data={kind}", *given_files, "data.context=1")
     assert code == 2
     assert err == (

@@ -17,7 +17,7 @@ from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import ParallelText
 from nmt.data.duplicates import Fingerprints
 from nmt.data.lines import read_lines
-from nmt.data.sources import load_corpus
+from nmt.data.sources import load_corpus, load_split
 from nmt.data.stored_text import open_text, store_text
 from nmt.errors import DataError
 from nmt.files import writing
@@ -191,6 +191,33 @@ def test_a_missing_file_beside_a_large_one_is_named_by_its_key(tmp_path, data_se
     (tmp_path / "train.en").unlink()
     with pytest.raises(DataError, match=r"^data.train.target: no such file: .*train.en"):
         load_corpus(data_settings("files", *named_files(tmp_path)))
+
+
+def test_each_file_of_a_list_is_as_long_as_its_counterpart(tmp_path, data_settings):
+    for name, count in {"a.de": 3, "b.de": 3, "a.en": 2, "b.en": 4}.items():
+        (tmp_path / name).write_text("".join(f"{name} {number}\n" for number in range(count)))
+    given = [
+        f"{split}.{side}=[{tmp_path}/a.{end},{tmp_path}/b.{end}]"
+        for split in ("train", "validation")
+        for side, end in (("source", "de"), ("target", "en"))
+    ]
+    with pytest.raises(DataError, match=r"^data.train: as many .* got 3 in \S+/a.de and 2 in \S+/a.en$"):
+        load_corpus(data_settings("files", *given))
+
+
+def test_a_missing_file_is_named_before_any_text_is_read_and_only_where_its_text_is_wanted(
+    tmp_path, data_settings, monkeypatch
+):
+    write_files(tmp_path)
+    given = data_settings("files", *named_files(tmp_path))
+    (tmp_path / "train.de").unlink()
+    test, _ = load_split(given, "test")
+    assert list(test.source) == (tmp_path / "test.de").read_text().split("\n")[:-1]
+    (tmp_path / "train.de").write_text("a\n")
+    (tmp_path / "test.en").unlink()
+    monkeypatch.setattr("nmt.data.sources.read_parallel_files", lambda *_: pytest.fail("text was read"))
+    with pytest.raises(DataError, match=r"^data.test.target: no such file: .*test.en"):
+        load_corpus(given)
 
 
 def forbid(module):
