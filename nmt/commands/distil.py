@@ -132,9 +132,8 @@ def student_settings(folder: StudentFolder, settings: DistilSettings) -> TrainSe
     """Return the settings of the student's training: those that were typed, and the distilled text."""
     training, tokenizer = settings.training, settings.tokenizer
     if not (settings.is_remote or folder.is_in_training):
-        RunDirectory.existing(
-            settings.teachers[0], "teacher"
-        )  # without it, another vocabulary would be learned
+        # Without it, another vocabulary would be learned.
+        RunDirectory.existing(settings.teachers[0], "teacher")
     if folder.outcome("links"):
         training = training.model_copy(update={"guided_alignment": str(folder.text(LINKS))})
     if settings.distillation.words:
