@@ -20,7 +20,7 @@ from nmt.evaluation.buckets import count_words, sort_into_buckets
 from nmt.evaluation.scoring import corpus_bleu
 from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
-from nmt.runs.text import corpus_of_run, select_split, tagged_for
+from nmt.runs.text import tagged_for, text_of_run
 
 LONGEST_WORDS = (5, 10, 15, 20, 25, 30, 40)
 SCORING = check(EvaluationSettings, {"lowercase": False, "ter_case_sensitive": False, "tokenize": "13a"})
@@ -55,7 +55,7 @@ def main() -> None:
     names = parser.parse_args().runs
     with in_one_line():
         runs = [RunDirectory.existing(name) for name in names]  # all, before the first translates
-        text = select_split(corpus_of_run(runs[0]), "test")
+        text = text_of_run("test", runs[0], with_tags=False)
         groups = {**buckets(text.source), "all": list(range(len(text.source)))}
         columns = [translate(text, run) for run in runs]
     print("| source words | sentences | " + " | ".join(names) + " |")

@@ -98,7 +98,9 @@ def composed_in(tmp_path, trained_run, monkeypatch):
         options = Options(COMMANDS[command], [*given, *own_text])
         return compose(command, options.overrides, options.config_directory).settings()
 
-    text = [f"data.{split}.{side}={side}" for split in ("train", "validation") for side in ("source", "target")]
+    text = [
+        f"data.{split}.{side}={side}" for split in ("train", "validation") for side in ("source", "target")
+    ]
     files = compose("train", ["data=files", *text], None).values["data"]
     return compose_command
 

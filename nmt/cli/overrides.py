@@ -15,7 +15,8 @@ from nmt.cli.value_types import takes_lists, takes_names
 from nmt.errors import SettingsError
 
 SWEEP = "sweep"  # how several runs are made: no part of a run
-AT_HOME = re.compile(r"(?<=[=\[,])~(?=/)")
+# A quoted text, or where a value begins, and perhaps a ~/ there.
+AT_HOME = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[=\[,:({]\s*)(~(?=/))?""")
 NAMES_ALONE = re.compile(r"(\[?)([^][{}()'\"]+)(\]?)")  # one name or a list of them, without quotes
 LAUNCH = ("run", "resume")  # where a sweep runs, and whether it goes on
 
@@ -108,7 +109,7 @@ def _quoted(override: str, command: Command) -> str:
     A name that the grammar would read as a number is quoted, too: run=1.10 is another run than run=1.1. A path that
     begins with ~/ begins at home: after a =, few shells put it there.
     """
-    override = AT_HOME.sub(lambda _: os.path.expanduser("~"), override)
+    override = AT_HOME.sub(lambda found: found[1] + os.path.expanduser(found[2] or ""), override)
     override = override.replace("\n", " ") if re.match(r"[^=]*=\s*[\[{]", override) else override
     key, separator, value = override.partition("=")
     if not _can_be_read(override):

@@ -39,13 +39,16 @@ from nmt.data.table import SUFFIXES, Columns, Pairs, read_table, table_files, un
 from nmt.data.translation_memory import SUFFIXES as MEMORIES
 from nmt.data.translation_memory import read_memories
 from nmt.errors import DataError
+from nmt.files.reading import is_missing
 
 SIDES = ("source", "target")
 MULTI30K_NAMES = {"train": "train", "validation": "val", "test": "test_2016_flickr"}
 
 
 def named_files(settings: DataSettings, splits: Sequence[str] = SPLITS) -> Iterator[tuple[str, Files]]:
-    """Yield the files that settings name for these splits, each after its key."""
+    """Yield the files that settings name for these splits, each after its key; those of the hub for all splits."""
+    if isinstance(settings, HubData):
+        yield from (("data.data_files", files) for files in (settings.data_files or {}).values())
     for split in splits:
         key = f"data.{split}"
         match settings:
@@ -54,8 +57,6 @@ def named_files(settings: DataSettings, splits: Sequence[str] = SPLITS) -> Itera
             case TableData() | TmxData() if files := getattr(settings, split):
                 if split == "train" or not (isinstance(files, str) and is_test_set(files)):
                     yield key, table_files(files, SUFFIXES if isinstance(settings, TableData) else MEMORIES)
-            case HubData(data_files=patterns) if patterns and split in patterns:
-                yield "data.data_files", patterns[split]
             case MixtureData(pairs=parts):
                 for number, part in enumerate(parts):
                     yield from (
@@ -97,7 +98,7 @@ def _load(
         for key, files in named_files(settings, splits):  # those of the last split, too, before any is read
             require_reader(files, "data")
             for path in as_list(files):
-                if not Path(path).exists():
+                if is_missing(path):
                     raise DataError(f"{key}: no such file: {path}")
     texts: Mapping[str, ParallelText | None]
     groups = None

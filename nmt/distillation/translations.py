@@ -60,8 +60,8 @@ def _name_in_cache(folder: StudentFolder, teacher: Teacher, read: str, written: 
         return name
     # Teachers that changed after a stop translate the later lines only, so the whole file is of no use to others.
     logger.warning(
-        "translations those after line %d of %s are by teachers whose weights, search, device or number type changed "
-        "since; a new student begins with the teachers of now",
+        "translations those after line %d of %s are by teachers whose weights, search, device, number type or nmt "
+        "changed since; a new student begins with the teachers of now",
         *(_count(path), read),
     )
     return None

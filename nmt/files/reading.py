@@ -27,6 +27,17 @@ MAX_FOLDER_DEPTH = 16
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
+def is_missing(path: str) -> bool:
+    """Whether nothing is at a path; what is there and cannot be examined will be told by whoever reads it."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def require_plain(folder: Path) -> None:
     """Raise RunError unless a folder holds nothing but folders and plain files, all the way down."""
     for path, mode in _entries(folder, MAX_FOLDER_DEPTH):

@@ -84,6 +84,7 @@ def save_checkpoint(
     progress: Progress,
     keep: int,
     is_interim: bool = False,
+    has_tensors: bool = False,
 ) -> Path:
     """Write the checkpoint of `progress.update`, set `last.json` and `best.json`, and remove old checkpoints.
 
@@ -91,7 +92,9 @@ def save_checkpoint(
     The folder gets its final name when all of it, the manifest last, is on the disk; an error before that leaves
     nothing. The manifest describes the tokenizer, too, without which the weights mean nothing. The newest `keep`
     checkpoints and the best one are kept. A checkpoint for the case of an interruption (`is_interim`) is kept beside
-    them until the next one, so that an interrupted run ends with the same checkpoints as an uninterrupted one.
+    them until the next one, so that an interrupted run ends with the same checkpoints as an uninterrupted one. With
+    `has_tensors`, the checkpoint of this update is there with the same tensors, and is superseded by one that links to
+    them.
     """
     weights, state = _on_host(weights), _on_host(state)
     if name := find_not_finite(weights | state):
@@ -105,18 +108,19 @@ def save_checkpoint(
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         temporary.mkdir(parents=True)
-        contents = {
-            MODEL_WEIGHTS: safetensors.torch.save(weights),
-            TRAINING_TENSORS: safetensors.torch.save(state),
-            STATE: to_json(asdict(progress)),
-        }
-        for name, content in contents.items():
-            write_atomically(temporary / name, content)
-        described = [*(temporary / name for name in contents), *run.path.glob("tokenizer*.model")]
-        write_manifest(temporary, described)
-        _discard(final)
+        for name, tensors in ((MODEL_WEIGHTS, weights), (TRAINING_TENSORS, state)):
+            if not (has_tensors and _link(final / name, temporary / name)):
+                write_atomically(temporary / name, safetensors.torch.save(tensors))
+        write_atomically(temporary / STATE, to_json(asdict(progress)))
+        names = MODEL_WEIGHTS, TRAINING_TENSORS, STATE
+        write_manifest(temporary, [*(temporary / name for name in names), *run.path.glob("tokenizer*.model")])
+        before = _old(final)
+        shutil.rmtree(before, ignore_errors=True)
+        if final.exists():
+            os.replace(final, before)  # a process that is killed now leaves it to `clear_unfinished`
         os.replace(temporary, final)
         flush(final.parent)
+        shutil.rmtree(before, ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     _point(run, progress)
@@ -244,9 +248,16 @@ def refuse_other_origins(saved: Mapping[str, str], present: Mapping[str, str]) -
 
 
 def clear_unfinished(run: RunDirectory) -> None:
-    """Remove the unfinished files and folders of killed processes; no process may be writing to the run."""
+    """Remove the unfinished files and folders of killed processes; no process may be writing to the run.
+
+    If the last checkpoint was being superseded, it gets its name back.
+    """
+    last = run.step_path(_last_saved(run) or 0)
     for folder in run.checkpoints_path.glob(".step-*"):
-        shutil.rmtree(folder)
+        if folder == _old(last) and not last.exists():
+            os.replace(folder, last)
+        else:
+            shutil.rmtree(folder)
     for path in run.path.iterdir():
         if TEMPORARY_FILE.fullmatch(path.name):
             path.unlink()
@@ -325,9 +336,20 @@ def _point(run: RunDirectory, progress: Progress) -> None:
 def _discard(folder: Path) -> None:
     """Remove a checkpoint; it is renamed first, so that no half-removed folder bears its name."""
     if folder.exists():
-        doomed = folder.with_name(f".{folder.name}.old")
-        os.replace(folder, doomed)
-        shutil.rmtree(doomed)
+        os.replace(folder, _old(folder))
+        shutil.rmtree(_old(folder))
+
+
+def _old(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.old")
+
+
+def _link(file: Path, link: Path) -> bool:
+    """Give a file another name; return whether the file system can do so."""
+    with suppress(OSError):
+        os.link(file, link)
+        return True
+    return False
 
 
 def _on_host(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

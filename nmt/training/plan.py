@@ -199,6 +199,7 @@ def _time_lines(prepared: Prepared, saved: Progress) -> list[str]:
     last, done, reached = _last_update(trainer), saved.update, reason_to_stop(limits, saved)
     num_left = 0 if reached else max(0, last - done)
     num_validations = -(-last // limits.validate_every) - done // limits.validate_every if num_left else 0
+    num_validations += saved.validation_is_due
     lines = [
         f"updates      {num_left} at most, {num_left / per_epoch:.1f} epochs, {counted(num_validations, 'validation')}"
         + (f": the run has come to {reached}" if reached else "")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import torch
 
@@ -24,7 +23,7 @@ from nmt.data.word_links import load_links, require_aligner
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_precision, prepare_device, require_determinism, require_memory
 from nmt.errors import DataError, RunError, SettingsError, naming
-from nmt.files.reading import require_plain
+from nmt.files.reading import is_missing, require_plain
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
@@ -222,7 +221,7 @@ def require_files_of_new(settings: RecipeSettings) -> None:
         ("training.source_vectors", settings.training.source_vectors),
         ("training.target_vectors", settings.training.target_vectors),
     ):
-        if path is not None and not Path(path).exists():
+        if path is not None and is_missing(path):
             raise DataError(f"{key}: no such file: {path}")
 
 

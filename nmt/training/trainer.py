@@ -137,7 +137,9 @@ class Trainer:
                 close = partial(self._close_update, interruption, started, should_prune)
                 if limits.from_run is not None and progress.update == 0:
                     self._validate()
-                reason = close(0, self._limit()) if progress.validation_is_due else None
+                reason = None
+                if progress.validation_is_due:
+                    reason = close(self._agree(interruption, started), self._limit(), is_saved=True)
                 self.window.start_clock()
                 updates = self._updates()
                 while reason is None:
@@ -162,17 +164,20 @@ class Trainer:
         should_prune: ShouldPrune | None,
         signal: int,
         limit: str | None,
+        is_saved: bool = False,
     ) -> str | None:
         """Validate and save after an update, where that is due; return why training stops here, if it does.
 
-        A checkpoint that is due is also saved before the validation, which takes long and may be killed. A `signal`
-        leaves the validation to the process that goes on.
+        A checkpoint that is due is also saved before the validation, unless it `is_saved`: a validation takes long and
+        may be killed. A `signal` leaves the validation to the process that goes on.
         """
         limits, progress = self.settings.training, self.progress
         is_due = progress.update % limits.checkpoint_every == 0 or limit is not None
         progress.validation_is_due = progress.update % limits.validate_every == 0 or limit is not None
-        if progress.validation_is_due and (is_due or signal):
+        if progress.validation_is_due and (is_due or signal) and not is_saved:
             self.save(is_interim=True)
+            is_saved = True
+            signal = signal or self._agree(interruption, started)
         if progress.validation_is_due and not signal:
             improved = self._validate()
             progress.validation_is_due = False
@@ -180,7 +185,7 @@ class Trainer:
             limit = limit or self._limit() or self._reason_to_prune(should_prune)
             is_due = is_due or improved or limit is not None
         if not progress.validation_is_due and (is_due or signal):
-            self.save(is_interim=not is_due)
+            self.save(is_interim=not is_due, has_tensors=is_saved)
         if not signal:
             return limit
         interruption.received = Signals(signal)
@@ -202,11 +207,14 @@ class Trainer:
         self.was_pruned = any(self.ranks.gather(own))
         return "hopeless beside the other runs of the sweep" if self.was_pruned else None
 
-    def save(self, is_interim: bool = False) -> None:
-        """Write a checkpoint; `is_interim` where it is there only for the case of an interruption."""
-        began = time.monotonic()
+    def save(self, is_interim: bool = False, has_tensors: bool = False) -> None:
+        """Write a checkpoint; `is_interim` where it is there only for the case of an interruption.
+
+        With `has_tensors`, its weights and moments are those of the checkpoint of this update that is there.
+        """
         self.progress.loss_scale = self.step.scaler.state_dict()
         self.progress.window = self.window.state()
+        began = time.monotonic()  # the window has waited for the updates before
         self._refuse_to_skip_more()
         if not self.ranks.is_first:
             return
@@ -218,6 +226,7 @@ class Trainer:
             self.progress,
             self.settings.training.keep_checkpoints,
             is_interim,
+            has_tensors,
         )
         self.window.leave_out(time.monotonic() - began)
 

@@ -212,12 +212,16 @@ def test_a_name_is_what_was_typed(name, key, beside):
 
 def test_a_path_at_home_is_there_and_quotes_keep_what_they_enclose(monkeypatch):
     monkeypatch.setenv("HOME", "/home/some one")
-    typed = ["run=~/runs/a", "data=files", "data.train.source=[~/a.de,~/b.de]", "data.train.target='~/a.en'"]
-    values = compose("train", [*typed, "decoding.protect=['a~/b']"], None).values
+    typed = ["run=~/runs/a", "data=files", "data.train.source=[~/a.de, ~/b.de]", "data.train.target='~/a.en'"]
+    values = compose("train", [*typed, "decoding.protect=['a~/b', 'c,~/d']"], None).values
     assert values["run"] == "/home/some one/runs/a"
     train = values["data"]["train"]
     assert train == {"source": ["/home/some one/a.de", "/home/some one/b.de"], "target": "~/a.en"}
-    assert values["decoding"]["protect"] == ["a~/b"]
+    assert values["decoding"]["protect"] == ["a~/b", "c,~/d"]
+    files = compose(
+        "train", ["data=hub", "data.path=json", "data.data_files={train: ~/t.jsonl}"], None
+    ).values
+    assert files["data"]["data_files"] == {"train": "/home/some one/t.jsonl"}
 
 
 def test_names_in_lists_are_what_was_typed():

@@ -135,6 +135,40 @@ def test_a_best_checkpoint_that_is_damaged_is_set_aside_and_is_the_best_no_longe
     assert "set aside as damaged-step-000003" in caplog.text
 
 
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_checkpoint_that_is_superseded_is_never_without_a_copy(has_links, make_trainer, monkeypatch):
+    trainer = make_trainer()
+    trainer.progress.update, trainer.progress.validation_is_due = 10, True
+    trainer.save(is_interim=True)
+    trainer.progress.validation_is_due, last = False, trainer.run.step_path(10)
+    replace, calls = os.replace, []
+    if not has_links:
+        monkeypatch.setattr(os, "link", failing)
+
+    def kill_before_the_new_one_has_its_name(source, target):
+        calls.append(target)
+        if Path(target) == last:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", kill_before_the_new_one_has_its_name)
+        with pytest.raises(KeyboardInterrupt):
+            trainer.save(has_tensors=True)
+    assert calls
+    assert trainer.run.steps() == []
+    clear_unfinished(trainer.run)
+    trainer = make_trainer()
+    trainer.resume()
+    assert (trainer.progress.update, trainer.progress.validation_is_due) == (10, True)
+    trainer.progress.validation_is_due = False
+    trainer.save(has_tensors=True)
+    trainer = make_trainer()
+    trainer.resume()
+    assert (trainer.progress.update, trainer.progress.validation_is_due) == (10, False)
+    assert [path.name for path in last.parent.iterdir()] == ["step-000010"]
+
+
 def test_what_a_process_that_was_killed_had_begun_to_write_is_removed_and_nothing_else(make_trainer):
     trainer = make_trainer()
     trainer.save()
