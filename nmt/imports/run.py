@@ -14,7 +14,8 @@ from nmt.imports.imported import Imported
 from nmt.runs.directory import RunDirectory, require_utf_8
 from nmt.runs.migration import FORMAT
 from nmt.runs.model import load_model
-from nmt.training.checkpoint import Progress, save_checkpoint
+from nmt.training.checkpoint import save_checkpoint
+from nmt.training.progress import Progress
 
 NORMALIZATIONS = get_args(TokenizerSettings.model_fields["normalization"].annotation)
 

@@ -1,22 +1,19 @@
 """Saving checkpoints of a training, and resuming from them."""
 
 import logging
-import math
 import os
 import re
 import shutil
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pydantic
 import safetensors.torch
-from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from torch import Tensor
 
-from nmt.config import TrainingSettings
 from nmt.device import is_out_of_memory, too_little_memory
 from nmt.errors import DeviceError, RunError
 from nmt.files.reading import read_json
@@ -24,44 +21,12 @@ from nmt.files.writing import MANIFEST, difference, flush, to_json, write_atomic
 from nmt.runs.directory import MODEL_WEIGHTS, STATE, TRAINING_TENSORS, RunDirectory
 from nmt.runs.weights import find_not_finite, read_tensors, require_shapes, shapes_of
 from nmt.training.optimizer import MOMENTS_OF_ADAM, MOMENTS_OF_MUON, moments_of
-from nmt.training.progress import WindowState
+from nmt.training.progress import PROGRESS, Progress
 from nmt.training.step import TrainingStep
 
 logger = logging.getLogger(__name__)
 
 TEMPORARY_FILE = re.compile(r"\.[a-z.]+\.(json|jsonl|model)\.\d+")  # of a write_atomically that was killed
-
-
-@dataclass
-class Progress:
-    """The position of a training, in numbers; with weights and moments, it is all that resuming needs."""
-
-    __pydantic_config__ = pydantic.ConfigDict(extra="forbid")
-
-    update: NonNegativeInt = 0  # updates done
-    epoch: NonNegativeInt = 0  # the epoch that the next update belongs to
-    part: NonNegativeInt = 0  # the part of that epoch, where long text is laid out in several
-    position: NonNegativeInt = 0  # updates of that part done
-    seconds: NonNegativeFloat = 0.0  # spent in training, validation included
-    num_tokens: NonNegativeInt = 0  # target tokens seen
-    best_bleu: float | None = None
-    best_loss: float | None = None  # loss at best_bleu; None where it was not finite, or is not known
-    best_step: NonNegativeInt | None = None
-    start_bleu: float | None = None  # of the weights of another run, before the first update
-    validations_without_gain: NonNegativeInt = 0
-    max_tokens: PositiveInt | None = None  # what training.max_tokens=auto found
-    loss_scale: dict[str, int | float] = field(default_factory=dict)  # of the gradient scaler of float16
-    window: WindowState = field(default_factory=WindowState)  # figures since the last line of the log
-    interim: NonNegativeInt | None = None  # the update of a checkpoint that another one is to supersede
-    validation_is_due: bool = False  # of the weights after this update, before the next one
-    origins: dict[str, str] = field(default_factory=dict)  # hashes of text, tokenizer, links, teachers
-
-    def is_improved_by(self, bleu: float, loss: float) -> bool:
-        """Tell whether a validation beats the best so far: by higher BLEU, or by lower loss where BLEU is the same."""
-        if self.best_bleu is None:
-            return True
-        best_loss = math.inf if self.best_loss is None else self.best_loss
-        return (bleu, -loss) > (self.best_bleu, -best_loss)
 
 
 class Checkpoint(NamedTuple):
@@ -72,9 +37,6 @@ class Checkpoint(NamedTuple):
     state: dict[str, Tensor]
     progress: Progress
     damaged: dict[Path, str]
-
-
-PROGRESS = pydantic.TypeAdapter(Progress)
 
 
 def save_checkpoint(
@@ -214,19 +176,6 @@ def _require_own_moments(saved: Container[str], step: TrainingStep) -> None:
                 f"optimizer: {had}, as the run had, is needed to go on, since muon keeps other moments; "
                 f"got {step.settings.optimizer.kind}"
             )
-
-
-def reason_to_stop(limits: TrainingSettings, progress: Progress) -> str | None:
-    """Return the limit that ends a training which has come to `progress`; None if it goes on."""
-    if progress.update >= limits.max_updates:
-        return f"training.max_updates={limits.max_updates}"
-    if limits.max_epochs is not None and progress.epoch >= limits.max_epochs:
-        return f"training.max_epochs={limits.max_epochs}"
-    if limits.max_seconds is not None and progress.seconds >= limits.max_seconds:
-        return f"training.max_seconds={limits.max_seconds:g}"
-    if limits.patience is not None and progress.validations_without_gain >= limits.patience:
-        return f"training.patience={limits.patience} validations without a gain"
-    return None
 
 
 def saved_progress(run: RunDirectory) -> Progress:

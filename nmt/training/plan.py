@@ -26,8 +26,9 @@ from nmt.data.batching import Update, padding_share
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import counted, duration
 from nmt.runs.directory import RunDirectory
-from nmt.training.checkpoint import Progress, reason_to_stop, refuse_other_origins, resumable_progress
+from nmt.training.checkpoint import refuse_other_origins, resumable_progress
 from nmt.training.device.graphs import recordable_stream
+from nmt.training.progress import Progress, reason_to_stop
 from nmt.training.ranks import Ranks
 from nmt.training.recipes import far_from_recipe
 from nmt.training.schedule import learning_rate

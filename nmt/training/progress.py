@@ -1,4 +1,4 @@
-"""Figures of updates, and of the updates between two lines of the log."""
+"""How far a training has come; figures of updates, and of the updates between two lines of the log."""
 
 import math
 import time
@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import NamedTuple
 
+import pydantic
 import torch
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from torch import Tensor
+
+from nmt.config import TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,54 @@ class WindowState:
     )  # one for all updates; one for each where an older version wrote it
     num_skipped: int = 0  # since the last line
     num_skipped_in_row: int = 0  # up to now, also beyond the last line
+
+
+@dataclass
+class Progress:
+    """The position of a training, in numbers; with weights and moments, it is all that resuming needs."""
+
+    __pydantic_config__ = pydantic.ConfigDict(extra="forbid")
+
+    update: NonNegativeInt = 0  # updates done
+    epoch: NonNegativeInt = 0  # the epoch that the next update belongs to
+    part: NonNegativeInt = 0  # the part of that epoch, where long text is laid out in several
+    position: NonNegativeInt = 0  # updates of that part done
+    seconds: NonNegativeFloat = 0.0  # spent in training, validation included
+    num_tokens: NonNegativeInt = 0  # target tokens seen
+    best_bleu: float | None = None
+    best_loss: float | None = None  # loss at best_bleu; None where it was not finite, or is not known
+    best_step: NonNegativeInt | None = None
+    start_bleu: float | None = None  # of the weights of another run, before the first update
+    validations_without_gain: NonNegativeInt = 0
+    max_tokens: PositiveInt | None = None  # what training.max_tokens=auto found
+    loss_scale: dict[str, int | float] = field(default_factory=dict)  # of the gradient scaler of float16
+    window: WindowState = field(default_factory=WindowState)  # figures since the last line of the log
+    interim: NonNegativeInt | None = None  # the update of a checkpoint that another one is to supersede
+    validation_is_due: bool = False  # of the weights after this update, before the next one
+    origins: dict[str, str] = field(default_factory=dict)  # hashes of text, tokenizer, links, teachers
+
+    def is_improved_by(self, bleu: float, loss: float) -> bool:
+        """Tell whether a validation beats the best so far: by higher BLEU, or by lower loss where BLEU is the same."""
+        if self.best_bleu is None:
+            return True
+        best_loss = math.inf if self.best_loss is None else self.best_loss
+        return (bleu, -loss) > (self.best_bleu, -best_loss)
+
+
+PROGRESS = pydantic.TypeAdapter(Progress)
+
+
+def reason_to_stop(limits: TrainingSettings, progress: Progress) -> str | None:
+    """Return the limit that ends a training which has come to `progress`; None if it goes on."""
+    if progress.update >= limits.max_updates:
+        return f"training.max_updates={limits.max_updates}"
+    if limits.max_epochs is not None and progress.epoch >= limits.max_epochs:
+        return f"training.max_epochs={limits.max_epochs}"
+    if limits.max_seconds is not None and progress.seconds >= limits.max_seconds:
+        return f"training.max_seconds={limits.max_seconds:g}"
+    if limits.patience is not None and progress.validations_without_gain >= limits.patience:
+        return f"training.patience={limits.patience} validations without a gain"
+    return None
 
 
 class Window:

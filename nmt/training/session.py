@@ -23,9 +23,10 @@ from nmt.runs.model import load_model
 from nmt.runs.provenance import TEST, Recorder, describe_machine, read_scores
 from nmt.tracking.opening import figures_of, open_tracker
 from nmt.tracking.trackers import Tracker
-from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint, reason_to_stop, saved_progress
+from nmt.training.checkpoint import clear_unfinished, naming_last_checkpoint, saved_progress
 from nmt.training.log_file import log_file
 from nmt.training.plan import plan_lines
+from nmt.training.progress import reason_to_stop
 from nmt.training.ranks import Ranks
 from nmt.training.setup import Prepared, prepare
 from nmt.training.trainer import ShouldPrune, Trainer

@@ -31,9 +31,10 @@ from nmt.runs.model import load_model
 from nmt.runs.provenance import refuse_other_text
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
 from nmt.tracking.opening import require_tracker
-from nmt.training.checkpoint import Progress, reason_to_stop, refuse_other_origins, resumable_progress
+from nmt.training.checkpoint import refuse_other_origins, resumable_progress
 from nmt.training.initialisation import copy_matching, freeze, other_meanings, set_word_vectors
 from nmt.training.pairs import learned_lengths, training_pairs
+from nmt.training.progress import Progress, reason_to_stop
 from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer

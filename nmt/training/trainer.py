@@ -20,19 +20,12 @@ from nmt.runs.directory import RunDirectory
 from nmt.runs.metrics import Metrics
 from nmt.tracking.opening import figures_of
 from nmt.tracking.trackers import NoTracker, Tracker
-from nmt.training.checkpoint import (
-    PROGRESS,
-    Progress,
-    last_checkpoint,
-    load_checkpoint,
-    reason_to_stop,
-    save_checkpoint,
-)
+from nmt.training.checkpoint import last_checkpoint, load_checkpoint, save_checkpoint
 from nmt.training.device.graphs import recordable_stream
 from nmt.training.device.max_tokens import find_max_tokens
 from nmt.training.epochs import Epochs
 from nmt.training.interruption import Interruption
-from nmt.training.progress import Window
+from nmt.training.progress import PROGRESS, Progress, Window, reason_to_stop
 from nmt.training.step import TrainingStep
 from nmt.training.validation import validate
 

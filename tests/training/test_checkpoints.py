@@ -21,14 +21,9 @@ from nmt.runs import model as model_of_run
 from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
 from nmt.runs.weights import read_tensors
-from nmt.training.checkpoint import (
-    Progress,
-    clear_unfinished,
-    load_checkpoint,
-    naming_last_checkpoint,
-    save_checkpoint,
-)
+from nmt.training.checkpoint import clear_unfinished, load_checkpoint, naming_last_checkpoint, save_checkpoint
 from nmt.training.log_file import log_file
+from nmt.training.progress import Progress
 from nmt.training.step import TrainingStep
 
 

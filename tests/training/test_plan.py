@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from nmt.training import plan
-from nmt.training.checkpoint import Progress
 from nmt.training.device.graphs import Replay
+from nmt.training.progress import Progress
 
 
 @pytest.fixture

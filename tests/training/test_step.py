@@ -11,8 +11,9 @@ import torch
 from torch.testing import assert_close
 
 from nmt.data.batching import collate
-from nmt.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from nmt.training.checkpoint import load_checkpoint, save_checkpoint
 from nmt.training.objective import Objective
+from nmt.training.progress import Progress
 
 
 class Killed(BaseException):
