@@ -10,7 +10,9 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
+from nmt.config import FilterSettings
 from nmt.data.arrays import FloatArray, Int64Array
+from nmt.errors import SettingsError, nearest
 
 NUM_CODES = 0x110000
 LINES_CODED_AT_ONCE = 10_000
@@ -155,3 +157,13 @@ def script_shares(lines: Sequence[str], scripts: Iterable[str]) -> FloatArray:
         of_these = sum_by_line(wanted[indices], offsets)
         shares.append(np.where(letters > 0, of_these / np.maximum(letters, 1), 1.0))
     return np.concatenate(shares)
+
+
+def require_known_scripts(settings: FilterSettings) -> None:
+    """Raise SettingsError for a script that Unicode does not have."""
+    names = [script for script in SCRIPTS if script not in ("", OTHER)]
+    for key in ("source_scripts", "target_scripts"):
+        for script in getattr(settings, key) or []:
+            if script not in names:
+                close = nearest(script, names) or f"; there are {', '.join(names)}"
+                raise SettingsError(f"data.filter.{key}: a script of Unicode is needed; got {script}{close}")

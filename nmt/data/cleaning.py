@@ -18,12 +18,12 @@ import numpy as np
 from nmt.config import FilterSettings
 from nmt.data.arrays import BoolArray, Int64Array, map_file
 from nmt.data.cache import cached_folder, entry_name
-from nmt.data.characters import OTHER, SCRIPTS, script_shares
+from nmt.data.characters import script_shares
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.dataset import LeftOut
 from nmt.data.duplicates import BLANK, Fingerprints, Overlap, are_among, find_overlap
 from nmt.data.stored_text import open_text, store_text
-from nmt.errors import DataError, LineNumbers, SettingsError, nearest
+from nmt.errors import DataError, LineNumbers
 from nmt.files.reading import read_json
 from nmt.files.writing import to_json
 
@@ -194,13 +194,3 @@ def _rejections(
 
 def _counts(parts: Iterator[Sequence[str]] | Iterator[str], length: int) -> Int64Array:
     return np.fromiter(map(len, parts), np.int64, length)
-
-
-def require_known_scripts(settings: FilterSettings) -> None:
-    """Raise SettingsError for a script that Unicode does not have."""
-    names = [script for script in SCRIPTS if script not in ("", OTHER)]
-    for key in ("source_scripts", "target_scripts"):
-        for script in getattr(settings, key) or []:
-            if script not in names:
-                close = nearest(script, names) or f"; there are {', '.join(names)}"
-                raise SettingsError(f"data.filter.{key}: a script of Unicode is needed; got {script}{close}")

@@ -21,7 +21,7 @@ from nmt.config import (
     as_list,
 )
 from nmt.data.arrays import Int64Array
-from nmt.data.cleaning import require_known_scripts
+from nmt.data.characters import require_known_scripts
 from nmt.data.corpus import (
     SPLITS,
     Corpus,
@@ -95,11 +95,12 @@ def _load(
 ) -> tuple[Mapping[str, ParallelText | None], Groups | None]:
     require_known_scripts(settings.filter)
     if not isinstance(settings, HubData):  # whose own library reads them
-        for key, files in named_files(settings, splits):  # those of the last split, too, before any is read
+        named = list(named_files(settings, splits))  # those of the last split, too, before any is read
+        for _, files in named:
             require_reader(files, "data")
-            for path in as_list(files):
-                if is_missing(path):
-                    raise DataError(f"{key}: no such file: {path}")
+        for key, files in named:
+            for path in filter(is_missing, as_list(files)):
+                raise DataError(f"{key}: no such file: {path}")
     texts: Mapping[str, ParallelText | None]
     groups = None
     match settings:

@@ -11,8 +11,15 @@ import pytest
 from nmt.cli.compose import compose
 from nmt.config import TrainSettings
 from nmt.config.check import check
-from nmt.data.characters import SCRIPT_OF_WORDS, SCRIPTS, codes_of, script_of, script_shares
-from nmt.data.cleaning import prepare_corpus, require_known_scripts
+from nmt.data.characters import (
+    SCRIPT_OF_WORDS,
+    SCRIPTS,
+    codes_of,
+    require_known_scripts,
+    script_of,
+    script_shares,
+)
+from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.dataset import LeftOut
 from nmt.data.duplicates import Fingerprints, find_overlap

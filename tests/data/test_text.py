@@ -222,7 +222,7 @@ def test_the_cache_tells_texts_and_tokenizers_apart():
 
 
 def test_optional_text_needs_both_sides(data_settings):
-    both = [f"{split}.{side}=a" for split in ("train", "validation") for side in ("source", "target")]
+    both = [f"{split}.{side}={side}" for split in ("train", "validation") for side in ("source", "target")]
     with pytest.raises(SettingsError, match=r"^data.test.target: a file is needed, since source is given"):
         data_settings("files", *both, "test.source=a")
 

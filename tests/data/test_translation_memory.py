@@ -154,7 +154,7 @@ def test_two_forms_in_two_files_are_two_forms(load, tmp_path):
     for region in ("GB", "US"):
         (tmp_path / f"{region}.tmx").write_text(memory(unit(("de", "ja"), (f"en-{region}", "yes"))))
     with pytest.raises(DataError, match=r"a list \[en-GB,en-US\], is needed.* in .*US.tmx are"):
-        load(None, f"train=[{tmp_path}/GB.tmx,{tmp_path}/US.tmx]")
+        load(None, f"train=[{tmp_path}/GB.tmx,{tmp_path}/US.tmx]", f"validation={tmp_path}/GB.tmx")
 
 
 @pytest.mark.parametrize(

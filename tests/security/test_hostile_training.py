@@ -99,8 +99,8 @@ SPOILT = {
             "data",
             {
                 "kind": "files",
-                "train": {"source": "/dev/zero", "target": "/dev/zero"},
-                "validation": {"source": "/dev/zero", "target": "/dev/zero"},
+                "train": {"source": "/dev/zero", "target": "/dev/full"},
+                "validation": {"source": "/dev/zero", "target": "/dev/full"},
                 "test": {"source": None, "target": None},
                 "max_length": 9,
                 "encoding": "utf-8",
@@ -176,7 +176,7 @@ def test_training_writes_nowhere_else(refused, victim, tmp_path, name):
 def test_text_of_a_run_is_in_files(refused, victim, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     run = victim()
-    side = {"source": "pipe", "target": "pipe"}
+    side = {"source": "pipe", "target": "other"}
     data = {
         "kind": "files",
         "train": side,
