@@ -167,7 +167,7 @@ class HubData(CorpusSettings):
     num_train: Count | None
 
     @pydantic.model_validator(mode="after")
-    def _check_test(self) -> Self:
+    def _check_columns_and_test(self) -> Self:
         _require_other("target_column", self.target_column, self.source_column, "column")
         if self.test is not None and self.test_split is not None:
             raise ValueError(f"test: null is needed beside test_split={self.test_split}; got {self.test}")

@@ -104,10 +104,12 @@ def pairs_of_files(source: Files, target: Files, key: str, encoding: str | None)
     Where both sides have as many files, the lines of each must be as many: else a line that one file lacks and another
     has too many would shift all pairs between them.
     """
-    sides: list[tuple[Files, Files]] = list(zip(as_list(source), as_list(target), strict=False))
-    if len(sides) != len(as_list(source)) or len(sides) != len(as_list(target)):
-        sides = [(source, target)]
-    pairs = chain.from_iterable(_zip_files(one, other, key, encoding) for one, other in sides)
+    sources: Sequence[Files] = as_list(source)
+    targets: Sequence[Files] = as_list(target)
+    if len(sources) != len(targets):
+        sources, targets = [source], [target]
+    files = zip(sources, targets, strict=True)
+    pairs = chain.from_iterable(_zip_files(one, other, key, encoding) for one, other in files)
     return with_text(pairs, key, (_names(source), _names(target)))
 
 

@@ -54,9 +54,11 @@ def tagged_for(run: RunDirectory, text: ParallelText, split: str) -> ParallelTex
     if not (isinstance(data, MixtureData) and data.has_tags):
         require_tags(text.source, tags, f"run: {run.path}")
         return text
-    own, tagged = (text_of_run(split, run, with_tags) for with_tags in (False, True))
+    loaded, groups = load_split(data, split)
+    own = require_split(loaded, split)
+    assert groups is not None  # since it is a mixture
     lines: dict[tuple[str, str], deque[str]] = {}
-    for one, other, line in zip(own.source, own.target, tagged.source, strict=True):
+    for one, other, line in zip(own.source, own.target, groups.tag(split, own.source), strict=True):
         lines.setdefault((one, other), deque()).append(line)
     source = []
     for number, pair in enumerate(zip(text.source, text.target, strict=True), 1):

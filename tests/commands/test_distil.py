@@ -336,6 +336,7 @@ def test_without_its_teacher_a_student_does_not_go_on_with_another_vocabulary(nm
 def test_the_table_is_made_anew_for_another_search_of_the_same_weights(nmt, distilled, tmp_path):
     shutil.copytree(distilled[0] / "student", tmp_path / "student")
     best = (tmp_path / "student" / "best.json").read_bytes()
+    nmt("distil", "student=student", "resume=true", "export=null")
     longer = "training.max_updates=6", "optimizer.learning_rate=5", "schedule=constant"
     done = nmt(
         "distil", "student=student", "resume=true", "export=null", *longer, "decoding.max_length_ratio=0.4"
