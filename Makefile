@@ -46,7 +46,7 @@ campaign: setup ## Kill, crowd and exhaust trainings (an hour and a half)
 
 docs: setup ## Build the site into build/site; a link that leads nowhere is an error
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
 build: setup ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel

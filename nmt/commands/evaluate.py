@@ -135,8 +135,12 @@ def _test_text(settings: EvaluateSettings, run: RunDirectory | None) -> TestText
         return TestText(text.source, [text.target])
     paths = as_list(settings.reference)
     references = [_read_text(path, "reference", settings.encoding) for path in paths]
-    for lines in references[1:]:
-        require_same_length(lines, references[:1], "reference")
+    for path, lines in zip(paths[1:], references[1:], strict=True):
+        if len(lines) != len(references[0]):
+            raise DataError(
+                f"reference: as many lines as in {paths[0]} are needed, {len(references[0])}; "
+                f"got {len(lines)} in {path}"
+            )
     if source is not None and len(source) != len(references[0]):
         raise DataError(
             f"reference: as many lines as in source are needed, {len(source)}; got {len(references[0])}"

@@ -106,7 +106,10 @@ class EvaluateSettings(Settings):
             )
         if self.ensemble and self.run is None:
             raise ValueError(f"ensemble: [] is needed without `run`; got {', '.join(self.ensemble)}")
-        for key, needed in (("checkpoint", "best"), ("split", "test")):
+        if self.decoding is not None and self.run is None:
+            raise ValueError(f"decoding: null is needed without `run`; got {self.decoding.kind}")
+        unused = (("checkpoint", "best"), ("split", "test"), ("device", "auto"), ("precision", "auto"))
+        for key, needed in unused:
             if self.run is None and getattr(self, key) != needed:
                 raise ValueError(f"{key}: {needed} is needed without `run`; got {getattr(self, key)}")
         if self.hypothesis is not None and self.reference is None:

@@ -23,6 +23,7 @@ from nmt.decoding.literal_text import makes_longer
 from nmt.decoding.rules import (
     BeginWith,
     EndAtLimit,
+    EndWithoutChoice,
     EndWord,
     ForbidTokens,
     MinimumLength,
@@ -147,6 +148,8 @@ class BatchSearch:
         if any(sentence.is_whole for sentence in sentences):
             positions = [len(sentence.prefix) if sentence.is_whole else -1 for sentence in sentences]
             rules.append(EndWord(self._word_endings[chosen], positions, self.device))
+        if settings.no_repeat_ngram_size is not None and settings.min_length > 0:
+            rules.append(EndWithoutChoice(eos_id))
         return [*rules, EndAtLimit(eos_id, limits, self.device)]
 
     def _constraints(

@@ -68,8 +68,8 @@ def put_beside(
         beside = list(islice(rest, len(chunk.lines)))
         if len(beside) < len(chunk.lines):
             raise DataError(
-                f"{key}: a line for each line is needed; got {chunk.num_before + len(beside)} for more lines"
+                f"{key}: as many lines as the text has are needed; got only {chunk.num_before + len(beside)}"
             )
         yield chunk._replace(beside=beside)
     if is_end and next(rest, None) is not None:
-        raise DataError(f"{key}: a line for each line is needed; got more than {num_lines}")
+        raise DataError(f"{key}: as many lines as the text has are needed; got more than {num_lines}")

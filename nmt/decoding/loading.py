@@ -145,7 +145,7 @@ class Model:
             raise TypeError("prefixes: a list of prefixes is needed; got one string")
         if isinstance(lines, Sequence) and isinstance(prefixes, Sequence) and len(prefixes) > len(lines):
             raise DataError(
-                f"prefixes: a line for each line is needed; got {len(prefixes)} for {len(lines)} lines"
+                f"prefixes: as many lines as the text has are needed, {len(lines)}; got {len(prefixes)}"
             )
         settings = change_search(self.decoding, decoding, **search)
         translator = self.translator(settings, num_hypotheses, details, target_language)

@@ -147,6 +147,17 @@ class EndWord(Rule):
         self.positions = self.positions[sentences]
 
 
+class EndWithoutChoice(Rule):
+    """EOS comes where earlier rules together leave no token, such as a minimum length where no word may come again."""
+
+    def __init__(self, eos_id: int) -> None:
+        self.eos_id = eos_id
+
+    def apply(self, logits: Tensor, position: int) -> None:
+        """Allow EOS for hypotheses that nothing else could extend."""
+        logits[:, self.eos_id].masked_fill_(logits.amax(1) == -torch.inf, 0.0)
+
+
 class EndAtLimit(Rule):
     """Only EOS may come once a translation has its limit of tokens; this rule comes last in a list of rules."""
 

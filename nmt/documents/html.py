@@ -7,7 +7,7 @@ is read with it. Broken HTML comes out no more broken: a tag that lacks its othe
 import html
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from nmt.documents.document import Block, TextDocument
@@ -59,14 +59,32 @@ NAME = re.compile(r"<(/?)([A-Za-z][^\s/>]*)")
 TAG = re.compile(r"""(?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+')|["'=])*+>""")
 # A name is tried once, from its beginning: or else a name without a value would take time quadratic in its length.
 ATTRIBUTE = re.compile(r"""(?<![^\s"'<>/=])([^\s"'<>/=]++)\s*+=\s*+("[^"]*"|'[^']*'|[^\s"'>]+)""")
+# Where a page declares its encoding; browsers look for it in so many characters.
+DECLARED = re.compile(
+    r"""<(?:meta\b[^<>]*?\bcharset|\?xml[^<>]*?\bencoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE
+)
+CHARACTERS_DECLARING = 1024
 BLANK = " \t\r\n\f"
 SPACE = re.compile(f"[{BLANK}]+")
 
 
+class AsciiPage(TextDocument):
+    """A page in ASCII alone, whose new characters are written as references to them."""
+
+    def write(self, blocks: Sequence[Content]) -> str:
+        """Return the page with other lines."""
+        return super().write(blocks).encode("ascii", "xmlcharrefreplace").decode()
+
+
 def read_html(text: str) -> TextDocument:
-    """Read any text; nothing in it is an error. Raises DataError for more than MAX_TAGS tags."""
+    """Read any text; nothing in it is an error. Raises DataError for more than MAX_TAGS tags.
+
+    A page in ASCII that declares another encoding than UTF-8 stays in ASCII: a browser would misread other characters.
+    """
     require_few(text.count("<"))
-    return TextDocument(list(_parts(_tokens(text))))
+    declared = DECLARED.search(text, 0, CHARACTERS_DECLARING)
+    is_other = declared is not None and declared[1].lower() not in ("utf-8", "utf8")
+    return (AsciiPage if is_other and text.isascii() else TextDocument)(list(_parts(_tokens(text))))
 
 
 def _write(content: Content) -> str:

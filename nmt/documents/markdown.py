@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n.*?\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)", re.DOTALL)
 ROW = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 LINE_ENDS = "\r\n"
-# A line end that stays: two spaces or a backslash before it.
-HARD_BREAK = re.compile(r"(?:(?<! ) {2,}+|\\)$")
+# A line end that stays: two spaces before it, or a backslash that is not escaped.
+HARD_BREAK = re.compile(r"(?:(?<! ) {2,}+|(?<!\\)((?:\\\\)*+)\\)$")
 PUNCTUATION = r"!-/:-@\[-`{-~"
 # The address of a link, which may have balanced brackets in it, and its title.
 BARE = r"(?:\\.|[^\s()\\])"
@@ -48,9 +48,11 @@ MARKS = re.compile(r"[*_~`<\[\]|\\]")
 EMPHASIS = re.compile(r"\*+|_+|~~")
 ESCAPED = re.compile(rf"\\([{PUNCTUATION}])|&#?\w+;")
 # Characters that would be syntax if they were not escaped.
-SYNTAX = re.compile(rf"\\(?=[{PUNCTUATION}])|[`*<\[\]]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)|~(?=~)")
+SYNTAX = re.compile(rf"\\(?=[{PUNCTUATION}])|[`*<\[\]]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)")
 SYNTAX_OF_CELL = re.compile(rf"{SYNTAX.pattern}|\|")
 LINE_START = re.compile(r"^(?:(\d{1,9})(?=[.)](?: |$))|(?=#{1,6}(?: |$)|[-+=>]))")
+# The end of a heading may have signs that are no text; a backslash there, unless it is escaped, breaks the line.
+LINE_END = re.compile(r"(?<= )(?=#+$)|(?<!\\)(?:\\\\)*+(?=\\$)")
 
 
 @cache
@@ -106,7 +108,7 @@ def _lines(text: str, known: dict[str, Any]) -> Iterator[tuple[list[tuple[int, i
             continue
         found = list[tuple[int, int]]()
         for row, piece in enumerate(token.content.split("\n"), token.map[0]):
-            shown = HARD_BREAK.sub("", piece).strip()
+            shown = HARD_BREAK.sub(r"\1", piece).strip()
             first = max(here, starts[row])
             if is_cell:
                 shown = shown.replace("|", "\\|")
@@ -134,7 +136,7 @@ def _block(source: str, tokens: Sequence[Token], ends: Sequence[str], is_cell: b
 
     def write(content: Content) -> str:
         rows = render_wrapped(_shown(content), escape, ["\n"] * len(ends)).split("\n")
-        safe = [LINE_START.sub(r"\1\\", row) for row in rows]
+        safe = [LINE_END.sub(r"\g<0>\\", LINE_START.sub(r"\1\\", row)) for row in rows]
         return safe[0] + "".join(f"{end}{row}" for end, row in zip(ends, safe[1:], strict=False))
 
     return Block(source, content_of(tokens, _plain), write)
@@ -185,48 +187,58 @@ def _as_text(token: Token) -> Token:
 def _tokens(text: str) -> Iterator[Token]:
     """Yield the tokens of a line; a tag without its other half stays where it is among the words."""
     place = 0
-    # Marks that await their other half; within a word, nothing else tells which half a mark is.
-    opened = set[str]()
+    opened = list[str]()
     for found in INLINE.finditer(text):
-        token = _token(text, found, opened)
-        if token is not None:
-            if token.kind == "+":
-                opened.add(token.source)
-            else:
-                opened.discard(token.source)
+        tokens = _emphasis(text, found, opened) if found["emphasis"] else _token(found)
+        if tokens:
             if place < found.start():
                 yield Token(text[place : found.start()], "text")
-            yield token
+            yield from tokens
             place = found.end()
     if place < len(text):
         yield Token(text[place:], "text")
 
 
-def _token(text: str, found: re.Match[str], opened: Container[str]) -> Token | None:
+def _token(found: re.Match[str]) -> list[Token]:
+    """Return the token of a match, which is no emphasis; none of an escaped character."""
     source = found[0]
     if found["escape"]:
-        return None
+        return []
     if found["place"]:
-        return Token(source, ".")
+        return [Token(source, ".")]
     if found["code"] or found["kept"]:
-        return Token(source, "kept", source.strip("`") if found["code"] else source)
+        return [Token(source, "kept", source.strip("`") if found["code"] else source)]
     if found["tag"]:
         name = found["name"].lower()
         if name == "br":
-            return Token(source, "kept", " ")  # between two words
+            return [Token(source, "kept", " ")]  # between two words
         kind = "." if source.endswith("/>") or name in VOID else "-" if source.startswith("</") else "+"
-        return Token(source, kind, f"<{name}")
-    if found["opens"]:
-        return Token(source, "+", "[")
-    if found["closes"]:
-        return Token(source, "-", "[")
+        return [Token(source, kind, f"<{name}")]
+    return [Token(source, "+" if found["opens"] else "-", "[")]
+
+
+def _emphasis(text: str, found: re.Match[str], opened: list[str]) -> list[Token]:
+    """Return the marks in a run of signs; `opened` are those that await their other half, and is brought up to date.
+
+    Within a word, nothing else tells which half a mark is. Three signs are two marks, which may close in two places.
+    """
+    source = found[0]
     before, behind = text[found.start() - 1 : found.start()], text[found.end() : found.end() + 1]
     opens, closes = _flanks(behind, before), _flanks(before, behind)
     if source[0] == "_" and opens and closes:  # never within a word
         opens, closes = _is_punctuation(before), _is_punctuation(behind)
     if not opens and not closes:
-        return None
-    return Token(source, "-" if closes and (source in opened or not opens) else "+", source)
+        return []
+    marks = [source[:1], source[1:]] if len(source) == 3 else [source]
+    if opens and not (closes and any(mark in opened for mark in marks)):
+        opened += marks
+        return [Token(mark, "+", mark) for mark in marks]
+    if opened[-1:] == marks[1:]:  # the innermost closes first
+        marks.reverse()
+    for mark in marks:
+        if mark in opened:
+            del opened[len(opened) - 1 - opened[::-1].index(mark) :]
+    return [Token(mark, "-", mark) for mark in marks]
 
 
 def _flanks(inside: str, outside: str) -> bool:

@@ -94,6 +94,8 @@ class _Placement:
         self.sources_of, self.targets_of = _grouped((j, i) for i, j in known), _grouped(known)
         # How many elements each word of the translation lies in.
         self.depths = [0] * num_target
+        # Where a word of the translation, at a depth, repeats pieces of the source: `yes`/`no` is one word.
+        self.copies: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
     def place(self, content: Content, start: int, within: tuple[int, int], depth: int) -> list[str | Element]:
         """Return the translation `within` two places, with the elements of content, whose source begins at `start`.
@@ -123,15 +125,18 @@ class _Placement:
             made = replace(part, content=kept)
             some: list[str | Element] = [made]
             if first == last and (part.is_kept or not text):
-                some = self._spaced(made, start, end, first)
+                some = self._spaced(made, start, end, first, within)
             insort(taken, (first, last, number, some), key=lambda one: one[:3])
             start = end
         found: list[str | Element] = []
-        here = within[0]
-        for first, last, _, parts in taken:
+        here, before = within[0], -1
+        for first, last, number, parts in taken:
             # A place that lies within a later element comes behind it.
-            found += [self.target[here:first], *parts]
-            here = max(here, last)
+            between = self.target[here:first]
+            if not between and found and number != before + 1 and _are_joined(found[-1], parts[0]):
+                between = " "
+            found += [part for part in (between, *parts) if part != ""]
+            here, before = max(here, last), number
         return [part for part in (*found, self.target[here : within[1]]) if part != ""]
 
     def _span(self, start: int, end: int, within: tuple[int, int], depth: int) -> tuple[int, int]:
@@ -142,7 +147,8 @@ class _Placement:
         gains: list[int | None] = []
         for i in range(targets[0], targets[-1] + 1) if targets else ():
             word, sources = self.target_words[i], self.sources_of.get(i, ())
-            is_free = within[0] <= word[0] and word[1] <= within[1] and self.depths[i] == depth
+            # The marks of a word may be outside of what is around it.
+            is_free = within[0] < word[1] and word[0] < within[1] and self.depths[i] == depth
             gains.append(sum(1 if one in is_own else -1 for one in sources) if is_free else None)
         run = _best_run(gains)
         if run is None:
@@ -151,15 +157,19 @@ class _Placement:
         first_word, last_word = targets[0] + run[0], targets[0] + run[1]
         first, last = self.target_words[first_word][0], self.target_words[last_word][1]
         self._take(first, last, depth)
+        first, last = max(first, within[0]), min(last, within[1])
         text, most = self.source[start:end].strip(), last - first
         first += _num_outside(self.target[first:last], text, self.source[max(0, start - most) : start][::-1])
         last -= _num_outside(self.target[first:last][::-1], text[::-1], self.source[end : end + most])
         return first, last
 
-    def _spaced(self, element: Element, start: int, end: int, here: int) -> list[str | Element]:
+    def _spaced(
+        self, element: Element, start: int, end: int, here: int, within: tuple[int, int]
+    ) -> list[str | Element]:
         """Return an element without words, to stand at a place, with spaces around it where the source has them.
 
-        A space is also added where two words would become one.
+        A space is also added where two words would become one; none is at the edge of what it is `within`, where
+        emphasis of Markdown cannot have one.
         """
 
         def is_apart(beside: str, edge: str, neighbour: str) -> bool:
@@ -167,9 +177,9 @@ class _Placement:
 
         source, target = self.source, self.target
         before = is_apart(
-            source[start - 1 : start], source[start:end][:1], target[here - 1 : here] if here else ""
+            source[start - 1 : start], source[start:end][:1], target[max(within[0], here - 1) : here]
         )
-        behind = is_apart(source[end : end + 1], source[start:end][-1:], target[here : here + 1])
+        behind = is_apart(source[end : end + 1], source[start:end][-1:], target[here : within[1]][:1])
         return [part for part in (" " * before, element, " " * behind) if part != ""]
 
     def _take(self, first: int, last: int, depth: int) -> None:
@@ -194,15 +204,20 @@ class _Placement:
 
     def _copy_of(self, start: int, end: int, within: tuple[int, int], depth: int) -> tuple[int, int]:
         """Return where the translation of its word repeats a piece of the source, or else an empty span for it."""
-        text = re.escape(self.source[start:end].strip())
+        text = self.source[start:end].strip()
+        copied = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
         for i in self._source_words(start, end) if text else ():
             for j in self.targets_of.get(i, ()):
                 first, last = self.target_words[j]
-                is_free = within[0] <= first and last <= within[1] and self.depths[j] == depth
-                copy = re.compile(rf"(?<!\w){text}(?!\w)").search(self.target, first, last)
-                if copy and is_free:
-                    self.depths[j] = depth + 1
-                    return copy.span()
+                copies = self.copies.get((j, depth), [])
+                is_free = self.depths[j] == depth or 0 < len(copies) < MAX_LINKS
+                if not is_free or first < within[0] or within[1] < last:
+                    continue
+                for copy in copied.finditer(self.target, first, last):
+                    if all(copy.end() <= begin or end <= copy.start() for begin, end in copies):
+                        self.copies[j, depth] = [*copies, copy.span()]
+                        self.depths[j] = depth + 1
+                        return copy.span()
         here = min(max(self._gap(start, start), within[0]), within[1])
         return here, here
 
@@ -256,6 +271,13 @@ def _outside(taken: Sequence[tuple[int, int, int, list[str | Element]]], here: i
     """Return a place, or the end of the taken span that it lies inside of."""
     i = bisect_left(taken, here, key=lambda one: one[0])
     return taken[i - 1][1] if i and here < taken[i - 1][1] else here
+
+
+def _are_joined(one: str | Element, other: str | Element) -> bool:
+    """Whether two parts beside each other are kept words, which would be read as one."""
+    return all(
+        isinstance(part, Element) and part.is_kept and text_of([part]).strip() for part in (one, other)
+    )
 
 
 def _best_run(gains: Sequence[int | None]) -> tuple[int, int] | None:

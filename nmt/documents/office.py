@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from nmt.documents.marked import Content, Element
-from nmt.documents.tags import require_few
+from nmt.documents.tags import MAX_DEPTH, require_few
 from nmt.errors import DataError
 
 Node = Any  # an element of lxml, which says nothing of its types
@@ -21,6 +21,10 @@ Node = Any  # an element of lxml, which says nothing of its types
 # file could unpack to any size.
 MAX_UNPACKED, MAX_TEXT = 1 << 28, 1 << 26
 MAX_MEMBERS = 10_000
+# Bytes of the nodes that are written more than once. Each break inside of a link repeats the link: a small file could
+# be written to any size.
+MAX_REPEATED = 1 << 26
+NODE_BYTES = 50  # of a node, beside its tag and its attributes
 # Encodings that XML may declare. All of these are decoded in time linear in the length; Python knows others, such as
 # punycode, whose time is quadratic.
 ENCODINGS = re.compile(
@@ -34,9 +38,10 @@ CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\
 
 @dataclass(frozen=True)
 class Container(Element):
-    """A node of a line whose children are made anew."""
+    """A node of a line whose children are made anew; a copy of it takes `num_bytes`."""
 
     node: Node = None
+    num_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,9 +60,13 @@ class Kept(Element):
 class Parts:
     """The parts of a paragraph while it is read: lines, what stays between them, and the containers that are open."""
 
-    def __init__(self, undivided: Collection[str] = ()) -> None:
-        """Begin; a container with one of the tags `undivided` may be there once only, so no break divides it."""
-        self.undivided = undivided
+    def __init__(self, undivided: Collection[str] = (), properties: Collection[str] = ()) -> None:
+        """Begin; a container with one of the tags `undivided` may be there once only, so no break divides it.
+
+        Children of containers with one of the tags `properties` are in each copy.
+        """
+        self.undivided, self.properties = undivided, properties
+        self.num_repeated = 0  # bytes of nodes that are written more than once
         self._found: list[Kept | list[str | Element]] = [[]]
         self._open: list[Container] = []
 
@@ -70,32 +79,52 @@ class Parts:
 
     @contextmanager
     def within(self, node: Node) -> Iterator[None]:
-        """Put what is read meanwhile into a container; its continuation behind a break is dropped if it stays empty."""
-        first = self._begin(node)
+        """Put what is read meanwhile into a container; its continuation behind a break is dropped if it stays empty.
+
+        Raises DataError where containers are nested too deep.
+        """
+        if len(self._open) == MAX_DEPTH:
+            raise DataError(
+                f"file: at most {MAX_DEPTH} elements of a paragraph inside each other are needed; got more"
+            )
+        copied = [
+            node,
+            *(inner for child in node if child.tag in self.properties for inner in child.iter("*")),
+        ]
+        first = self._begin(Container(node=node, num_bytes=sum(map(size_of, copied))))
         yield
         last = self._open.pop()
         if last is not first and not last.content:
             self.content.pop()
 
     def divide(self, kept: Kept) -> None:
-        """End the line with what stays; open containers go on behind it. An undivided one gets it as a space."""
+        """End the line with what stays; open containers go on behind it. An undivided one gets it as a space.
+
+        Raises DataError where too much is repeated.
+        """
         if any(container.node.tag in self.undivided for container in self._open):
             self.content.append(replace(kept, content=[" "], is_kept=True))
             return
-        nodes = tuple(container.node for container in self._open)
+        opened = list(self._open)
+        # What stays is in copies of them, and so is what comes behind it.
+        self.repeat(2 * sum(container.num_bytes for container in opened))
         while self._open:
             if not self._open.pop().content:
                 self.content.pop()
-        self._found += [replace(kept, within=nodes), []]
-        for node in nodes:
-            self._begin(node)
+        self._found += [replace(kept, within=tuple(container.node for container in opened)), []]
+        for container in opened:
+            self._begin(replace(container, content=[]))
+
+    def repeat(self, num_bytes: int) -> None:
+        """Count nodes that are written once more. Raises DataError for too many of them."""
+        self.num_repeated += num_bytes
+        require_few_repeated(self.num_repeated)
 
     def close(self) -> list[Kept | list[str | Element]]:
         """Return the lines that are not empty, and what stays between them."""
         return [_joined(part) if isinstance(part, list) else part for part in self._found if part != []]
 
-    def _begin(self, node: Node) -> Container:
-        container = Container(node=node)
+    def _begin(self, container: Container) -> Container:
         self.content.append(container)
         self._open.append(container)
         return container
@@ -107,6 +136,7 @@ class Paragraph(NamedTuple):
     node: Node
     parts: list[Kept | list[str | Element]]
     look: Any = None
+    num_repeated: int = 0  # bytes of nodes that are written more than once
 
     @property
     def lines(self) -> list[Content]:
@@ -142,8 +172,15 @@ class OfficeDocument:
         tag = self.roots[how.name].tag
         if tag != how.root:  # such as Word's Strict Open XML, whose names all differ
             raise DataError(f"file: {how.root} in {how.name} is needed; got {tag}")
-        found = ((name, how.read(node)) for name, root in self.roots.items() for node in root.iter(*how.tags))
-        self.paragraphs = [(name, paragraph) for name, paragraph in found if paragraph.lines]
+        self.paragraphs: list[tuple[str, Paragraph]] = []
+        num_repeated = 0
+        for name, root in self.roots.items():
+            for node in root.iter(*how.tags):
+                paragraph = how.read(node)
+                if paragraph.lines:
+                    self.paragraphs.append((name, paragraph))
+                num_repeated += paragraph.num_repeated
+                require_few_repeated(num_repeated)
 
     @property
     def blocks(self) -> list[Content]:
@@ -171,6 +208,36 @@ class OfficeDocument:
                     data = read.read(member)
                 written.writestr(member, data, member.compress_type)
         return output.getvalue()
+
+
+def size_of(node: Node) -> int:
+    """Return about how many bytes a copy of a node takes, without what is in it."""
+    return NODE_BYTES + len(node.tag) + sum(len(name) + len(value) for name, value in node.attrib.items())
+
+
+def require_few_repeated(num_bytes: int) -> None:
+    """Raise DataError for more bytes of repeated nodes than MAX_REPEATED."""
+    if num_bytes > MAX_REPEATED:
+        raise DataError(
+            f"file: breaks and looks of text that repeat at most {MAX_REPEATED} bytes of XML are needed; got more"
+        )
+
+
+def inside(paragraph: Node, containers: Collection[str], wanted: Collection[str]) -> Iterator[Node]:
+    """Yield the nodes with `wanted` tags in a paragraph and its containers, but not in paragraphs inside of it.
+
+    A search through all that is in a paragraph would take time quadratic in the depth of nested paragraphs.
+    """
+    opened = [iter(paragraph)]
+    while opened:
+        for child in opened[-1]:
+            if child.tag in wanted:
+                yield child
+            elif child.tag in containers:
+                opened.append(iter(child))
+                break
+        else:
+            opened.pop()
 
 
 def _joined(content: list[str | Element]) -> list[str | Element]:

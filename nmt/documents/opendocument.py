@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from nmt.documents.marked import Content
-from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts
+from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts, inside
 
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
@@ -48,7 +48,7 @@ def _read(node: Node) -> Paragraph:
             parts.content.append(SPACES.sub(" ", text))
 
     read(node)
-    return Paragraph(node, [*starts, *parts.close(), *ends])
+    return Paragraph(node, [*starts, *parts.close(), *ends], num_repeated=parts.num_repeated)
 
 
 def _write(paragraph: Paragraph, lines: Sequence[Content]) -> None:
@@ -66,7 +66,7 @@ def _write(paragraph: Paragraph, lines: Sequence[Content]) -> None:
 def _order_changes(node: Node) -> None:
     """Make each recorded change begin before it ends: its marks moved with words, whose order may have changed."""
     ended: dict[str | None, Node] = {}
-    for mark in list(node.iter(CHANGE_START, CHANGE_END)):
+    for mark in list(inside(node, CONTAINERS, {CHANGE_START, CHANGE_END})):
         key = mark.get(CHANGE)
         if mark.tag == CHANGE_END:
             ended[key] = mark

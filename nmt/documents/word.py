@@ -12,7 +12,17 @@ from functools import reduce
 from typing import NamedTuple
 
 from nmt.documents.marked import Content, Element
-from nmt.documents.office import Container, Format, Kept, Node, OfficeDocument, Paragraph, Parts
+from nmt.documents.office import (
+    NODE_BYTES,
+    Container,
+    Format,
+    Kept,
+    Node,
+    OfficeDocument,
+    Paragraph,
+    Parts,
+    inside,
+)
 
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -54,6 +64,12 @@ class Look(NamedTuple):
         """Return a node with all that is in it, but for comments, which have no tag, and text, which has no meaning."""
         return cls(node.tag, tuple(node.attrib.items()), tuple(map(cls.of, node.iterchildren("*"))))
 
+    @property
+    def num_bytes(self) -> int:
+        """About how many bytes it takes."""
+        own = NODE_BYTES + len(self.tag) + sum(len(name) + len(value) for name, value in self.attributes)
+        return own + sum(child.num_bytes for child in self.children)
+
     def add_to(self, parent: Node) -> None:
         """Add the node to a parent."""
         made = parent.makeelement(self.tag, dict(self.attributes))
@@ -68,8 +84,11 @@ class _Reader:
     def __init__(self, node: Node) -> None:
         self.look = _usual_look(node)
         self.starts, self.ends = list[Kept](), list[Kept]()
-        self.parts = Parts({CONTROL})
+        self.parts = Parts({CONTROL}, PROPERTIES)
         self.field: list[Node] = []  # runs of a field that has not ended
+        # Elements without those between which the text has a run of its own. Where they go in a translation, each
+        # divides text of the usual look.
+        self.num_elements = 0
         self.depth = 0
         for child in node:
             if child.tag != f"{WORD}pPr":
@@ -84,6 +103,7 @@ class _Reader:
         elif node.tag == RUN:
             self._read_run(node)
         elif node.tag in CONTAINERS:
+            self.num_elements += 1
             holder = node.find(CONTROL_CONTENT) if node.tag == CONTROL else node
             with self.parts.within(node):
                 for child in holder if holder is not None else ():
@@ -94,10 +114,15 @@ class _Reader:
         elif node.tag in ENDS:
             self.ends.append(Kept(nodes=(node,)))
         elif node.tag not in DROPPED:
+            self.num_elements += 1
             self.parts.content.append(Kept(nodes=(node,)))
 
     def _read_run(self, run: Node) -> None:
         look = _look(run)
+        self.num_elements += -1 if look == self.look else 1
+        # Each child is written as a run of its own, with the look of them all.
+        num_children = sum(child.tag != LOOK for child in run)
+        self.parts.repeat(max(0, num_children - 1) * _num_bytes(look))
         for child in run:
             if child.tag == TEXT:
                 self._add(self.parts.content, child.text or "", look)
@@ -108,6 +133,7 @@ class _Reader:
             elif child.tag in BREAKS:
                 self.parts.divide(Kept(nodes=(child,), is_in_run=True, look=look))
             else:
+                self.num_elements += 1
                 self.parts.content.append(Kept(nodes=(child,), is_in_run=True, look=look))
 
     def _add(self, content: list[str | Element], text: str, look: Look | None) -> None:
@@ -123,7 +149,7 @@ class _Reader:
     def _read_field(self, run: Node) -> None:
         """Read a run of a field, such as a page number, which stays as a whole."""
         self.field.append(run)
-        for child in run.iter(FIELD):
+        for child in run.iterchildren(FIELD):
             self.depth += {"begin": 1, "end": -1}.get(child.get(FIELD_KIND), 0)
         if self.depth > 0:
             return
@@ -136,8 +162,9 @@ class _Reader:
         self.field = []
 
     def paragraph(self, node: Node) -> Paragraph:
+        self.parts.repeat(max(0, self.num_elements) * _num_bytes(self.look))
         parts = [*self.starts, *self.parts.close(), *self.ends]
-        return Paragraph(node, parts, self.look)
+        return Paragraph(node, parts, self.look, self.parts.num_repeated)
 
 
 def _look(run: Node) -> Look | None:
@@ -146,9 +173,13 @@ def _look(run: Node) -> Look | None:
     return None if found is None else Look.of(found)
 
 
+def _num_bytes(look: Look | None) -> int:
+    return 0 if look is None else look.num_bytes
+
+
 def _usual_look(paragraph: Node) -> Look | None:
     sizes: Counter[Look | None] = Counter()
-    for run in paragraph.iter(RUN):
+    for run in inside(paragraph, CONTAINERS | {CONTROL_CONTENT}, {RUN}):
         sizes[_look(run)] += sum(len(text.text or "") for text in run.iterchildren(TEXT))
     return max(sizes, key=lambda look: sizes[look], default=None)
 

@@ -131,7 +131,10 @@ class Service:
     async def detect(self, fields: Fields) -> list[dict[str, Any]]:
         """Say which languages a text, or several together, may be of, best first."""
         self._require_key(fields)
-        texts, _ = _texts(fields)
+        texts, is_list = _texts(fields)
+        if is_list:
+            _require_most(len(texts), self.settings.max_texts)
+        refuse_more(len(texts), self.settings.max_waiting)
         self._require_short(texts)
         return [_shown(guess) for guess in self.languages.detect("\n".join(texts))]
 

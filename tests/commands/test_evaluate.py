@@ -169,7 +169,10 @@ def test_two_runs(nmt, trained_run, folder):
         (("hypothesis=good.en", "against=."), "against: a file is needed beside a finished translation; got ., a folder"),
         (("hypothesis=pieces.en",), "hypothesis: text without marks of subwords is needed"),
         (("hypothesis=good.en", "against=pieces.en"), "got @@ in pieces.en, line 50; put the pieces together"),
-        (("hypothesis=good.en", "reference=[a.en,short.en]"), "reference: as many lines as in the reference"),
+        (
+            ("hypothesis=good.en", "reference=[a.en,short.en]"),
+            "reference: as many lines as in a.en are needed, 50; got 1 in short.en",
+        ),
         (("hypothesis=good.en", "reference=pieces.en"), "reference: text without marks"),
         (("hypothesis=good.en", "length_buckets=[5,5]"), "length_buckets: rising numbers are needed"),
         (("hypothesis=good.en", "json=a.en", "overwrite=true"), "json: another file than the reference is needed; got a.en"),
@@ -181,6 +184,10 @@ def test_two_runs(nmt, trained_run, folder):
             "reference: one file is needed with `comet`; got 2",
         ),
         (("hypothesis=good.en", "checkpoint=last"), "checkpoint: best is needed without `run`; got last"),
+        (("hypothesis=good.en", "device=cuda"), "device: auto is needed without `run`; got cuda"),
+        (("hypothesis=good.en", "precision=bfloat16"), "precision: auto is needed without `run`; got bfloat16"),
+        (("hypothesis=good.en", "decoding=greedy"), "decoding: null is needed without `run`; got greedy"),
+        (("hypothesis=good.en", "json=/dev/null", "overwrite=true"), "json: a file is needed; got /dev/null, which is a device"),
         (("hypothesis=good.en", "split=validation"), "split: test is needed without `run`; got validation"),
         (
             ("hypothesis=good.en", "source=in.de", "comet=x.ckpt"),

@@ -87,14 +87,16 @@ def test_shards_of_scores_are_the_whole(nmt, trained_run, source, tmp_path):
 
 
 def test_files_of_different_lengths_are_refused(nmt, trained_run, source, tmp_path):
-    for lines, given in (("a\nb\n", "2 for more lines"), ("a\nb\nc\nd\ne\n", "more than 4")):
+    for lines, given in (("a\nb\n", "only 2"), ("a\nb\nc\nd\ne\n", "more than 4")):
         (tmp_path / "out.en").write_text(lines)
         done = nmt("score", f"run={trained_run}", "source=in.de", "target=out.en", code=2)
-        assert f"target: out.en: a line for each line is needed; got {given}" in done.stderr.decode()
+        assert (
+            f"target: out.en: as many lines as the text has are needed; got {given}" in done.stderr.decode()
+        )
     command = "score", f"run={trained_run}", "source=in.de", "target=out.en", "output=scores"
     nmt(*command, "shard=1/2")
     done = nmt(*command, "shard=2/2", code=2)  # whose lines are the last
-    assert "target: out.en: a line for each line is needed; got more than 4" in done.stderr.decode()
+    assert "target: out.en: as many lines as the text has are needed; got more than 4" in done.stderr.decode()
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "tsv", "parquet"])

@@ -111,10 +111,14 @@ def test_translations_begin_with_what_is_given(model):
         assert best.text.startswith("é 漢 x" if one.source else "")
         assert "\n" not in best.text
         assert max((target for _, target in best.alignment or []), default=-1) < len(best.text.split())
-    with pytest.raises(UserError, match="prefixes: a line for each line is needed; got 2 for more lines"):
+    with pytest.raises(UserError, match="prefixes: as many lines as the text has are needed; got only 2"):
         model.translate(LINES, prefixes=["a", "b"])
-    with pytest.raises(UserError, match="prefixes: a line for each line is needed; got 13 for 12 lines"):
+    with pytest.raises(UserError, match="prefixes: as many lines as the text has are needed, 12; got 13"):
         model.translate(LINES, prefixes=["a"] * 13)
+    with pytest.raises(
+        UserError, match="prefixes: as many lines as the text has are needed; got more than 12"
+    ):
+        list(model.translate(iter(LINES), prefixes=["a"] * 13))
     assert [one.text for one in model.translate(LINES, prefixes=itertools.repeat(""))] == [
         one.text for one in model.translate(LINES)
     ]

@@ -7,7 +7,7 @@ from found import best
 from nmt.decoding.beam import Beam
 from nmt.decoding.beam_search import beam_search, power_penalty, wu_penalty
 from nmt.decoding.greedy_search import greedy_search
-from nmt.decoding.rules import EndAtLimit, ForbidTokens, MinimumLength
+from nmt.decoding.rules import EndAtLimit, EndWithoutChoice, ForbidTokens, MinimumLength, NoRepeatedNgram
 from nmt.models.interface import Decoded, DecoderState
 
 BOS, EOS = 0, 1
@@ -91,6 +91,14 @@ def test_minimum_length_holds_back_the_end():
     assert run(table(short)) == [[]]
     for beam_size in (None, 2):
         assert run(table(short), beam_size, rules=[MinimumLength(EOS, 3)]) == [[2, 2, 2]]
+
+
+@pytest.mark.parametrize("beam_size", [None, 2])
+def test_a_translation_ends_where_its_rules_leave_no_token(beam_size):
+    no_repeat = NoRepeatedNgram(1, 1, beam_size or 1, torch.device("cpu"))
+    rules = [no_repeat, MinimumLength(EOS, 9), EndWithoutChoice(EOS)]
+    found = run(table(GARDEN_PATH), beam_size, max_length=12, rules=rules)
+    assert sorted(found[0]) == [2, 3, 4], "each token but BOS and EOS once"
 
 
 @pytest.mark.parametrize("beam_size", [None, 2])

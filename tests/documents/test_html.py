@@ -62,6 +62,13 @@ def to(target, *links):
          "the <b>new red</b> <code>red</code> dog"),
         ("im <code>x</code>-Ding ist <code>x</code> da", to("in the thing there is x", (0, 0), (1, 2), (4, 3), (2, 4), (3, 5)),
          "in the <code>x</code> thing there is <code>x</code>"),
+        # Pieces of one word each find their own copy; those without one stay apart.
+        ("mit <code>ja</code>/<code>nein</code>/<code>ja</code> nun", to("with nein/ja/ja now", (0, 0), (1, 1), (2, 2)),
+         "with <code>nein</code>/<code>ja</code>/<code>ja</code> now"),
+        ("<i translate=no>Anna</i>-<i translate=no>Lena</i> da", to("Anna-Lena there", (0, 0), (1, 1)),
+         "<i translate=no>Anna</i>-<i translate=no>Lena</i> there"),
+        ("mit <code>ja</code>/<code>nein</code>/<code>so</code>", to("with yes/no", (0, 0), (1, 1)),
+         "with <code>ja</code> yes/no <code>nein</code> <code>so</code>"),
         ("ein <code>ls</code>-Befehl", to("an ls command", (0, 0), (1, 1), (1, 2)), "an <code>ls</code> command"),
         ("Nimm <code>a &lt; b</code> dafür", to("For that take a<b", (1, 3), (4, 0), (4, 1), (0, 2)),
          "For that take <code>a &lt; b</code>"),
@@ -98,6 +105,17 @@ def to(target, *links):
 )  # fmt: skip
 def test_tags_go_where_their_words_went(text, find, expected):
     assert translated(text, find) == expected
+
+
+def test_a_page_in_ascii_that_declares_another_encoding_stays_in_ascii():
+    for head in (
+        '<meta charset="iso-8859-1">',
+        "<meta http-equiv=a content='text/html; charset=windows-1252'>",
+    ):
+        page = f"{head}<p>f&uuml;r mich</p>"
+        assert translated(page, to("à l'été")) == f"{head}<p>&#224; l'&#233;t&#233;</p>"
+    for head in ("", '<meta charset="UTF-8">', "<meta charset=iso-8859-1><b>ä</b>"):
+        assert translated(f"{head}<p>f&uuml;r mich</p>", to("à l'été")).endswith("<p>à l'été</p>")
 
 
 @pytest.mark.parametrize(

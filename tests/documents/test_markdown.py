@@ -102,6 +102,13 @@ def test_markdown_is_read_as_one_sees_it(translate, turned):
         ("- **[Name](http://x)**: so", ["Name: so"], "- **[NAME](http://x)**: SO"),
         ("**`--so`**: _(so)_, ja", ["--so: (so), ja"], "**`--so`**: _(SO)_, JA"),
         ("*(*ja*)* und **हिन्दी**: a", ["(ja) und हिन्दी: a"], "*(*JA*)* UND **हिन्दी**: A"),
+        # Three signs are two marks, which may end in two places.
+        ("**so *hier ~~da~~ und***", ["so hier da und"], "**SO *HIER ~~DA~~ UND***"),
+        ("***so** hier* und ***da***", ["so hier und da"], "***SO** HIER* UND ***DA***"),
+        ("*so **hier*** und **da**", ["so hier und da"], "*SO **HIER*** UND **DA**"),
+        ("Ich ___ und __ ab, a_b", ["Ich ___ und __ ab, a_b"], "ICH \\_\\_\\_ UND \\_\\_ AB, A_B"),
+        ("# Die Sprache C \\#", ["Die Sprache C #"], "# DIE SPRACHE C \\#"),
+        ("der C:\\Temp\\ da", ["der C:\\Temp\\ da"], "DER C:\\TEMP\\ DA"),
         # Punctuation beside an element is not of it, even if the element has punctuation at its ends.
         ("Nutze `f()`, dann (`(g)`).", ["Nutze f(), dann ((g))."], "NUTZE `f()`, DANN (`(g)`)."),
         ("**„So“**, **so!**, **so**.", ["„So“, so!, so."], "**„SO“**, **SO!**, **SO**."),
@@ -113,6 +120,16 @@ def test_marks_of_markdown_are_not_read_and_stay(translate, text, lines, expecte
     document = read_markdown(text)
     assert lines_of(document) == lines
     assert translate(document) == expected
+
+
+def test_a_backslash_at_the_end_of_a_row_is_text(translate, turned):
+    found = translate(read_markdown("da ist der Ordner\nC:\\Temp\\ eins\n"), turned)
+    assert found == "EINS C:\\TEMP\\\\\nORDNER DER IST DA\n"
+    assert lines_of(read_markdown(found)) == ["EINS C:\\TEMP\\ ORDNER DER IST DA"]
+
+
+def test_no_space_comes_between_emphasis_and_what_is_in_it(translate):
+    assert translate(read_markdown("so **`a` ist `b`**.")) == "SO **`a` IST `b`**."
 
 
 def test_emphasis_on_nothing_is_not_written(translate):

@@ -39,6 +39,16 @@ def test_a_look_of_the_whole_is_no_markup(translate):
     assert f"<w:p>{run('DER HUND', BOLD)}</w:p>" in body(translate(document))
 
 
+def test_the_look_of_a_box_is_not_that_of_the_text_around_it(translate, turned):
+    red = '<w:rPr><w:color w:val="FF0000"/></w:rPr>'
+    box = f"<w:r><w:pict><w:txbxContent><w:p>{run('ein langer Text im Kasten', red)}</w:p></w:txbxContent></w:pict></w:r>"
+    document = read_docx(docx(f"<w:p>{run('Ein Haus')}{box}{run(' am ')}{run('See', BOLD)}</w:p>"))
+    found = body(translate(document, turned))
+    assert found.count("FF0000") == 1
+    assert run("SEE", BOLD) in found
+    assert run(" AM HAUS") in found
+
+
 def test_tabs_and_breaks_stay_between_what_they_divide(translate, turned):
     document = read_docx(
         docx(

@@ -114,6 +114,47 @@ def test_tags_are_counted_whatever_the_encoding(monkeypatch, encoding, tag):
         read_docx(packed(1100))
 
 
+LINK = f'<w:hyperlink r:id="{"x" * 1000}">{{}}</w:hyperlink>'
+LOOK = f"<w:rPr>{'<w:b/>' * 20}</w:rPr>"
+OF_ODT = f'<t:p><t:a href="{"x" * 1000}">eins{"<t:line-break/>zwei" * 9}</t:a></t:p>'
+
+
+@pytest.mark.parametrize(
+    ("read", "content"),
+    [
+        (read_docx, docx(f"<w:p>{LINK.format('<w:r><w:br/><w:t>eins</w:t></w:r>' * 9)}</w:p>")),
+        (read_docx, docx(f"<w:p>{LINK.format('<w:r><w:br/><w:t>eins</w:t></w:r>')}</w:p>" * 9)),
+        (read_docx, docx(f"<w:p><w:r>{LOOK}{'<w:br/>' * 9}<w:t>eins</w:t></w:r></w:p>")),
+        (read_docx, docx(f"<w:p>{run('eins zwei', LOOK)}{'<w:sdt/>' * 9}</w:p>")),
+        (read_odt, odt(OF_ODT)),
+    ],
+    ids=["one link", "many links", "a look", "text between", "odt"],
+)
+def test_what_would_be_written_too_often_is_refused(monkeypatch, read, content):
+    """Each break inside of a link repeats the link, and each in a run its look: a kilobyte would take gigabytes."""
+    assert read(content).blocks
+    monkeypatch.setattr("nmt.documents.office.MAX_REPEATED", 10_000)
+    with pytest.raises(
+        DataError, match=r"^file: breaks and looks of text that repeat at most 10000 bytes of XML"
+    ):
+        read(content)
+
+
+def test_what_is_written_as_often_as_it_stood_there_is_not_counted(monkeypatch):
+    monkeypatch.setattr("nmt.documents.office.MAX_REPEATED", 10_000)  # of 100,000 in all looks
+    text = "".join(run(f"eins{i} ", LOOK) + run("zwei ", "<w:rPr><w:i/></w:rPr>") for i in range(50))
+    assert len(read_docx(docx(f"<w:p>{text}{LINK.format(run('drei'))}</w:p>")).blocks) == 1
+
+
+def test_what_is_nested_too_deep_is_refused(translate):
+    def nested(depth):
+        return docx(f"<w:p>{depth * '<w:ins>'}{run('eins')}{depth * '</w:ins>'}</w:p>")
+
+    assert b"EINS" in member(translate(read_docx(nested(50))), "word/document.xml")
+    with pytest.raises(DataError, match="at most 50 elements of a paragraph inside each other are needed"):
+        read_docx(nested(51))
+
+
 def test_unused_namespaces_and_many_texts_take_little_time():
     """Both take seconds; a reader that repeats all namespaces at each run, or all text at each text, takes minutes."""
     names = " ".join(f'xmlns:n{i}="urn:n{i}"' for i in range(4000))

@@ -69,6 +69,13 @@ def test_the_language_of_a_page_is_that_of_its_text_however_long_its_head_is(sta
         assert (status, answer["error"]) == (413, "Invalid request: at most 200000 tags are needed")
 
 
+def test_the_language_of_too_many_texts_is_not_detected(start, trained_run, tmp_path):
+    with start(tmp_path, f"run={trained_run}", "max_texts=3") as server:
+        assert server.json("/detect", {"q": [HUND] * 3})[0] == 200
+        status, answer = server.json("/detect", {"q": [HUND] * 4})
+        assert (status, answer["error"]) == (400, "Invalid request: request (4) exceeds text limit (3)")
+
+
 def test_blank_lines_are_lines(start, trained_run, tmp_path):
     with start(tmp_path, f"run={trained_run}", "max_waiting=10") as server:
         for fields in (PAIR, {"source": "en", "target": "en"}):
