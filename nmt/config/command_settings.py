@@ -106,8 +106,6 @@ class EvaluateSettings(Settings):
             )
         if self.ensemble and self.run is None:
             raise ValueError(f"ensemble: [] is needed without `run`; got {', '.join(self.ensemble)}")
-        if self.decoding is not None and self.run is None:
-            raise ValueError(f"decoding: null is needed without `run`; got {self.decoding.kind}")
         unused = (("checkpoint", "best"), ("split", "test"), ("device", "auto"), ("precision", "auto"))
         for key, needed in unused:
             if self.run is None and getattr(self, key) != needed:

@@ -146,10 +146,10 @@ class Translator:
     ) -> Iterator[Translation]:
         """Yield the translations of consecutive lines, however many they are; see `translate_chunk`.
 
-        Raises DataError where there are fewer `prefixes` than lines, or more.
+        Raises DataError where there are fewer `prefixes` than lines.
         """
         chunks = number_chunks(in_chunks(lines), self.context.num_lines, before=before)
-        for chunk in chunks if prefixes is None else put_beside(chunks, prefixes, "prefixes", is_end=True):
+        for chunk in chunks if prefixes is None else put_beside(chunks, prefixes, "prefixes"):
             yield from self.translate_chunk(chunk)
 
     def translate_chunk(self, chunk: Chunk) -> list[Translation]:

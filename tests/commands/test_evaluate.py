@@ -186,7 +186,6 @@ def test_two_runs(nmt, trained_run, folder):
         (("hypothesis=good.en", "checkpoint=last"), "checkpoint: best is needed without `run`; got last"),
         (("hypothesis=good.en", "device=cuda"), "device: auto is needed without `run`; got cuda"),
         (("hypothesis=good.en", "precision=bfloat16"), "precision: auto is needed without `run`; got bfloat16"),
-        (("hypothesis=good.en", "decoding=greedy"), "decoding: null is needed without `run`; got greedy"),
         (("hypothesis=good.en", "json=/dev/null", "overwrite=true"), "json: a file is needed; got /dev/null, which is a device"),
         (("hypothesis=good.en", "split=validation"), "split: test is needed without `run`; got validation"),
         (
