@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nmt.documents.document import Block, TextDocument
 from nmt.documents.html import VOID
 from nmt.documents.marked import Content, Element
-from nmt.documents.tags import Token, content_of, find_halves, require_few, unescape
+from nmt.documents.tags import MAX_DEPTH, Token, content_of, find_halves, require_few, unescape
 from nmt.documents.wrapping import render_wrapped
 
 if TYPE_CHECKING:
@@ -231,7 +231,8 @@ def _emphasis(text: str, found: re.Match[str], opened: list[str]) -> list[Token]
         return []
     marks = [source[:1], source[1:]] if len(source) == 3 else [source]
     if opens and not (closes and any(mark in opened for mark in marks)):
-        opened += marks
+        if len(opened) < MAX_DEPTH:  # what lies deeper has no other half
+            opened += marks
         return [Token(mark, "+", mark) for mark in marks]
     if opened[-1:] == marks[1:]:  # the innermost closes first
         marks.reverse()

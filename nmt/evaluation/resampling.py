@@ -1,44 +1,46 @@
 """Bootstrap resampling (Koehn 2004): scores of texts that are drawn from the lines of a text, and their interval."""
 
 import os
+import secrets
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nmt.data.arrays import FloatArray, Int64Array
+from nmt.data.arrays import FloatArray
 from nmt.errors import SettingsError
 
 
 class ResampledTexts(NamedTuple):
-    """Texts drawn from lines: the seed as sacreBLEU's signatures tell it, and the indices of their lines, (R, N)."""
+    """The texts (R) that sacreBLEU draws from the lines of a text (N).
 
-    seed: str
-    rows: Int64Array
+    Each is drawn when it is scored: the indices of all their lines, R · N, would take eight kilobytes a line.
+    """
+
+    seed: str  # as sacreBLEU's signatures tell it
+    number: int  # that the random numbers are drawn from
+    num_texts: int
 
     @classmethod
-    def draw(cls, num_lines: int, num_texts: int) -> "ResampledTexts":
-        """Draw the texts that sacreBLEU draws. Raises SettingsError as `sacrebleu_generator` does."""
-        return cls(_seed(), sacrebleu_generator().choice(num_lines, (num_texts, num_lines)))
+    def draw(cls, num_texts: int) -> "ResampledTexts":
+        """Return texts that are the same each time they are scored. Raises SettingsError for a wrong SACREBLEU_SEED."""
+        return cls(*_sacrebleu_seed(), num_texts)
 
     def scores(self, metric: Any, counts: FloatArray) -> FloatArray:
         """Return the score of each text, (R), by a metric of sacreBLEU with its counts for each line, (N, C)."""
-        return np.array([metric._compute_score_from_stats(counts[rows].sum(0)).score for rows in self.rows])
+        generator, num_lines = np.random.default_rng(self.number), len(counts)
+        sums = (counts[generator.choice(num_lines, num_lines)].sum(0) for _ in range(self.num_texts))
+        return np.array([metric._compute_score_from_stats(one).score for one in sums])
 
 
-def sacrebleu_generator() -> np.random.Generator:
-    """Return sacreBLEU's random numbers: its seed is SACREBLEU_SEED, where that is set; `none` stands for any.
+def _sacrebleu_seed() -> tuple[str, int]:
+    """Return the seed of sacreBLEU, and the number that it stands for: any number for `none`.
 
-    Raises SettingsError for another seed.
+    It is SACREBLEU_SEED, where that is set. Raises SettingsError for another seed than a whole number, or none.
     """
-    seed = _seed()
-    return np.random.default_rng(None if seed == "none" else int(seed))
-
-
-def _seed() -> str:
     seed = os.environ.get("SACREBLEU_SEED", "12345").lower()
     if seed != "none" and not (seed.isascii() and seed.isdigit()):
         raise SettingsError(f"SACREBLEU_SEED: a whole number, or none, is needed; got {seed}")
-    return seed
+    return seed, secrets.randbits(64) if seed == "none" else int(seed)
 
 
 class Interval(NamedTuple):

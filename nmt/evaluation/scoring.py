@@ -108,7 +108,7 @@ class Statistics:
         self, hypotheses: Sequence[str], references: Sequence[Sequence[str]], settings: EvaluationSettings
     ) -> None:
         require_same_length(hypotheses, references)
-        self.metrics, self.num_lines = metrics(settings), len(hypotheses)
+        self.metrics = metrics(settings)
         self.of_lines = {
             name: np.array(
                 metric._extract_corpus_statistics(list(hypotheses), list(map(list, references))), float
@@ -121,8 +121,7 @@ class Statistics:
     ) -> list[Score]:
         """Return the scores of the lines with these indices, at least one; None stands for all lines."""
         scores = []
-        num_lines = self.num_lines if lines is None else len(lines)
-        texts = None if num_resamples is None else ResampledTexts.draw(num_lines, num_resamples)
+        texts = None if num_resamples is None else ResampledTexts.draw(num_resamples)
         for name, metric in self.metrics.items():
             if name == "TER" and not with_ter:
                 continue

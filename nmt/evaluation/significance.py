@@ -8,7 +8,7 @@ import numpy as np
 
 from nmt.config import EvaluationSettings
 from nmt.data.arrays import FloatArray
-from nmt.evaluation.resampling import Interval, ResampledTexts, sacrebleu_generator
+from nmt.evaluation.resampling import Interval, ResampledTexts
 from nmt.evaluation.scoring import Statistics, require_same_length
 
 SAME = 1e-9  # points of a score: a smaller difference is one of rounding
@@ -57,7 +57,7 @@ def compare(
     """
     require_same_length(others, references, "against")
     statistics = [Statistics(lines, references, settings) for lines in (hypotheses, others)]
-    texts = ResampledTexts.draw(statistics[0].num_lines, num_resamples)
+    texts = ResampledTexts.draw(num_resamples)
     found = []
     for name, metric in statistics[0].metrics.items():
         counts = [one.of_lines[name] for one in statistics]
@@ -70,7 +70,7 @@ def compare(
         num_larger = _num_at_least(drawn - drawn.mean(), difference)
         if np.ptp(drawn) < SAME:  # as of a text of one line
             num_larger = num_resamples
-        swapped = _randomised(metric, counts[0], counts[1], num_trials)
+        swapped = _randomised(metric, counts[0], counts[1], num_trials, texts.number)
         found.append(
             Comparison(
                 name,
@@ -96,12 +96,12 @@ def _num_at_least(differences: FloatArray, size: float) -> int:
     return int(np.count_nonzero(np.abs(differences) >= abs(size) - SAME))
 
 
-def _randomised(metric: Any, one: FloatArray, other: FloatArray, num_trials: int) -> FloatArray:
+def _randomised(metric: Any, one: FloatArray, other: FloatArray, num_trials: int, seed: int) -> FloatArray:
     """Return the difference in each trial (R), which swaps two translations, with their counts (N, C), at random lines.
 
     The trials are drawn and added up some at a time, so that memory does not grow with their number.
     """
-    generator, (num_lines, _) = sacrebleu_generator(), one.shape
+    generator, (num_lines, _) = np.random.default_rng(seed), one.shape
     at_once = max(1, CELLS_AT_ONCE // (num_lines * TRIALS_AT_ONCE)) * TRIALS_AT_ONCE
     total, other_total, change = one.sum(0), other.sum(0), other - one
     found: list[float] = []

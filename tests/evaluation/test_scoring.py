@@ -4,7 +4,9 @@ import json
 import math
 import subprocess
 import sys
+import tracemalloc
 
+import numpy as np
 import pytest
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
@@ -15,6 +17,7 @@ from nmt.cli.compose import compose
 from nmt.config import EvaluateSettings, EvaluationSettings
 from nmt.config.check import check
 from nmt.errors import DataError, SettingsError
+from nmt.evaluation.resampling import ResampledTexts
 from nmt.evaluation.scoring import Evaluation, corpus_bleu, score_against
 
 HYPOTHESES = ["The dog sleeps.", "We read a good book !", "she buys bread"]
@@ -97,6 +100,16 @@ def test_intervals_leave_out_the_ends_of_the_scores_that_sacrebleu_draws():
         assert figure.interval == (pytest.approx(inner[0]), pytest.approx(inner[-1]))
         assert figure.signature == str(metric.get_signature())
         assert figure.signature.startswith("nrefs:2|bs:50|seed:12345|")
+
+
+def test_drawn_texts_are_in_memory_one_at_a_time():
+    counts, metric = np.ones((10_000, 10)), BLEU()
+    tracemalloc.start()
+    scores = ResampledTexts.draw(200).scores(metric, counts)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert scores == pytest.approx(np.full(200, metric._compute_score_from_stats(counts.sum(0)).score))
+    assert peak < 4_000_000, "all at once take 16 MB"
 
 
 def test_a_seed_that_is_none_is_said_in_a_line(monkeypatch):
