@@ -45,6 +45,17 @@ def test_a_list_in_gives_a_list_and_a_stream_gives_a_stream(model, search):
         assert in_pieces == [one.text for one in listed]
 
 
+@pytest.mark.parametrize("decoding", ["greedy", "beam", "sampling"])
+def test_a_translation_ends_where_its_rules_leave_no_token(model, decoding):
+    """The shortest translation is longer than the vocabulary, and no token may come twice."""
+    rules = {"no_repeat_ngram_size": 1, "min_length": 220, "max_length_ratio": 0, "max_length_extra": 240}
+    (found,) = model.translate(LINES[:1], decoding=decoding, details=True, **rules)
+    tokens = found.hypotheses[0].tokens
+    assert tokens[-1] == "</s>"
+    assert len(set(tokens)) == len(tokens) > 180
+    assert "<pad>" not in tokens
+
+
 @pytest.mark.parametrize("search", [{}, {"decoding": "beam", "beam_size": 6, "length_penalty": 0.3}], ids=str)
 def test_of_several_the_first_is_the_best_and_all_are_different(model, search):
     search = {"decoding": "beam", "beam_size": 4} | search
