@@ -87,11 +87,9 @@ class Parts:
             raise DataError(
                 f"file: at most {MAX_DEPTH} elements of a paragraph inside each other are needed; got more"
             )
-        copied = [
-            node,
-            *(inner for child in node if child.tag in self.properties for inner in child.iter("*")),
-        ]
-        first = self._begin(Container(node=node, num_bytes=sum(map(size_of, copied))))
+        properties = (inner for child in node if child.tag in self.properties for inner in child.iter("*"))
+        num_bytes = sum(bytes_of(one.tag, one.attrib.items()) for one in (node, *properties))
+        first = self._begin(Container(node=node, num_bytes=num_bytes))
         yield
         last = self._open.pop()
         if last is not first and not last.content:
@@ -210,9 +208,9 @@ class OfficeDocument:
         return output.getvalue()
 
 
-def size_of(node: Node) -> int:
-    """Return about how many bytes a copy of a node takes, without what is in it."""
-    return NODE_BYTES + len(node.tag) + sum(len(name) + len(value) for name, value in node.attrib.items())
+def bytes_of(tag: str, attributes: Iterable[tuple[str, str]]) -> int:
+    """Return about how many bytes a node takes, without what is in it."""
+    return NODE_BYTES + len(tag) + sum(len(name) + len(value) for name, value in attributes)
 
 
 def require_few_repeated(num_bytes: int) -> None:
@@ -223,8 +221,8 @@ def require_few_repeated(num_bytes: int) -> None:
         )
 
 
-def inside(paragraph: Node, containers: Collection[str], wanted: Collection[str]) -> Iterator[Node]:
-    """Yield the nodes with `wanted` tags in a paragraph and its containers, but not in paragraphs inside of it.
+def inside(paragraph: Node, paragraphs: Collection[str], wanted: Collection[str]) -> Iterator[Node]:
+    """Yield the nodes with `wanted` tags in a paragraph, but not in those or in `paragraphs` inside of it.
 
     A search through all that is in a paragraph would take time quadratic in the depth of nested paragraphs.
     """
@@ -233,7 +231,7 @@ def inside(paragraph: Node, containers: Collection[str], wanted: Collection[str]
         for child in opened[-1]:
             if child.tag in wanted:
                 yield child
-            elif child.tag in containers:
+            elif child.tag not in paragraphs:
                 opened.append(iter(child))
                 break
         else:

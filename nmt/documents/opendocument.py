@@ -12,6 +12,8 @@ OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 PARTS = {"content.xml", "styles.xml"}  # the second has the headers and footers of pages
 SPACES = re.compile(r"[ \t\r\n]+")
 
+PARAGRAPHS = (f"{TEXT}p", f"{TEXT}h")
+
 BREAKS = {f"{TEXT}tab", f"{TEXT}line-break"}
 META = f"{TEXT}meta"  # its identifier must be unique
 CONTAINERS = {f"{TEXT}span", f"{TEXT}a", META}
@@ -66,7 +68,7 @@ def _write(paragraph: Paragraph, lines: Sequence[Content]) -> None:
 def _order_changes(node: Node) -> None:
     """Make each recorded change begin before it ends: its marks moved with words, whose order may have changed."""
     ended: dict[str | None, Node] = {}
-    for mark in list(inside(node, CONTAINERS, {CHANGE_START, CHANGE_END})):
+    for mark in list(inside(node, PARAGRAPHS, {CHANGE_START, CHANGE_END})):
         key = mark.get(CHANGE)
         if mark.tag == CHANGE_END:
             ended[key] = mark
@@ -97,9 +99,7 @@ def _copy_in(parent: Node, node: Node) -> Node:
     return made
 
 
-ODT = Format(
-    "content.xml", f"{OFFICE}document-content", PARTS.__contains__, (f"{TEXT}p", f"{TEXT}h"), _read, _write
-)
+ODT = Format("content.xml", f"{OFFICE}document-content", PARTS.__contains__, PARAGRAPHS, _read, _write)
 
 
 def read_odt(content: bytes) -> OfficeDocument:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from nmt.documents.marked import Content, Element
 from nmt.documents.office import (
-    NODE_BYTES,
     Container,
     Format,
     Kept,
@@ -21,6 +20,7 @@ from nmt.documents.office import (
     OfficeDocument,
     Paragraph,
     Parts,
+    bytes_of,
     inside,
 )
 
@@ -67,8 +67,7 @@ class Look(NamedTuple):
     @property
     def num_bytes(self) -> int:
         """About how many bytes it takes."""
-        own = NODE_BYTES + len(self.tag) + sum(len(name) + len(value) for name, value in self.attributes)
-        return own + sum(child.num_bytes for child in self.children)
+        return bytes_of(self.tag, self.attributes) + sum(child.num_bytes for child in self.children)
 
     def add_to(self, parent: Node) -> None:
         """Add the node to a parent."""
@@ -121,8 +120,9 @@ class _Reader:
         look = _look(run)
         self.num_elements += -1 if look == self.look else 1
         # Each child is written as a run of its own, with the look of them all.
-        num_children = sum(child.tag != LOOK for child in run)
-        self.parts.repeat(max(0, num_children - 1) * _num_bytes(look))
+        num_more = sum(child.tag != LOOK for child in run) - 1
+        if look is not None and num_more > 0:
+            self.parts.repeat(num_more * look.num_bytes)
         for child in run:
             if child.tag == TEXT:
                 self._add(self.parts.content, child.text or "", look)
@@ -162,7 +162,8 @@ class _Reader:
         self.field = []
 
     def paragraph(self, node: Node) -> Paragraph:
-        self.parts.repeat(max(0, self.num_elements) * _num_bytes(self.look))
+        if self.look is not None and self.num_elements > 0:
+            self.parts.repeat(self.num_elements * self.look.num_bytes)
         parts = [*self.starts, *self.parts.close(), *self.ends]
         return Paragraph(node, parts, self.look, self.parts.num_repeated)
 
@@ -173,13 +174,9 @@ def _look(run: Node) -> Look | None:
     return None if found is None else Look.of(found)
 
 
-def _num_bytes(look: Look | None) -> int:
-    return 0 if look is None else look.num_bytes
-
-
 def _usual_look(paragraph: Node) -> Look | None:
     sizes: Counter[Look | None] = Counter()
-    for run in inside(paragraph, CONTAINERS | {CONTROL_CONTENT}, {RUN}):
+    for run in inside(paragraph, {PARAGRAPH}, {RUN}):
         sizes[_look(run)] += sum(len(text.text or "") for text in run.iterchildren(TEXT))
     return max(sizes, key=lambda look: sizes[look], default=None)
 

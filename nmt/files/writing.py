@@ -80,9 +80,8 @@ def require_new_file(
     require_other(key, path, read)
     if os.path.isdir(path):
         raise DataError(f"{key}: a file is needed; got {path}, which is a folder")
-    if os.path.exists(path) and not os.path.isfile(
-        path
-    ):  # such as /dev/null, whose place the new file would take
+    # A new file would take the place of /dev/null.
+    if os.path.exists(path) and not os.path.isfile(path):
         raise DataError(f"{key}: a file is needed; got {path}, which is a device or a pipe")
     if not overwrite and os.path.exists(path):
         raise DataError(f"{key}: a new file is needed, or overwrite=true; got {path}, which exists")

@@ -186,7 +186,7 @@ def test_two_runs(nmt, trained_run, folder):
         (("hypothesis=good.en", "checkpoint=last"), "checkpoint: best is needed without `run`; got last"),
         (("hypothesis=good.en", "device=cuda"), "device: auto is needed without `run`; got cuda"),
         (("hypothesis=good.en", "precision=bfloat16"), "precision: auto is needed without `run`; got bfloat16"),
-        (("hypothesis=good.en", "json=/dev/null", "overwrite=true"), "json: a file is needed; got /dev/null, which is a device"),
+        (("hypothesis=good.en", "json=pipe", "overwrite=true"), "json: a file is needed; got pipe, which is a device or a pipe"),
         (("hypothesis=good.en", "split=validation"), "split: test is needed without `run`; got validation"),
         (
             ("hypothesis=good.en", "source=in.de", "comet=x.ckpt"),
@@ -201,6 +201,7 @@ def test_two_runs(nmt, trained_run, folder):
 )  # fmt: skip
 def test_what_cannot_be_scored_is_said_in_one_line(nmt, folder, arguments, message):
     (folder / "short.en").write_text("one\n")
+    os.mkfifo(folder / "pipe")
     (folder / "pieces.en").write_text("".join(f"{line}\n" for line in [*REFERENCES[:-1], "the do@@ g"]))
     (folder / "there.ckpt").write_bytes(b"")
     if not any(argument.startswith(("reference", "run")) for argument in arguments):
