@@ -93,13 +93,7 @@ def follow_lines(
             blocks = _refuse_wide(blocks, key, name, encoding)
         else:
             blocks = _decoded(blocks, key, name, encoding)
-        for number, line in _cut_into_lines(blocks, has_mark=span is None or span[0] == 0):
-            if line is not None and len(line) > MAX_LINE_BYTES:
-                raise DataError(
-                    f"{key}: lines of at most {MAX_LINE_BYTES} bytes are needed; got more in {name}, "
-                    f"line {number}"
-                )
-            yield line
+        yield from _cut_into_lines(blocks, key, name, has_mark=span is None or span[0] == 0)
 
 
 def _decoded(blocks: Iterable[bytes], key: str, name: str, encoding: str) -> Iterator[bytes]:
@@ -257,24 +251,24 @@ def _read_span(file: BufferedReader, start: int, end: int) -> Iterator[bytes]:
         yield block
 
 
-def _cut_into_lines(blocks: Iterable[bytes], has_mark: bool) -> Iterator[tuple[int, bytes | None]]:
-    """Yield lines with their numbers, from 1, and None at pauses; a line too long is cut, and is the last one."""
+def _cut_into_lines(blocks: Iterable[bytes], key: str, name: str, has_mark: bool) -> Iterator[bytes | None]:
+    """Yield lines, and None at pauses. Raises DataError for a line longer than MAX_LINE_BYTES."""
     mark, number, size = BYTE_ORDER_MARK if has_mark else b"", 1, 0
     unfinished: list[bytes] = []
     for block in blocks:
         if not block:
-            yield number, None
+            yield None
             continue
         first, *rest = block.split(b"\n")
         unfinished.append(first)
         size += len(first)
         if size > MAX_LINE_BYTES:
-            break
+            raise DataError(
+                f"{key}: lines of at most {MAX_LINE_BYTES} bytes are needed; got more in {name}, line {number}"
+            )
         if rest:
-            yield number, b"".join(unfinished).removeprefix(mark).removesuffix(b"\r")
-            for line in rest[:-1]:
-                number += 1
-                yield number, line.removesuffix(b"\r")
-            mark, unfinished, number, size = b"", rest[-1:], number + 1, len(rest[-1])
+            yield b"".join(unfinished).removeprefix(mark).removesuffix(b"\r")
+            yield from (line.removesuffix(b"\r") for line in rest[:-1])
+            mark, unfinished, number, size = b"", rest[-1:], number + len(rest), len(rest[-1])
     if any(unfinished):
-        yield number, b"".join(unfinished).removeprefix(mark)
+        yield b"".join(unfinished).removeprefix(mark)

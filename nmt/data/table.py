@@ -150,25 +150,19 @@ def _suffix(path: str) -> str:
 
 def _read_tsv(path: str, key: str, columns: Columns) -> Pairs:
     """Yield pairs of a file in which tabs separate columns, and quotation marks mean themselves."""
-    rows = (line.split("\t") for line in read_text(path, key, columns.encoding))
+    rows = (line.split("\t") if line else [] for line in read_text(path, key, columns.encoding))
     return _read_rows(enumerate(rows, start=1), path, key, columns)
 
 
 def _read_csv(path: str, key: str, columns: Columns) -> Pairs:
-    """Yield pairs of comma-separated values as RFC 4180 has them; a quoted one may hold line ends.
-
-    A blank line is no record, but in a table of one column it is an empty cell, if it follows the first record.
-    """
+    """Yield pairs of comma-separated values as RFC 4180 has them; a quoted one may hold line ends."""
     csv.field_size_limit(MAX_LINE_BYTES)
     reader = csv.reader((f"{line}\n" for line in read_text(path, key, columns.encoding)), strict=True)
 
     def rows() -> Iterator[tuple[int, list[str]]]:
-        num_columns = 0
         try:
             for row in reader:
-                num_columns = num_columns or len(row)
-                if row or num_columns == 1:
-                    yield reader.line_num, row or [""]
+                yield reader.line_num, row
         except csv.Error as error:
             raise DataError(
                 f"{key}: comma-separated values are needed; got {path}, line {reader.line_num}: {error}"
@@ -178,7 +172,11 @@ def _read_csv(path: str, key: str, columns: Columns) -> Pairs:
 
 
 def _read_rows(rows: Iterator[tuple[int, list[str]]], path: str, key: str, columns: Columns) -> Pairs:
-    number, first = next(rows, (0, []))
+    """Yield pairs of rows with their numbers; the row of a blank line is empty.
+
+    A blank line is no record, but in a table of one column it is an empty cell, if it follows the first record.
+    """
+    number, first = next((one for one in rows if one[1]), (0, []))
     if not number:
         return
     names = first if columns.header else [str(i + 1) for i in range(len(first))]
@@ -187,6 +185,10 @@ def _read_rows(rows: Iterator[tuple[int, list[str]]], path: str, key: str, colum
     if not columns.header:
         rows = chain([(number, first)], rows)
     for number, row in rows:
+        if not row:
+            if len(names) > 1:
+                continue
+            row = [""]
         if len(row) != len(names):
             raise DataError(
                 f"{key}: {len(names)} columns, as in the first line, are needed; got {len(row)} in {path}, "

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -40,7 +40,9 @@ NUMBER = re.compile("[0-9]{1,9}")
 # The name of the output layer in newer versions of Marian, which do not transpose it.
 UNTURNED = "decoder_ff_logit_out_Wt"
 MAX_DEPTH = 10  # of nested YAML collections
-# libyaml reads large vocabularies in a tenth of the time. Either loader makes only text, lists and mappings.
+# PyYAML takes a kilobyte of memory for each value of settings, and minutes for a number in base 60 of a megabyte.
+MAX_VALUES, MAX_CHARACTERS = 10_000, 1_000
+# libyaml reads large vocabularies in a tenth of the time.
 Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
@@ -86,7 +88,7 @@ def read(folder: Path) -> Imported:
     """Read a folder with decoder.yml. Raises RunError for one that holds something else."""
     require_folder(folder, [DECODER])
     path = folder / DECODER
-    decoder = check_file(Decoder, _mapping(path, yaml.SafeLoader, read_plain(path, MAX_JSON_BYTES)), path)
+    decoder = check_file(Decoder, _settings(path, read_plain(path, MAX_JSON_BYTES)), path)
     path, *vocabularies = [_inside(folder, name) for name in (*decoder.models, *decoder.vocabs)]
     headers = read_headers(path)
     settings = _model_settings(path, headers)
@@ -130,26 +132,63 @@ def _inside(folder: Path, name: str) -> Path:
     return path
 
 
-def _mapping(path: Path, loader: Any, content: bytes) -> dict[Any, Any]:
-    """Return the mapping in YAML. Raises RunError for anything else, for aliases, and for more than MAX_DEPTH levels.
+def _settings(path: Path, content: bytes) -> dict[Any, Any]:
+    """Return a mapping of settings in YAML. Raises RunError for anything else, and for what no program has written."""
+    values = [event.value for event in _events(path, content) if isinstance(event, yaml.ScalarEvent)]
+    if len(values) > MAX_VALUES or any(len(value) > MAX_CHARACTERS for value in values):
+        raise RunError(
+            f"run: settings of at most {MAX_VALUES} values, with at most {MAX_CHARACTERS} characters each, are needed; "
+            f"got more in {path}"
+        )
+    try:
+        found = yaml.safe_load(content.decode())
+    # LookupError and AttributeError are of tagged scalars without a value, such as `!!bool x` and `!!int ""`.
+    except (yaml.YAMLError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
+        raise _unreadable(path, error) from None
+    if not isinstance(found, dict):
+        raise RunError(f"run: a mapping in YAML is needed; got {path}, which holds something else")
+    return found
+
+
+def _rows(path: Path, content: bytes) -> dict[str, str]:
+    """Return a mapping of text to text in YAML. Raises RunError for anything else.
+
+    The mapping is made from the events of the parser, since a tree of nodes would take hundreds of times its size.
+    """
+    texts, starts = list[str](), list[type]()
+    for event in _events(path, content):
+        if isinstance(event, yaml.ScalarEvent):
+            texts.append(event.value)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            starts.append(type(event))
+    found = dict(zip(texts[::2], texts[1::2], strict=False))
+    if starts != [yaml.MappingStartEvent] or len(found) * 2 != len(texts):
+        raise RunError(
+            f"run: a mapping in YAML, with a number for each piece, is needed; got {path}, which holds something else"
+        )
+    return found
+
+
+def _events(path: Path, content: bytes) -> Iterator[Any]:
+    """Yield the events of YAML. Raises RunError for aliases, and for more than MAX_DEPTH levels.
 
     libyaml builds nested collections recursively, and deep ones would exhaust the stack of the process.
     """
+    depth = 0
     try:
-        depth, text = 0, content.decode()
-        for event in yaml.parse(text, Loader=loader):
+        for event in yaml.parse(content.decode(), Loader=Loader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent):
                 raise RunError(
                     f"run: readable YAML is needed, without aliases and of little depth; got other in {path}"
                 )
-        found = loader(text).get_single_data()
-    # The last two are what PyYAML raises for tagged scalars without a value, such as `!!int ""` and `!!bool x`.
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError, LookupError, AttributeError) as error:
-        raise RunError(f"run: readable YAML is needed; got {path}: {' '.join(str(error).split())}") from None
-    if not isinstance(found, dict):
-        raise RunError(f"run: a mapping in YAML is needed; got {path}, which holds something else")
-    return found
+            yield event
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> RunError:
+    return RunError(f"run: readable YAML is needed; got {path}: {' '.join(str(error).split())}")
 
 
 def _read_vocabulary(path: Path) -> Numbered:
@@ -163,8 +202,8 @@ def _read_vocabulary(path: Path) -> Numbered:
             if number >= len(numbers):
                 raise RunError(f"run: a vocabulary with {name} is needed; got {path}")
         return Numbered(numbers, Specials(len(numbers), own.unk_id, len(numbers), own.eos_id))
-    found = _mapping(path, Loader, read_plain(path, MAX_TOKENIZER_BYTES))
-    is_number = all(isinstance(row, str) and NUMBER.fullmatch(row) for row in found.values())
+    found = _rows(path, read_plain(path, MAX_TOKENIZER_BYTES))
+    is_number = all(NUMBER.fullmatch(row) for row in found.values())
     numbers = require_numbers({piece: int(row) for piece, row in found.items()} if is_number else found, path)
     for name in (EOS, UNK):
         if name not in numbers:
@@ -178,7 +217,7 @@ def _model_settings(path: Path, headers: Mapping[str, Array]) -> TransformerSett
     if header is None or header.dtype not in BYTES or math.prod(header.shape) > MAX_JSON_BYTES:
         raise RunError(f"run: a model with {OPTIONS} is needed; got {path}, which has none")
     content = read_arrays(path, [OPTIONS])[OPTIONS].tobytes().rstrip(b"\0")
-    options = check_file(Options, _mapping(path, yaml.SafeLoader, content), path)
+    options = check_file(Options, _settings(path, content), path)
     processes = options.before, options.after, options.after_last
     norms = [norm for norm, letters in PROCESSES.items() if tuple(letters.values()) == processes]
     if not norms:

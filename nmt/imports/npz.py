@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from nmt.files.reading import open_plain
 
 ENDING = ".npy"
 FLOATING, BYTES = ("float32", "float16"), ("int8", "uint8", "|S1")
+MAX_HEADER_BYTES = 1 << 14  # NumPy refuses longer ones, too, but reads them first: of up to 4 GiB
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 # What a damaged or hostile archive makes the libraries raise.
 DAMAGE = (
@@ -42,9 +44,10 @@ def read_headers(path: Path) -> dict[str, Array]:
         for info in archive.infolist():
             name = info.filename.removesuffix(ENDING)
             with archive.open(info) as file:
-                version = np.lib.format.read_magic(file)
-                shape, _, dtype = HEADERS[version](file)
-                num_bytes = file.tell() + math.prod(shape) * dtype.itemsize
+                start = BytesIO(file.read(MAX_HEADER_BYTES))
+            version = np.lib.format.read_magic(start)
+            shape, _, dtype = HEADERS[version](start)
+            num_bytes = start.tell() + math.prod(shape) * dtype.itemsize
             if dtype.str != "|S1" and dtype.name not in (*FLOATING, *BYTES):
                 raise ValueError(f"{name} holds {dtype.name}")
             if name in found or info.file_size != num_bytes:

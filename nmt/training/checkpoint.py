@@ -26,7 +26,8 @@ from nmt.training.step import TrainingStep
 
 logger = logging.getLogger(__name__)
 
-TEMPORARY_FILE = re.compile(r"\.[a-z.]+\.(json|jsonl|model)\.\d+")  # of a write_atomically that was killed
+# Of a write_atomically that was killed.
+TEMPORARY_FILE = re.compile(r"\.[a-z.]+\.(html|json|jsonl|model|txt)\.\d+")
 
 
 class Checkpoint(NamedTuple):

@@ -37,6 +37,20 @@ def test_blocks_change_no_line(tmp_path_factory, content, size):
         assert list(read_raw_lines(path, "key")) == lines_of(content)
 
 
+@pytest.mark.parametrize("size", range(94, 102))
+def test_a_line_that_is_too_long_is_refused_whatever_is_dropped_of_it(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(module, "MAX_LINE_BYTES", 100)
+    path = tmp_path / "text"
+    path.write_bytes(b"\xef\xbb\xbf" + b"a" * size + b"\r\nnext\n")
+    if size + 4 <= 100:  # with the mark of three bytes and the \r
+        assert read_lines(str(path), "key") == ["a" * size, "next"]
+    else:
+        with pytest.raises(
+            DataError, match=r"^key: lines of at most 100 bytes are needed; got more in .*, line 1$"
+        ):
+            read_lines(str(path), "key")
+
+
 @given(AWKWARD.map(b"".join))
 def test_training_text_is_read_whole_or_its_first_bad_line_is_named(tmp_path_factory, content):
     assume(find_wide(content) is None)

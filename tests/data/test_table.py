@@ -110,9 +110,17 @@ def test_a_cell_becomes_one_line_and_nothing_an_empty_one(tmp_path, load):
     quoted = tmp_path / "quoted.csv"
     quoted.write_bytes(b'de,en\r\n"eins\r\nzwei","x ""y"""\r\n')
     assert load(quoted).train == ParallelText(["eins zwei"], ['x "y"'])
-    single = tmp_path / "single.csv"
-    single.write_bytes(b"de\r\nA\r\n\r\nB\r\n")
-    rows = read_rows(str(single), "input", Columns("de", "de"))
+
+
+@pytest.mark.parametrize(("name", "separator"), [("a.csv", b","), ("a.tsv", b"\t")])
+def test_a_blank_line_is_no_record_but_an_empty_cell_where_there_is_one_column(
+    tmp_path, load, name, separator
+):
+    table = tmp_path / name
+    table.write_bytes(b"\r\nde,en\r\n\r\nA,B\r\n\r\n".replace(b",", separator))
+    assert load(table).train == ParallelText(["A"], ["B"])
+    table.write_bytes(b"de\r\nA\r\n\r\nB\r\n")
+    rows = read_rows(str(table), "input", Columns("de", "de"))
     assert [cell for cell, _ in rows] == ["A", "", "B"]
 
 

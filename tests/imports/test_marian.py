@@ -188,6 +188,13 @@ def header_of_python(folder, header):
         archive.writestr("more.npy", b"\x93NUMPY\x01\x00" + len(content).to_bytes(2, "little") + content)
 
 
+def long_header(folder):
+    """Put an array into the weights with a header of 64 MiB, which the archive holds in 64 KiB."""
+    content = b" " * (64 << 20)
+    with zipfile.ZipFile(folder / "model.npz", "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("more.npy", b"\x93NUMPY\x02\x00" + len(content).to_bytes(4, "little") + content)
+
+
 SPOILED = {
     "no decoder": (lambda folder: (folder / "decoder.yml").unlink(), "with decoder.yml is needed"),
     "elsewhere": (text_of("decoder.yml", lambda text: text.replace("model.npz", "../model.npz")), "got ../model.npz"),
@@ -198,9 +205,13 @@ SPOILED = {
         tagged: (text_of("decoder.yml", lambda text, tagged=tagged: f"a: {tagged}"), "readable YAML")
         for tagged in ('!!int ""', '!!float ""', "!!bool x", "!!timestamp x")
     },
+    "base 60": (text_of("decoder.yml", lambda text: text + "workspace: 1" + ":1" * 200_000), "at most 1000 characters"),
+    "no float": (text_of("decoder.yml", lambda text: text + "workspace: 1" + ":1" * 200 + ".5"), "readable YAML"),
+    "many settings": (text_of("decoder.yml", lambda text: "{" + "a," * 20_000 + "}"), "at most 10000 values"),
     "no mapping": (text_of("decoder.yml", lambda text: "- 1"), "a mapping in YAML"),
     "no numbers": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": x\n")), "a number for each piece"),
     "a list": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": [7]\n")), "a number for each piece"),
+    "twice": (text_of("vocab.yml", lambda text: re.sub("(.*): 8\n", r"\1: 8\n\1: 8\n", text)), "a number for each piece"),
     "a gap": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": 9999\n")), "each number from 0 to"),
     "deep": (text_of("vocab.yml", lambda text: "[" * 5000), "readable YAML"),
     "deeper": (text_of("vocab.yml", lambda text: "[" * 100_000), "readable YAML"),
@@ -233,6 +244,7 @@ SPOILED = {
         f"header {header}": (partial(header_of_python, header=header), "undamaged weights")
         for header in ("{1: 2, 'a': 3}", "{[]: 1}", "{'a': (", "{'descr': (), 'fortran_order': False, 'shape': ()}")
     },
+    "long header": (long_header, "undamaged weights"),
     "endless": (endless_options, "undamaged weights"),
     "no zip": (lambda folder: (folder / "model.npz").write_bytes(b"model"), "undamaged weights"),
 }  # fmt: skip

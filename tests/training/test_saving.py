@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from nmt.runs.directory import SHORTLIST
 from nmt.runs.metrics import Metrics
+from nmt.tracking.live_page import PAGE
 from nmt.training.checkpoint import clear_unfinished, load_checkpoint
 
 
@@ -174,9 +176,14 @@ def test_what_a_process_that_was_killed_had_begun_to_write_is_removed_and_nothin
     trainer.save()
     (begun := trainer.run.checkpoints_path / ".step-000007").mkdir()
     (begun / "model.safetensors").write_bytes(b"half of it")
+    names = "best.json", PAGE, "tokenizer.source.model", SHORTLIST
+    of_files = {trainer.run.path / f".{name}.4711" for name in names}
+    for path in of_files:
+        path.write_bytes(b"half of it")
     before = set(trainer.run.path.rglob("*"))
     clear_unfinished(trainer.run)
-    assert before - set(trainer.run.path.rglob("*")) == {begun, begun / "model.safetensors"}
+    left = before - set(trainer.run.path.rglob("*"))
+    assert left == {begun, begun / "model.safetensors", *of_files}
     assert trainer.run.steps() == [0]
 
 
