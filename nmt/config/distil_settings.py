@@ -13,12 +13,13 @@ from nmt.config.recipe_settings import RecipeSettings, check_guided
 
 
 def _is_url(text: str) -> bool:
-    """Whether a text is an address of the web: the name of a host, perhaps with a port, and a path of visible ASCII."""
+    """Whether a text is the name of a host, perhaps with a port, and a path of visible ASCII, and nothing else."""
     try:
         parts = urlsplit(text)
         has_host = (parts.hostname or "").encode("idna") != b""
         has_valid_port = parts.port is None or parts.port > 0
-        return has_host and has_valid_port and re.search(r"[^!-~]", f"{parts.path}{parts.query}") is None
+        has_more = "@" in parts.netloc or "?" in text or "#" in text
+        return has_host and has_valid_port and not has_more and re.search(r"[^!-~]", parts.path) is None
     except ValueError:
         return False
 
@@ -81,8 +82,8 @@ class DistilSettings(RecipeSettings):
             raise ValueError(f"teacher: one URL, or runs, are needed; got {', '.join(self.teachers)}")
         if not _is_url(self.teachers[0]):
             raise ValueError(
-                "teacher: a URL with the name of a host, and a path in ASCII, is needed; "
-                f"got {self.teachers[0]}"
+                "teacher: a URL with the name of a host, and a path in ASCII but no user or query, is needed; "
+                f"got {self.teachers[0].rpartition('@')[2]}"
             )
         needed = ["source_language", "target_language"] + ["server_model"] * (distillation.server == "openai")
         for key in needed:

@@ -10,9 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain, islice, repeat
 from typing import Any
 
 from nmt.config import DistillationSettings
+from nmt.data.encoding import UTF_8
+from nmt.data.lines import iterate_lines
 from nmt.decoding.expected_utility import expected_utility
 from nmt.distillation.folder import READ, REFERENCE, REVERSED, SOURCE, TARGET, TRANSLATIONS, StudentFolder
 from nmt.distillation.translations import read_translations
@@ -34,8 +37,12 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
             if not folder.text(written).exists():
                 continue
             is_reversed = written == REVERSED
-            chooser = TranslationChooser(settings, left_out, _usual_ratio(folder, read, beside, written))
-            for line, reference, texts in read_translations(folder, read, beside, written):
+            chooser = TranslationChooser(settings, left_out, _usual_ratio(folder, read, written))
+            translations = read_translations(folder, read, written)
+            # Further text has no references.
+            others = iterate_lines(str(folder.text(beside)), "student", UTF_8)
+            references = chain(islice(others, folder.outcome("text")["pairs"]), repeat(None))
+            for (line, texts), reference in zip(translations, references, strict=False):
                 num_translations += len(texts)
                 chosen = chooser.choose(line, reference, texts)
                 if settings.original and reference is not None:
@@ -59,10 +66,10 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
     return {"pairs": num_pairs, "translations": num_translations, "left_out": given}
 
 
-def _usual_ratio(folder: StudentFolder, read: str, beside: str, written: str) -> float:
+def _usual_ratio(folder: StudentFolder, read: str, written: str) -> float:
     """Return how many characters translations have for each character that was translated; 1 if there are none."""
     num_read = num_written = 0
-    for line, _, texts in read_translations(folder, read, beside, written):
+    for line, texts in read_translations(folder, read, written):
         written_of_line = [len(text.strip()) for text in texts if text.strip()]
         num_read += len(line.strip()) * len(written_of_line)
         num_written += sum(written_of_line)

@@ -10,21 +10,23 @@ import re
 import threading
 import urllib.request
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from http.client import HTTPException
+from queue import Empty, SimpleQueue
 from typing import Any
 from urllib.error import HTTPError, URLError
 
 from nmt.config import DistilSettings
 from nmt.decoding.chunks import Chunk
-from nmt.errors import DataError, SettingsError, one_line
+from nmt.errors import DataError, LineNumbers, SettingsError, one_line
 
 logger = logging.getLogger(__name__)
 
 SECONDS_TO_WAIT = 120  # for an answer
 SECONDS_BEFORE_RETRY = (1.0, 4.0, 15.0, 60.0)
 BUSY = {408, 425, 429, 500, 502, 503, 504}
+REFUSED = {400, 413, 422}  # a line, perhaps, for example since it is too long for the server
 MAX_ANSWER_BYTES = 1 << 24
 LINES_OF_REQUEST = 16  # for LibreTranslate; for OpenAI a request has one line
 REQUESTS_AT_ONCE = 4
@@ -32,6 +34,10 @@ UNFINISHED = {"length", "content_filter"}  # reasons of OpenAI's interface for t
 HALF = re.compile("[\ud800-\udfff]")  # JSON can name one half of a pair of surrogates, which is no text
 MAX_SHOWN = 200  # characters of a server's error message
 PROMPT = "Translate what the user writes from {} to {}. Answer with the translation alone, in one line."
+
+
+class _RefusedError(DataError):
+    """A request that the server does not take as it is."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -59,7 +65,8 @@ class RemoteTeacher:
 
     def __init__(self, settings: DistilSettings) -> None:
         distillation = settings.distillation
-        self.url, self.settings = settings.teachers[0].rstrip("/"), distillation
+        self.url = _address(settings.teachers[0].rstrip("/"), distillation.server)
+        self.settings = distillation
         self.num_hypotheses = distillation.num_hypotheses
         self.languages = distillation.source_language, distillation.target_language
         self.key = _key(distillation.api_key_variable)
@@ -71,31 +78,76 @@ class RemoteTeacher:
         )
         self.size = size
         self.is_stopped = threading.Event()
+        self.has_answered = False
+        self.refused = LineNumbers()
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
-        """Return the translations of each line; blank lines are not sent. Raises DataError if the server gives none."""
+        """Return the translations of each line; blank lines are not sent, and one that the server refuses stays blank.
+
+        Raises DataError if the server gives none, or refuses all lines, so that something else than a line is wrong.
+        """
         places = [i for i, line in enumerate(chunk.lines) if line.strip()]
         parts = [places[start : start + self.size] for start in range(0, len(places), self.size)]
         found: list[list[str]] = [[""] for _ in chunk.lines]
-        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-            try:
-                answers = pool.map(lambda part: self.ask([chunk.lines[i] for i in part]), parts)
-                for part, texts in zip(parts, answers, strict=True):
-                    for i, of_line in zip(part, texts, strict=True):
-                        found[i] = [" ".join(text.split()) for text in of_line]
-            except BaseException:  # an interruption, or a failure: no thread shall try again
-                self.is_stopped.set()
-                raise
+        refused: list[tuple[int, _RefusedError]] = []
+        try:
+            answers = self._at_once([[chunk.lines[i] for i in part] for part in parts])
+        except BaseException:  # an interruption, or a failure: no thread shall try again
+            self.is_stopped.set()
+            raise
+        for part, texts in zip(parts, answers, strict=True):
+            for i, of_line in zip(part, texts, strict=True):
+                if isinstance(of_line, _RefusedError):
+                    refused.append((i, of_line))
+                else:
+                    found[i] = [" ".join(text.split()) for text in of_line]
+        if refused and len(refused) == len(places) and not (self.has_answered and len(places) == 1):
+            raise refused[0][1]
+        self.has_answered = self.has_answered or len(places) > len(refused)
+        for i, _ in refused:
+            self.refused.add(chunk.num_before + i + 1)
         return found
 
     def tell(self) -> None:
-        """Log nothing: what a server cut or split is not known."""
+        """Say which lines were refused; what a server cut or split is not known."""
+        if self.refused.count:
+            logger.warning("%s", self.refused.tell(f"refused by {self.url}, and left out"))
+
+    def _at_once(self, parts: Sequence[Sequence[str]]) -> "list[list[list[str] | _RefusedError]]":
+        """Return the translations of the lines of each part, of which a few are sent at once.
+
+        The threads are no executor's, whose end would be waited for: two minutes where a server is silent.
+        """
+        results: list[Future[list[list[str] | _RefusedError]]] = [Future() for _ in parts]
+        waiting: SimpleQueue[int] = SimpleQueue()
+        for number in range(len(parts)):
+            waiting.put(number)
+
+        def work() -> None:
+            with suppress(Empty):
+                while not self.is_stopped.is_set():
+                    number = waiting.get_nowait()
+                    try:
+                        results[number].set_result(self._of_lines(parts[number]))
+                    except BaseException as error:
+                        results[number].set_exception(error)
+
+        for _ in range(min(REQUESTS_AT_ONCE, len(parts))):
+            threading.Thread(target=work, daemon=True).start()
+        return [result.result() for result in results]
+
+    def _of_lines(self, lines: Sequence[str]) -> "list[list[str] | _RefusedError]":
+        """Return the translations of each line. A refused request is sent again line by line, to find which it was."""
+        try:
+            return [*self.ask(lines)]
+        except _RefusedError as error:
+            return [error] if len(lines) == 1 else [self._of_lines([line])[0] for line in lines]
 
     def _ask_libretranslate(self, lines: Sequence[str]) -> list[list[str]]:
         source, target = self.languages
         asked: dict[str, Any] = {"q": list(lines), "source": source, "target": target, "format": "text"}
         asked |= {"alternatives": self.num_hypotheses - 1} if self.num_hypotheses > 1 else {}
-        answer = self._post("/translate", asked | ({"api_key": self.key} if self.key else {}), {})
+        answer = self._post(asked | ({"api_key": self.key} if self.key else {}), {})
         first: Any = answer.get("translatedText")
         others = answer.get("alternatives") or [[] for _ in lines]
         if not _are_texts(first, len(lines)) or not isinstance(others, list) or len(others) != len(lines):
@@ -118,8 +170,7 @@ class RemoteTeacher:
         if self.settings.server_temperature is not None:
             asked["temperature"] = self.settings.server_temperature
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
-        path = "/chat/completions" if self.url.endswith("/v1") else "/v1/chat/completions"
-        choices = self._post(path, asked, headers).get("choices")
+        choices = self._post(asked, headers).get("choices")
         try:
             texts = [_translation_of(choice) for choice in choices or ()]
         except (AttributeError, KeyError, TypeError):
@@ -128,11 +179,14 @@ class RemoteTeacher:
             raise self._strange("choices with a message")
         return [texts]
 
-    def _post(self, path: str, asked: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
-        """Return the JSON object that a server answers. Raises DataError if it refuses, or if all retries fail."""
+    def _post(self, asked: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
+        """Return the JSON object that a server answers.
+
+        Raises _RefusedError for a request that it refuses, DataError for another error, or if all retries fail.
+        """
         content = json.dumps(asked).encode()
         request = urllib.request.Request(
-            self.url + path, content, {"Content-Type": "application/json"} | headers, method="POST"
+            self.url, content, {"Content-Type": "application/json"} | headers, method="POST"
         )
         for seconds in (*SECONDS_BEFORE_RETRY, None):
             try:
@@ -144,9 +198,8 @@ class RemoteTeacher:
                     said = error.read(MAX_SHOWN).decode(errors="replace")
                 problem = f"{error.code} {one_line(' '.join(said.split()))}".strip()
                 if error.code not in BUSY:
-                    raise DataError(
-                        f"teacher: a translation by {self.url} is needed; got {problem}"
-                    ) from None
+                    kind = _RefusedError if error.code in REFUSED else DataError
+                    raise kind(f"teacher: a translation by {self.url} is needed; got {problem}") from None
             except (URLError, HTTPException, OSError) as error:
                 problem = one_line(getattr(error, "reason", error) or type(error).__name__)
             if self.is_stopped.is_set():
@@ -173,6 +226,14 @@ class RemoteTeacher:
             f"teacher: {expected} is needed as the answer of {self.url}, as {self.settings.server} gives it "
             "(distillation.server); got something else"
         )
+
+
+def _address(url: str, server: str) -> str:
+    """Return the address of requests, which may have been typed whole."""
+    path = "/v1/chat/completions" if server == "openai" else "/translate"
+    if url.endswith(path):
+        return url
+    return url.removesuffix("/v1") + path if server == "openai" else url + path
 
 
 def _translation_of(choice: dict[str, Any]) -> Any:

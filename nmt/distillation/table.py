@@ -7,10 +7,10 @@ from typing import Any
 from nmt.config import EvaluationSettings
 from nmt.data.encoding import UTF_8
 from nmt.data.lines import read_lines
-from nmt.decoding.chunks import Chunk
 from nmt.distillation.folder import StudentFolder
 from nmt.distillation.measuring import measure, size_of
 from nmt.distillation.teachers import Teacher
+from nmt.distillation.translations import read_translations, translate
 from nmt.evaluation.scoring import Score, score_against
 from nmt.evaluation.tables import layout
 
@@ -63,7 +63,9 @@ def measured_server(
 ) -> Row:
     """Have a server translate a split, and score it; the size and speed of the server cannot be known here."""
     source, target = _text(folder, split)
-    found = [texts[0] for texts in teacher.translate(Chunk(source, 0))]
+    read, written = f"{split}.source", f"{split}.jsonl"
+    translate(folder, teacher, read, written)
+    found = [texts[0] for _, texts in read_translations(folder, read, written)]
     return Row(name, split, len(source), _scores(found, target, evaluation))
 
 

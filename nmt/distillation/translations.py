@@ -5,8 +5,9 @@ import json
 import logging
 import shutil
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice, repeat
 from pathlib import Path
+
+from tqdm import tqdm
 
 from nmt.data.cache import cached_folder, entry_name, has_folder
 from nmt.data.encoding import UTF_8
@@ -69,13 +70,24 @@ def _name_in_cache(folder: StudentFolder, teacher: Teacher, read: str, written: 
 
 def _translate(folder: StudentFolder, teacher: Teacher, read: str, path: Path) -> None:
     def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
-        for chunk in chunks:
+        for chunk in _shown(chunks, f"translations of {read}", folder.text(read), path):
             yield [json.dumps(texts, ensure_ascii=False) for texts in teacher.translate(chunk)]
 
     lines = _cut(text_chunks(str(folder.text(read)), "student"), teacher.lines_at_once)
     chunks = number_chunks(lines, teacher.num_context)
     write_stream(work, chunks, str(path), resume=True)
     teacher.tell()
+
+
+def _shown(chunks: Iterator[Chunk], title: str, read: Path, written: Path) -> Iterator[Chunk]:
+    """Yield chunks, and show on a terminal how many lines of `read` there are, and are done."""
+    num_done = _count(written) if written.exists() else 0
+    with tqdm(
+        desc=title, total=_count(read), initial=num_done, unit=" lines", disable=None, leave=False
+    ) as bar:
+        for chunk in chunks:
+            yield chunk
+            bar.update(len(chunk.lines))
 
 
 def _cut(chunks: Iterable[list[str]], size: int | None) -> Iterator[list[str]]:
@@ -89,16 +101,18 @@ def _count(path: Path) -> int:
     return count_lines(str(path), 0, path.stat().st_size)[0]
 
 
-def read_translations(
-    folder: StudentFolder, read: str, beside: str, written: str
-) -> Iterator[tuple[str, str | None, list[str]]]:
-    """Yield each line that was translated, the other side of its pair (None for further text), and its translations."""
-    lines, others, translations = (
-        iterate_lines(str(folder.text(name)), "student", UTF_8) for name in (read, beside, written)
+def read_translations(folder: StudentFolder, read: str, written: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each line that was translated, and its translations. Raises DataError where some are not there."""
+    num_read, num_written = (_count(folder.text(name)) for name in (read, written))
+    if num_written != num_read:
+        raise DataError(
+            f"student: translations of the {num_read} lines of {read} are needed; got {num_written} in {written}"
+        )
+    lines, translations = (
+        iterate_lines(str(folder.text(name)), "student", UTF_8) for name in (read, written)
     )
-    references = chain(islice(others, folder.outcome("text")["pairs"]), repeat(None))
-    for line, reference, texts in zip(lines, references, translations):  # noqa: B905
-        yield line, reference, _texts(texts, written)
+    for line, texts in zip(lines, translations, strict=True):
+        yield line, _texts(texts, written)
 
 
 def _texts(line: str, name: str) -> list[str]:
@@ -117,7 +131,7 @@ def link_words(folder: StudentFolder, translator: Translator) -> int:
     reader = translator.with_settings().pairs
 
     def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
-        for chunk in chunks:
+        for chunk in _shown(chunks, "links of words", folder.text(SOURCE), folder.text(LINKS)):
             found = reader.align(chunk.lines, chunk.beside or [], chunk.num_before)
             yield [to_pharaoh(one.alignment or []) for one in found]
 

@@ -165,11 +165,52 @@ def test_a_key_that_no_header_can_have_is_refused_and_not_shown(monkeypatch, key
         "http://a/ü",
         "http://a/?b=ü",
         "http://a/b c",
+        "http://a?version=1",
+        "http://a/v1#b",
+        "http://me:secret@a/v1",
     ],
 )
 def test_an_address_that_is_none_is_refused(url):
-    with pytest.raises(SettingsError, match=r"teacher: a URL with the name of a host, .* is needed; got "):
+    with pytest.raises(
+        SettingsError, match=r"teacher: a URL with the name of a host, .* is needed; got "
+    ) as caught:
         teacher_at(f"'{url}'", *LANGUAGES)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_whole_address_of_requests_may_be_typed_and_is_named_in_errors():
+    with serving(openai) as (url, asked):
+        teacher_at(f"{url}/x/v1/chat/completions", *OPENAI).translate(Chunk(["a"], 0))
+    assert asked[0][0] == "/x/v1/chat/completions"
+    with serving(lambda *asked: (404, {})) as (url, asked):
+        with pytest.raises(DataError, match=f"by {url}/a/translate is needed; got 404"):
+            teacher_at(f"{url}/a", *LANGUAGES).translate(Chunk(["a"], 0))
+    assert asked[0][0] == "/a/translate"
+
+
+@pytest.mark.parametrize("status", sorted(remote.REFUSED))
+@pytest.mark.parametrize(("interface", "typed"), [(libretranslate, LANGUAGES), (openai, OPENAI)])
+def test_a_line_that_the_server_refuses_is_left_blank_and_named(interface, typed, status, caplog):
+    def answer(path, content, headers):
+        lines = content["q"] if "q" in content else [content["messages"][-1]["content"]]
+        return (status, {"error": "too long"}) if "zeile 9" in lines else interface(path, content, headers)
+
+    with serving(answer) as (url, _):
+        teacher = teacher_at(url, *typed)
+        found = teacher.translate(Chunk(LINES, 1000))
+        assert teacher.translate(Chunk(["zeile 9"], 2000)) == [[""]]
+    expected = [line.upper() if line not in (" ", "zeile 9") else "" for line in LINES]
+    assert [texts[0].removesuffix(" 0") for texts in found] == expected
+    teacher.tell()
+    assert caplog.messages == [f"2 lines were refused by {teacher.url}, and left out: lines 1010 and 2001"]
+
+
+@pytest.mark.parametrize("lines", [["a"], ["a", "b"]])
+def test_a_server_that_refuses_all_lines_ends_the_command(lines):
+    with serving(lambda *asked: (400, {"error": "no such language"})) as (url, _):
+        teacher = teacher_at(url, *LANGUAGES)
+        with pytest.raises(DataError, match="got 400 .*no such language"):
+            teacher.translate(Chunk(lines, 0))
 
 
 def test_a_busy_server_is_asked_again_a_few_times():
@@ -283,6 +324,31 @@ def test_a_student_of_a_server_has_a_vocabulary_of_its_own(nmt, tmp_path, tiny_t
     assert row[0] == "teacher"
     assert row[3:] == ["-", "-", "-"]
     assert b"lines      5 of the validation text" in done.stdout
+
+
+def test_an_interruption_does_not_wait_for_a_silent_server():
+    teacher = teacher_at("http://127.0.0.1:9", *LANGUAGES)
+    is_asked, is_over, answered = threading.Event(), threading.Event(), []
+
+    def ask(lines):
+        is_asked.set()
+        is_over.wait(20)
+        answered.append(lines)
+        return [[line] for line in lines]
+
+    def interrupt():
+        is_asked.wait()
+        signal.pthread_kill(main_thread, signal.SIGINT)
+
+    teacher.ask = ask
+    main_thread = threading.main_thread().ident
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        teacher.translate(Chunk(["eins"]))
+    assert answered == []
+    is_over.set()
+    thread.join()
 
 
 def test_an_interruption_ends_the_waiting_for_a_server_that_is_away(monkeypatch, caplog):

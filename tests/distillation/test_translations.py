@@ -17,8 +17,12 @@ from nmt.decoding.search_settings import choose_search
 from nmt.device import choose_precision
 from nmt.distillation.folder import READ, TRANSLATIONS, StudentFolder
 from nmt.distillation.measuring import measure
+from nmt.distillation.table import measured_server
 from nmt.distillation.teachers import REVERSE, RunTeacher, teacher_search
-from nmt.distillation.translations import translate
+from nmt.distillation.translations import read_translations, translate
+from nmt.errors import DataError
+
+OF_SERVER = "data=grammar", "distillation.source_language=de", "distillation.target_language=en"
 
 
 class Recorded:
@@ -57,6 +61,36 @@ def test_what_was_translated_before_a_stop_is_not_asked_for_again(tmp_path):
     assert [json.loads(line) for line in lines_of(folder.text(TRANSLATIONS))] == [
         [f"{line} {line}"] for line in lines
     ]
+
+
+def test_what_a_server_translated_of_the_test_text_is_not_asked_for_again(tmp_path):
+    folder = StudentFolder(str(tmp_path))
+    folder.distilled.mkdir()
+    lines = [f"line {number}" for number in range(10)]
+    for side in ("source", "target"):
+        folder.text(f"test.{side}").write_text("".join(f"{line}\n" for line in lines))
+    evaluation = compose("distil", ["teacher=http://a", "student=b", *OF_SERVER], None).settings().evaluation
+    first, second = Recorded(7), Recorded(10)
+    first.lines_at_once = second.lines_at_once = 2
+    with pytest.raises(KeyboardInterrupt):
+        measured_server("teacher", first, folder, "test", evaluation)
+    row = measured_server("teacher", second, folder, "test", evaluation)
+    assert (first.asked, second.asked) == (lines[:6], lines[6:])
+    assert row.num_lines == 10
+    assert 0 < row.scores[0].value < 100
+    again = Recorded(0)
+    assert measured_server("teacher", again, folder, "test", evaluation) == row
+
+
+def test_translations_that_are_no_longer_whole_are_no_pairs(tmp_path):
+    folder = student_that_reads(tmp_path, ["eins", "zwei", "drei"])
+    translate(folder, Recorded(3), READ, TRANSLATIONS)
+    assert [line for line, _ in read_translations(folder, READ, TRANSLATIONS)] == ["eins", "zwei", "drei"]
+    folder.text(TRANSLATIONS).write_text('["one"]\n')
+    with pytest.raises(
+        DataError, match=r"student: translations of the 3 lines of read\.source are needed; got 1"
+    ):
+        next(read_translations(folder, READ, TRANSLATIONS))
 
 
 def test_another_student_of_the_same_teachers_has_their_translations_from_the_cache(tmp_path, monkeypatch):
