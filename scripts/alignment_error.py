@@ -48,7 +48,7 @@ def error_rate(found: list[set[Link]], pairs: list[Aligned]) -> tuple[float, flo
     num_found, num_sure = sum(map(len, found)), sum(len(pair.sure) for pair in pairs)
     right = sum(len(links & pair.possible) for links, pair in zip(found, pairs, strict=True))
     right_sure = sum(len(links & pair.sure) for links, pair in zip(found, pairs, strict=True))
-    return 1 - (right_sure + right) / (num_found + num_sure), right / num_found, right_sure / num_sure
+    return 1 - (right_sure + right) / (num_found + num_sure), right / max(1, num_found), right_sure / num_sure
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from nmt.cli.run_settings import (
 )
 from nmt.config import RecipeSettings, Settings, TrainSettings
 from nmt.config.check import check
-from nmt.errors import SettingsError
+from nmt.errors import RunError, SettingsError
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,11 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     own, free = None if name is None else read_run(str(name)), tuple[str, ...]()
     if command == DISTIL:
         own, free = read_distillation(typed_value(typed, "student"))
+        if own is None and typed_value(typed, "resume") is True and typed_value(typed, "teacher") is None:
+            raise RunError(
+                "student: the folder of a student is needed with resume=true, or teacher= of a new one; "
+                f"got {typed_value(typed, 'student')}: no student"
+            )
     base = own or inherited(typed, command) or {}
     if command == DISTIL and "data" not in base and not any(is_of(one, "data") for one in typed):
         raise SettingsError(

@@ -27,7 +27,10 @@ class Options:
                     raise UserError(
                         f"{argument}: no such option of nmt {command.name}; see nmt {command.name} --help"
                     )
-                self.given[name] = value or (next(rest, "") if name in ("--cfg", "--config-dir") else "")
+                has_value = name in ("--cfg", "--config-dir")
+                if value and not has_value:
+                    raise UserError(f"{typed}: an option without a value is needed; got {argument}")
+                self.given[name] = value or (next(rest, "") if has_value else "")
             elif command.listed_key is not None and ("=" not in argument or Path(argument).is_dir()):
                 listed.append(argument)
             else:

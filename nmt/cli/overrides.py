@@ -18,6 +18,10 @@ SWEEP = "sweep"  # how several runs are made: no part of a run
 # A quoted text, or where a value begins, and perhaps a ~/ there.
 AT_HOME = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[=\[,:({]\s*)(~(?=/))?""")
 NAMES_ALONE = re.compile(r"(\[?)([^][{}()'\"]+)(\]?)")  # one name or a list of them, without quotes
+KEYS_ALONE = re.compile(r"\{[^][{}()'\"]+\}")  # keys with such names
+NAME_OF_KEY = re.compile(r"([{,]\s*(\w+)\s*:)([^,}]+)")
+# What Hydra's parser raises: ValueError is Python's, for a number of more than 4,300 digits.
+NO_VALUE = HydraException, ValueError
 LAUNCH = ("run", "resume")  # where a sweep runs, and whether it goes on
 
 
@@ -30,11 +34,11 @@ def parse(overrides: list[str], command: str, is_sweep: bool = False) -> list[Ov
     for given in overrides:
         try:
             typed.append(parser.parse_override(_quoted(given, COMMANDS[command])))
-        except HydraException:
+        except NO_VALUE:
             key, _, value = given.partition("=")
             raise SettingsError(
                 f"{key}: a value with pairs of quotes and brackets is needed, for a shell in single quotes; got {value}"
-                if value and re.fullmatch(r"[+~]*[\w./@-]+", key)
+                if value and re.fullmatch(r"[+~]*[\w@-]+([./][\w@-]+)*", key)
                 else f"KEY=VALUE is needed; got {given}"
             ) from None
     for override in typed:
@@ -71,6 +75,8 @@ def _problem(override: Override, command: Command, is_sweep: bool) -> str | None
             return f"{key}: one value is needed for all of the sweep; got {line}"
         return None
     value = override.value()
+    if isinstance(value, dict) and "kind" in value and (choices := _choices(key)):
+        return f"{key}: {key}=NAME is needed for another kind, one of {', '.join(choices)}; got {line}"
     if key == "resume" and not isinstance(value, bool):
         return f"{key}: true or false is needed; got {value}"
     if isinstance(value, str) and "." in key and (choices := _choices(of_group := key.replace(".", "/"))):
@@ -115,16 +121,24 @@ def _quoted(override: str, command: Command) -> str:
     if not _can_be_read(override):
         is_bare = separator and value[:1] not in ("'", '"', "[", "{")
         return f"{key}={as_string(value)}" if is_bare else override
-    if takes_names(command, key) and (found := NAMES_ALONE.fullmatch(value)):
+    known = key.lstrip("+")
+    if takes_names(command, known) and (found := NAMES_ALONE.fullmatch(value)):
         names = ",".join(map(_as_name, found[2].split(",")))
         return f"{key}={found[1]}{names}{found[3]}"
+    if KEYS_ALONE.fullmatch(value):
+
+        def as_named(one: re.Match[str]) -> str:
+            is_name = takes_names(command, known) or takes_names(command, f"{known}.{one[2]}")
+            return one[1] + (_as_name(one[3]) if is_name else one[3])
+
+        return f"{key}={NAME_OF_KEY.sub(as_named, value)}"
     return override
 
 
 def _can_be_read(override: str) -> bool:
     try:
         OverridesParser.create().parse_override(override)
-    except HydraException:
+    except NO_VALUE:
         return False
     return True
 

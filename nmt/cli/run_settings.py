@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 # compared. A run that goes on cannot change them.
 FIXED = (
     "seed", "data", "tokenizer", "model", "training.update_tokens", "training.subword_sampling", "training.from_run",
-    "training.source_vectors", "training.target_vectors", "evaluation.lowercase", "evaluation.tokenize", "teacher",
+    "training.source_vectors", "training.target_vectors", "evaluation.lowercase", "evaluation.tokenize",
     "distillation", "align",
 )  # fmt: skip
-# Keys of FIXED that a student may change: OF_PAIRS until its pairs are chosen, OF_TRAINING until its training begins.
+# Keys of FIXED that a student may change: teachers may have moved, and are known by their weights; OF_PAIRS until its
+# pairs are chosen, OF_TRAINING until its training begins.
+OF_TEACHERS = ("distillation.reverse",)
 OF_PAIRS = tuple(f"distillation.{key}" for key in ("original", "choose", "min_agreement", "max_ratio"))
 OF_TRAINING = ("tokenizer", "model", "training", "evaluation")
 # Keys that a run inherits from the one whose weights it starts from, unless others are typed.
@@ -80,7 +82,7 @@ def read_distillation(student: object) -> tuple[dict[str, Any] | None, tuple[str
     if student is None:
         return None, ()
     folder = StudentFolder(str(student))
-    free: tuple[str, ...] = () if folder.is_in_training else OF_TRAINING
+    free: tuple[str, ...] = OF_TEACHERS if folder.is_in_training else (*OF_TEACHERS, *OF_TRAINING)
     if folder.outcome("text") is None:  # nothing is made yet, perhaps since a file was mistyped
         free = FIXED
     elif not folder.outcome("pairs"):

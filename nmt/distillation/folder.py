@@ -7,6 +7,7 @@ from nmt.config import DistilSettings
 from nmt.errors import RunError
 from nmt.files.reading import read_json, require_plain
 from nmt.files.writing import to_json, write_atomically
+from nmt.runs.directory import DISTILLED
 from nmt.runs.migration import FORMAT, migrate
 
 SETTINGS, STEPS = "distil.json", "steps.json"
@@ -21,7 +22,7 @@ class StudentFolder:
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
-        self.distilled = self.path / "distilled"
+        self.distilled = self.path / DISTILLED
         self.exported = self.path / "exported"
 
     @property

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -42,10 +43,11 @@ def new_folder(path: Path, check: Callable[[], None]) -> Iterator[Path]:
     If anything goes wrong it is deleted, and an earlier export stays as it was.
     """
     path = path.resolve()  # where it is a link, the folder that it points to is replaced
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    # A random name, since processes of several containers may have the same number.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     earlier = path.with_name(f"{temporary.name}.earlier")
+    temporary.mkdir()
     try:
-        temporary.mkdir()
         with naming_path(path):
             yield temporary
         check()  # once more: another program may have made a folder of this name meanwhile

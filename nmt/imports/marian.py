@@ -39,6 +39,7 @@ MAX_POSITIONS = 1024
 NUMBER = re.compile("[0-9]{1,9}")
 # The name of the output layer in newer versions of Marian, which do not transpose it.
 UNTURNED = "decoder_ff_logit_out_Wt"
+MAX_PIECES = 1_000_000  # of a vocabulary, as in those that are learned here
 MAX_DEPTH = 10  # of nested YAML collections
 # PyYAML takes a kilobyte of memory for each value of settings, and minutes for a number in base 60 of a megabyte.
 MAX_VALUES, MAX_CHARACTERS = 10_000, 1_000
@@ -134,12 +135,13 @@ def _inside(folder: Path, name: str) -> Path:
 
 def _settings(path: Path, content: bytes) -> dict[Any, Any]:
     """Return a mapping of settings in YAML. Raises RunError for anything else, and for what no program has written."""
-    values = [event.value for event in _events(path, content) if isinstance(event, yaml.ScalarEvent)]
-    if len(values) > MAX_VALUES or any(len(value) > MAX_CHARACTERS for value in values):
-        raise RunError(
-            f"run: settings of at most {MAX_VALUES} values, with at most {MAX_CHARACTERS} characters each, are needed; "
-            f"got more in {path}"
-        )
+    scalars = (event for event in _events(path, content) if isinstance(event, yaml.ScalarEvent))
+    for number, scalar in enumerate(scalars, 1):
+        if number > MAX_VALUES or len(scalar.value) > MAX_CHARACTERS:
+            raise RunError(
+                f"run: settings of at most {MAX_VALUES} values, with at most {MAX_CHARACTERS} characters each, are "
+                f"needed; got more in {path}"
+            )
     try:
         found = yaml.safe_load(content.decode())
     # LookupError and AttributeError are of tagged scalars without a value, such as `!!bool x` and `!!int ""`.
@@ -161,6 +163,8 @@ def _rows(path: Path, content: bytes) -> dict[str, str]:
             texts.append(event.value)
         elif isinstance(event, yaml.CollectionStartEvent):
             starts.append(type(event))
+        if len(texts) > 2 * MAX_PIECES:
+            raise RunError(f"run: a vocabulary of at most {MAX_PIECES} pieces is needed; got more in {path}")
     found = dict(zip(texts[::2], texts[1::2], strict=False))
     if starts != [yaml.MappingStartEvent] or len(found) * 2 != len(texts):
         raise RunError(

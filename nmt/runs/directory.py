@@ -21,6 +21,7 @@ EXPORTED_CONFIG = "nmt.json"
 DATA = "data.json"
 CONFIDENCE = "confidence.json"
 SOURCE_TOKENS, IS_GUIDED = "source_tokens", "is_guided"
+DISTILLED = "distilled"  # folder of a student's own text
 SHORTLIST, VOCABULARY_MAP = "shortlist.txt", "vmap.txt"  # the second is what CTranslate2 looks for
 MODEL_WEIGHTS = "model.safetensors"
 TRAINING_TENSORS = "training.safetensors"
@@ -169,6 +170,8 @@ class RunDirectory:
             what = "was exported" if self.is_exported else "holds no model yet"
             raise RunError(f"run: a run with a checkpoint is needed; got {self.path}, which {what}")
         if name == "average":
+            if "training" not in self.read_config():
+                raise RunError(f"checkpoint: best or last of a run that was imported is needed; got {name}")
             keep = self._check(RunCheckpoints).training.keep_checkpoints
             return [self.step_path(step) for step in steps[-keep:]]
         if name == "last":

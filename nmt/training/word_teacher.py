@@ -6,8 +6,10 @@ each pair once, before training; their likeliest words are kept in the cache (Ta
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -36,7 +38,8 @@ logger = logging.getLogger(__name__)
 KEY = "training.teacher"
 WORDS, PROBABILITIES = "words", "probabilities"  # files of an entry of the cache
 NUM_KEPT = 8  # words of each position
-PAIRS_READ_AT_ONCE = 100_000  # whose words are in memory together, 48 bytes for each target token
+# Pairs whose words are in memory together, 48 bytes for each target token, and are kept together after an interruption.
+PAIRS_READ_AT_ONCE = 20_000
 MAX_TOKENS = 1 << 14  # padded, on the longer side of a batch
 
 
@@ -101,27 +104,38 @@ def ask_teachers(
 ) -> ExpectedWords:
     """Return the words that an ensemble expects in the `selected` pairs of a cached data set; they are cached, too.
 
-    Raises RunError for weights that do not fit, or that change meanwhile.
+    Each PAIRS_READ_AT_ONCE have an entry of their own in the cache until all are there, so that an interruption costs
+    the last of them alone. Raises RunError for weights that do not fit, or that change meanwhile.
     """
     assert dataset.name is not None
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     num_kept = _num_kept(tokenizer)
+    parts: list[Path] = []
 
     def make(folder: Path) -> None:
         logger.info("teacher      reads each training pair once")
-        found = _read_all(
-            _load(teachers, settings), dataset, selected, num_kept, settings.training.max_tokens
-        )
-        with open(folder / WORDS, "wb") as words, open(folder / PROBABILITIES, "wb") as probabilities:
-            for some in found:
-                words.write(some.words.numpy().data)
-                probabilities.write(some.probabilities.numpy().data)
+        engine, limit = _load(teachers, settings), settings.training.max_tokens
+        with tqdm(
+            desc="words of teachers", total=len(dataset), unit=" pairs", disable=None, leave=False
+        ) as bar:
+            for start in range(0, len(dataset), PAIRS_READ_AT_ONCE):
+                read = partial(_write_part, engine, dataset, selected, start, num_kept, limit)
+                parts.append(cached_folder(f"{name}-from-{start}", read))
+                bar.update(min(PAIRS_READ_AT_ONCE, len(dataset) - start))
+        for file in (WORDS, PROBABILITIES):
+            with open(folder / file, "wb") as whole:
+                for part in parts:
+                    with open(part / file, "rb") as some:
+                        shutil.copyfileobj(some, whole)
 
     hashes = [teacher.hash for teacher in teachers]
     models = [run.read_model_settings().model.model_dump_json() for run, _ in teachers]
     how = str(settings.data.max_length), device.type, str(dtype), str(num_kept)
-    folder = cached_folder(entry_name("words", dataset.name, *how, *hashes, *models), make)
+    name = entry_name("words", dataset.name, *how, *hashes, *models)
+    folder = cached_folder(name, make)
+    for part in parts:
+        shutil.rmtree(part, ignore_errors=True)
     if device.type == "cuda":
         torch.cuda.empty_cache()  # of the teachers, which are gone
     words, probabilities = map_file(folder / WORDS, np.int32), map_file(folder / PROBABILITIES, np.float16)
@@ -158,32 +172,34 @@ def _load(teachers: Sequence[WordTeacher], settings: TrainSettings) -> TorchEngi
     return engine
 
 
-def _read_all(
-    engine: TorchEngine, dataset: Dataset, selected: Int64Array, num_kept: int, limit: int | Literal["auto"]
-) -> Iterator[ExpectedWords]:
-    """Yield the expected words at all positions, some pairs at a time; zeros where a pair is not selected."""
+def _write_part(
+    engine: TorchEngine,
+    dataset: Dataset,
+    selected: Int64Array,
+    start: int,
+    num_kept: int,
+    limit: int | Literal["auto"],
+    folder: Path,
+) -> None:
+    """Write the expected words at all positions of the pairs from `start` on; zeros where a pair is not selected."""
     max_tokens = MAX_TOKENS if limit == "auto" else min(limit, MAX_TOKENS)
     alone = replace(dataset, links=None)
-    with tqdm(desc="words of teachers", total=len(selected), unit=" pairs", disable=None, leave=False) as bar:
-        for start in range(0, len(dataset), PAIRS_READ_AT_ONCE):
-            end = min(start + PAIRS_READ_AT_ONCE, len(dataset))
-            rows = selected[slice(*np.searchsorted(selected, (start, end)))]
-            longer = np.maximum(alone.source.lengths_of(rows), alone.target.lengths_of(rows)) + 1
-            first, last = (int(alone.target.offsets[row]) + row for row in (start, end))
-            shape = last - first, num_kept
-            found = ExpectedWords(
-                torch.zeros(shape, dtype=torch.int32), torch.zeros(shape, dtype=torch.float16)
-            )
-            for batch in plan_by_length(longer, max_tokens):
-                of_batch = longest_first(alone.source, rows[batch])
-                places, are_there = places_with_end(alone.target, of_batch)
-                likely = likeliest(
-                    engine.model, collate(alone, of_batch, engine.tokenizer).to(engine.device), num_kept
-                )
-                found.words[places[are_there] - first] = likely.words.int().cpu()
-                found.probabilities[places[are_there] - first] = likely.probabilities.half().cpu()
-                bar.update(len(batch))
-            yield found
+    end = min(start + PAIRS_READ_AT_ONCE, len(dataset))
+    rows = selected[slice(*np.searchsorted(selected, (start, end)))]
+    longer = np.maximum(alone.source.lengths_of(rows), alone.target.lengths_of(rows)) + 1
+    first, last = (int(alone.target.offsets[row]) + row for row in (start, end))
+    shape = last - first, num_kept
+    words, probabilities = torch.zeros(shape, dtype=torch.int32), torch.zeros(shape, dtype=torch.float16)
+    for batch in plan_by_length(longer, max_tokens):
+        of_batch = longest_first(alone.source, rows[batch])
+        places, are_there = places_with_end(alone.target, of_batch)
+        likely = likeliest(
+            engine.model, collate(alone, of_batch, engine.tokenizer).to(engine.device), num_kept
+        )
+        words[places[are_there] - first] = likely.words.int().cpu()
+        probabilities[places[are_there] - first] = likely.probabilities.half().cpu()
+    (folder / WORDS).write_bytes(words.numpy().data)
+    (folder / PROBABILITIES).write_bytes(probabilities.numpy().data)
 
 
 @torch.no_grad()

@@ -104,6 +104,7 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["tokenizer.vocabulary_size=30000", *FEW_PAIRS], r"^nmt: tokenizer.vocabulary_size: at most \d+ is possible with this text; got 30000"),
         (["tokenizer.vocabulary_size=10", *FEW_PAIRS], r"^nmt: tokenizer.vocabulary_size: at least \d+ is needed"),
         (["data=opus", "data.source=x/y", "data.target=en", "data.corpora=[A]"], r"^nmt: data.source: a code of at most 20 letters, digits, _ and -, such as de, is needed; got x/y"),
+        (["--plan=false"], r"^nmt: --plan: an option without a value is needed; got --plan=false"),
         (["--verbose"], r"^nmt: --verbose: no such option of nmt train"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

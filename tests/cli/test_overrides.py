@@ -108,9 +108,16 @@ REFUSED = {
         r"decoding.protect: a known name is needed in \$\{…\}, or \\\$\{ for these characters themselves; "
         r"got \[\$\{name\}\]"
     ),
+    (
+        "model={kind: rnn}",
+    ): r"model: model=NAME is needed for another kind, one of attention, .*; got model=\{kind: rnn\}",
+    ("model..dropout=0.2",): r"KEY=VALUE is needed; got model\.\.dropout=0\.2",
+    (f"seed={'9' * 5000}",): "seed: a whole number is needed",
     ("consistency=r_drop", "model.dropout=0"): "consistency: none is needed with model.dropout=0",
     ("model.d_model=65536", "model.d_ff=65536", *FEW_PAIRS): "model: one that fits into the .* GB of memory",
 }
+
+SEARCH = "distillation.search={decoding: beam, beam_size: 3, length_penalty: 0.5}"
 
 
 @pytest.mark.parametrize(("typed", "expected"), REFUSED.items(), ids=lambda value: value[0])
@@ -231,6 +238,20 @@ def test_names_in_lists_are_what_was_typed():
     assert values["data"]["train"]["source"] == ["1.10", "x.de"]
 
 
+def test_names_of_keys_in_braces_and_after_a_plus_are_what_was_typed():
+    typed = ["++run=1.10", "data=files", "data.train={source: 1.10,target: 1e5}"]
+    values = compose("train", typed, None).values
+    assert values["run"] == "1.10"
+    assert values["data"]["train"] == {"source": "1.10", "target": "1e5"}
+    typed = ["data=hub", "data.path=json", "data.data_files={train: 1.10, validation: '1e5, test: 1_0'}"]
+    files = compose("train", [*typed[:2], "data.data_files={train: 1.10, test: x}"], None).values["data"]
+    assert files["data_files"] == {"train": "1.10", "test": "x"}
+    files = compose("train", typed, None).values["data"]["data_files"]
+    assert files["validation"] == "1e5, test: 1_0"
+    search = compose("distil", ["data=grammar", "teacher=http://a", "student=b", SEARCH], None).values
+    assert search["distillation"]["search"] == {"decoding": "beam", "beam_size": 3, "length_penalty": 0.5}
+
+
 def test_a_key_of_another_kind_of_data_than_that_of_the_run_is_named(main, tmp_path):
     for name in ("s", "t"):
         (tmp_path / name).write_text("a\n")
@@ -298,7 +319,7 @@ def test_a_recipe_of_ones_own_is_used_or_refused(main, tmp_path):
         assert error.startswith(f"nmt: {message}"), error
 
 
-# A change of each of the keys that a training which goes on cannot change; `teacher` and the like are a student's.
+# A change of each of the keys that a training which goes on cannot change; `distillation` and the like are a student's.
 OTHER_VALUES = {
     "seed": "seed=2",
     "data": "data.num_train=299",
@@ -314,7 +335,7 @@ OTHER_VALUES = {
 }
 
 
-@pytest.mark.parametrize("key", sorted(set(FIXED) - {"teacher", "distillation", "align"}))
+@pytest.mark.parametrize("key", sorted(set(FIXED) - {"distillation", "align"}))
 def test_what_decides_a_run_cannot_change_when_it_goes_on(trained_run, key):
     given = [f"run={trained_run}", "resume=true"]
     compose("train", given, None).settings()

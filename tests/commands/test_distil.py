@@ -96,6 +96,25 @@ def test_a_finished_student_is_not_made_again(nmt, distilled, tmp_path):
     assert refused == b"nmt: distillation.num_hypotheses: 1, the run's own value, is needed to go on; got 2\n"
 
 
+def test_a_student_that_was_moved_has_its_own_text(nmt, distilled, tmp_path):
+    shutil.copytree(distilled[0] / "student", tmp_path / "moved")
+    typed = "split=validation", "device=cpu"
+    expected = run_command(["evaluate", "run=student", *typed], distilled[0])
+    assert expected.returncode == 0
+    assert nmt("evaluate", "run=moved", *typed).stdout == expected.stdout
+    (tmp_path / "moved" / "distilled" / "validation.target").unlink()
+    refused = nmt("evaluate", "run=moved", "split=validation", code=2).stderr
+    assert refused == b"nmt: data.validation.target: no such file: student/distilled/validation.target\n"
+
+
+def test_a_student_that_is_not_there_does_not_go_on(nmt, tmp_path):
+    refused = nmt("distil", "student=smal", "resume=true", code=2).stderr
+    assert refused.startswith(
+        b"nmt: student: the folder of a student is needed with resume=true, or teacher="
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_killed_command_goes_on_where_it_was(nmt, distilled, tmp_path):
     shutil.copytree(distilled[0] / "student", tmp_path / "student")
     folder = tmp_path / "student" / "distilled"
@@ -323,7 +342,9 @@ def test_what_is_wrong_with_a_student_is_mended_until_it_is_learned_from(nmt, tr
         assert own + b", the run's own value, is needed to go on" in refused
 
 
-def test_without_its_teacher_a_student_does_not_go_on_with_another_vocabulary(nmt, distilled, tmp_path):
+def test_without_its_teacher_a_student_does_not_go_on_with_another_vocabulary(
+    nmt, distilled, trained_run, tmp_path
+):
     shutil.copytree(distilled[0] / "student", tmp_path / "student")
     settings = json.loads((tmp_path / "student" / "distil.json").read_text())
     (tmp_path / "student" / "distil.json").write_text(json.dumps(settings | {"teacher": "gone"}))
@@ -331,6 +352,12 @@ def test_without_its_teacher_a_student_does_not_go_on_with_another_vocabulary(nm
     shutil.rmtree(tmp_path / "student" / "checkpoints")
     refused = nmt("distil", "student=student", "resume=true", code=2).stderr
     assert refused.startswith(b"nmt: teacher: the folder of a run is needed; got gone")
+    nmt(
+        "distil", "student=student", "resume=true", f"teacher={trained_run}", "export=null", "shortlist=false"
+    )
+    assert (tmp_path / "student" / "tokenizer.model").read_bytes() == (
+        trained_run / "tokenizer.model"
+    ).read_bytes()
 
 
 def test_the_table_is_made_anew_for_another_search_of_the_same_weights(nmt, distilled, tmp_path):

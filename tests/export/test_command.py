@@ -110,6 +110,7 @@ def test_comparison_and_page_translate_as_nmt_does(
     assert len(set(expected)) > (6 if kind == "greedy" and not repetition else 1)
     assert translator.remarks.cut.count == 1
     assert function_of(page)(LINES) == expected
+    assert function_of(page)([]) == []
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,14 @@ def files_of(folder):
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
+def test_two_that_export_to_one_place_have_folders_of_their_own(tmp_path):
+    with new_folder(tmp_path / "out", nothing) as one:
+        with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "out", nothing):
+            raise KeyboardInterrupt
+        (one / "model").write_text("whole")
+    assert files_of(tmp_path) == {"out/model": "whole"}
+
+
 def test_a_new_folder_takes_the_place_of_an_earlier_one(tmp_path):
     for text in ("first", "second"):
         with new_folder(tmp_path / "out", nothing) as folder:

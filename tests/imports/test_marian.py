@@ -211,6 +211,7 @@ SPOILED = {
     "no mapping": (text_of("decoder.yml", lambda text: "- 1"), "a mapping in YAML"),
     "no numbers": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": x\n")), "a number for each piece"),
     "a list": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": [7]\n")), "a number for each piece"),
+    "many pieces": (text_of("vocab.yml", lambda text: "{" + "a," * 1_000_001 + "}"), "at most 1000000 pieces"),
     "twice": (text_of("vocab.yml", lambda text: re.sub("(.*): 8\n", r"\1: 8\n\1: 8\n", text)), "a number for each piece"),
     "a gap": (text_of("vocab.yml", lambda text: text.replace(": 7\n", ": 9999\n")), "each number from 0 to"),
     "deep": (text_of("vocab.yml", lambda text: "[" * 5000), "readable YAML"),

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -162,6 +163,35 @@ def test_teachers_are_asked_once_for_the_pairs_that_are_learned(pairs, trained_r
     assert all(map(torch.equal, again, expected))
     with pytest.raises(TypeError):  # other pairs have to be read, for which no engine is there
         ask_teachers(teachers, settings, replace(dataset, name="others"), selected, tokenizer)
+
+
+def test_words_that_were_read_before_an_interruption_are_not_read_again(
+    pairs, trained_run, monkeypatch, tmp_path
+):
+    tokenizer, dataset, settings = pairs
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(word_teacher, "PAIRS_READ_AT_ONCE", 10)
+    teachers, selected = hashed([RunDirectory(str(trained_run))]), np.arange(40)
+    expected = ask_teachers(teachers, settings, dataset, selected, tokenizer)
+    (entry,) = (tmp_path / "cache").iterdir()
+    shutil.rmtree(entry)
+    read = []
+
+    def stopped(model, batch, num_kept, most=25):
+        read.append(len(batch.source))
+        if sum(read) > most:
+            raise KeyboardInterrupt
+        return likeliest(model, batch, num_kept)
+
+    monkeypatch.setattr(word_teacher, "likeliest", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        ask_teachers(teachers, settings, dataset, selected, tokenizer)
+    read.clear()
+    monkeypatch.setattr(word_teacher, "likeliest", partial(stopped, most=40))
+    found = ask_teachers(teachers, settings, dataset, selected, tokenizer)
+    assert sum(read) == 20
+    assert all(map(torch.equal, found, expected))
+    assert list((tmp_path / "cache").iterdir()) == [entry]
 
 
 def test_a_teacher_that_gets_better_while_it_is_loaded_is_refused(pairs, trained_run, tmp_path, monkeypatch):
