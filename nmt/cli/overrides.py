@@ -128,8 +128,7 @@ def _quoted(override: str, command: Command) -> str:
     if KEYS_ALONE.fullmatch(value):
 
         def as_named(one: re.Match[str]) -> str:
-            is_name = takes_names(command, known) or takes_names(command, f"{known}.{one[2]}")
-            return one[1] + (_as_name(one[3]) if is_name else one[3])
+            return one[1] + (_as_name(one[3]) if takes_names(command, f"{known}.{one[2]}") else one[3])
 
         return f"{key}={NAME_OF_KEY.sub(as_named, value)}"
     return override

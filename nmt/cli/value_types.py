@@ -30,11 +30,14 @@ def _types(command: Command, key: str) -> Iterator[Any]:
 
 
 def _leaves(kind: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Yield the types of the key at `path` within a type of settings; of a list also those of its items."""
+    """Yield the types of the key at `path` within a type of settings or a dict; of a list also those of its items."""
     if fields := getattr(kind, "model_fields", None):
         for name, field in fields.items():
             if path[:1] == [field.alias or name]:
                 yield from _leaves(field.annotation, path[1:])
+        return
+    if path and get_origin(kind) is dict:
+        yield from _leaves(get_args(kind)[1], path[1:])
         return
     if not path:
         yield kind

@@ -73,7 +73,7 @@ def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:
 
 # What is expected, by the kind of problem, where pydantic's own words are a sentence of another form.
 EXPECTED = {
-    **dict.fromkeys(("int_parsing", "int_from_float", "int_type"), "an integer"),
+    **dict.fromkeys(("int_parsing", "int_parsing_size", "int_from_float", "int_type"), "an integer"),
     **dict.fromkeys(("float_parsing", "float_type"), "a number"),
     **dict.fromkeys(("bool_parsing", "bool_type"), "true or false"),
     **dict.fromkeys(("list_type", "tuple_type"), "a list, as [A,B],"),

@@ -28,8 +28,8 @@ MAX_LINE_BYTES = 1 << 24
 # A sender that is silent for so many seconds waits for an answer: more than a program needs between two lines, less
 # than a person notices.
 PATIENCE = 0.05
-# A wait for a sender pauses every so many seconds to handle signals: a signal that comes just before a read blocks, or
-# to another thread, would otherwise be handled only after that read.
+# A wait for a sender, or for a thread, pauses every so many seconds to handle signals: a signal that comes just before
+# a read blocks, or to another thread, would otherwise be handled only after that read.
 MAX_WAIT = 1.0
 # A chunk of lines ends at so many lines, or as soon as it has so many bytes or characters.
 LINES_AT_ONCE = 4096

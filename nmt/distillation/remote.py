@@ -10,7 +10,7 @@ import re
 import threading
 import urllib.request
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from http.client import HTTPException
 from queue import Empty, SimpleQueue
@@ -18,6 +18,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 
 from nmt.config import DistilSettings
+from nmt.data.lines import MAX_WAIT
 from nmt.decoding.chunks import Chunk
 from nmt.errors import DataError, LineNumbers, SettingsError, one_line
 
@@ -134,6 +135,9 @@ class RemoteTeacher:
 
         for _ in range(min(REQUESTS_AT_ONCE, len(parts))):
             threading.Thread(target=work, daemon=True).start()
+        for result in results:
+            while not wait([result], MAX_WAIT).done:
+                pass
         return [result.result() for result in results]
 
     def _of_lines(self, lines: Sequence[str]) -> "list[list[str] | _RefusedError]":

@@ -112,7 +112,7 @@ REFUSED = {
         "model={kind: rnn}",
     ): r"model: model=NAME is needed for another kind, one of attention, .*; got model=\{kind: rnn\}",
     ("model..dropout=0.2",): r"KEY=VALUE is needed; got model\.\.dropout=0\.2",
-    (f"seed={'9' * 5000}",): "seed: a whole number is needed",
+    (f"seed={'9' * 5000}",): "seed: an integer is needed; got 9",
     ("consistency=r_drop", "model.dropout=0"): "consistency: none is needed with model.dropout=0",
     ("model.d_model=65536", "model.d_ff=65536", *FEW_PAIRS): "model: one that fits into the .* GB of memory",
 }

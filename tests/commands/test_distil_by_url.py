@@ -327,17 +327,18 @@ def test_a_student_of_a_server_has_a_vocabulary_of_its_own(nmt, tmp_path, tiny_t
 
 
 def test_an_interruption_does_not_wait_for_a_silent_server():
-    teacher = teacher_at("http://127.0.0.1:9", *LANGUAGES)
-    is_asked, is_over, answered = threading.Event(), threading.Event(), []
+    teacher = teacher_at("http://127.0.0.1:9", *OPENAI)
+    is_asked, is_over, answered = threading.Semaphore(0), threading.Event(), []
 
     def ask(lines):
-        is_asked.set()
+        is_asked.release()
         is_over.wait(20)
         answered.append(lines)
         return [[line] for line in lines]
 
     def interrupt():
-        is_asked.wait()
+        for _ in range(remote.REQUESTS_AT_ONCE):
+            is_asked.acquire()
         signal.pthread_kill(main_thread, signal.SIGINT)
 
     teacher.ask = ask
@@ -345,7 +346,7 @@ def test_an_interruption_does_not_wait_for_a_silent_server():
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
-        teacher.translate(Chunk(["eins"]))
+        teacher.translate(Chunk(["eins"] * remote.REQUESTS_AT_ONCE))
     assert answered == []
     is_over.set()
     thread.join()
