@@ -13,6 +13,7 @@ from nmt.cli.overrides import LAUNCH, is_of, parse, typed_value
 from nmt.cli.run_settings import OTHER_RUNS
 from nmt.config import GridSweep, OptunaSweep, SweepSettings
 from nmt.config.check import check
+from nmt.data.cache import content_key
 from nmt.decoding.ray_map import require_ray
 from nmt.errors import SettingsError, SweepError
 from nmt.sweeps.jobs import Job, JobRunner, require_submitit
@@ -41,7 +42,7 @@ def run_sweep(overrides: list[str], config_directory: str | None) -> None:
         )
     sweep = Sweep(overrides, config_directory)
     log_to_stderr()
-    with held(sweep.folder, sweep.identity):
+    with held(sweep.folder, sweep.identity, sweep.settings_hash):
         try:
             sweep.launch()
         except (KeyboardInterrupt, SystemExit):
@@ -100,8 +101,11 @@ class Sweep:
                     f"{key}: a folder is needed in a sweep, whose runs become the last; got last"
                 )
         # Checks all combinations, or the ends of a search, so that the last run does not fail after the others.
+        composed = []
         for row in tried:
-            compose(TRAIN, self._job(0, row).overrides, config_directory).settings()
+            composed.append(compose(TRAIN, self._job(0, row).overrides, config_directory))
+            composed[-1].settings()
+        self.settings_hash = content_key([one.to_yaml() for one in composed])
 
     def _job(self, number: int, values: Mapping[str, str]) -> Job:
         swept = [f"{key}={value}" for key, value in values.items()]

@@ -19,11 +19,15 @@ OF_SUBMITIT = ".submitit"  # pickles, which submitit would load
 
 
 class SweepFile(pydantic.BaseModel):
-    """The overrides that a sweep was begun with, without those that only say how it is run."""
+    """The overrides that a sweep was begun with, without those that only say how it is run.
+
+    `settings` is a hash of the settings of all runs, or of those at the ends of a search; older versions noted none.
+    """
 
     model_config = pydantic.ConfigDict(extra="forbid")
 
     overrides: list[str]
+    settings: str | None = None
 
 
 def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resume: bool) -> Path:
@@ -71,10 +75,10 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
 
 
 @contextmanager
-def held(folder: Path, overrides: Sequence[str]) -> Iterator[None]:
+def held(folder: Path, overrides: Sequence[str], settings: str) -> Iterator[None]:
     """Make the folder of a sweep, note what it was begun with, and hold it until the block ends.
 
-    Raises RunError where another process holds it, or has just begun another sweep there.
+    Raises RunError where another process holds it, or has just begun another sweep there, and for other `settings`.
     """
     os.makedirs(folder, exist_ok=True)
     with open(folder / LOCK, "ab") as file:
@@ -84,10 +88,15 @@ def held(folder: Path, overrides: Sequence[str]) -> Iterator[None]:
         )
         found = read_as(SweepFile, folder / FILE)
         if found is None:
-            write_atomically(folder / FILE, to_json({"overrides": list(overrides)}))
+            write_atomically(folder / FILE, to_json({"overrides": list(overrides), "settings": settings}))
         elif found.overrides != list(overrides):
             raise RunError(
                 f"run: a folder of its own is needed; got {folder}, where another sweep began just now"
+            )
+        elif found.settings not in (None, settings):
+            raise RunError(
+                f"run: the recipe and the settings in conf/ or --config-dir that the sweep in {folder} began with are "
+                "needed to go on; got others"
             )
         yield
 

@@ -102,7 +102,7 @@ def test_a_run_that_was_half_asked_for_is_none_and_asked_for_anew(search, tmp_pa
 
 def test_a_run_that_was_pruned_before_a_kill_is_not_gone_on_with(nmt, search, tmp_path, tiny_training):
     overrides = [*tiny_training(), "sweep=optuna", "model.dropout=interval(0,0.4)", "seed=choice(1,2)"]
-    with held(tmp_path, overrides):
+    with held(tmp_path, overrides, Sweep(overrides, None).settings_hash):
         pass  # a sweep that ended before its first run
     before, space = search()
     number, _ = before.ask(space)

@@ -179,6 +179,23 @@ def test_a_folder_holds_one_sweep(nmt, tmp_path, learnable):
     assert b"are needed to go on; got all but seed=1\n" in message
 
 
+def test_a_sweep_does_not_go_on_with_another_recipe(nmt, tmp_path, learnable):
+    short = [*learnable, "training.max_updates=2"]
+    recipe = tmp_path / "mine" / "experiment" / "own.yaml"
+    recipe.parent.mkdir(parents=True)
+    recipe.write_text("# @package _global_\nmodel:\n  attention_dropout: 0.1\n")
+    typed = "train", "-m", "--config-dir=mine", *short, "experiment=own", "run=sweep", "seed=1"
+    nmt(*typed)
+    done = nmt(*typed, "resume=true")
+    recipe.write_text("# @package _global_\nmodel:\n  attention_dropout: 0.2\n")
+    message = nmt(*typed, "resume=true", code=2).stderr
+    assert message.endswith(b"that the sweep in sweep began with are needed to go on; got others\n")
+    (tmp_path / "sweep" / "sweep.json").write_text(
+        json.dumps({"overrides": json.loads((tmp_path / "sweep" / "sweep.json").read_text())["overrides"]})
+    )
+    assert nmt(*typed, "resume=true").stdout == done.stdout  # of an older version, which noted no settings
+
+
 def test_a_sweep_within_torchrun_is_refused(nmt, learnable):
     refused = nmt("train", "-m", *learnable, "seed=1,2", code=2, WORLD_SIZE="2", RANK="0")
     assert refused.stderr.startswith(b"nmt: -m: a process of its own is needed; got 2 ranks")
