@@ -102,6 +102,7 @@ class RemoteTeacher:
                     refused.append((i, of_line))
                 else:
                     found[i] = [" ".join(text.split()) for text in of_line]
+        # One line alone, after others were translated, may well be at fault itself: the last one of a text.
         if refused and len(refused) == len(places) and not (self.has_answered and len(places) == 1):
             raise refused[0][1]
         self.has_answered = self.has_answered or len(places) > len(refused)

@@ -120,9 +120,10 @@ def ask_teachers(
             desc="words of teachers", total=len(dataset), unit=" pairs", disable=None, leave=False
         ) as bar:
             for start in range(0, len(dataset), PAIRS_READ_AT_ONCE):
-                read = partial(_write_part, engine, dataset, selected, start, num_kept, limit)
-                parts.append(cached_folder(f"{name}-from-{start}", read))
-                bar.update(min(PAIRS_READ_AT_ONCE, len(dataset) - start))
+                end = min(start + PAIRS_READ_AT_ONCE, len(dataset))
+                read = partial(_write_part, engine, dataset, selected, (start, end), num_kept, limit)
+                parts.append(cached_folder(f"{name}-{start}-{end}", read))
+                bar.update(end - start)
         for file in (WORDS, PROBABILITIES):
             with open(folder / file, "wb") as whole:
                 for part in parts:
@@ -176,18 +177,17 @@ def _write_part(
     engine: TorchEngine,
     dataset: Dataset,
     selected: Int64Array,
-    start: int,
+    pairs: tuple[int, int],
     num_kept: int,
     limit: int | Literal["auto"],
     folder: Path,
 ) -> None:
-    """Write the expected words at all positions of the pairs from `start` on; zeros where a pair is not selected."""
+    """Write the expected words at all positions of a range of pairs; zeros where a pair is not selected."""
     max_tokens = MAX_TOKENS if limit == "auto" else min(limit, MAX_TOKENS)
     alone = replace(dataset, links=None)
-    end = min(start + PAIRS_READ_AT_ONCE, len(dataset))
-    rows = selected[slice(*np.searchsorted(selected, (start, end)))]
+    rows = selected[slice(*np.searchsorted(selected, pairs))]
     longer = np.maximum(alone.source.lengths_of(rows), alone.target.lengths_of(rows)) + 1
-    first, last = (int(alone.target.offsets[row]) + row for row in (start, end))
+    first, last = (int(alone.target.offsets[row]) + row for row in pairs)
     shape = last - first, num_kept
     words, probabilities = torch.zeros(shape, dtype=torch.int32), torch.zeros(shape, dtype=torch.float16)
     for batch in plan_by_length(longer, max_tokens):
