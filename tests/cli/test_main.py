@@ -174,14 +174,16 @@ def test_pairs_that_cannot_be_learned_are_counted(nmt, text, tmp_path, tiny_trai
     sizes = [
         option for option in tiny_training("transformer") if not option.startswith(("data.", "tokenizer."))
     ]
-    done = nmt(
+    command = (
         "train", "run=new", *several, "data.train.source=[first.de.gz,second.de]", "data.max_length=60",
         "tokenizer=char", *sizes,
     )  # fmt: skip
-    log = done.stderr.decode()
-    assert "left out     2 of 80 training pairs with an empty side: lines 4 and 8\n" in log
-    assert "left out     1 of 80 training pairs longer than data.max_length=60 tokens: line 10\n" in log
-    assert "77 training pairs" in log
+    plan, done = nmt(*command, "--plan"), nmt(*command)
+    assert "77 training pairs" in plan.stdout.decode()
+    assert "77 training pairs" in done.stderr.decode()
+    for log in (plan.stderr.decode(), done.stderr.decode()):
+        assert "left out     2 of 80 training pairs with an empty side: lines 4 and 8\n" in log
+        assert "left out     1 of 80 training pairs longer than data.max_length=60 tokens: line 10\n" in log
     assert not (tmp_path / "new" / "test.json").exists()
 
 

@@ -91,7 +91,11 @@ def test_words_that_yaml_takes_for_something_else(main, tmp_path):
     text = (folder / "vocab.yml").read_text()
     (folder / "vocab.yml").write_text(re.sub('"(yes|no|null|1|1.5|~|on)"', r"\1", text))
     run_of(main, folder, tmp_path / "run")
-    pieces = RunDirectory(tmp_path / "run").read_tokenizer(joint=False).target.pieces
+    run = RunDirectory(tmp_path / "run")
+    assert run.find_checkpoints("best") == run.find_checkpoints("last")
+    with pytest.raises(RunError, match=r"^checkpoint: best or last of a run that was imported is needed"):
+        run.find_checkpoints("average")
+    pieces = run.read_tokenizer(joint=False).target.pieces
     assert {"yes", "no", "null", "1", "1.5", "~", "on"} <= set(pieces)
 
 
