@@ -41,6 +41,9 @@ class _RefusedError(DataError):
     """A request that the server does not take as it is."""
 
 
+Answer = list[str] | _RefusedError  # translations of a line, or why there are none
+
+
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Refuse redirects, which would send the text and the key where they were not meant to go."""
 
@@ -115,12 +118,12 @@ class RemoteTeacher:
         if self.refused.count:
             logger.warning("%s", self.refused.tell(f"refused by {self.url}, and left out"))
 
-    def _at_once(self, parts: Sequence[Sequence[str]]) -> "list[list[list[str] | _RefusedError]]":
+    def _at_once(self, parts: Sequence[Sequence[str]]) -> list[list[Answer]]:
         """Return the translations of the lines of each part, of which a few are sent at once.
 
         The threads are no executor's, whose end would be waited for: two minutes where a server is silent.
         """
-        results: list[Future[list[list[str] | _RefusedError]]] = [Future() for _ in parts]
+        results: list[Future[list[Answer]]] = [Future() for _ in parts]
         waiting: SimpleQueue[int] = SimpleQueue()
         for number in range(len(parts)):
             waiting.put(number)
@@ -141,7 +144,7 @@ class RemoteTeacher:
                 pass
         return [result.result() for result in results]
 
-    def _of_lines(self, lines: Sequence[str]) -> "list[list[str] | _RefusedError]":
+    def _of_lines(self, lines: Sequence[str]) -> list[Answer]:
         """Return the translations of each line. A refused request is sent again line by line, to find which it was."""
         try:
             return [*self.ask(lines)]

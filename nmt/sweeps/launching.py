@@ -16,6 +16,8 @@ from nmt.config.check import check
 from nmt.data.cache import content_key
 from nmt.decoding.ray_map import require_ray
 from nmt.errors import SettingsError, SweepError
+from nmt.files.writing import to_json
+from nmt.runs.migration import FORMAT
 from nmt.sweeps.jobs import Job, JobRunner, require_submitit
 from nmt.sweeps.results import RunResult, print_results, read_record, read_result, write_results
 from nmt.sweeps.study import Search, ends
@@ -101,11 +103,13 @@ class Sweep:
                     f"{key}: a folder is needed in a sweep, whose runs become the last; got last"
                 )
         # Checks all combinations, or the ends of a search, so that the last run does not fail after the others.
-        composed = []
+        made = []
         for row in tried:
-            composed.append(compose(TRAIN, self._job(0, row).overrides, config_directory))
-            composed[-1].settings()
-        self.settings_hash = content_key([one.to_yaml() for one in composed])
+            composed = compose(TRAIN, self._job(0, row).overrides, config_directory)
+            composed.settings()
+            made.append(to_json(composed.values))
+        # Another version of nmt may have more keys, and another hash: it goes on with the sweeps of older ones.
+        self.settings_hash = f"{FORMAT}-{content_key(*made)}"
 
     def _job(self, number: int, values: Mapping[str, str]) -> Job:
         swept = [f"{key}={value}" for key, value in values.items()]

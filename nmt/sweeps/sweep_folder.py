@@ -21,7 +21,8 @@ OF_SUBMITIT = ".submitit"  # pickles, which submitit would load
 class SweepFile(pydantic.BaseModel):
     """The overrides that a sweep was begun with, without those that only say how it is run.
 
-    `settings` is a hash of the settings of all runs, or of those at the ends of a search; older versions noted none.
+    `settings` is the format of settings and, after a hyphen, a hash of those of all runs, or of the ends of a search;
+    older versions noted none.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid")
@@ -93,12 +94,16 @@ def held(folder: Path, overrides: Sequence[str], settings: str) -> Iterator[None
             raise RunError(
                 f"run: a folder of its own is needed; got {folder}, where another sweep began just now"
             )
-        elif found.settings not in (None, settings):
+        elif found.settings != settings and _format_of(found.settings) == _format_of(settings):
             raise RunError(
                 f"run: the recipe and the settings in conf/ or --config-dir that the sweep in {folder} began with are "
                 "needed to go on; got others"
             )
         yield
+
+
+def _format_of(settings: str | None) -> str | None:
+    return settings and settings.partition("-")[0]
 
 
 def _began_with(folder: Path, overrides: Sequence[str]) -> bool:

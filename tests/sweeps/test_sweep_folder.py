@@ -19,21 +19,23 @@ def test_a_damaged_sweep_does_not_hide_the_one_that_goes_on(tmp_path, monkeypatc
 
 def test_no_sweep_runs_where_another_one_does(tmp_path):
     folder = tmp_path / "sweep"
-    with held(folder, ["seed=1,2"], "hash"):
+    with held(folder, ["seed=1,2"], "1-hash"):
         for overrides in (["seed=1,2"], ["seed=3"]):
             with (
                 pytest.raises(RunError, match="a sweep that no other process runs is needed"),
-                held(folder, overrides, "hash"),
+                held(folder, overrides, "1-hash"),
             ):
                 pass
     with (
         pytest.raises(RunError, match="where another sweep began just now"),
-        held(folder, ["seed=3"], "hash"),
+        held(folder, ["seed=3"], "1-hash"),
     ):
         pass
-    with held(folder, ["seed=1,2"], "hash"):  # goes on
+    with held(folder, ["seed=1,2"], "1-hash"):  # goes on
         pass
-    with pytest.raises(RunError, match="needed to go on; got others"), held(folder, ["seed=1,2"], "other"):
+    with pytest.raises(RunError, match="needed to go on; got others"), held(folder, ["seed=1,2"], "1-other"):
+        pass
+    with held(folder, ["seed=1,2"], "2-other"):  # of another version, whose settings have other keys
         pass
 
 
