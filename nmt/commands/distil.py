@@ -61,7 +61,15 @@ def main(settings: DistilSettings) -> None:
         require_files_of_new(settings)
         if settings.training.from_run is not None:
             RunDirectory.existing(settings.training.from_run, "training.from_run")
-    folder.begin(settings)
+    with folder.held(settings):
+        _make_student(folder, settings, open_teacher)
+        print(_table(folder, settings, open_teacher))
+
+
+def _make_student(
+    folder: StudentFolder, settings: DistilSettings, open_teacher: Callable[[], Teacher]
+) -> None:
+    """Do all steps that are not finished, up to the export."""
     _warn_of_mixture(settings)
     _do(folder, "text", lambda: write_text(folder, settings, open_teacher().tags))
     _do(folder, "translations", lambda: translate(folder, open_teacher(), READ, TRANSLATIONS))
@@ -76,7 +84,6 @@ def main(settings: DistilSettings) -> None:
             _do(folder, "shortlist", lambda: _make_shortlist(folder))
         if settings.export is not None:
             _export(folder, settings)
-    print(_table(folder, settings, open_teacher))
 
 
 def _do(folder: StudentFolder, step: str, work: Callable[[], Any]) -> None:

@@ -1,16 +1,19 @@
 """The folder of a student: a run, and beside it the translations of its teachers and the outcome of each step."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from nmt.config import DistilSettings
 from nmt.errors import RunError
 from nmt.files.reading import read_json, require_plain
-from nmt.files.writing import to_json, write_atomically
+from nmt.files.writing import hold_lock, to_json, write_atomically
 from nmt.runs.directory import DISTILLED
 from nmt.runs.migration import FORMAT, migrate
 
 SETTINGS, STEPS = "distil.json", "steps.json"
+LOCK = ".lock"  # held by the process that makes the student
 # The texts: what teachers read, what they made of it, and the pairs that were chosen from that.
 READ, REFERENCE = "read.source", "read.target"
 TRANSLATIONS, REVERSED = "translations.jsonl", "reversed.jsonl"
@@ -45,16 +48,24 @@ class StudentFolder:
             raise RunError(f"student: settings of format {FORMAT} are needed; got others in {path}")
         return values
 
-    def begin(self, settings: DistilSettings) -> None:
-        """Save the settings. Raises RunError for a folder in use without `resume`, or that is not a student's."""
+    @contextmanager
+    def held(self, settings: DistilSettings) -> Iterator[None]:
+        """Make the folder, save the settings, and hold it until the block ends.
+
+        Raises RunError for a folder in use without `resume`, that is not a student's, or that another process holds.
+        """
         is_there = self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
         if is_there and not settings.resume:
             raise RunError(f"student: a new folder is needed, or resume=true to go on; got {self.path}")
         if is_there and not (self.path / SETTINGS).is_file():
             raise RunError(f"student: a folder with {SETTINGS} is needed to go on; got {self.path}")
         self.distilled.mkdir(parents=True, exist_ok=True)
-        values = settings.model_dump(mode="json", exclude={"resume"})
-        write_atomically(self.path / SETTINGS, to_json({"format": FORMAT, **values}))
+        held = f"student: a student that no other process makes is needed; got {self.path}, which one does"
+        with open(self.distilled / LOCK, "ab") as file:
+            hold_lock(file, RunError(held))
+            values = settings.model_dump(mode="json", exclude={"resume"})
+            write_atomically(self.path / SETTINGS, to_json({"format": FORMAT, **values}))
+            yield
 
     def outcome(self, step: str) -> Any:
         """Return the outcome of a step; None where it is not finished."""

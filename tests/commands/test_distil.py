@@ -1,5 +1,6 @@
 """`nmt distil`: what teachers translate, which pairs are kept, and a student that is a run like any other."""
 
+import fcntl
 import json
 import shutil
 from collections import Counter
@@ -129,6 +130,19 @@ def test_a_killed_command_goes_on_where_it_was(nmt, distilled, tmp_path):
     assert [again[name] for name in ("text", "translations", "pairs", "links")] == [
         found[name] for name in ("text", "translations", "pairs", "links")
     ]
+
+
+def test_a_student_that_another_process_makes_is_left_to_it(nmt, distilled, tmp_path):
+    shutil.copytree(distilled[0] / "student", tmp_path / "student")
+    settings = tmp_path / "student" / "distil.json"
+    before = settings.read_bytes()
+    with (tmp_path / "student" / "distilled" / ".lock").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = nmt("distil", "student=student", "resume=true", "shortlist=false", code=2)
+    assert done.stderr == (
+        b"nmt: student: a student that no other process makes is needed; got student, which one does\n"
+    )
+    assert settings.read_bytes() == before
 
 
 def test_a_student_learns_from_the_text_of_its_teacher_as_it_is(nmt, trained_run, tmp_path):
