@@ -1,4 +1,4 @@
-"""`nmt join`: put the translations of all shards together, if none lacks a line."""
+"""`nmt join`: put what was made of all shards of a file together, if none lacks a line."""
 
 import logging
 import os
@@ -17,7 +17,7 @@ MAX_NAMED = 20  # shards that lack lines
 
 
 def main(settings: JoinSettings) -> None:
-    """Write what `nmt translate` has made of all shards of a file, in order, as one file with as many lines."""
+    """Write what a command has made of all shards of a file, in order, as one file with as many lines."""
     require_new_file("output", settings.output, settings.overwrite, {"input": [settings.input]})
     shards = [Shard(number, settings.shards) for number in range(1, settings.shards + 1)]
     parts = [shard.of_output(settings.output) for shard in shards]
@@ -30,7 +30,7 @@ def main(settings: JoinSettings) -> None:
         if torn or found != expected or not is_there:
             where = part if is_there else f"{part}, which is not there"
             unfinished.append(f"shards: {expected} lines are needed of shard {shard}; got {found} in {where}; "
-                              f"nmt translate shard={shard} resume=true goes on with it")  # fmt: skip
+                              f"its command with shard={shard} resume=true goes on with it")  # fmt: skip
     if unfinished:
         more = (
             [f"shards: {len(unfinished) - MAX_NAMED} more are not whole"]

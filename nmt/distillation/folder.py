@@ -14,6 +14,7 @@ from nmt.runs.migration import FORMAT, migrate
 
 SETTINGS, STEPS = "distil.json", "steps.json"
 LOCK = ".lock"  # held by the process that makes the student
+LANGUAGES = "languages"  # outcome: the code of the language of each side, where it is known
 # The texts: what teachers read, what they made of it, and the pairs that were chosen from that.
 READ, REFERENCE = "read.source", "read.target"
 TRANSLATIONS, REVERSED = "translations.jsonl", "reversed.jsonl"
@@ -34,8 +35,12 @@ class StudentFolder:
         return (self.path / "config.json").is_file()
 
     def text(self, name: str) -> Path:
-        """Return the path of a text, for example of READ or of TARGET."""
-        return self.distilled / name
+        """Return the path of a text, for example of READ or of TARGET.
+
+        It ends in the code of its language, where that is known, as in train.de, so that the student knows it, too.
+        """
+        stem, _, side = name.rpartition(".")
+        return self.distilled / f"{stem}.{(self.outcome(LANGUAGES) or {}).get(side, side)}"
 
     def read_settings(self) -> dict[str, Any] | None:
         """Return the settings with which the student was begun, not yet checked; None where it was not begun."""

@@ -31,6 +31,7 @@ REFUSED = {400, 413, 422}  # a line, perhaps, for example since it is too long f
 MAX_ANSWER_BYTES = 1 << 24
 LINES_OF_REQUEST = 16  # for LibreTranslate; for OpenAI a request has one line
 REQUESTS_AT_ONCE = 4
+LINES_AT_ONCE = LINES_OF_REQUEST * REQUESTS_AT_ONCE
 UNFINISHED = {"length", "content_filter"}  # reasons of OpenAI's interface for the end of an answer
 HALF = re.compile("[\ud800-\udfff]")  # JSON can name one half of a pair of surrogates, which is no text
 MAX_SHOWN = 200  # characters of a server's error message
@@ -62,7 +63,7 @@ def _key(variable: str) -> str:
 class RemoteTeacher:
     """A server; it gets a few lines at a time, and their translations are written before the next lines are sent."""
 
-    lines_at_once: int | None = LINES_OF_REQUEST * REQUESTS_AT_ONCE
+    lines_at_once: int | None = LINES_AT_ONCE
     num_context = 0
     origin: str | None = None
     tags: Sequence[str] = ()
@@ -82,13 +83,13 @@ class RemoteTeacher:
         )
         self.size = size
         self.is_stopped = threading.Event()
-        self.has_answered = False
         self.refused = LineNumbers()
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
         """Return the translations of each line; blank lines are not sent, and one that the server refuses stays blank.
 
-        Raises DataError if the server gives none, or refuses all lines, so that something else than a line is wrong.
+        Raises DataError if the server gives none, or refuses as many lines as are sent at once, or all of the first
+        ones, so that something else than a line is wrong.
         """
         places = [i for i, line in enumerate(chunk.lines) if line.strip()]
         parts = [places[start : start + self.size] for start in range(0, len(places), self.size)]
@@ -105,10 +106,10 @@ class RemoteTeacher:
                     refused.append((i, of_line))
                 else:
                     found[i] = [" ".join(text.split()) for text in of_line]
-        # One line alone, after others were translated, may well be at fault itself: the last one of a text.
-        if refused and len(refused) == len(places) and not (self.has_answered and len(places) == 1):
+        # A few lines, after others were translated, may well be at fault themselves: the last ones of a text.
+        are_few = chunk.num_before > 0 and len(places) < LINES_AT_ONCE
+        if refused and len(refused) == len(places) and not are_few:
             raise refused[0][1]
-        self.has_answered = self.has_answered or len(places) > len(refused)
         for i, _ in refused:
             self.refused.add(chunk.num_before + i + 1)
         return found

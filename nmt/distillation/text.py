@@ -14,9 +14,10 @@ from nmt.data.encoding import UTF_8
 from nmt.data.lines import iterate_lines
 from nmt.data.mixture import require_tags
 from nmt.data.sources import load_corpus
-from nmt.distillation.folder import READ, REFERENCE, SOURCE, TARGET, StudentFolder
+from nmt.distillation.folder import LANGUAGES, READ, REFERENCE, SOURCE, TARGET, StudentFolder
 from nmt.errors import SettingsError
 from nmt.files.writing import being_written
+from nmt.runs.languages import NAMES, code_of, names_of
 
 
 def write_text(folder: StudentFolder, settings: DistilSettings, tags: Sequence[str]) -> dict[str, Any]:
@@ -37,6 +38,7 @@ def write_text(folder: StudentFolder, settings: DistilSettings, tags: Sequence[s
             "distillation.reverse: null is needed with source lines that begin with tags, which its translations lack; "
             f"got {', '.join(settings.reverse_teachers)}"
         )
+    folder.finish(LANGUAGES, languages_of_text(settings))
     num_more = {
         key: _write_lines(folder.text(name), chain(side, _more(settings.distillation, key, needed)))
         - len(side)
@@ -50,6 +52,15 @@ def write_text(folder: StudentFolder, settings: DistilSettings, tags: Sequence[s
         _write_lines(folder.text(f"{split}.source"), text.source)
         _write_lines(folder.text(f"{split}.target"), text.target)
     return {"pairs": len(corpus.train.source), **num_more, "splits": list(held_out)}
+
+
+def languages_of_text(settings: DistilSettings) -> dict[str, str]:
+    """Return the code of the language of each side, where text or settings tell it and both differ."""
+    typed = settings.distillation.source_language, settings.distillation.target_language
+    told = zip(("source", "target"), names_of(settings.data), typed, strict=True)
+    codes = {side: code_of(name or other or "") for side, name, other in told}
+    known = {side: code for side, code in codes.items() if code in NAMES}
+    return known if len(set(known.values())) == len(known) else {}
 
 
 def _more(settings: DistillationSettings, key: str, tags: Sequence[str]) -> Iterator[str]:

@@ -43,7 +43,8 @@ def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) 
 
     made = cached_folder(name, make) / TRANSLATIONS
     if not path.exists() or not filecmp.cmp(path, made, shallow=False):
-        logger.info("cache        has the translations of %s by these teachers: %s", read, made.parent)
+        lines = folder.text(read).name
+        logger.info("cache        has the translations of %s by these teachers: %s", lines, made.parent)
         with made.open("rb") as whole, being_written(path) as file:
             shutil.copyfileobj(whole, file)
     return _count(path)
@@ -63,14 +64,14 @@ def _name_in_cache(folder: StudentFolder, teacher: Teacher, read: str, written: 
     logger.warning(
         "translations those after line %d of %s are by teachers whose weights, search, device, number type or nmt "
         "changed since; a new student begins with the teachers of now",
-        *(_count(path), read),
+        *(_count(path), folder.text(read).name),
     )
     return None
 
 
 def _translate(folder: StudentFolder, teacher: Teacher, read: str, path: Path) -> None:
     def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
-        for chunk in _shown(chunks, f"translations of {read}", folder.text(read), path):
+        for chunk in _shown(chunks, "translations", folder.text(read), path):
             yield [json.dumps(texts, ensure_ascii=False) for texts in teacher.translate(chunk)]
 
     lines = _cut(text_chunks(str(folder.text(read)), "student"), teacher.lines_at_once)
@@ -83,7 +84,12 @@ def _shown(chunks: Iterator[Chunk], title: str, read: Path, written: Path) -> It
     """Yield chunks, and show on a terminal how many lines of `read` there are, and are done."""
     num_done = _count(written) if written.exists() else 0
     with tqdm(
-        desc=title, total=_count(read), initial=num_done, unit=" lines", disable=None, leave=False
+        desc=f"{title} of {read.name}",
+        total=_count(read),
+        initial=num_done,
+        unit=" lines",
+        disable=None,
+        leave=False,
     ) as bar:
         for chunk in chunks:
             yield chunk
@@ -106,7 +112,8 @@ def read_translations(folder: StudentFolder, read: str, written: str) -> Iterato
     num_read, num_written = (_count(folder.text(name)) for name in (read, written))
     if num_written != num_read:
         raise DataError(
-            f"student: translations of the {num_read} lines of {read} are needed; got {num_written} in {written}"
+            f"student: translations of the {num_read} lines of {folder.text(read).name} are needed; "
+            f"got {num_written} in {written}"
         )
     lines, translations = (
         iterate_lines(str(folder.text(name)), "student", UTF_8) for name in (read, written)
@@ -131,7 +138,7 @@ def link_words(folder: StudentFolder, translator: Translator) -> int:
     reader = translator.with_settings().pairs
 
     def work(chunks: Iterator[Chunk]) -> Iterator[list[str]]:
-        for chunk in _shown(chunks, "links of words", folder.text(SOURCE), folder.text(LINKS)):
+        for chunk in _shown(chunks, "links", folder.text(SOURCE), folder.text(LINKS)):
             found = reader.align(chunk.lines, chunk.beside or [], chunk.num_before)
             yield [to_pharaoh(one.alignment or []) for one in found]
 

@@ -83,13 +83,25 @@ class RunDirectory:
         return self.path / "checkpoints"
 
     def read_config(self) -> dict[str, Any]:
-        """Return the settings that the run was trained with, not yet checked. Raises RunError if damaged."""
+        """Return the settings that the run was trained with, not yet checked. Raises RunError if damaged.
+
+        A student's own text lies in its folder, and is named where this folder is now.
+        """
         config = migrate(read_json(self.config_path))
         if config.get("format") != FORMAT:
             raise RunError(
                 f"run: settings of format {FORMAT} are needed; got {config.get('format')} in {self.config_path}"
             )
-        return {key: value for key, value in config.items() if key != "format"}
+        return {key: self._in_folder(value) for key, value in config.items() if key != "format"}
+
+    def _in_folder(self, value: Any) -> Any:
+        """Return settings in which each path of a text of a student is where this folder is now."""
+        if isinstance(value, dict):
+            return {key: self._in_folder(inner) for key, inner in value.items()}
+        if isinstance(value, str) and Path(value).parent.name == DISTILLED:
+            here = self.path / DISTILLED / Path(value).name
+            return str(here) if here.is_file() else value
+        return value
 
     def write_config(self, settings: TrainSettings) -> None:
         """Store the settings of a run."""

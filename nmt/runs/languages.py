@@ -4,6 +4,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from nmt.config import (
+    DataSettings,
     Files,
     FilesData,
     GrammarData,
@@ -90,11 +91,15 @@ def shown(code: str) -> str:
 
 def names_of_text(run: RunDirectory) -> tuple[str, str]:
     """Return the run's own names of its languages, such as `de` and `zh-TW`; empty for an unknown language."""
-    names: tuple[Files, Files] = "", ""
     try:
-        data = data_of_run(run)
+        return names_of(data_of_run(run))
     except RunError:  # it was imported, without text
         return "", ""
+
+
+def names_of(data: DataSettings) -> tuple[str, str]:
+    """Return the names that a text gives to its languages; empty for an unknown language."""
+    names: tuple[Files, Files] = "", ""
     match data:
         case GrammarData():
             names = "de", "en"

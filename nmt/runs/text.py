@@ -2,8 +2,6 @@
 
 from collections import deque
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from nmt.config import DataSettings, MixtureData, RunData
 from nmt.config.check import check
@@ -11,7 +9,7 @@ from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.mixture import known_tags, require_tags
 from nmt.data.sources import load_corpus, load_split, require_files
 from nmt.errors import RunError
-from nmt.runs.directory import DISTILLED, RunDirectory
+from nmt.runs.directory import RunDirectory
 
 
 def data_of_run(run: RunDirectory) -> DataSettings:
@@ -22,20 +20,9 @@ def data_of_run(run: RunDirectory) -> DataSettings:
             f"run: a run with text of its own is needed; got {run.path}, which was imported without; data=... names "
             "its text at the import, and nmt evaluate takes source and reference"
         )
-    config = config | {"data": _in_folder(run, config["data"])}
     settings = check(RunData, config, f"run: {run.config_path}: ").data
     require_files(settings)
     return settings
-
-
-def _in_folder(run: RunDirectory, data: Any) -> Any:
-    """Return data settings, not yet checked, in which text of a student's own folder is where this folder is now."""
-    if isinstance(data, dict):
-        return {key: _in_folder(run, value) for key, value in data.items()}
-    if isinstance(data, str) and Path(data).parent.name == DISTILLED:
-        here = run.path / DISTILLED / Path(data).name
-        return str(here) if here.is_file() else data
-    return data
 
 
 def corpus_of_run(run: RunDirectory) -> Corpus:

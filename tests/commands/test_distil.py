@@ -33,7 +33,7 @@ def distilled(tmp_path_factory, trained_run):
 
 def test_teachers_translate_as_nmt_translate_does(nmt, distilled, trained_run):
     folder, _ = distilled
-    read = folder / "student" / "distilled" / "read.source"
+    read = folder / "student" / "distilled" / "read.de"
     assert len(lines_of(read)) == 300 + 3
     expected = (
         nmt("translate", f"run={trained_run}", f"input={read}", "device=cpu").stdout.decode().split("\n")
@@ -46,20 +46,18 @@ def test_a_student_is_a_run_of_the_distilled_text_and_its_teachers_vocabulary(nm
     folder, done = distilled
     student = folder / "student"
     config = json.loads((student / "config.json").read_text())
-    assert config["data"]["train"]["source"] == "student/distilled/train.source"
+    assert config["data"]["train"]["source"] == "student/distilled/train.de"
     assert config["model"]["num_decoder_layers"] == 1
     assert (student / "tokenizer.model").read_bytes() == (trained_run / "tokenizer.model").read_bytes()
     facts = json.loads((student / "data.json").read_text())
     assert facts["is_guided"]
     found = steps(student)
     pairs = list(
-        zip(
-            *(lines_of(student / "distilled" / f"train.{side}") for side in ("source", "target")), strict=True
-        )
+        zip(*(lines_of(student / "distilled" / f"train.{side}") for side in ("de", "en")), strict=True)
     )
     assert len(pairs) == found["pairs"]["pairs"] == found["links"]
-    references = lines_of(student / "distilled" / "read.target")
-    originals = list(zip(lines_of(student / "distilled" / "read.source"), references, strict=False))
+    references = lines_of(student / "distilled" / "read.en")
+    originals = list(zip(lines_of(student / "distilled" / "read.de"), references, strict=False))
     assert len(originals) == 300
     assert set(originals) <= set(pairs)
     assert all(
@@ -103,9 +101,23 @@ def test_a_student_that_was_moved_has_its_own_text(nmt, distilled, tmp_path):
     expected = run_command(["evaluate", "run=student", *typed], distilled[0])
     assert expected.returncode == 0
     assert nmt("evaluate", "run=moved", *typed).stdout == expected.stdout
-    (tmp_path / "moved" / "distilled" / "validation.target").unlink()
+    nmt("train", "run=moved", "resume=true", "training.max_updates=5", "device=cpu")
+    nmt(
+        "train",
+        "training.from_run=moved",
+        "run=child",
+        "training.max_updates=1",
+        "training.validate_every=1",
+        "device=cpu",
+    )
+    child = json.loads((tmp_path / "child" / "config.json").read_text())
+    assert child["data"]["train"] == {
+        "source": "moved/distilled/train.de",
+        "target": "moved/distilled/train.en",
+    }
+    (tmp_path / "moved" / "distilled" / "validation.en").unlink()
     refused = nmt("evaluate", "run=moved", "split=validation", code=2).stderr
-    assert refused == b"nmt: data.validation.target: no such file: student/distilled/validation.target\n"
+    assert refused == b"nmt: data.validation.target: no such file: moved/distilled/validation.en\n"
 
 
 def test_a_student_that_is_not_there_does_not_go_on(nmt, tmp_path):
@@ -121,7 +133,7 @@ def test_a_killed_command_goes_on_where_it_was(nmt, distilled, tmp_path):
     folder = tmp_path / "student" / "distilled"
     whole = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "steps.json"}
     found = steps(tmp_path / "student")
-    (folder / "steps.json").write_text(json.dumps({"text": found["text"]}))
+    (folder / "steps.json").write_text(json.dumps({name: found[name] for name in ("languages", "text")}))
     (folder / "translations.jsonl").write_bytes(whole["translations.jsonl"][:2000])
     done = nmt("distil", "student=student", "resume=true", "export=null", "shortlist=false")
     assert b"going on after " in done.stderr
@@ -223,7 +235,7 @@ def test_a_smaller_student_of_the_same_run_and_search_is_not_translated_for_agai
         name: nmt("distil", f"teacher={trained_run}", f"student={name}", *small, *own).stderr
         for name, own in students.items()
     }
-    told = b"cache        has the translations of read.source by these teachers"
+    told = b"cache        has the translations of read.de by these teachers"
     assert [name for name, lines in said.items() if told in lines] == ["smaller"]
     first, smaller = (
         (tmp_path / name / "distilled" / "translations.jsonl").read_bytes() for name in ("first", "smaller")
@@ -241,12 +253,12 @@ def test_what_the_other_direction_makes_of_references_is_further_sources(nmt, tr
         "distillation.monolingual_target=more.en", "distillation.monolingual=more.de",
     )  # fmt: skip
     folder = tmp_path / "student" / "distilled"
-    sources, references = lines_of(folder / "read.source"), lines_of(folder / "read.target")
+    sources, references = lines_of(folder / "read.de"), lines_of(folder / "read.en")
     assert references[40:] == ["the dog sleeps", ""]
-    expected = nmt("translate", f"run={trained_run}", f"input={folder / 'read.target'}", "device=cpu").stdout
+    expected = nmt("translate", f"run={trained_run}", f"input={folder / 'read.en'}", "device=cpu").stdout
     back = [json.loads(line) for line in lines_of(folder / "reversed.jsonl")]
     assert back == [[line] for line in expected.decode().split("\n")[:-1]]
-    pairs = list(zip(*(lines_of(folder / f"train.{side}") for side in ("source", "target")), strict=True))
+    pairs = list(zip(*(lines_of(folder / f"train.{side}") for side in ("de", "en")), strict=True))
     made = [
         (text, reference)
         for (text,), reference in zip(back, references, strict=True)
@@ -290,7 +302,7 @@ def test_lines_of_a_mixture_have_one_tag_and_further_lines_need_theirs(nmt, pair
         "distillation.original=true",
     )
     assert b"mixture  " not in nmt(*student, "student=student").stderr
-    for name in ("read.source", "validation.source"):
+    for name in ("read.source", "validation.source"):  # of both languages
         for line in lines_of(tmp_path / "student" / "distilled" / name):
             assert line.count("<2") == 1, line
     needed = (

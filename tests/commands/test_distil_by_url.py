@@ -198,19 +198,26 @@ def test_a_line_that_the_server_refuses_is_left_blank_and_named(interface, typed
     with serving(answer) as (url, _):
         teacher = teacher_at(url, *typed)
         found = teacher.translate(Chunk(LINES, 1000))
-        assert teacher.translate(Chunk(["zeile 9"], 2000)) == [[""]]
+        again = teacher_at(url, *typed)  # as after an interruption
+        assert again.translate(Chunk(["zeile 9", "zeile 9"], 2000)) == [[""], [""]]
     expected = [line.upper() if line not in (" ", "zeile 9") else "" for line in LINES]
     assert [texts[0].removesuffix(" 0") for texts in found] == expected
     teacher.tell()
-    assert caplog.messages == [f"2 lines were refused by {teacher.url}, and left out: lines 1010 and 2001"]
+    again.tell()
+    assert caplog.messages == [
+        f"1 line was refused by {teacher.url}, and left out: line 1010",
+        f"2 lines were refused by {teacher.url}, and left out: lines 2001 and 2002",
+    ]
 
 
-@pytest.mark.parametrize("lines", [["a"], ["a", "b"]])
-def test_a_server_that_refuses_all_lines_ends_the_command(lines):
+@pytest.mark.parametrize(
+    ("lines", "num_before"), [(["a"], 0), (["a", "b"], 0), (["a"] * remote.LINES_AT_ONCE, 64)]
+)
+def test_a_server_that_refuses_all_lines_ends_the_command(lines, num_before):
     with serving(lambda *asked: (400, {"error": "no such language"})) as (url, _):
         teacher = teacher_at(url, *LANGUAGES)
         with pytest.raises(DataError, match=r"got 400 .*no such language"):
-            teacher.translate(Chunk(lines, 0))
+            teacher.translate(Chunk(lines, num_before))
 
 
 def test_a_busy_server_is_asked_again_a_few_times():
@@ -319,7 +326,7 @@ def test_a_student_of_a_server_has_a_vocabulary_of_its_own(nmt, tmp_path, tiny_t
         number = len(asked)
         nmt("distil", "student=student", "resume=true")
         assert len(asked) == number, "the table is there, too"
-    assert (tmp_path / "student" / "distilled" / "train.target").read_text().startswith("WORT0 DE0 AB0\n")
+    assert (tmp_path / "student" / "distilled" / "train.en").read_text().startswith("WORT0 DE0 AB0\n")
     row = done.stdout.decode().split("\n")[1].split()
     assert row[0] == "teacher"
     assert row[3:] == ["-", "-", "-"]

@@ -98,7 +98,7 @@ def test_a_mistyped_file_is_mended_when_the_student_goes_on(nmt, trained_run, tm
     failed = nmt(*given, "distillation.monolingual=mroe.de", code=2)
     assert failed.stderr.decode().endswith("nmt: distillation.monolingual: no such file: mroe.de\n")
     nmt(*given, "distillation.monolingual=more.de", "resume=true")
-    assert (tmp_path / "student" / "distilled" / "read.source").read_text().endswith("\nEin Hund.\n")
+    assert (tmp_path / "student" / "distilled" / "read.de").read_text().endswith("\nEin Hund.\n")
     refused = nmt(*given, "distillation.monolingual=null", "resume=true", code=2)
     assert (
         refused.stderr

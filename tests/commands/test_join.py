@@ -78,7 +78,7 @@ def test_what_lacks_a_line_is_not_joined_and_goes_on(sharded, nmt, tmp_path):
     refused = nmt("join", "input=in.de", "output=out.en", "shards=2", code=2).stderr.decode().split("\n")
     assert "lines are needed of shard 1/2; got 0 in out.en.1-of-2" in refused[0]
     assert f"shard 2/2; got {whole.count(10) - 1} in" in refused[1]
-    assert "nmt translate shard=2/2 resume=true goes on with it" in refused[1]
+    assert "its command with shard=2/2 resume=true goes on with it" in refused[1]
     assert not (tmp_path / "out.en").exists()
     (tmp_path / "kept").rename(tmp_path / "out.en.1-of-2")
     sharded("shard=2/2", "resume=true")
@@ -103,7 +103,8 @@ def test_more_shards_than_lines(sharded, nmt, tmp_path):
         sharded(f"shard={number}/4", "prefix=begun")
     refused = nmt("join", "input=in.de", "output=out.en", "shards=4", code=2).stderr.decode()
     assert (
-        "shards: 0 lines are needed of shard 4/4; got 0 in out.en.4-of-4, which is not there; nmt" in refused
+        "shards: 0 lines are needed of shard 4/4; got 0 in out.en.4-of-4, which is not there; its command"
+        in refused
     )
     sharded("shard=4/4", "prefix=begun")
     nmt("join", "input=in.de", "output=out.en", "shards=4")

@@ -15,10 +15,11 @@ from nmt.cli.compose import compose
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.search_settings import choose_search
 from nmt.device import choose_precision
-from nmt.distillation.folder import READ, TRANSLATIONS, StudentFolder
+from nmt.distillation.folder import LANGUAGES, READ, REFERENCE, TRANSLATIONS, StudentFolder
 from nmt.distillation.measuring import measure
 from nmt.distillation.table import measured_server
 from nmt.distillation.teachers import REVERSE, RunTeacher, teacher_search
+from nmt.distillation.text import languages_of_text
 from nmt.distillation.translations import read_translations, translate
 from nmt.errors import DataError
 
@@ -80,6 +81,31 @@ def test_what_a_server_translated_of_the_test_text_is_not_asked_for_again(tmp_pa
     assert 0 < row.scores[0].value < 100
     again = Recorded(0)
     assert measured_server("teacher", again, folder, "test", evaluation) == row
+
+
+@pytest.mark.parametrize(
+    ("typed", "endings"),
+    [
+        (["data=grammar"], ["de", "en"]),
+        (["data=tmx", "data.source=zh-TW", "data.target=pt-BR"], ["zt", "pb"]),
+        (["data=table"], ["de", "en"]),  # as they are typed for the server
+        (
+            ["data=table", "distillation.source_language=fr", "distillation.target_language=English"],
+            ["fr", "target"],
+        ),
+        (["data=tmx", "data.source=en-GB", "data.target=en-US"], ["source", "target"]),
+    ],
+)
+def test_texts_of_a_student_are_named_by_their_languages(typed, endings, tmp_path):
+    files = [] if typed == ["data=grammar"] else ["data.train=a", "data.validation=b"]
+    settings = compose(
+        "distil", ["teacher=http://a", "student=b", *OF_SERVER, *files, *typed], None
+    ).settings()
+    folder = StudentFolder(str(tmp_path))
+    folder.distilled.mkdir()
+    folder.finish(LANGUAGES, languages_of_text(settings))
+    assert [folder.text(name).name for name in (READ, REFERENCE)] == [f"read.{ending}" for ending in endings]
+    assert folder.text(TRANSLATIONS).name == "translations.jsonl"
 
 
 def test_translations_that_are_no_longer_whole_are_no_pairs(tmp_path):
