@@ -1,9 +1,11 @@
-"""How much memory this process holds."""
+"""How much memory this process holds, and the unit in which memory and sizes are told."""
 
 import os
 import resource
 import sys
 from pathlib import Path
+
+MEGABYTE = 1e6
 
 
 def resident_bytes() -> int:

@@ -23,9 +23,9 @@ from safetensors import safe_open
 from nmt.runs.directory import RunDirectory
 from nmt.runs.text import text_of_run
 
-BUILT_IN_ATTENTION = ["experiment=grammar_attention", "schedule=cosine", "schedule.warmup_updates=100"]
+BUILT_IN_ATTENTION = ["experiment=grammar_attention", "schedule.warmup_updates=100"]
 BUILT_IN_TRANSFORMER = ["experiment=demo", "schedule.warmup_updates=100"]
-FORCED = "model.attention."
+ATTENTION = "model.attention."
 START = "training.from_run="  # and the name of another row
 # A table: the overrides that all rows share, and by the name of each row those that it adds.
 TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
@@ -33,17 +33,17 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
         [*BUILT_IN_ATTENTION, "training.max_updates=500", "training.validate_every=250"],
         {
             "additive": [],
-            "dot": [FORCED + "score=dot"],
-            "scaled dot": [FORCED + "score=scaled_dot"],
-            "general": [FORCED + "score=general"],
-            "location": [FORCED + "score=location"],
-            "four heads": [FORCED + "num_heads=4"],
-            "input": [FORCED + "join=input"],
-            "output only": [FORCED + "join=output_only"],
-            "local-m": [FORCED + "span=local_m"],
-            "local-p": [FORCED + "span=local_p"],
-            "straight-through": [FORCED + "choice=straight_through"],
-            "coverage": [FORCED + "coverage=true"],
+            "dot": [ATTENTION + "score=dot"],
+            "scaled dot": [ATTENTION + "score=scaled_dot"],
+            "general": [ATTENTION + "score=general"],
+            "location": [ATTENTION + "score=location"],
+            "four heads": [ATTENTION + "num_heads=4"],
+            "input": [ATTENTION + "join=input"],
+            "output only": [ATTENTION + "join=output_only"],
+            "local-m": [ATTENTION + "span=local_m"],
+            "local-p": [ATTENTION + "span=local_p"],
+            "straight-through": [ATTENTION + "choice=straight_through"],
+            "coverage": [ATTENTION + "coverage=true"],
         },
     ),
     "attention-multi30k": (
@@ -60,8 +60,8 @@ TABLES: dict[str, tuple[list[str], dict[str, list[str]]]] = {
         ],
         {
             "additive": [],
-            "local-p": [FORCED + "span=local_p"],
-            "straight-through": [FORCED + "choice=straight_through"],
+            "local-p": [ATTENTION + "span=local_p"],
+            "straight-through": [ATTENTION + "choice=straight_through"],
         },
     ),
     "transformer": (

@@ -43,9 +43,8 @@ class Forecaster(nn.Module):
         options = LayerOptions(d_model=width, d_ff=4 * width, num_heads=4, positions="rotary", dropout=0.0)
         self.encoder = TransformerEncoder(2, options, max_positions)
         self.output = nn.Linear(width, 1)
-        nn.init.zeros_(
-            self.output.weight
-        )  # so the first forecast is the mean of training, which is hard to beat
+        # So the first forecast is the mean of training, which is hard to beat.
+        nn.init.zeros_(self.output.weight)
         nn.init.zeros_(self.output.bias)
 
     def forward(self, series: Tensor) -> Tensor:

@@ -62,9 +62,8 @@ def test_every_command_runs_in_the_order_of_the_page(folder):
     run = [command for command in commands() if command.startswith(("nmt ", "echo "))]
     assert len(run) >= 10
     for command in run:
-        if (
-            "multi30k" in command
-        ):  # its text is not part of the project, but its settings can still be composed
+        # The text of Multi30k is not part of the project, but its settings can still be composed.
+        if "multi30k" in command:
             command = f"{command} --cfg job"
         elif command.startswith("nmt train"):
             has_own_text = " data" in command or ("resume=true" in command and " -m " not in command)

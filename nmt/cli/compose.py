@@ -54,9 +54,8 @@ class Composed:
             return settings
         if self.own_values is not None and settings.resume:
             require_trained(self.own_values)
-            may_move = (
-                self.command == TRAIN
-            )  # the text of a student is in its folder, however its sources change
+            # The text of a student is in its folder, however its sources change.
+            may_move = self.command == TRAIN
             refuse_changes(self.own_values, settings.model_dump(mode="json"), self.free, may_move)
         if not isinstance(settings, TrainSettings):
             return settings

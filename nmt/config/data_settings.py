@@ -53,15 +53,7 @@ class AugmentSettings(Settings):
     @property
     def changes_pairs(self) -> bool:
         """Whether any pair is changed."""
-        shares = (
-            self.exchange,
-            self.upper_case,
-            self.title_case,
-            self.end_punctuation,
-            self.typos,
-            self.noise,
-        )
-        return any(shares)
+        return any(dict(self).values())
 
 
 class CorpusSettings(Settings):

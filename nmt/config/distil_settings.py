@@ -65,8 +65,7 @@ class DistilSettings(RecipeSettings):
     @property
     def reverse_teachers(self) -> list[str]:
         """The runs that translate references back, if there are any."""
-        reverse = self.distillation.reverse
-        return as_list(reverse)
+        return as_list(self.distillation.reverse)
 
     @property
     def is_remote(self) -> bool:

@@ -209,10 +209,9 @@ def _draw_paths(
     """Draw segmentations by their probabilities: sums over them from the left, then pieces drawn from the right."""
     num_words, n, longest = table.shape
     scores = scores_of[table]
-    totals = np.zeros((num_words, n + 1))  # log of the sum over all segmentations of the first letters
-    cumulated = np.zeros(
-        (num_words, n + 1, longest)
-    )  # probabilities of the size of the last piece, summed up
+    # Logs of sums over all segmentations of the first letters, and cumulated probabilities of the last piece's size.
+    totals = np.zeros((num_words, n + 1))
+    cumulated = np.zeros((num_words, n + 1, longest))
     for end in range(1, n + 1):
         size = np.arange(1, min(longest, end) + 1)
         paths = totals[:, end - size] + scores[:, end - size, size - 1]

@@ -71,10 +71,9 @@ class ConstrainedBeam(Beam):
         super().__init__(beam_width_for(beam_size, phrases))
         self.beam_size = self.num_to_finish = beam_size
         size = len(phrases), self.width
-        self.written = torch.zeros(
-            *size, num_phrases, dtype=torch.long, device=device
-        )  # tokens of each phrase
-        self.recent = torch.full((*size, longest - 1), -2, device=device)  # the last tokens, -2 if not free
+        # Tokens of each phrase, and the last tokens, -2 if not free.
+        self.written = torch.zeros(*size, num_phrases, dtype=torch.long, device=device)
+        self.recent = torch.full((*size, longest - 1), -2, device=device)
         self.is_behind_phrase = torch.zeros(size, dtype=torch.bool, device=device)
         self.costs = torch.zeros(size, device=device)  # log-probabilities of phrases
 

@@ -13,8 +13,8 @@ from nmt.distillation.teachers import Teacher
 from nmt.distillation.translations import read_translations, translate
 from nmt.evaluation.scoring import Score, score_against
 from nmt.evaluation.tables import layout
+from nmt.memory import MEGABYTE
 
-MEGABYTE = 1e6
 UNITS = ["weights MB", "words/s/core", "memory MB"]
 
 

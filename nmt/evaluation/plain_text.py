@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from nmt.errors import DataError
 
-# Marks of pieces that were not put together again; no written language has them there. In HTML, <s>…</s> is struck out.
+# Marks of pieces that were not put together again; no written language has them there. In HTML, <s>…</s> is struck out;
+# "@@ -1 @@" of a patch has a space before.
 MARKS = re.compile(
     r"(?P<sentencepiece>▁)|[^\s@](?P<subword_nmt>@@(?=\s|$))|^(?!.+<s>).*?(?P<end></s>)|(?P<joiner>￭)"
-)  # "@@ -1 @@" of a patch has a space before
+)
 
 
 def find_mark(lines: Sequence[str]) -> tuple[int, str] | None:

@@ -44,7 +44,7 @@ class AttentionMap:
     kind: str  # encoder: source to source; decoder: target to target; cross: target to source
     layer: int  # from 1
     weights: (
-        Tensor  # (B, H, T, S), or with S or T twice; H is one where the model gives only the mean over heads
+        Tensor  # (B, H, T, S), or with S or T twice; H is 1 for the mean over heads, if that is all there is
     )
     is_seen: Tensor | None = None  # (B, H, T, S): True in the window, where attention is local
 

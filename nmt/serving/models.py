@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from nmt.config import ServeSettings
 from nmt.decoding.translation import Translation
 from nmt.errors import RunError, UserError
+from nmt.memory import MEGABYTE
 from nmt.serving.metrics import Metrics
 from nmt.serving.worker import ModelFailed, Task, Worker, logger
-
-MEGABYTE = 1e6
 
 
 class Models:

@@ -17,6 +17,7 @@ from nmt.cli.hydra_config import TRAIN
 from nmt.cli.main import log_to_stderr, terminate
 from nmt.cli.overrides import as_string
 from nmt.config import GridSweep, OptunaSweep, TrainSettings
+from nmt.data.lines import MAX_WAIT
 from nmt.decoding.ray_map import RayMap
 from nmt.errors import SweepError, UserError, one_line
 from nmt.sweeps.results import JobRecord, read_record, write_record
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from nmt.training.ranks import Ranks
 
 logger = logging.getLogger(__name__)
-
-MAX_WAIT = 1.0  # seconds: a signal that comes just before a wait is handled only after it
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 
 import torch
 
-from nmt.memory import resident_bytes
+from nmt.memory import MEGABYTE, resident_bytes
 from nmt.tracking.trackers import Tracker
-
-MEGABYTE = 1e6
 
 
 class SystemFigures:

@@ -59,9 +59,8 @@ NONE_APPLIED = AppliedUpdate(math.nan, math.nan, math.nan, 1, math.nan)
 class WindowState:
     """State of a window as a checkpoint holds it, so that a resumed run goes on with it."""
 
-    applied: list[AppliedUpdate] = field(
-        default_factory=list
-    )  # one for all updates; one for each where an older version wrote it
+    # One for all updates; one for each where an older version wrote it.
+    applied: list[AppliedUpdate] = field(default_factory=list)
     num_skipped: int = 0  # since the last line
     num_skipped_in_row: int = 0  # up to now, also beyond the last line
 

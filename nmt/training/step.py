@@ -58,9 +58,8 @@ class TrainingStep:
         self.objective = Objective(self.model, smoothing, passes, *weights)
         self.optimizer = build_optimizer(settings.optimizer, self.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
-        self.scaler.scale(
-            torch.zeros((), device=device)
-        )  # initialises it, also on a rank without a share of an update
+        # This initialises it, also on a rank without a share of an update.
+        self.scaler.scale(torch.zeros((), device=device))
         self.replay: Replay | None = None
         decay = settings.training.ema_decay
         self.moving_average = None if decay is None else MovingAverage(self.model, decay)

@@ -67,9 +67,8 @@ def test_chunks_tell_the_lines_before_them_wherever_they_are_translated(learned,
     translator = model.translator(model.decoding)
     chunks = [source[start : start + 3] for start in range(0, len(source), 3)]
     numbered = list(number_chunks(chunks, context=1))
-    found = {
-        chunk.num_before: translator.translate_chunk(chunk) for chunk in reversed(numbered)
-    }  # by any worker, in any order
+    # By any worker, in any order.
+    found = {chunk.num_before: translator.translate_chunk(chunk) for chunk in reversed(numbered)}
     assert [one.text for number in sorted(found) for one in found[number]] == whole
     monkeypatch.setattr("nmt.data.lines.LINES_AT_ONCE", 5)
     assert list(translator.translate(source)) == whole

@@ -78,10 +78,8 @@ def test_each_pair_has_its_own_links_after_filters_lengths_and_shuffling(tmp_pat
 
     size = generator.randint(4, 12)
     source, target = ([line(generator.randint(0, 5)) for _ in range(size)] for _ in range(2))
-    source, target = (
-        [*source, "aa bb", "aa bb"],
-        [*target, "dd cc", "dd cc"],
-    )  # equal pairs: at least one stays, the other may be filtered
+    # Equal pairs: at least one stays, the other may be filtered.
+    source, target = [*source, "aa bb", "aa bb"], [*target, "dd cc", "dd cc"]
     links = [
         " ".join(
             f"{i}-{j}"

@@ -205,9 +205,8 @@ def test_translations_are_drawn_as_often_as_they_are_probable(make, kind, drawn)
         assert found.keys() <= expected.keys(), "what cannot be drawn"
         for words, probability in expected.items():
             deviation = math.sqrt(count * probability * (1 - probability))
-            assert (
-                abs(found[words] - count * probability) <= 5 * deviation + 3
-            )  # a rare translation may come up to 3 times too often
+            # A rare translation may come up to 3 times too often.
+            assert abs(found[words] - count * probability) <= 5 * deviation + 3
 
 
 def test_what_is_drawn_depends_on_the_seed_and_the_number_of_the_line_alone(make):

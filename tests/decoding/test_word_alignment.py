@@ -57,10 +57,8 @@ def test_what_a_model_writes_may_hold_white_space_twice():
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (
-            "wie geht´s dir",
-            ["wie", "geht\u0301s", "dir"],
-        ),  # normalisation makes a lone accent a space and a combining one
+        # Normalisation makes a lone accent a space and a combining one.
+        ("wie geht´s dir", ["wie", "geht\u0301s", "dir"]),
         ("a\u200bb ¨ c", ["ab", "\u0308", "c"]),
         ("der ▁Hund a▁b", ["der", "Hund", "ab"]),
         ("<2en> ´s ist", ["<2en>", "\u0301s", "ist"]),
@@ -89,9 +87,8 @@ def test_a_word_goes_back_to_the_word_with_most_of_its_weight():
     for _ in range(30):
         source = np.cumsum([0, *generator.choices([0, 1], k=7)])
         target = np.cumsum([0, *generator.choices([0, 1], k=5)])
-        weights = np.random.default_rng(generator.randrange(99)).dirichlet(
-            np.ones(9), 7
-        )  # a column and a row of EOS
+        # With a column and a row of EOS.
+        weights = np.random.default_rng(generator.randrange(99)).dirichlet(np.ones(9), 7)
         expected = []
         for word in range(target.max() + 1):
             total = dict.fromkeys(range(source.max() + 1), 0.0)

@@ -44,9 +44,8 @@ def state_of(trainer):
 @pytest.mark.parametrize("fused_on", [("cpu",), ()], ids=["fused", "not fused"])
 @pytest.mark.parametrize("spoil_loss", [add_infinity, infinite_gradient])
 def test_it_leaves_no_trace(spoil_loss, fused_on, make_trainer, monkeypatch):
-    monkeypatch.setattr(
-        optimizer, "FUSED_ON", fused_on
-    )  # the CPU stands for MPS, whose fused kernel would apply the update
+    # The CPU stands for MPS, whose fused kernel would apply the update.
+    monkeypatch.setattr(optimizer, "FUSED_ON", fused_on)
     trainer = make_trainer("training.max_tokens=10000", "training.ema_decay=0.9")
     assert trainer.step.optimizer.defaults["fused"] == bool(fused_on)
     update = trainer.enter(0)[0]

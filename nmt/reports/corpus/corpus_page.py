@@ -89,9 +89,8 @@ def _charts(own: SplitMeasures) -> list[Figure]:
 def _lengths(source: Lengths, target: Lengths, label: str) -> Drawing:
     """Draw two histograms of lengths with the wider bins of the two, whose width is a multiple of the other's."""
     one, other = source.histogram, target.histogram
-    if (
-        one.edges[1] != other.edges[1]
-    ):  # counts in bins of different widths cannot be compared, so widen the finer
+    if one.edges[1] != other.edges[1]:
+        # Counts in bins of different widths cannot be compared, so the finer are widened.
         width = max(one.edges[1], other.edges[1])
         one_counts, other_counts = (_widen(h.edges, h.counts, width) for h in (one, other))
     else:

@@ -18,9 +18,8 @@ logger = logging.getLogger(__name__)
 # Each graph takes some memory of its own, beside what all share.
 MAX_GRAPHS = 256
 
-Compute = Callable[
-    [Batch, Tensor], Loss
-]  # forward and backward of a batch, given the number of target tokens in its update
+# Forward and backward of a batch, given the number of target tokens in its update.
+Compute = Callable[[Batch, Tensor], Loss]
 Record = Callable[[Callable[[], Loss]], tuple[Loss, Callable[[], None]]]
 
 

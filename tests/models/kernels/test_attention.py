@@ -26,9 +26,8 @@ def test_plain_attention_equals_fused_attention_and_the_definition(
 ):
     torch.manual_seed(0)
 
-    def random(
-        *shape,
-    ):  # (parts, B, H, T, d); a view, as in decoding, has the heads of a position side by side
+    # (parts, B, H, T, d); a view, as in decoding, has the heads of a position side by side.
+    def random(*shape):
         values = torch.randn(*shape, dtype=torch.float64)
         return (values.transpose(2, 3).contiguous().transpose(2, 3) if is_view else values).requires_grad_()
 
