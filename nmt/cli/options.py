@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from nmt.cli import keys
 from nmt.cli.commands import Command
 from nmt.errors import UserError
 
@@ -25,7 +26,8 @@ class Options:
             if name.startswith("-"):
                 if name not in known:
                     raise UserError(
-                        f"{argument}: no such option of nmt {command.name}; see nmt {command.name} --help"
+                        f"{argument}: no such option of nmt {command.name}{_meant(argument, command)}; "
+                        f"see nmt {command.name} --help"
                     )
                 has_value = name in ("--cfg", "--config-dir")
                 if value and not has_value:
@@ -47,3 +49,16 @@ class Options:
     def is_given(self, option: str) -> bool:
         """Say whether an option was typed."""
         return option in self.given
+
+
+def _meant(argument: str, command: Command) -> str:
+    """Return the key that may have been meant by an option that there is not: `--max-updates=5` of other programs."""
+    name, has_value, value = argument.lstrip("-").partition("=")
+    name = name.replace("-", "_")
+    found = (
+        key.name
+        for _, key in keys.everywhere(command.name)
+        if name in (key.name, key.name.rpartition(".")[2])
+    )
+    key = next(found, None)
+    return "" if key is None else f"; did you mean {key}={value if has_value else 'VALUE'}?"

@@ -39,12 +39,20 @@ def parse(overrides: list[str], command: str, is_sweep: bool = False) -> list[Ov
             raise SettingsError(
                 f"{key}: a value with pairs of quotes and brackets is needed, for a shell in single quotes; got {value}"
                 if value and re.fullmatch(r"[+~]*[\w@-]+([./][\w@-]+)*", key)
-                else f"KEY=VALUE is needed; got {given}"
+                else f"KEY=VALUE is needed; got {given}{_meant(given, command)}"
             ) from None
     for override in typed:
         if problem := _problem(override, COMMANDS[command], is_sweep):
             raise SettingsError(problem)
     return typed
+
+
+def _meant(given: str, command: str) -> str:
+    """Return what may have been meant by a word that is no KEY=VALUE: the input, or a value after a space."""
+    if "=" in given:
+        return ""
+    is_input = os.path.isfile(given) and any(key.name == "input" for key in keys.page(command).keys)
+    return f"; did you mean input={given}?" if is_input else "; there is no space around ="
 
 
 def is_of(override: Override, *keys: str) -> bool:

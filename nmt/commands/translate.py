@@ -9,6 +9,7 @@ from pathlib import Path
 from nmt.commands.bulk import Done, choose_input, choose_output, do_in_bulk, load_model_of
 from nmt.config import TranslateSettings
 from nmt.data.characters import is_wordless
+from nmt.data.table import is_table
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.stream import open_output
 from nmt.decoding.translation import Translation
@@ -25,7 +26,17 @@ def main(settings: TranslateSettings) -> None:
     if settings.input is not None and (suffix := markup_suffix(settings.input)) is not None:
         translate_document(settings, settings.input, suffix)
     else:
+        _require_column(settings)
         do_in_bulk(settings, load_worker, settings.column, ("prefix", settings.prefix))
+
+
+def _require_column(settings: TranslateSettings) -> None:
+    """Raise SettingsError for a table of which no column is named, since its rows are no text to translate."""
+    if settings.input is not None and settings.column is None and is_table(settings.input):
+        raise SettingsError(
+            f"column: the name of a column is needed with a table; got null; standard input (< {settings.input}) "
+            "is always lines"
+        )
 
 
 def load_worker(settings: TranslateSettings) -> Callable[[Chunk], Done]:

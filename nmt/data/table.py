@@ -81,6 +81,11 @@ def table_files(files: Files, suffixes: Sequence[str] = SUFFIXES) -> list[str]:
     return found
 
 
+def is_table(path: str) -> bool:
+    """Whether a file is a table by its name."""
+    return _suffix(path) in SUFFIXES
+
+
 def unzip(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
     """Return the two sides of pairs."""
     source, target = [], []

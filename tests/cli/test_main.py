@@ -105,7 +105,9 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["tokenizer.vocabulary_size=10", *FEW_PAIRS], r"^nmt: tokenizer.vocabulary_size: at least \d+ is needed"),
         (["data=opus", "data.source=x/y", "data.target=en", "data.corpora=[A]"], r"^nmt: data.source: a code of at most 20 letters, digits, _ and -, such as de, is needed; got x/y"),
         (["--plan=false"], r"^nmt: --plan: an option without a value is needed; got --plan=false"),
-        (["--verbose"], r"^nmt: --verbose: no such option of nmt train"),
+        (["--verbose"], r"^nmt: --verbose: no such option of nmt train; see nmt train --help$"),
+        (["--max-updates=5"], r"^nmt: --max-updates=5: no such option of nmt train; did you mean training.max_updates=5\?; see"),
+        (["--seed", "5"], r"^nmt: --seed: no such option of nmt train; did you mean seed=VALUE\?; see nmt train --help$"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )  # fmt: skip

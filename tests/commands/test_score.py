@@ -116,6 +116,11 @@ def test_a_column_of_a_table_is_translated(nmt, trained_run, source, tmp_path, k
     done = nmt("translate", *run, f"input={path.name}", "column=texts", code=2)
     assert "texts" in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
+    refused = nmt("translate", *run, f"input={path.name}", code=2).stderr.decode()
+    assert refused == (
+        "nmt: column: the name of a column is needed with a table; got null; "
+        f"standard input (< {path.name}) is always lines\n"
+    )
 
 
 def test_a_table_without_text_has_as_many_translations_as_rows(nmt, trained_run, tmp_path):

@@ -87,6 +87,12 @@ def test_a_sender_has_its_answer_before_it_sends_more(start):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel for the most memory that was in use")
+def test_a_file_without_a_key_may_be_meant_as_the_input(nmt, trained_run, tmp_path):
+    (tmp_path / "in.de").write_text("Ein Hund.\n")
+    refused = nmt("translate", f"run={trained_run}", "in.de", code=2).stderr
+    assert refused == b"nmt: KEY=VALUE is needed; got in.de; did you mean input=in.de?\n"
+
+
 def test_memory_does_not_grow_with_the_input(start):
     def peak():
         status = Path(f"/proc/{process.pid}/status").read_text()
