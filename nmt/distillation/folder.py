@@ -10,6 +10,7 @@ from nmt.errors import RunError
 from nmt.files.reading import read_json, require_plain
 from nmt.files.writing import hold_lock, to_json, write_atomically
 from nmt.runs.directory import DISTILLED
+from nmt.runs.languages import NAMES
 from nmt.runs.migration import FORMAT, migrate
 
 SETTINGS, STEPS = "distil.json", "steps.json"
@@ -40,7 +41,9 @@ class StudentFolder:
         It ends in the code of its language, where that is known, as in train.de, so that the student knows it, too.
         """
         stem, _, side = name.rpartition(".")
-        return self.distilled / f"{stem}.{(self.outcome(LANGUAGES) or {}).get(side, side)}"
+        code = (self.outcome(LANGUAGES) or {}).get(side)
+        # Nothing else that a stranger may have written there leads out of the folder.
+        return self.distilled / f"{stem}.{code if str(code) in NAMES else side}"
 
     def read_settings(self) -> dict[str, Any] | None:
         """Return the settings with which the student was begun, not yet checked; None where it was not begun."""

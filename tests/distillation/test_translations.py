@@ -106,6 +106,8 @@ def test_texts_of_a_student_are_named_by_their_languages(typed, endings, tmp_pat
     folder.finish(LANGUAGES, languages_of_text(settings))
     assert [folder.text(name).name for name in (READ, REFERENCE)] == [f"read.{ending}" for ending in endings]
     assert folder.text(TRANSLATIONS).name == "translations.jsonl"
+    folder.finish(LANGUAGES, {"source": "../x"})
+    assert folder.text(READ).name == "read.source"
 
 
 def test_translations_that_are_no_longer_whole_are_no_pairs(tmp_path):
