@@ -55,10 +55,11 @@ def _meant(argument: str, command: Command) -> str:
     """Return the key that may have been meant by an option that there is not: `--max-updates=5` of other programs."""
     name, has_value, value = argument.lstrip("-").partition("=")
     name = name.replace("-", "_")
-    found = (
-        key.name
-        for _, key in keys.everywhere(command.name)
-        if name in (key.name, key.name.rpartition(".")[2])
-    )
-    key = next(found, None)
-    return "" if key is None else f"; did you mean {key}={value if has_value else 'VALUE'}?"
+    found = {key.name: key.default for _, key in keys.everywhere(command.name)}
+    meant = [key for key in found if key.rpartition(".")[2] == name]
+    if name in found or name in {group.name for group in keys.page(command.name).groups}:
+        meant = [name]
+    if len(meant) != 1:
+        return ""
+    example = "true" if found.get(meant[0]) == "false" else "VALUE"
+    return f"; did you mean {meant[0]}={value if has_value else example}?"

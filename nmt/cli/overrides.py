@@ -39,7 +39,7 @@ def parse(overrides: list[str], command: str, is_sweep: bool = False) -> list[Ov
             raise SettingsError(
                 f"{key}: a value with pairs of quotes and brackets is needed, for a shell in single quotes; got {value}"
                 if value and re.fullmatch(r"[+~]*[\w@-]+([./][\w@-]+)*", key)
-                else f"KEY=VALUE is needed; got {given}{_meant(given, command)}"
+                else f"KEY=VALUE is needed; got {given}{_meant(given, command, overrides)}"
             ) from None
     for override in typed:
         if problem := _problem(override, COMMANDS[command], is_sweep):
@@ -47,12 +47,13 @@ def parse(overrides: list[str], command: str, is_sweep: bool = False) -> list[Ov
     return typed
 
 
-def _meant(given: str, command: str) -> str:
-    """Return what may have been meant by a word that is no KEY=VALUE: the input, or a value after a space."""
-    if "=" in given:
-        return ""
-    is_input = os.path.isfile(given) and any(key.name == "input" for key in keys.page(command).keys)
-    return f"; did you mean input={given}?" if is_input else "; there is no space around ="
+def _meant(given: str, command: str, words: Iterable[str]) -> str:
+    """Return what may have been meant by a word that is no KEY=VALUE, such as the input or the run."""
+    if any(word.startswith("=") or word.endswith("=") for word in words):
+        return "; there is no space around ="
+    named = "input" if os.path.isfile(given) else "run" if os.path.isdir(given) else None
+    is_key = any(key.name == named for key in keys.page(command).keys)
+    return f"; did you mean {named}={given}?" if is_key else ""
 
 
 def is_of(override: Override, *keys: str) -> bool:

@@ -3,6 +3,7 @@
 import codecs
 import json
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,10 +33,11 @@ def main(settings: TranslateSettings) -> None:
 
 def _require_column(settings: TranslateSettings) -> None:
     """Raise SettingsError for a table of which no column is named, since its rows are no text to translate."""
-    if settings.input is not None and settings.column is None and is_table(settings.input):
+    path = settings.input
+    if path is not None and settings.column is None and is_table(path) and os.path.isfile(path):
         raise SettingsError(
-            f"column: the name of a column is needed with a table; got null; standard input (< {settings.input}) "
-            "is always lines"
+            f"column: the name of a column is needed with a table; got null with {path}; "
+            "a file of another ending is lines"
         )
 
 

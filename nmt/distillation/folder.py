@@ -1,5 +1,6 @@
 """The folder of a student: a run, and beside it the translations of its teachers and the outcome of each step."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,8 @@ from nmt.files.writing import hold_lock, to_json, write_atomically
 from nmt.runs.directory import DISTILLED
 from nmt.runs.languages import NAMES
 from nmt.runs.migration import FORMAT, migrate
+
+logger = logging.getLogger(__name__)
 
 SETTINGS, STEPS = "distil.json", "steps.json"
 LOCK = ".lock"  # held by the process that makes the student
@@ -41,9 +44,14 @@ class StudentFolder:
         It ends in the code of its language, where that is known, as in train.de, so that the student knows it, too.
         """
         stem, _, side = name.rpartition(".")
-        code = (self.outcome(LANGUAGES) or {}).get(side)
-        # Nothing else that a stranger may have written there leads out of the folder.
-        return self.distilled / f"{stem}.{code if str(code) in NAMES else side}"
+        return self.distilled / f"{stem}.{self._languages().get(side, side)}"
+
+    def _languages(self) -> dict[str, str]:
+        """Return the code of the language of each side that is known. Raises RunError for what is no such code."""
+        found = self.outcome(LANGUAGES) or {}
+        if not isinstance(found, dict) or not {str(code) for code in found.values()} <= NAMES.keys():
+            raise RunError(f"student: codes of languages are needed in {self.distilled / STEPS}; got {found}")
+        return found
 
     def read_settings(self) -> dict[str, Any] | None:
         """Return the settings with which the student was begun, not yet checked; None where it was not begun."""
@@ -68,9 +76,10 @@ class StudentFolder:
         if is_there and not (self.path / SETTINGS).is_file():
             raise RunError(f"student: a folder with {SETTINGS} is needed to go on; got {self.path}")
         self.distilled.mkdir(parents=True, exist_ok=True)
-        held = f"student: a student that no other process makes is needed; got {self.path}, which one does"
+        held = f"student: another student is needed; got {self.path}, which another process is making"
         with open(self.distilled / LOCK, "ab") as file:
-            hold_lock(file, RunError(held))
+            if (error := hold_lock(file, RunError(held))) is not None:
+                logger.warning("student: no lock on %s: %s; make it in one process alone", self.path, error)
             values = settings.model_dump(mode="json", exclude={"resume"})
             write_atomically(self.path / SETTINGS, to_json({"format": FORMAT, **values}))
             yield

@@ -83,13 +83,13 @@ class RemoteTeacher:
         )
         self.size = size
         self.is_stopped = threading.Event()
+        self.translated: str | None = None  # a line, the latest
         self.refused = LineNumbers()
 
     def translate(self, chunk: Chunk) -> list[list[str]]:
         """Return the translations of each line; blank lines are not sent, and one that the server refuses stays blank.
 
-        Raises DataError if the server gives none, or refuses as many lines as are sent at once, or all of the first
-        ones, so that something else than a line is wrong.
+        Raises DataError if the server gives none, or refuses all lines and something else than these seems to be wrong.
         """
         places = [i for i, line in enumerate(chunk.lines) if line.strip()]
         parts = [places[start : start + self.size] for start in range(0, len(places), self.size)]
@@ -106,13 +106,22 @@ class RemoteTeacher:
                     refused.append((i, of_line))
                 else:
                     found[i] = [" ".join(text.split()) for text in of_line]
-        # A few lines, after others were translated, may well be at fault themselves: the last ones of a text.
-        are_few = chunk.num_before > 0 and len(places) < LINES_AT_ONCE
-        if refused and len(refused) == len(places) and not are_few:
+        if refused and len(refused) == len(places) and not self._are_at_fault(chunk):
             raise refused[0][1]
+        translated = [i for i in places if i not in dict(refused)]
+        self.translated = chunk.lines[translated[-1]] if translated else self.translated
         for i, _ in refused:
             self.refused.add(chunk.num_before + i + 1)
         return found
+
+    def _are_at_fault(self, chunk: Chunk) -> bool:
+        """Whether refused lines are at fault themselves, and not the server, or what was typed for it.
+
+        A line that it translated before tells; where there is none, the last lines after others are believed to be.
+        """
+        if self.translated is None:
+            return chunk.num_before > 0 and len(chunk.lines) < LINES_AT_ONCE
+        return not isinstance(self._of_lines([self.translated])[0], _RefusedError)
 
     def tell(self) -> None:
         """Say which lines were refused; what a server cut or split is not known."""

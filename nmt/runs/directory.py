@@ -1,6 +1,7 @@
 """Reading a run directory: settings, tokenizer, facts and checkpoints, each checked before it is used."""
 
 import contextlib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -100,7 +101,7 @@ class RunDirectory:
             return {key: self._in_folder(inner) for key, inner in value.items()}
         if isinstance(value, str) and Path(value).parent.name == DISTILLED:
             here = self.path / DISTILLED / Path(value).name
-            return str(here) if here.is_file() else value
+            return str(here) if os.path.isfile(here) else value  # False also for a name that is too long
         return value
 
     def write_config(self, settings: TrainSettings) -> None:

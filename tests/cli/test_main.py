@@ -108,6 +108,9 @@ def test_a_run_directory_holds_what_the_design_says(run):
         (["--verbose"], r"^nmt: --verbose: no such option of nmt train; see nmt train --help$"),
         (["--max-updates=5"], r"^nmt: --max-updates=5: no such option of nmt train; did you mean training.max_updates=5\?; see"),
         (["--seed", "5"], r"^nmt: --seed: no such option of nmt train; did you mean seed=VALUE\?; see nmt train --help$"),
+        (["--model=rnn"], r"^nmt: --model=rnn: no such option of nmt train; did you mean model=rnn\?; see"),
+        (["--resume"], r"^nmt: --resume: no such option of nmt train; did you mean resume=true\?; see"),
+        (["--num-heads=4"], r"^nmt: --num-heads=4: no such option of nmt train; see nmt train --help$"),  # of several models
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )  # fmt: skip

@@ -42,7 +42,9 @@ REFUSED = {
     ("training.label_smoothing=much",): "training.label_smoothing: a number is needed; got much",
     ("deterministic=maybe",): "deterministic: true or false is needed; got maybe",
     ("optimizer.betas=0.9",): r"optimizer.betas: a list, as \[A,B\], is needed; got 0.9",
-    ("demo",): "KEY=VALUE is needed; got demo; there is no space around =$",
+    ("demo",): "KEY=VALUE is needed; got demo$",
+    ("seed", "=", "5"): "KEY=VALUE is needed; got seed; there is no space around =$",
+    ("seed=", "5"): "KEY=VALUE is needed; got 5; there is no space around =$",
     ("data.train=[a,b",): r"data.train: a value with pairs of quotes and brackets is needed, .*; got \[a,b$",
     (
         "data=table",

@@ -152,7 +152,7 @@ def test_a_student_that_another_process_makes_is_left_to_it(nmt, distilled, tmp_
         fcntl.flock(file, fcntl.LOCK_EX)
         done = nmt("distil", "student=student", "resume=true", "shortlist=false", code=2)
     assert done.stderr == (
-        b"nmt: student: a student that no other process makes is needed; got student, which one does\n"
+        b"nmt: student: another student is needed; got student, which another process is making\n"
     )
     assert settings.read_bytes() == before
 

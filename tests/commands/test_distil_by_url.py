@@ -211,13 +211,30 @@ def test_a_line_that_the_server_refuses_is_left_blank_and_named(interface, typed
 
 
 @pytest.mark.parametrize(
-    ("lines", "num_before"), [(["a"], 0), (["a", "b"], 0), (["a"] * remote.LINES_AT_ONCE, 64)]
+    ("lines", "num_before"), [(["a"], 0), (["a", "b"], 0), ([" ", *["a"] * (remote.LINES_AT_ONCE - 1)], 64)]
 )
 def test_a_server_that_refuses_all_lines_ends_the_command(lines, num_before):
     with serving(lambda *asked: (400, {"error": "no such language"})) as (url, _):
         teacher = teacher_at(url, *LANGUAGES)
         with pytest.raises(DataError, match=r"got 400 .*no such language"):
             teacher.translate(Chunk(lines, num_before))
+
+
+def test_a_server_that_no_longer_takes_what_it_took_ends_the_command():
+    is_away = []
+
+    def answer(path, content, headers):
+        refuses = bool(is_away) or "zeile 9" in content["q"]
+        return (400, {"error": "no model"}) if refuses else libretranslate(path, content, headers)
+
+    whole = [" ", *["zeile 9"] * (remote.LINES_AT_ONCE - 1)]
+    with serving(answer) as (url, _):
+        teacher = teacher_at(url, *LANGUAGES)
+        teacher.translate(Chunk(LINES, 0))
+        assert teacher.translate(Chunk(whole, 64)) == [[""]] * len(whole), "it still takes other lines"
+        is_away.append(True)
+        with pytest.raises(DataError, match=r"got 400 .*no model"):
+            teacher.translate(Chunk(["zeile 8", "zeile 9"], 128))
 
 
 def test_a_busy_server_is_asked_again_a_few_times():

@@ -118,8 +118,8 @@ def test_a_column_of_a_table_is_translated(nmt, trained_run, source, tmp_path, k
     assert "Traceback" not in done.stderr.decode()
     refused = nmt("translate", *run, f"input={path.name}", code=2).stderr.decode()
     assert refused == (
-        "nmt: column: the name of a column is needed with a table; got null; "
-        f"standard input (< {path.name}) is always lines\n"
+        f"nmt: column: the name of a column is needed with a table; got null with {path.name}; "
+        "a file of another ending is lines\n"
     )
 
 

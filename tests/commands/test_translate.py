@@ -91,6 +91,10 @@ def test_a_file_without_a_key_may_be_meant_as_the_input(nmt, trained_run, tmp_pa
     (tmp_path / "in.de").write_text("Ein Hund.\n")
     refused = nmt("translate", f"run={trained_run}", "in.de", code=2).stderr
     assert refused == b"nmt: KEY=VALUE is needed; got in.de; did you mean input=in.de?\n"
+    refused = nmt("translate", str(trained_run), code=2).stderr.decode()
+    assert refused == f"nmt: KEY=VALUE is needed; got {trained_run}; did you mean run={trained_run}?\n"
+    refused = nmt("translate", "input=none.tsv", f"run={trained_run}", code=2).stderr
+    assert refused == b"nmt: input: no such file: none.tsv\n"
 
 
 def test_memory_does_not_grow_with_the_input(start):

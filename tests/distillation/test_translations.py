@@ -21,7 +21,7 @@ from nmt.distillation.table import measured_server
 from nmt.distillation.teachers import REVERSE, RunTeacher, teacher_search
 from nmt.distillation.text import languages_of_text
 from nmt.distillation.translations import read_translations, translate
-from nmt.errors import DataError
+from nmt.errors import DataError, RunError
 
 OF_SERVER = "data=grammar", "distillation.source_language=de", "distillation.target_language=en"
 
@@ -106,8 +106,10 @@ def test_texts_of_a_student_are_named_by_their_languages(typed, endings, tmp_pat
     folder.finish(LANGUAGES, languages_of_text(settings))
     assert [folder.text(name).name for name in (READ, REFERENCE)] == [f"read.{ending}" for ending in endings]
     assert folder.text(TRANSLATIONS).name == "translations.jsonl"
-    folder.finish(LANGUAGES, {"source": "../x"})
-    assert folder.text(READ).name == "read.source"
+    for other in ({"source": "../x"}, {"source": ["de"]}, "abc", ["de"], 5):
+        folder.finish(LANGUAGES, other)
+        with pytest.raises(RunError, match=r"student: codes of languages are needed"):
+            folder.text(READ)
 
 
 def test_translations_that_are_no_longer_whole_are_no_pairs(tmp_path):
