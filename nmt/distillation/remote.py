@@ -94,7 +94,7 @@ class RemoteTeacher:
         places = [i for i, line in enumerate(chunk.lines) if line.strip()]
         parts = [places[start : start + self.size] for start in range(0, len(places), self.size)]
         found: list[list[str]] = [[""] for _ in chunk.lines]
-        refused: list[tuple[int, _RefusedError]] = []
+        refused: dict[int, _RefusedError] = {}
         try:
             answers = self._at_once([[chunk.lines[i] for i in part] for part in parts])
         except BaseException:  # an interruption, or a failure: no thread shall try again
@@ -103,14 +103,14 @@ class RemoteTeacher:
         for part, texts in zip(parts, answers, strict=True):
             for i, of_line in zip(part, texts, strict=True):
                 if isinstance(of_line, _RefusedError):
-                    refused.append((i, of_line))
+                    refused[i] = of_line
                 else:
                     found[i] = [" ".join(text.split()) for text in of_line]
         if refused and len(refused) == len(places) and not self._are_at_fault(chunk):
-            raise refused[0][1]
-        translated = [i for i in places if i not in dict(refused)]
+            raise next(iter(refused.values()))
+        translated = [i for i in places if i not in refused]
         self.translated = chunk.lines[translated[-1]] if translated else self.translated
-        for i, _ in refused:
+        for i in refused:
             self.refused.add(chunk.num_before + i + 1)
         return found
 

@@ -43,9 +43,8 @@ class AttentionMap:
 
     kind: str  # encoder: source to source; decoder: target to target; cross: target to source
     layer: int  # from 1
-    weights: (
-        Tensor  # (B, H, T, S), or with S or T twice; H is 1 for the mean over heads, if that is all there is
-    )
+    # (B, H, T, S), or with S or T twice; H is 1 where the model gives only the mean over heads.
+    weights: Tensor
     is_seen: Tensor | None = None  # (B, H, T, S): True in the window, where attention is local
 
 
