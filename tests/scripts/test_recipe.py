@@ -57,7 +57,7 @@ def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
     assert first.returncode == 0, first.stderr
     folder = tmp_path / "runs" / "seed-1"
     distilled = folder / "student" / "distilled"
-    pairs = [(distilled / f"train.{side}").read_text().split("\n") for side in ("source", "target")]
+    pairs = [(distilled / f"train.{side}").read_text().split("\n") for side in ("de", "en")]
     assert len(pairs[0]) == len(pairs[1]) > 5 * 48, "the pairs themselves, and what was made of them"
     lines = first.stdout.split("\n")[:-1]
     assert [line.split(" ")[0] for line in lines] == ["runs/seed-1/student:", "BLEU", "chrF"]
