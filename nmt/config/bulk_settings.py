@@ -12,6 +12,7 @@ from nmt.config.kinds import (
     Count,
     Device,
     Encoding,
+    Names,
     Number,
     SearchPrecision,
     Settings,
@@ -25,7 +26,7 @@ class BulkSettings(Settings):
 
     run: str
     checkpoint: CheckpointName
-    ensemble: list[str]
+    ensemble: Names
     encoding: Encoding
     target_language: str | None
     output: str | None

@@ -17,6 +17,7 @@ from nmt.config.kinds import (
     Draws,
     Encoding,
     Files,
+    Names,
     Number,
     Precision,
     RateOrZero,
@@ -75,7 +76,7 @@ class EvaluateSettings(Settings):
 
     run: str | None
     checkpoint: CheckpointName
-    ensemble: list[str]
+    ensemble: Names
     split: Literal["test", "validation"]
     source: str | None
     reference: Files | None
@@ -181,6 +182,6 @@ class ReportSettings(Settings):
 class CompareSettings(Settings):
     """See conf/compare.yaml."""
 
-    runs: Annotated[list[str], Field(min_length=1)]
+    runs: Annotated[Names, Field(min_length=1)]
     html: str | None
     overwrite: bool

@@ -12,6 +12,7 @@ from nmt.config.kinds import (
     Encoding,
     Files,
     GeneratedPairs,
+    Names,
     Number,
     PositiveShare,
     Ratio,
@@ -35,8 +36,8 @@ class FilterSettings(Settings):
     identical: bool
     duplicates: Literal["none", "pair", "source", "target"]
     overlap: Literal["none", "pair", "source", "target", "either"]
-    source_scripts: list[str] | None
-    target_scripts: list[str] | None
+    source_scripts: Names | None
+    target_scripts: Names | None
     script_share: PositiveShare
 
 

@@ -48,6 +48,10 @@ def _refuse_integers(value: Any) -> Any:
     return value
 
 
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
 def matching(pattern: str, expected: LiteralString) -> AfterValidator:
     """Return the check that all of a text matches a pattern; its error says in words what is expected."""
 
@@ -87,6 +91,8 @@ Shards = Annotated[int, Number, Field(gt=0, le=MAX_SHARDS)]
 Seconds = Annotated[float, Number, Field(gt=0, le=1e12)]
 ShardName = Annotated[str, AfterValidator(_require_shard)]
 Encoding = Annotated[str, AfterValidator(_require_text)]
+# A single name may stand for a list of it.
+Names = Annotated[list[str], BeforeValidator(_listed)]
 Files = str | Annotated[list[str], Field(min_length=1)]
 Runs = Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1, max_length=32)]
 CheckpointName = Literal["best", "last", "average"] | str  # or step-N

@@ -11,6 +11,7 @@ from nmt.config.kinds import (
     Count,
     CountOrZero,
     Device,
+    Names,
     Number,
     SearchPrecision,
     Settings,
@@ -29,7 +30,7 @@ class ServeSettings(Settings):
     """See conf/serve.yaml."""
 
     run: str | None
-    runs: list[str]
+    runs: Names
     checkpoint: CheckpointName
     source_language: LanguageCode | None
     target_language: LanguageCode | None

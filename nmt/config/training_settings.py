@@ -8,6 +8,7 @@ from nmt.config.kinds import (
     Count,
     CountOrZero,
     Files,
+    Names,
     Number,
     PositiveShare,
     Rate,
@@ -129,7 +130,7 @@ class TrainingSettings(Settings):
     guided_alignment_weight: Weight
     teacher: Runs | None
     teacher_weight: PositiveShare
-    freeze: list[str]
+    freeze: Names
 
 
 class ConstantForcing(Settings):

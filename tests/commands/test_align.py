@@ -59,4 +59,4 @@ def test_a_model_without_attention_is_refused(nmt, source, tmp_path, tiny_traini
 def test_an_ensemble_aligns_by_the_mean_of_its_models(nmt, trained_run, source, tmp_path):
     given = "precision=float32", "source=in.de", "target=in.de"
     alone = nmt("align", f"run={trained_run}", *given).stdout
-    assert nmt("align", f"run={trained_run}", f"ensemble=[{trained_run}]", *given).stdout == alone
+    assert nmt("align", f"run={trained_run}", f"ensemble={trained_run}", *given).stdout == alone
