@@ -64,22 +64,7 @@ def do_in_bulk(
     run = RunDirectory.existing(settings.run)
     source = choose_input(*settings.first)
     target = choose_output(settings, {settings.first[0]: source, beside[0]: beside[1]})
-    key, span, num_before, before = settings.first[0], None, 0, list[str]()
-    context = run.read_context().num_lines
-    if settings.shard is not None:
-        span = Shard.parse(settings.shard).span(str(source), key)
-        # A span that is empty begins behind the last line, which may have no end.
-        num_before = sum(count_lines(str(source), 0, span[0])) if beside[1] else 0
-        before = lines_before(str(source), key, span[0], context)
-    if column is not None:
-        lines = table_chunks(str(source), key, column, settings.encoding)
-    else:
-        lines = text_chunks(source, key, settings.encoding, span)
-    chunks = number_chunks(lines, context, num_before, before)
-    if beside[1] is not None:
-        others = islice(iterate_lines(beside[1], beside[0], settings.encoding), num_before, None)
-        is_end = span is None or span[1] == os.path.getsize(str(source))
-        chunks = put_beside(chunks, others, f"{beside[0]}: {beside[1]}", is_end)
+    chunks = _read_chunks(settings, source, column, beside, run.read_context().num_lines)
     totals, remarks = Totals(), Remarks()
     with opened_map(settings, load_worker) as map_in_order, progress_bar(target) as bar:
         began = time.monotonic()
@@ -105,6 +90,32 @@ def do_in_bulk(
             totals.num_tokens / totals.seconds,
         )
     return totals
+
+
+def _read_chunks(
+    settings: BulkSettings,
+    source: str | int,
+    column: str | None,
+    beside: tuple[str, str | None],
+    context: int,
+) -> Iterator[Chunk]:
+    """Return the chunks of the input, or of its shard, each with the lines beside it and `context` lines before it."""
+    key, span, num_before, before = settings.first[0], None, 0, list[str]()
+    if settings.shard is not None:
+        span = Shard.parse(settings.shard).span(str(source), key)
+        # A span that is empty begins behind the last line, which may have no end.
+        num_before = sum(count_lines(str(source), 0, span[0])) if beside[1] else 0
+        before = lines_before(str(source), key, span[0], context)
+    if column is not None:
+        lines = table_chunks(str(source), key, column, settings.encoding)
+    else:
+        lines = text_chunks(source, key, settings.encoding, span)
+    chunks = number_chunks(lines, context, num_before, before)
+    if beside[1] is None:
+        return chunks
+    others = islice(iterate_lines(beside[1], beside[0], settings.encoding), num_before, None)
+    is_end = span is None or span[1] == os.path.getsize(str(source))
+    return put_beside(chunks, others, f"{beside[0]}: {beside[1]}", is_end)
 
 
 @contextlib.contextmanager

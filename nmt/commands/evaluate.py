@@ -174,7 +174,7 @@ def _translate(run: RunDirectory, text: TestText, settings: EvaluateSettings, ke
     else:
         require_tags(text.source, known_tags(translator.tokenizer.source.pieces), "source")
     hypotheses = translate_text(translator, pairs.source)
-    require_plain_text(hypotheses, "run", f"what {run.path} translates")
+    require_plain_text(hypotheses, key, f"what {run.path} translates")
     # Losses are per piece: those of two models with different pieces cannot be compared.
     loss = None if settings.against is not None else mean_loss(translator, pairs)
     runs = " + ".join([name, *ensemble])

@@ -122,6 +122,5 @@ def _subtitle(runs: Sequence[Measures], context: Context) -> str:
         f"search {one.search}"
         for one in runs
     )
-    return (
-        f"{said}. Its {len(context.text.source)} lines of {context.split} text were translated for this page."
-    )
+    whose, number = runs[0].name, len(context.text.source)
+    return f"{said}. The {number} lines of {context.split} text of {whose} were translated for this page."

@@ -1,6 +1,7 @@
 """`nmt verify`: compare a run with its own record, and score it again."""
 
 import itertools
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -57,6 +58,11 @@ class Verification:
         if not is_same:
             self.problems.append(f"{name}: {recorded} was recorded; got {found}")
 
+    def note(self, name: str, problems: Sequence[str]) -> None:
+        """Note the problems of something that is compared as a whole; with none of them it is the same."""
+        self.rows.append([name, "", "", "NOT THE SAME" if problems else "the same"])
+        self.problems += problems
+
     def compare_hash(self, name: str, recorded: object, found: str) -> None:
         """Note a comparison of hashes of contents, of which the beginnings are shown."""
         self.compare(name, str(recorded)[:12], found[:12], recorded == found)
@@ -106,9 +112,8 @@ def _compare_checkpoints(run: RunDirectory, verification: Verification) -> None:
             differing = dict(differing_files(folder, run.path))
         except RunError as error:
             differing = {MANIFEST: str(error).removeprefix("run: ")}
-        is_same = "NOT THE SAME" if differing else "the same"
-        verification.rows.append([f"files of {folder.name}", "", "", is_same])
-        verification.problems += [f"{folder.name}/{name}: {what}" for name, what in differing.items()]
+        problems = [f"{folder.name}/{name}: {what}" for name, what in differing.items()]
+        verification.note(f"files of {folder.name}", problems)
 
 
 def _compare_confidence(run: RunDirectory, verification: Verification) -> None:
@@ -116,8 +121,7 @@ def _compare_confidence(run: RunDirectory, verification: Verification) -> None:
     try:
         calibration = read_calibration(run)
     except RunError as error:
-        verification.rows.append([CONFIDENCE, "", "", "NOT THE SAME"])
-        verification.problems.append(str(error).removeprefix("run: "))
+        verification.note(CONFIDENCE, [str(error).removeprefix("run: ")])
         return
     names = [run.step_path(step).name for step in run.steps()]
     if calibration is None or not names:
@@ -143,7 +147,9 @@ def _score_again(
     decoding = run.read_model_settings().decoding
     if record is None or test is not None:
         if corpus.test is None:
-            raise RunError(f"run: {run.path}: scores of a test text are recorded, and its settings name none")
+            raise RunError(
+                f"run: settings that name a test text are needed, since its scores are recorded; got none in {run.path}"
+            )
         figures = test.scores if test else _old_scores(run)
         checkpoint = test.checkpoint if test else "best"
         model, tokenizer = load_model(run, checkpoint)  # raises for weights that differ from the manifest

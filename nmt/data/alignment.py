@@ -17,9 +17,9 @@ WINDOW = 100
 MAX_SHIFT = 10
 # In a window of unrelated lengths, a shift hardly ever correlates so well, or so much better than no shift.
 LEAST_CORRELATION, LEAST_GAIN = 0.5, 0.3
-# Where a tenth of the windows of a file correlate at least at GOOD, a stretch below BAD is not due to chance. Where of
-# MANY windows less than a tenth reaches BAD, the sides are not those of one text.
-GOOD, BAD, A_TENTH, MANY = 0.6, 0.25, 0.1, 5
+# Where LEAST_SHARE of a file's windows reach GOOD, a stretch below BAD is not due to chance. Where a smaller share
+# reaches BAD, of LEAST_WINDOWS or more, the sides are not those of one text.
+GOOD, BAD, LEAST_SHARE, LEAST_WINDOWS = 0.6, 0.25, 0.1, 5
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,12 @@ def _stretches(by_shift: FloatArray, shifts: list[int]) -> list[tuple[int, int, 
     has_slipped = (gain >= LEAST_CORRELATION) & (gain >= straight + LEAST_GAIN) & (best > 0)
     is_lost = ~has_slipped & (straight < BAD) & ~np.isnan(by_shift[0])
     fitting = np.where(has_slipped, gain, straight)
-    is_unrelated = np.mean(fitting >= BAD) < A_TENTH and len(fitting) >= MANY
-    if np.mean(fitting >= GOOD) < A_TENTH and not is_unrelated:
+    is_unrelated = np.mean(fitting >= BAD) < LEAST_SHARE and len(fitting) >= LEAST_WINDOWS
+    if np.mean(fitting >= GOOD) < LEAST_SHARE and not is_unrelated:
         is_lost[:] = False  # lengths tell little of this text
+    # Of each window: a shift; None where the sides do not go together; 0 where they do.
     states = [
-        (shifts[shift] if slipped else None) if slipped or lost else 0
+        shifts[shift] if slipped else None if lost else 0
         for shift, slipped, lost in zip(best.tolist(), has_slipped.tolist(), is_lost.tolist(), strict=True)
     ]
     for place, state in enumerate(states):  # a single lost window may hold two shifts, half each

@@ -25,8 +25,13 @@ def context_symbols(num_lines: int) -> list[str]:
 
 
 def encode_lines(vocabulary: Vocabulary, lines: Sequence[str]) -> list[list[int]]:
-    """Return the token ids of lines; blank lines have none: some white space, such as U+3000, would become pieces."""
-    return vocabulary.encode([line if line.strip() else "" for line in lines])
+    """Return the token ids of lines; blank lines have none."""
+    return vocabulary.encode(emptied(lines))
+
+
+def emptied(lines: Sequence[str]) -> list[str]:
+    """Return lines, the blank ones empty, since some white space, such as U+3000, would become pieces."""
+    return [line if line.strip() else "" for line in lines]
 
 
 def in_order(

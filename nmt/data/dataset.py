@@ -166,14 +166,6 @@ def _encoded(
         yield sentences
 
 
-def chunks_to_encode(lines: Sequence[str], label: str) -> Iterator[list[str]]:
-    """Yield lines in chunks, which SentencePiece encodes on all cores; `label` names the progress bar."""
-    starts = range(0, len(lines), LINES_ENCODED_AT_ONCE)
-    for start in tqdm(starts, label, unit=" x 10k lines", disable=None, leave=False):
-        # Some white space, such as U+3000, would become pieces.
-        yield [line if line.strip() else "" for line in lines[start : start + LINES_ENCODED_AT_ONCE]]
-
-
 def save_ids(path: Path, chunks: Iterable[Sequence[Sequence[int]]]) -> None:
     """Write sentences of token ids, which come in chunks."""
     end = 0

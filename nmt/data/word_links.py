@@ -7,15 +7,17 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from tqdm import tqdm
 
 from nmt.config import Files, as_list
 from nmt.data.arrays import BoolArray
 from nmt.data.cache import cached_folder, entry_name
 from nmt.data.cleaning import PreparedCorpus
+from nmt.data.context import emptied
 from nmt.data.corpus import ParallelText
-from nmt.data.dataset import LINES_ENCODED_AT_ONCE, Links, chunks_to_encode, load_ids, save_ids
+from nmt.data.dataset import LINES_ENCODED_AT_ONCE, Links, load_ids, save_ids
 from nmt.data.lines import iterate_lines, read_text, require_reader
-from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, word_numbers
+from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, Vocabulary, word_numbers
 from nmt.errors import DataError, LineNumbers
 from nmt.files.reading import read_json
 from nmt.files.writing import to_json
@@ -47,11 +49,8 @@ def load_links(files: Files, text: PreparedCorpus, tokenizer: Tokenizer) -> Link
 
     def make(folder: Path) -> None:
         for side, tags in (("source", num_tags), ("target", 0)):
-            vocabulary, chunks = (
-                getattr(tokenizer, side),
-                chunks_to_encode(getattr(train, side), f"words of {side}"),
-            )
-            save_ids(folder / side, (_words(vocabulary.segment(chunk), tags) for chunk in chunks))
+            chunks = _words(getattr(train, side), getattr(tokenizer, side), tags, f"words of {side}")
+            save_ids(folder / side, chunks)
         recounted = LineNumbers()
         links = _read_links(files, kept, train, num_tags)
         pairs = zip(map(int, numbers), train.source, train.target, links, strict=True)
@@ -82,9 +81,17 @@ def require_aligner(files: Files) -> None:
         require_reader(files, KEY)
 
 
-def _words(segmented: Sequence[Sequence[str]], num_tags: int) -> list[list[int]]:
-    """Return the number of the word, from 1, that each piece of lines belongs to; 0 for tags before the words."""
-    return [np.maximum(word_numbers(pieces) + 1 - num_tags, 0).tolist() for pieces in segmented]
+def _words(
+    lines: Sequence[str], vocabulary: Vocabulary, num_tags: int, label: str
+) -> Iterator[list[list[int]]]:
+    """Yield, by chunks of lines, the number of the word, from 1, of each piece; 0 for tags before the words.
+
+    `label` names the progress bar.
+    """
+    starts = range(0, len(lines), LINES_ENCODED_AT_ONCE)
+    for start in tqdm(starts, label, unit=" x 10k lines", disable=None, leave=False):
+        segmented = vocabulary.segment(emptied(lines[start : start + LINES_ENCODED_AT_ONCE]))
+        yield [np.maximum(word_numbers(pieces) + 1 - num_tags, 0).tolist() for pieces in segmented]
 
 
 def _without_recounted(

@@ -10,7 +10,7 @@ from nmt.config import DistilSettings
 from nmt.errors import RunError
 from nmt.files.reading import read_json, require_plain
 from nmt.files.writing import hold_lock, to_json, write_atomically
-from nmt.runs.directory import DISTILLED
+from nmt.runs.directory import CONFIG, DISTILLED
 from nmt.runs.languages import NAMES
 from nmt.runs.migration import FORMAT, migrate
 
@@ -36,7 +36,7 @@ class StudentFolder:
     @property
     def is_in_training(self) -> bool:
         """Whether the student's own training has begun."""
-        return (self.path / "config.json").is_file()
+        return (self.path / CONFIG).is_file()
 
     def text(self, name: str) -> Path:
         """Return the path of a text, for example of READ or of TARGET.

@@ -46,7 +46,8 @@ def measure(runs: Sequence[str], lines: Sequence[str], search: Mapping[str, Any]
     )
     if done.returncode:
         raise RunError(
-            f"student: {runs[0]} could not be measured: its process ended with code {done.returncode}"
+            f"student: a process that measures {runs[0]} is needed; got one that ended with code {done.returncode}; "
+            "resume=true measures again"
         )
     return Measured(**json.loads(done.stdout))
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nmt.config import DecodingSettings, ExportSettings, TokenizerSettings, TransformerSettings
 from nmt.data.tokenizer import Tokenizer
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from nmt.export.comparison import Comparison
 
 TokenLists = list[list[int]]
+# The settings of a search without rules for what it may write.
+NO_RULES: dict[str, Any] = {"min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None}
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,7 @@ class Found(NamedTuple):
 
 def plain_search(exported: Exported) -> DecodingSettings:
     """Return greedy search with the length limits of the run and no other rule: every program can do that."""
-    plain = {"min_length": 0, "repetition_penalty": 1.0, "no_repeat_ngram_size": None}
-    return validation_search(exported.settings.decoding).model_copy(update=plain)
+    return validation_search(exported.settings.decoding).model_copy(update=NO_RULES)
 
 
 class NewModel(NamedTuple):

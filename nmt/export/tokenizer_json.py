@@ -22,11 +22,7 @@ def tokenizer_json(vocabulary: Vocabulary) -> Json:
     Raises RunError for a vocabulary that tokenizer.json cannot express.
     """
     require_kind(vocabulary.kind)
-    if not vocabulary.normalizer.is_usual:
-        raise RunError(
-            "run: a SentencePiece model that marks spaces at the start of words is needed for tokenizer.json; "
-            "got another one"
-        )
+    require_usual_spaces(vocabulary)
     names = token_names(vocabulary)
     eos = names[vocabulary.eos_id]
     return {
@@ -53,6 +49,15 @@ def require_kind(kind: str) -> None:
         raise RunError(
             "run: tokenizer.kind unigram, bpe or char is needed, since tokenizer.json has no way to join the unknown "
             "words that follow each other as SentencePiece does; got word"
+        )
+
+
+def require_usual_spaces(vocabulary: Vocabulary) -> None:
+    """Raise RunError for a vocabulary whose pieces have spaces, or their mark, elsewhere than at the start of words."""
+    if not vocabulary.normalizer.is_usual:
+        raise RunError(
+            "run: a SentencePiece model that marks spaces at the start of words is needed for this format; "
+            "got another one"
         )
 
 

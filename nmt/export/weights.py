@@ -21,18 +21,13 @@ def require_plain(
     model: Seq2Seq, tokenizer: Tokenizer, activations: Collection[str], program: str
 ) -> Transformer:
     """Return a plain Transformer that reads lines alone. Raises RunError, with the reason, for any other model."""
-    if not isinstance(model, Transformer):
-        kind = type(model).__name__.removesuffix("Seq2Seq").lower()
-        raise RunError(
-            f"run: model=transformer is needed, since {program} has no recurrent layers; got {kind}"
-        )
-    require_attention(model, program)
-    require_plain_layers(model.options, activations, program)
+    plain = require_transformer(model, program, f"{program} has no recurrent layers")
+    require_plain_layers(plain.options, activations, program)
     if num_lines := Context.of(tokenizer.source).num_lines:
         raise RunError(
             f"run: data.context=0 is needed, since {program} reads lines alone; got a run with {num_lines} lines before"
         )
-    return model
+    return plain
 
 
 def require_plain_layers(
@@ -56,13 +51,21 @@ def require_plain_layers(
             )
 
 
-def require_attention(model: Transformer, program: str) -> None:
-    """Raise RunError for a decoder without self-attention, which the files for `program` cannot hold."""
+def require_transformer(model: Seq2Seq, program: str, reason: str) -> Transformer:
+    """Return the model, typed as a Transformer whose decoder has self-attention.
+
+    Raises RunError for any other model: for one that is no Transformer with the `reason`, and for another decoder since
+    the files for `program` cannot hold it.
+    """
+    if not isinstance(model, Transformer):
+        kind = type(model).__name__.removesuffix("Seq2Seq").lower()
+        raise RunError(f"run: model=transformer is needed, since {reason}; got {kind}")
     if model.options.decoder != "attention":
         raise RunError(
-            f"run: model.decoder=attention is needed, since what {program} is given here has no other; "
+            f"run: model.decoder=attention is needed, since the files for {program} cannot hold a recurrent decoder; "
             f"got {model.options.decoder}"
         )
+    return model
 
 
 def weights_in_layout(

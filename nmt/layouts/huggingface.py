@@ -25,6 +25,7 @@ KEYS = {
     "activation_dropout": "activation_dropout",
 }
 MODEL_OF_NORM = {"post": "marian", "pre": "pegasus"}
+CLASSES = {"marian": "MarianMTModel", "pegasus": "PegasusForConditionalGeneration"}
 NORM_OF_MODEL = {model: norm for norm, model in MODEL_OF_NORM.items()}
 
 ENCODER = {

@@ -18,6 +18,8 @@ from nmt.files.writing import MANIFEST, difference, to_json, write_atomically
 from nmt.runs.migration import FORMAT, migrate, require_kept
 
 CONFIG = "config.json"
+LOG = "train.log"
+BEST, LAST = "best.json", "last.json"  # each names an update
 EXPORTED_CONFIG = "nmt.json"
 DATA = "data.json"
 CONFIDENCE = "confidence.json"
@@ -190,7 +192,7 @@ class RunDirectory:
         if name == "last":
             step: Any = steps[-1]
         elif name == "best":
-            step = read_json(self.path / "best.json").get("step")
+            step = read_json(self.path / BEST).get("step")
         elif re.fullmatch("step-[0-9]{1,18}", name):
             step = int(name[5:])
         else:

@@ -76,6 +76,7 @@ def require_split(text: ParallelText | None, split: str) -> ParallelText:
     """Return the `test` or `validation` text of a run. Raises RunError if there is none."""
     if text is None:
         raise RunError(
-            f"split: this run has no {split} text; take split=validation, or nmt evaluate with source and reference"
+            f"split: a text that the run has is needed; got {split}; split=validation, or nmt evaluate with source and "
+            "reference, takes another"
         )
     return text

@@ -11,7 +11,7 @@ from nmt.serving.detection import MAX_CHARACTERS, Detector, Guess
 from nmt.serving.pairs import Pair
 from nmt.serving.pivot import Pivot
 from nmt.serving.refusal import Refused
-from nmt.serving.text import Finds
+from nmt.serving.text import Way
 
 AUTO = "auto"
 # The detected language of text without a word, at confidence 0.
@@ -73,7 +73,7 @@ class Languages:
             return guess
         return Guess(next(one for one in self.sources if self._reaches(one, target.code)), 0.0)
 
-    def way(self, source: Language, target: Language) -> Finds | None:
+    def way(self, source: Language, target: Language) -> Way | None:
         """Return the pair or pivot that translates; None from a language to itself. Raises Refused if no way exists."""
         if not self._reaches(source.code, target.code):
             raise Refused(

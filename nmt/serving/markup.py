@@ -13,7 +13,7 @@ from nmt.errors import DataError
 from nmt.serving.batching import Wanted, all_of
 from nmt.serving.details import details_of
 from nmt.serving.refusal import Refused
-from nmt.serving.text import Finds, Translated, find
+from nmt.serving.text import Translated, Way, find
 
 # Tags of all pages of a request, as many as two hundred pages have.
 MAX_TAGS = 200_000
@@ -55,13 +55,13 @@ async def read_pages(texts: Sequence[str]) -> list[ReadDocument]:
     return await all_of(read(partial(read_html, text)) for text in texts)
 
 
-async def translate_page(way: Finds | None, page: ReadDocument, details: bool = False) -> Translated:
+async def translate_page(way: Way | None, page: ReadDocument, details: bool = False) -> Translated:
     """Return the translation of HTML; all stays as it is where `way` is None."""
     written, found = await translate_document(way, page)
     return Translated(str(written), [], details_of(found) if details else None)
 
 
-async def translate_document(way: Finds | None, given: ReadDocument) -> tuple[str | bytes, list[Translation]]:
+async def translate_document(way: Way | None, given: ReadDocument) -> tuple[str | bytes, list[Translation]]:
     """Return a document with its lines translated, and their translations."""
     found = await find(way, given.lines, Wanted(details=True))
     return await in_thread(partial(write_translated, given.document, found)), found

@@ -1,4 +1,4 @@
-"""The models of a server, of which as many are in memory as `serve.memory` allows."""
+"""The models of a server, of which as many are in memory as `memory` allows."""
 
 import math
 import threading
@@ -16,8 +16,8 @@ from nmt.serving.worker import ModelFailed, Task, Worker, logger
 class Models:
     """Loads a model of `folders` when it is asked, and unloads those that were not asked for the longest to make room.
 
-    All models together have `serve.memory` megabytes. How much a model takes is known once it was loaded. A model
-    larger than `serve.memory` is loaded alone.
+    All models together have `memory` megabytes. How much a model takes is known once it was loaded. A model
+    larger than `memory` is loaded alone.
     """
 
     def __init__(self, folders: Sequence[str], settings: ServeSettings, metrics: Metrics) -> None:
@@ -47,7 +47,7 @@ class Models:
         worker = self._workers[folder]
         try:
             with worker.lock:
-                # A batch that fails after that is tried job by job: no model is loaded for it.
+                # The jobs of a batch that failed are tried again one by one; after the stop, none loads the model anew.
                 if self._has_stopped:
                     raise ModelFailed(folder)
                 with self._changed:

@@ -118,14 +118,16 @@ def _joined(line: str, pieces: Sequence[Translation]) -> Translation:
 
 def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> list[Pair]:
     """Return the language pairs of all runs. Raises UserError for a folder that is no run, or two runs of one pair."""
-    pairs: dict[tuple[str, str], Pair] = {}
+    pairs: list[Pair] = []
     folder_of: dict[tuple[str, str], str] = {}
     for folder in models.folders:
         run = RunDirectory.existing(folder)
         recorded = run.read_model_settings()
         vocabulary = run.read_tokenizer(recorded.tokenizer.joint).source
-        some = _languages(run, known_tags(vocabulary.pieces), settings)
-        for source, target in sorted((one.code, other.code) for (one, other), _ in some):
+        found = _languages(run, known_tags(vocabulary.pieces), settings)
+        # A mixture may have several corpora of one pair.
+        by_codes = {(one.code, other.code): ((one, other), name) for (one, other), name in found}
+        for source, target in sorted(by_codes):
             if first := folder_of.get((source, target)):
                 raise SettingsError(
                     f"runs: one run for each pair of languages is needed; got {first} and {folder}, both for {source} "
@@ -133,7 +135,7 @@ def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> lis
                 )
         most = most_hypotheses(recorded.decoding)
         has_context = Context.of(vocabulary).num_lines > 0
-        for languages, target_language in some:
+        for codes, (languages, target_language) in by_codes.items():
             batcher = Batcher(
                 partial(_translate, models, folder, target_language),
                 settings.batch_lines,
@@ -141,10 +143,9 @@ def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> lis
                 settings.max_waiting,
                 metrics,
             )
-            key = languages[0].code, languages[1].code
-            folder_of[key] = folder
-            pairs[key] = Pair(languages, None if most is None else most - 1, has_context, batcher)
-    return list(pairs.values())
+            folder_of[codes] = folder
+            pairs.append(Pair(languages, None if most is None else most - 1, has_context, batcher))
+    return pairs
 
 
 def _translate(

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from nmt.decoding.translation import Candidate, Translation
 from nmt.serving.batching import Wanted
-from nmt.serving.text import Finds
+from nmt.serving.text import Way
 
 
 class Pivot:
     """Several models, each of which translates what the one before it found."""
 
-    def __init__(self, ways: Sequence[Finds]) -> None:
+    def __init__(self, ways: Sequence[Way]) -> None:
         self.ways = ways
 
     async def find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:

@@ -11,7 +11,7 @@ from nmt.serving.details import details_of
 LINE_END = re.compile(r"(\r?\n)")
 
 
-class Finds(Protocol):
+class Way(Protocol):
     """What translates from one language to another."""
 
     async def find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
@@ -26,7 +26,7 @@ class Translated(NamedTuple):
     details: dict[str, Any] | None
 
 
-async def find(way: Finds | None, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
+async def find(way: Way | None, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
     """Return the translations of the lines of a text; where `way` is None, all stay as they are."""
     if way is None:
         return [Translation.unchanged(line) for line in lines]
@@ -34,7 +34,7 @@ async def find(way: Finds | None, lines: Sequence[str], wanted: Wanted) -> list[
 
 
 async def translate_text(
-    way: Finds | None, text: str, num_alternatives: int = 0, details: bool = False
+    way: Way | None, text: str, num_alternatives: int = 0, details: bool = False
 ) -> Translated:
     """Return the translation of a text; its line ends stay as they are, and so does all where `way` is None."""
     parts = LINE_END.split(text)

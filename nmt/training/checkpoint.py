@@ -18,7 +18,7 @@ from nmt.device import is_out_of_memory, too_little_memory
 from nmt.errors import DeviceError, RunError
 from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
-from nmt.runs.directory import MODEL_WEIGHTS, STATE, TRAINING_TENSORS, RunDirectory
+from nmt.runs.directory import BEST, LAST, MODEL_WEIGHTS, STATE, TRAINING_TENSORS, RunDirectory
 from nmt.runs.weights import find_not_finite, read_tensors, require_shapes, shapes_of
 from nmt.training.optimizer import MOMENTS_OF_ADAM, MOMENTS_OF_MUON, moments_of
 from nmt.training.progress import PROGRESS, Progress
@@ -56,8 +56,8 @@ def save_checkpoint(
     nothing. The manifest describes the tokenizer, too, without which the weights mean nothing. The newest `keep`
     checkpoints and the best one are kept. A checkpoint for the case of an interruption (`is_interim`) is kept beside
     them until the next one, so that an interrupted run ends with the same checkpoints as an uninterrupted one. With
-    `has_tensors`, the checkpoint of this update is there with the same tensors, and is superseded by one that links to
-    them.
+    `has_tensors`, this update has a checkpoint with the same weights and moments already; the new one links to its
+    tensors and takes its place.
     """
     weights, state = _on_host(weights), _on_host(state)
     if name := find_not_finite(weights | state):
@@ -115,7 +115,8 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
         except RunError as error:
             damaged[best] = str(error).removeprefix("run: ")
             whole.remove(progress.best_step)
-    if progress.best_step not in whole:  # it is damaged, or was removed for a better one, which is
+    # The best checkpoint is damaged; or a better one took its place, and that one is damaged.
+    if progress.best_step not in whole:
         progress.best_step = progress.best_bleu = progress.best_loss = None
     refuse_other_origins(progress.origins, origins)
     require_shapes(shapes_of(dict(step.model.named_parameters())), shapes_of(weights), folder)
@@ -132,7 +133,7 @@ def load_checkpoint(run: RunDirectory, step: TrainingStep, origins: Mapping[str,
         os.replace(other, aside)
         logger.warning("%s; set aside as %s", damage, aside.name)
     for earlier in whole - {number}:
-        # The next save removes the checkpoint of an interruption, unless it is cut off before that.
+        # The checkpoint of an interruption is still there if the process was killed before the next save removed it.
         if _is_interim(run.step_path(earlier)):
             _discard(run.step_path(earlier))
     _point(run, progress)
@@ -246,7 +247,7 @@ def _read_finite(path: Path) -> dict[str, Tensor]:
 
 
 def _last_saved(run: RunDirectory) -> int | None:
-    pointer = run.path / "last.json"
+    pointer = run.path / LAST
     step = read_json(pointer).get("step") if pointer.exists() else None
     return step if isinstance(step, int) else None
 
@@ -279,8 +280,8 @@ def _check_state(values: Mapping[str, Any], folder: Path) -> Progress:
 
 
 def _point(run: RunDirectory, progress: Progress) -> None:
-    write_atomically(run.path / "last.json", to_json({"step": progress.update}))
-    write_atomically(run.path / "best.json", to_json({"step": progress.best_step or progress.update}))
+    write_atomically(run.path / LAST, to_json({"step": progress.update}))
+    write_atomically(run.path / BEST, to_json({"step": progress.best_step or progress.update}))
 
 
 def _discard(folder: Path) -> None:

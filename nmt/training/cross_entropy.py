@@ -42,10 +42,11 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         Also return the negative log-likelihood, without smoothing and teachers; it carries no gradient. The `expected`
         words (N, k) have the share `share_of_teacher` in the target. A position's target gives word v the probability
 
-            t(v) = share_of_true · [v is the true word] + share + shares(v) + rest,
+            t(v) = share_of_true · [v is the true word] + smoothing_share + expected_shares(v) + rest,
 
-        of which `share` comes from smoothing, `shares` are those of the expected words, and `rest` is what teachers
-        leave to all words. The loss is log Σ exp z(v) - Σ t(v) · z(v) for logits z, and its gradient softmax(z) - t.
+        of which `smoothing_share` comes from smoothing, `expected_shares` are those of the expected words, and `rest`
+        is what teachers leave to all words. The loss is log Σ exp z(v) - Σ t(v) · z(v) for logits z, and its gradient
+        softmax(z) - t.
         """
         device = outputs.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
@@ -56,20 +57,22 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         x = outputs.to(dtype).masked_fill(~is_token.unsqueeze(1), 0)
         w, b = weight.to(dtype), bias.to(dtype)
         true_logits, normalisers = torch.empty(2, len(x), dtype=wide, device=outputs.device)
-        # For the teachers: the sum of logits weighted by `shares`, and that of outputs weighted by `rest`.
+        # For the teachers: the sum of logits weighted by `expected_shares`, and that of outputs weighted by `rest`.
         expected_logit_sum, rest_sum = x.new_zeros((), dtype=wide), x.new_zeros(x.shape[1], dtype=wide)
         if expected is None:
             share_of_teacher, rest = 0.0, token_weights.new_zeros(1)
         else:
-            shares = share_of_teacher * expected.probabilities.to(wide)  # (N, k)
-            rest = (share_of_teacher - shares.sum(1)).clamp_(min=0) * token_weights / vocabulary_size  # (N)
+            expected_shares = share_of_teacher * expected.probabilities.to(wide)  # (N, k)
+            rest = (
+                (share_of_teacher - expected_shares.sum(1)).clamp_(min=0) * token_weights / vocabulary_size
+            )  # (N)
         share_of_true = (1 - share_of_teacher) * (1 - smoothing)
-        share = (1 - share_of_teacher) * smoothing / vocabulary_size  # of each word, by smoothing
+        smoothing_share = (1 - share_of_teacher) * smoothing / vocabulary_size  # of each word
         is_spread = smoothing > 0 or expected is not None
         weight_sum = weight.sum(0, dtype=wide) if is_spread else weight.new_zeros(weight.shape[1])  # (D)
         # The gradient of an output is (p - t) W, for the probabilities p and their targets t (V). What t gives to every
         # word alike need not be written into V columns: its product with W is a multiple of the sum of the rows of W.
-        even_gradient = -(share * weight_sum).to(dtype)
+        even_gradient = -(smoothing_share * weight_sum).to(dtype)
         if needs_gradient:
             grad_outputs = torch.empty_like(x)
             grad_weight, grad_bias = torch.zeros_like(weight), torch.zeros_like(bias)
@@ -87,7 +90,7 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                 true_logits[here] = logits[true]
                 if expected is not None:
                     words = expected.words[here].long()
-                    logit_sums = (shares[here] * logits.gather(1, words)).sum(1)
+                    logit_sums = (expected_shares[here] * logits.gather(1, words)).sum(1)
                     expected_logit_sum += logit_sums @ token_weights[here]
                     rest_sum += rest[here] @ chunk.to(wide)
                 if needs_gradient:
@@ -106,7 +109,9 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                     even_gradient_here = even_gradient
                     if expected is not None:
                         # The expected words of a position differ, so that the result is the same in any order.
-                        gradient.scatter_(1, words, (gradient.gather(1, words) - shares[here]).to(dtype))
+                        gradient.scatter_(
+                            1, words, (gradient.gather(1, words) - expected_shares[here]).to(dtype)
+                        )
                         even_gradient_here = even_gradient - torch.outer(rest[here], weight_sum).to(dtype)
                     torch.addmm(even_gradient_here, gradient, w, out=grad_outputs[here])
                     grad_weight += gradient.t() @ chunk
@@ -117,8 +122,8 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                 true_logit_sum = true_logits @ token_weights
                 total = total + (1 - share_of_true) * true_logit_sum - expected_logit_sum
             if is_spread:
-                output_sum = share * x.sum(0, dtype=wide) + rest_sum
-                spread = share * num_tokens + rest.sum()
+                output_sum = smoothing_share * x.sum(0, dtype=wide) + rest_sum
+                spread = smoothing_share * num_tokens + rest.sum()
                 total = total - output_sum @ weight_sum - spread * bias.sum(dtype=wide)
                 if needs_gradient:
                     grad_weight -= output_sum

@@ -54,8 +54,7 @@ def plan_and_time(settings: TrainSettings, run: RunDirectory, ranks: Ranks) -> l
     prepared = prepare(settings, run, ranks, is_plan=True)
     saved = resumable_progress(run)
     refuse_other_origins(saved.origins, prepared.trainer.progress.origins)
-    prepared.text.log()
-    prepared.text.warn(prepared.left_out, settings.data.max_length)
+    prepared.log()
     return [*plan_lines(prepared), *_time_lines(prepared, saved)]
 
 

@@ -18,7 +18,7 @@ from nmt.evaluation.plain_text import find_mark
 from nmt.evaluation.scoring import Evaluation, key_of, metrics
 from nmt.evaluation.translating import evaluate_text, name_search, translate_lines
 from nmt.files.writing import to_json, write_atomically
-from nmt.runs.directory import CONFIDENCE, DATA, IS_GUIDED, SOURCE_TOKENS, RunDirectory
+from nmt.runs.directory import CONFIDENCE, DATA, IS_GUIDED, LOG, SOURCE_TOKENS, RunDirectory
 from nmt.runs.model import load_model
 from nmt.runs.provenance import TEST, Recorder, describe_machine, read_scores
 from nmt.tracking.opening import figures_of, open_tracker
@@ -61,9 +61,9 @@ def train(
 def _train_and_test(
     settings: TrainSettings, run: RunDirectory, prepared: Prepared, should_prune: ShouldPrune | None
 ) -> Evaluation | None:
-    trainer, corpus, left_out = prepared.trainer, prepared.text.corpus, prepared.left_out
+    trainer, corpus = prepared.trainer, prepared.text.corpus
     recorder = Recorder(run, describe_machine(trainer.step.device, trainer.step.dtype))
-    with naming_last_checkpoint(run), log_file(run.path / "train.log"):
+    with naming_last_checkpoint(run), log_file(run.path / LOG):
         if run.config_path.exists() != prepared.resuming:
             raise RunError(
                 f"run: a folder of its own is needed; got {run.path}, where another run began just now"
@@ -74,7 +74,8 @@ def _train_and_test(
         trainer.broadcast_from_first()
         reason = trainer.reason_to_stop()
         if prepared.resuming:
-            # A limit that is lowered now ends the training, and is recorded.
+            # The run is finished if the limits that it recorded have ended it. A limit that was lowered only now is
+            # recorded first, below, and then ends the training.
             own = check(TrainingSettings, run.read_config()["training"])
             if reason and reason_to_stop(own, trainer.progress):
                 logger.info("%s is finished: %s", run.path, reason)
@@ -82,7 +83,7 @@ def _train_and_test(
             _log_changes(run.read_config(), settings)
         run.write_tokenizer(prepared.tokenizer)
         assert trainer.model.learned_lengths is not None
-        facts = prepared.text.as_dict(left_out) | {
+        facts = prepared.text.as_dict(prepared.left_out) | {
             SOURCE_TOKENS: trainer.model.learned_lengths.facts(),
             IS_GUIDED: trainer.model.is_guided,
         }
@@ -90,9 +91,7 @@ def _train_and_test(
         run.write_config(settings)  # last: it makes the folder a run
         for line in plan_lines(prepared):
             logger.info("%s", line)
-        prepared.text.log()
-        prepared.text.warn(left_out, settings.data.max_length)
-        prepared.text.tell_short(prepared.num_short, settings.data.context)
+        prepared.log()
         num_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
         recorder.begin(corpus, settings.tokenizer.joint, num_parameters, trainer.progress.update)
         with _shown(trainer, prepared.resuming) as tracker:

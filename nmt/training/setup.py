@@ -26,7 +26,7 @@ from nmt.errors import DataError, RunError, SettingsError, naming
 from nmt.files.reading import is_missing, require_plain
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
-from nmt.runs.directory import MODEL_WEIGHTS, RunDirectory
+from nmt.runs.directory import LOG, MODEL_WEIGHTS, RunDirectory
 from nmt.runs.model import load_model
 from nmt.runs.provenance import refuse_other_text
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
@@ -49,7 +49,7 @@ from nmt.training.word_teacher import (
 )
 
 # A run that stopped before its settings were written has one of these: its log, or the settings of a student.
-BEGUN = ("train.log", "distil.json")
+BEGUN = (LOG, "distil.json")
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,13 @@ class Prepared:
     num_short: int  # training lines without all of their context
     origin_of_weights: list[str]  # lines that say where the initial weights come from
     resuming: bool
+
+    def log(self) -> None:
+        """Log which pairs the filters left out and which cannot be learned from, and how many lines lack context."""
+        data = self.trainer.settings.data
+        self.text.log()
+        self.text.warn(self.left_out, data.max_length)
+        self.text.tell_short(self.num_short, data.context)
 
 
 def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: bool = False) -> Prepared:

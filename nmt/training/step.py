@@ -53,17 +53,22 @@ class TrainingStep:
         self.settings, self.tokenizer, self.pairs, self.ranks = settings, tokenizer, pairs, ranks
         self.device, self.dtype = device, dtype
         self.model = model.to(device)
-        smoothing, passes = settings.training.label_smoothing, agreement(settings.consistency)
-        weights = settings.training.guided_alignment_weight, settings.training.teacher_weight
-        self.objective = Objective(self.model, smoothing, passes, *weights)
+        training = settings.training
+        self.objective = Objective(
+            self.model,
+            training.label_smoothing,
+            agreement(settings.consistency),
+            training.guided_alignment_weight,
+            training.teacher_weight,
+        )
         self.optimizer = build_optimizer(settings.optimizer, self.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
         # This initialises it, also on a rank without a share of an update.
         self.scaler.scale(torch.zeros((), device=device))
         self.replay: Replay | None = None
-        decay = settings.training.ema_decay
+        decay = training.ema_decay
         self.moving_average = None if decay is None else MovingAverage(self.model, decay)
-        ratio = settings.training.teacher_forcing_ratio
+        ratio = training.teacher_forcing_ratio
         self.is_sampling = ratio < 1 or not isinstance(settings.teacher_forcing, ConstantForcing)
         self.teacher_forcing_ratio = torch.ones((), device=device)
 

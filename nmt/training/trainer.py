@@ -76,7 +76,7 @@ class Trainer:
         if not self.ranks.is_first:
             self.step.load(weights, state)
             self._go_on_from(PROGRESS.validate_python(progress))
-        # Now, since all ranks have to look for `max_tokens` together, and the plan is for the first one alone.
+        # All ranks look for `max_tokens` together, here, since the first one alone goes on to log the plan with it.
         self.enter(self.part)
 
     @property
@@ -203,7 +203,7 @@ class Trainer:
     def save(self, is_interim: bool = False, has_tensors: bool = False) -> None:
         """Write a checkpoint; `is_interim` where it is there only for the case of an interruption.
 
-        With `has_tensors`, its weights and moments are those of the checkpoint of this update that is there.
+        With `has_tensors`, this update has a checkpoint with the same weights and moments already.
         """
         self.progress.loss_scale = self.step.scaler.state_dict()
         self.progress.window = self.window.state()
@@ -293,7 +293,7 @@ class Trainer:
     def _validate(self) -> bool:
         """Validate by loss and by BLEU of greedy decoding; return whether this is the best so far.
 
-        What training starts from is only measured: it is another run's, and is there already.
+        Before the first update, the weights are another run's: their BLEU is only noted, to compare with later ones.
         """
         progress = self.progress
         began = time.monotonic()

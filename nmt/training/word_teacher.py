@@ -166,10 +166,11 @@ def _load(teachers: Sequence[WordTeacher], settings: TrainSettings) -> TorchEngi
         engine = load_engine(
             first, "best", [str(run.path) for run in rest], settings.device, settings.precision
         )
-    if hashed([run for run, _ in teachers]) != list(teachers):
-        raise RunError(
-            f"{KEY}: runs that are not in training are needed; got one that has got better meanwhile"
-        )
+        for run, before in teachers:
+            if str(run.weights_hash("best")) != before:
+                raise RunError(
+                    f"run: a run that is not in training is needed; got {run.path}, whose best weights have changed"
+                )
     return engine
 
 

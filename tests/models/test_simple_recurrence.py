@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from nmt.errors import RunError
 from nmt.export.onnx.graph import check
-from nmt.export.weights import require_attention
+from nmt.export.weights import require_transformer
 from nmt.models.kernels import Packing, room_for
 from nmt.models.layers import LayerOptions
 from nmt.models.simple_recurrence import SSRU, scan
@@ -88,8 +88,8 @@ def test_attention_of_such_a_decoder_is_that_to_the_source():
 def test_formats_without_it_say_so():
     model = make_model("transformer", decoder="ssru")
     with pytest.raises(
-        RunError, match=r"^run: model.decoder=attention is needed, since what ONNX Runtime is"
+        RunError, match=r"^run: model.decoder=attention is needed, since the files for ONNX Runtime cannot"
     ):
         check(model)
-    with pytest.raises(RunError, match=r"got ssru$"):
-        require_attention(model, "CTranslate2")
+    with pytest.raises(RunError, match=r"CTranslate2 cannot hold a recurrent decoder; got ssru$"):
+        require_transformer(model, "CTranslate2", "it has no recurrent layers")

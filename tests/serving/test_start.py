@@ -10,6 +10,7 @@ import pytest
 
 from nmt.cli.compose import compose
 from nmt.errors import SettingsError
+from nmt.serving import pairs as pairs_of_runs
 from nmt.serving.refusal import Refused
 from nmt.serving.service import Service
 
@@ -191,7 +192,9 @@ def test_an_exported_folder_is_served_as_it_translates(nmt, trained_run, tmp_pat
     assert answer == {"translatedText": expected}
 
 
-def test_a_run_that_knows_tags_is_served_with_that_of_the_language(nmt, main, tiny_training, tmp_path):
+def test_a_run_that_knows_tags_is_served_with_that_of_the_language(
+    nmt, main, tiny_training, tmp_path, monkeypatch
+):
     lines = ["der hund", "die katze", "ein haus", "das buch"]
     for language in ("en", "fr"):
         (tmp_path / language).write_text("".join(f"{line} {language}\n" for line in lines))
@@ -199,7 +202,8 @@ def test_a_run_that_knows_tags_is_served_with_that_of_the_language(nmt, main, ti
     (tmp_path / "de").write_text("".join(f"{line}\n" for line in lines))
     files = "train: [{0}/de,{0}/{1}], validation: [{0}/de,{0}/{1}]"
     pairs = ", ".join(
-        f"{{source: de, target: {language}, {files.format(tmp_path, language)}}}" for language in ("en", "fr")
+        f"{{source: de, target: {language}, {files.format(tmp_path, language)}}}"
+        for language in ("en", "fr", "en")
     )
     small = [option for option in tiny_training() if not option.startswith(("data.", "tokenizer."))]
     small += ["training.max_updates=2", "tokenizer.vocabulary_size=40"]
@@ -210,6 +214,11 @@ def test_a_run_that_knows_tags_is_served_with_that_of_the_language(nmt, main, ti
         for side, name in (("source", "tagged.fr"), ("target", "fr"))
     ]
     nmt("train", "run=tuned", *small, "training.from_run=many", "data=files", *tuned)
+    queues = []
+    monkeypatch.setattr(pairs_of_runs, "Batcher", lambda *given: queues.append(given))
+    assert set(service(f"run={tmp_path / 'many'}").languages.pairs) == {("de", "en"), ("de", "fr")}
+    assert len(queues) == 2, "both corpora of German and English have one queue"
+    monkeypatch.undo()
     given = (tmp_path / "de").read_bytes()
     for run in ("many", "tuned"):
         translated = nmt("translate", f"run={run}", "target_language=fr", stdin=given).stdout.decode()

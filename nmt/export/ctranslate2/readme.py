@@ -124,9 +124,7 @@ def readme(exported: Exported, comparisons: Sequence[Comparison]) -> str:
             differences += CONSTRAINTS
     elif isinstance(decoding, RandomSettings):
         differences = RANDOM.format(kind=decoding.kind)
-    names = (
-        ("tokenizer.model",) * 2 if tokenizer.joint else ("tokenizer.source.model", "tokenizer.target.model")
-    )
+    paths = exported.run.tokenizer_paths(tokenizer.joint)
     given = Context.of(tokenizer.source)
     facts = given._asdict() | {"longest": longest}
     if given.num_lines:
@@ -135,8 +133,8 @@ def readme(exported: Exported, comparisons: Sequence[Comparison]) -> str:
         run=exported.run.path.resolve().name,
         checkpoint=exported.settings.checkpoint,
         report=indent(comparison.report(), "    "),
-        source_model=names[0],
-        target_model=names[1],
+        source_model=paths[0].name,
+        target_model=paths[-1].name,
         context=CONTEXT.format(**facts) if given.num_lines else "",
         read="with_context(" if given.num_lines else "",
         read_end=")" if given.num_lines else "",

@@ -8,12 +8,11 @@ from torch import Tensor, nn
 
 from nmt.data.tokenizer import Vocabulary
 from nmt.decoding.ctranslate2_engine import load_ctranslate2
-from nmt.errors import RunError
-from nmt.export.weights import FORBIDDEN, require_attention
+from nmt.export.weights import FORBIDDEN, require_transformer
 from nmt.models.interface import Seq2Seq
 from nmt.models.layers import LayerOptions
 from nmt.models.positions import sinusoids
-from nmt.models.transformer import Stack, Transformer
+from nmt.models.transformer import Stack
 from nmt.models.transformer_layers import (
     CrossAttention,
     DecoderLayer,
@@ -27,18 +26,14 @@ from nmt.models.transformer_layers import (
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "swiglu": "SWISH"}
 
 
-def specification(model: Seq2Seq, target: Vocabulary) -> Any:
+def specification(given: Seq2Seq, target: Vocabulary) -> Any:
     """Return the `TransformerSpec` of a model, still without vocabularies and unchecked.
 
     PAD and BOS of the target vocabulary are ruled out by their output bias, since CTranslate2 has no rule against
     them. Raises RunError for a model that CTranslate2 cannot hold.
     """
-    if not isinstance(model, Transformer):
-        raise RunError(
-            "run: model=transformer is needed, since CTranslate2 has no recurrent layers and no attention but the "
-            f"Transformer's; got {type(model).__name__.removesuffix('Seq2Seq').lower()}"
-        )
-    require_attention(model, "CTranslate2")
+    reason = "CTranslate2 has no recurrent layers and no attention but the Transformer's"
+    model = require_transformer(given, "CTranslate2", reason)
     assert model.max_positions is not None
     specs = load_ctranslate2().specs
     encoder, decoder = (

@@ -8,7 +8,7 @@ from typing import Any
 import safetensors.torch
 import torch
 
-from nmt.config import BeamSettings, DecodingSettings
+from nmt.config import DecodingSettings
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.decoding.engine import most_read
 from nmt.device import prepare_device
@@ -16,11 +16,12 @@ from nmt.errors import ExportError, RunError
 from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found, NewModel, TokenLists, Work, plain_search
-from nmt.export.huggingface.readme import readme
+from nmt.export.huggingface.readme import readme, search_of
 from nmt.export.weights import require_plain, require_plain_layers, weights_in_layout
 from nmt.files.writing import to_json, write_atomically
 from nmt.layouts.huggingface import (
     ACTIVATIONS,
+    CLASSES,
     CONFIG,
     GENERATION,
     KEYS,
@@ -38,9 +39,8 @@ from nmt.models.positions import sinusoids
 from nmt.models.transformer import Transformer
 from nmt.versions import importing
 
-CLASSES = {"marian": "MarianMTModel", "pegasus": "PegasusForConditionalGeneration"}
 SENTENCES_AT_ONCE = 20
-LAYOUT_NAME = "this layout"
+LAYOUT_NAME = "Hugging Face's Marian or Pegasus"
 
 
 class HuggingFace:
@@ -134,7 +134,6 @@ def generate(
         results = model.generate(
             input_ids=ids.to(model.device),
             attention_mask=(torch.arange(width) < lengths.unsqueeze(1)).long().to(model.device),
-            do_sample=False,
             max_length=None,
             max_new_tokens=max(limits[i] for i in chosen) + 1,
             **search_of(search),
@@ -231,17 +230,6 @@ def settings_of(model: Transformer) -> dict[str, Any]:
         "num_decoder_layers": len(model.decoder.layers),
         "max_positions": model.max_positions,
         "activation_dropout": model.options.inner_dropout,
-    }
-
-
-def search_of(decoding: DecodingSettings) -> dict[str, Any]:
-    """Return the options of `generate` for a beam search; any other search is replaced by greedy search."""
-    if not isinstance(decoding, BeamSettings):
-        return {"num_beams": 1}
-    return {
-        "num_beams": decoding.beam_size,
-        "length_penalty": decoding.length_penalty,
-        "early_stopping": decoding.early_stopping or "never",  # it goes on as long as nmt does
     }
 
 

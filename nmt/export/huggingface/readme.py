@@ -1,12 +1,14 @@
 """The page beside a folder of Hugging Face: the lines of Python that translate with it."""
 
 from textwrap import indent
+from typing import Any
 
-from nmt.config import BeamSettings
+from nmt.config import BeamSettings, DecodingSettings
 from nmt.decoding.engine import most_read
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported
 from nmt.export.onnx.readme import differences
+from nmt.layouts.huggingface import CLASSES, MODEL_OF_NORM
 from nmt.models.transformer import Transformer
 
 PAGE = """\
@@ -47,7 +49,18 @@ What differs from `nmt translate`:
 - For CTranslate2, export the run with `format=ctranslate2`: its converter of {kind} models lets each begin with zeros,
   or with PAD, in place of this model's BOS.
 """
-CLASSES = {"post": ("Marian", "MarianMTModel"), "pre": ("Pegasus", "PegasusForConditionalGeneration")}
+
+
+def search_of(decoding: DecodingSettings) -> dict[str, Any]:
+    """Return the options of `generate` for a beam search; any other search is replaced by greedy search."""
+    if not isinstance(decoding, BeamSettings):
+        return {"num_beams": 1, "do_sample": False}
+    return {
+        "num_beams": decoding.beam_size,
+        "length_penalty": decoding.length_penalty,
+        "early_stopping": decoding.early_stopping or "never",  # it goes on as long as nmt does
+        "do_sample": False,
+    }
 
 
 def readme(exported: Exported, comparison: Comparison) -> str:
@@ -55,18 +68,14 @@ def readme(exported: Exported, comparison: Comparison) -> str:
     model, decoding = exported.model, exported.settings.decoding
     assert isinstance(model, Transformer)
     assert model.max_positions is not None
-    search = "num_beams=1, do_sample=False"
-    if isinstance(decoding, BeamSettings):
-        beam = decoding.beam_size, decoding.length_penalty, decoding.early_stopping or "never"
-        search = "num_beams={!r}, length_penalty={!r}, early_stopping={!r}".format(*beam)
-    kind, name = CLASSES[model.options.norm]
+    kind = MODEL_OF_NORM[model.options.norm]
     page = PAGE.format(
         run=exported.run.path.resolve().name,
         checkpoint=exported.settings.checkpoint,
         report=indent(comparison.report(), "    "),
-        kind=kind,
-        name=name,
-        search=search,
+        kind=kind.capitalize(),
+        name=CLASSES[kind],
+        search=", ".join(f"{name}={value!r}" for name, value in search_of(decoding).items()),
         max_source_tokens=most_read(model, decoding.max_source_tokens)[0],
         max_target_tokens=model.max_positions - 1,
         max_length_ratio=decoding.max_length_ratio,

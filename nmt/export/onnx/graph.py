@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import RunError
-from nmt.export.weights import FORBIDDEN, require_attention
+from nmt.export.weights import FORBIDDEN, require_transformer
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels import Grid, observing
 from nmt.models.transformer import Transformer
@@ -129,18 +129,14 @@ class DecoderGraph(nn.Module):
 
 def check(model: Seq2Seq) -> Transformer:
     """Return the model, typed as a Transformer. Raises RunError for a model that the graphs cannot hold."""
-    if not isinstance(model, Transformer):
-        raise RunError(
-            "run: model=transformer is needed, since the cache of these files is keys and values of attention, which "
-            f"recurrent models do not have; got {type(model).__name__.removesuffix('Seq2Seq').lower()}"
-        )
-    require_attention(model, "ONNX Runtime")
-    num_bytes = 4 * sum(parameter.numel() for parameter in model.parameters())
+    reason = "the cache of these files is keys and values of attention, which recurrent models do not have"
+    transformer = require_transformer(model, "ONNX Runtime", reason)
+    num_bytes = 4 * sum(parameter.numel() for parameter in transformer.parameters())
     if num_bytes > MOST_BYTES:
         raise RunError(
             f"run: weights of at most {MOST_BYTES} bytes in float32 are needed for an ONNX file; got {num_bytes}"
         )
-    return model
+    return transformer
 
 
 def cache_names(num_layers: int, what: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nmt.config import BeamSettings, DecodingSettings
 from nmt.export.comparison import Comparison
-from nmt.export.formats import Exported, Found, NewModel, Work, plain_search
+from nmt.export.formats import NO_RULES, Exported, Found, NewModel, Work, plain_search
 from nmt.export.onnx.format import SUFFIXES, check_settings, limits_of, write_graphs
 from nmt.export.onnx.graph import check
 from nmt.export.onnx.run import DECODER, ENCODER, Beam, Graphs, SpecialIds, beam_search, load_onnxruntime
@@ -57,14 +57,9 @@ class Web:
         decoding = exported.settings.decoding
         if not isinstance(decoding, BeamSettings):
             return [plain_search(exported)]
-        plain = {"split": "none", "shortlist": False, "min_length": 0, "repetition_penalty": 1.0}
-        none: dict[str, Any] = {
-            "no_repeat_ngram_size": None,
-            "coverage_penalty": 0.0,
-            "glossary": None,
-            "protect": [],
-        }
-        return [decoding.model_copy(update={**plain, **none, "num_groups": 1})]
+        plain = {"split": "none", "shortlist": False, "coverage_penalty": 0.0, "num_groups": 1}
+        unbound: dict[str, Any] = {"glossary": None, "protect": []}
+        return [decoding.model_copy(update=NO_RULES | plain | unbound)]
 
     def translate(self, folder: Path, exported: Exported, work: Work) -> Found:
         search, source, limits = work

@@ -4,16 +4,13 @@ import base64
 from typing import Any
 
 from nmt.data.tokenizer import Vocabulary
-from nmt.errors import RunError
+from nmt.export.tokenizer_json import require_usual_spaces
 
 
 def vocabulary_json(vocabulary: Vocabulary) -> dict[str, Any]:
     """Return all that segmentation needs. Raises RunError unless the model marks spaces at the start of words."""
+    require_usual_spaces(vocabulary)
     normalizer = vocabulary.normalizer
-    if not normalizer.is_usual:
-        raise RunError(
-            "run: a SentencePiece model that marks spaces at the start of words is needed; got another one"
-        )
     return {
         "kind": vocabulary.kind,
         "characters": base64.b64encode(normalizer.characters).decode(),
