@@ -95,17 +95,22 @@ class ChunkedCrossEntropy(torch.autograd.Function):
                     rest_sum += rest[here] @ chunk.to(wide)
                 if needs_gradient:
                     torch.softmax(logits, 1, out=probabilities)
+                    true_probabilities = probabilities[true].to(wide)
+                    probabilities[true] = 0
+                    # Near 1, numbers of bfloat16 are 0.004 apart: what the other words leave to the true one is exact.
+                    others = probabilities.sum(1).to(wide)
+                    true_probabilities = torch.where(others < 0.5, 1 - others, true_probabilities)
                 if needs_gradient and dtype != torch.float16:
                     # The true word's logit and probability give the normaliser without another pass, to 1/500 nat in
                     # bfloat16; a probability that underflows in 32 bits counts as 87 nats. Float16 is not used here,
                     # since its probabilities underflow beyond 16 nats.
-                    true_log_probs = probabilities[true].to(wide).clamp_(min=torch.finfo(wide).tiny).log_()
+                    true_log_probs = true_probabilities.clamp(min=torch.finfo(wide).tiny).log_()
                     normalisers[here] = true_logits[here] - true_log_probs
                 else:
                     normalisers[here] = logits.to(wide).logsumexp(1)
                 if needs_gradient:
                     gradient = probabilities
-                    gradient[true] -= share_of_true
+                    gradient[true] = (true_probabilities - share_of_true).to(dtype)
                     even_gradient_here = even_gradient
                     if expected is not None:
                         # The expected words of a position differ, so that the result is the same in any order.

@@ -75,6 +75,24 @@ def test_bfloat16_agrees_with_float32(tiny_model, tiny_batch):
     assert rough.item() == pytest.approx(exact.item(), rel=0.05)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.001])
+@pytest.mark.parametrize("logit", [4.0, 8.0, 12.0])
+def test_words_that_are_nearly_certain_are_learned_in_bfloat16(logit, smoothing):
+    outputs = torch.tensor([[logit, 0.0, 0.0, 0.0]], requires_grad=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        total, nll = cross_entropy.ChunkedCrossEntropy.apply(
+            outputs, torch.eye(4), torch.zeros(4), torch.tensor([0]), torch.tensor([True]), smoothing
+        )
+    total.backward()
+    exact = outputs.detach().double().requires_grad_()
+    loss = functional.cross_entropy(exact, torch.tensor([0]), label_smoothing=smoothing)
+    loss.backward()
+    assert_close(outputs.grad.double(), exact.grad, rtol=0.01, atol=1e-6)
+    # The likelihood is the difference of two numbers of 32 bits, each about as large as the logit.
+    expected = -exact.detach().log_softmax(1)[0, 0].item()
+    assert nll.item() == pytest.approx(expected, rel=0.01, abs=logit * 2**-23)
+
+
 def test_with_all_but_the_output_layer_frozen_it_still_learns(tiny_model, tiny_batch):
     model, batch = tiny_model("transformer", dropout=0.0), tiny_batch()
     Objective(model, 0.1).train()(batch).total.backward()
