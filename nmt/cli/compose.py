@@ -1,6 +1,6 @@
 """Settings of a command, which Hydra composes from conf/, the run that is named, and the command line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from nmt.cli.run_settings import (
     require_trained,
 )
 from nmt.config import RecipeSettings, Settings, TrainSettings
-from nmt.config.check import check
+from nmt.config.check import as_typed, check, flatten
 from nmt.errors import RunError, SettingsError
 
 
@@ -52,6 +52,7 @@ class Composed:
             raise SettingsError(*self._with_recipe(error.problems)) from None
         if not isinstance(settings, RecipeSettings):
             return settings
+        _require_utf_8(settings)
         if self.own_values is not None and settings.resume:
             require_trained(self.own_values)
             # The text of a student is in its folder, however its sources change.
@@ -121,14 +122,16 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
         experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
         require_global(config, experiment)
         values = to_values(config)
+    if command in (TRAIN, DISTIL):
+        _require_groups(values, {group.name for group in keys.page(command).groups} & values.keys())
     values.pop(SWEEP, None)
     start = values["training"]["from_run"] if command == TRAIN and own is None else None
-    if start is not None and not any(is_of(one, "training.from_run") for one in typed):
+    if isinstance(start, str) and not any(is_of(one, "training.from_run") for one in typed):
         # Settings are inherited from the run that a recipe starts from, as if that run had been typed.
-        return compose(command, [*overrides, f"training.from_run={as_string(str(start))}"], config_directory)
-    if command == TRAIN and name is None and values["run"] is not None:
+        return compose(command, [*overrides, f"training.from_run={as_string(start)}"], config_directory)
+    if command == TRAIN and name is None and isinstance(values["run"], str):
         # The same holds for the run that a recipe names, which goes on with its own settings.
-        return compose(command, [*overrides, f"run={as_string(str(values['run']))}"], config_directory)
+        return compose(command, [*overrides, f"run={as_string(values['run'])}"], config_directory)
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
     laid = lay(base, values, typed, command) if base else values
     if typed_value(typed, "against") is not None and not any(is_of(one, "decoding") for one in typed):
@@ -139,3 +142,20 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     return Composed(
         command, laid, str(default_run), own, free, None if recipe is None else str(recipe), keys_typed
     )
+
+
+def _require_groups(values: Mapping[str, Any], groups: Iterable[str]) -> None:
+    """Raise SettingsError where a recipe gives a whole group one value, or none, as where all its keys are comments."""
+    for group in groups:
+        if not isinstance(values[group], Mapping):
+            raise SettingsError(f"{group}: a group of keys is needed; got {as_typed(values[group])}")
+
+
+def _require_utf_8(settings: RecipeSettings) -> None:
+    """Raise SettingsError for a name, such as that of a file, that is not UTF-8: settings are saved as JSON."""
+    for key, value in flatten(settings.model_dump(mode="python")):
+        text = as_typed(value)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise SettingsError(f"{key}: text in UTF-8 is needed; got {text!a}") from None

@@ -42,8 +42,8 @@ def composed(
             raise _explain(command, typed, path, more, error) from None
         except yaml.YAMLError as error:
             raise SettingsError(f"--config-dir: YAML is needed; got {' '.join(str(error).split())}") from None
-        # Of a file in another encoding, with defaults that are no list, or that is based on itself.
-        except (ValueError, RecursionError) as error:
+        # Of a file in another encoding, with defaults that are no list of names, or that is based on itself.
+        except (ValueError, RecursionError, AttributeError, AssertionError) as error:
             raise SettingsError(
                 f"--config-dir: files for Hydra are needed; got {first_line(error)}"
             ) from None
@@ -68,8 +68,11 @@ def require_global(config: DictConfig, experiment: str) -> None:
 
 
 def compose_sweep(typed: list[Override], config_directory: str | None) -> tuple[Any, list[Override]]:
-    """Return the values of `sweep`, and the overrides of the runs themselves. Raises UserError as `compose` does."""
-    of_sweep = [override for override in typed if is_of(override, SWEEP)]
+    """Return the values of `sweep`, and the overrides of the runs themselves. Raises UserError as `compose` does.
+
+    A recipe may set `sweep`, too, unless several recipes are swept.
+    """
+    of_sweep = [one for one in typed if is_of(one, SWEEP, EXPERIMENT) and not one.is_sweep_override()]
     with composed(TRAIN, of_sweep, config_directory, []) as config:
         # This parser knows the choices of each group, among which glob(...) selects.
         choices = functools.partial(

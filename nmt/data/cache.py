@@ -63,9 +63,12 @@ def content_key(*parts: str | bytes | Iterable[str]) -> str:
 
 
 def states_of(files: Iterable[str]) -> list[tuple[str, int, int]]:
-    """Return absolute path, size in bytes and time of change (ns) of each file, to name entries made from them."""
+    """Return absolute path, size in bytes and time of change (ns) of each file, to name entries made from them.
+
+    The time is that of the file system (ctime), since programs that copy files set back that of the content (mtime).
+    """
     found = [(os.path.abspath(path), os.stat(path)) for path in files]
-    return [(path, status.st_size, status.st_mtime_ns) for path, status in found]
+    return [(path, status.st_size, status.st_ctime_ns) for path, status in found]
 
 
 def cached_folder(name: str, make: Callable[[Path], object]) -> Path:

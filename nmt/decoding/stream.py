@@ -104,12 +104,16 @@ def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iter
     more, can be written, and for a file that another process is writing.
     """
     can_go_on = is_file(target)
-    advice = (
-        "; the same command with resume=true goes on"
-        if can_go_on
-        else "; only output=FILE can be gone on with"
-    )
     output = None
+
+    def how_far(written: Output) -> str:
+        told = f" after {counted(written.num_lines, 'line')}"
+        if not can_go_on:
+            return f"{told}; only output=FILE can be gone on with"
+        if written.is_replaced:
+            return f"; {target} is as it was, and the same command begins again"
+        return f"{told}; the same command with resume=true goes on"
+
     try:
         is_there = can_go_on and os.path.exists(target)
         mode = "r+b" if is_there else "w+b" if can_go_on else "wb"
@@ -141,13 +145,13 @@ def open_output(target: str | int, resume: bool, is_whole: bool = False) -> Iter
         raise
     except OSError as error:
         name = "standard output" if target == STANDARD_OUTPUT else target
-        done = f" after {counted(output.num_lines, 'line')}{advice}" if output and not is_whole else ""
+        done = how_far(output) if output and not is_whole else ""
         raise DataError(
             f"output: a place that takes all lines is needed; got {name}: {error.strerror}{done}"
         ) from None
     except (KeyboardInterrupt, SystemExit):
         if output and not is_whole:
-            logger.warning("stopped after %s%s", counted(output.num_lines, "line"), advice)
+            logger.warning("stopped%s", how_far(output))
         raise
 
 

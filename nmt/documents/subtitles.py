@@ -14,7 +14,9 @@ from nmt.documents.wrapping import LINE_BREAK, render_wrapped
 from nmt.errors import DataError
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+[ \t]*-->[ \t]*(?:\d+:)?\d+:\d+[,.]\d+")
+# Some programs write times without milliseconds, or before the beginning.
+TIME = r"-?(?:\d+:)?\d+:\d+(?:[,.]\d+)?"
+TIMES = re.compile(rf"\s*{TIME}[ \t]*-->[ \t]*{TIME}")
 SPEAKER = re.compile(r"\s*(?:\{\\[^{}\r\n]*\}\s*)*[-–—]\s*(?=\S)")
 # The beginning of what another speaker says: a dash, also behind tags, or the tag of a voice.
 OTHER_SPEAKER = re.compile(rf"{SPEAKER.pattern}|\s*(?:<[^<>\r\n]*>\s*)+[-–—]\s*(?=\S)|\s*<v[.\s]")

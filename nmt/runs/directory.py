@@ -111,13 +111,9 @@ class RunDirectory:
         write_atomically(self.config_path, _config(settings))
 
     def require_readable(self, settings: TrainSettings) -> None:
-        """Raise UserError for a folder or settings that could not be read again, such as names that are not UTF-8."""
+        """Raise UserError for a folder or settings that could not be read again, such as values that nest too deep."""
         require_utf_8(self.path, "run")
-        try:
-            parse_json(_config(settings), self.config_path)
-        except UnicodeEncodeError as error:
-            near = error.object[max(0, error.start - 40) : error.end]
-            raise RunError(f"run: settings in UTF-8 are needed for {CONFIG}; got {near}") from None
+        parse_json(_config(settings), self.config_path)
 
     def read_model_settings(self) -> ModelFiles:
         """Return the settings that translating needs. Raises RunError if they are missing or wrong."""

@@ -388,6 +388,8 @@ def test_what_hydra_and_the_run_do_not_know(nmt, run, tmp_path):
         b"defaults:\nseed: 4\n",
         b"defaults:\n  - own\n",
         "seed: 4  # größer\n".encode("latin-1"),
+        b"hydra: null\n",
+        b"defaults:\n  - 5: 6\n",
     ):
         recipe.write_bytes(b"# @package _global_\n" + content)
         for more in ((), (f"training.from_run={run}", "run=child")):

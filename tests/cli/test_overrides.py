@@ -73,8 +73,8 @@ REFUSED = {
     ("-m", "seed=range(1,2,step=0)"): "seed: a choice is needed; got none by",
     ("-m", "seed=glob(*)"): "seed: a choice is needed; got none by",
     ("-m", "sweep=optuna", "seed=range(1,2,step=0)"): "seed: a choice is needed; got none by",
-    ("run=\udcff",): r"run: a path in UTF-8 is needed; got '\\udcff'",
-    ("tokenizer.model=\udcff",): "run: settings in UTF-8 are needed for config.json; got ",
+    ("run=\udcff",): r"run: text in UTF-8 is needed; got '\\udcff'",
+    ("tokenizer.model=\udcff",): r"tokenizer.model: text in UTF-8 is needed; got '\\udcff'",
     ("-m", "hydra/launcher=joblib"): "hydra/launcher: a key of nmt's is needed, such as sweep.at_once",
     ("-m", "sweep=grid,optuna"): "sweep: one value is needed for all of the sweep; got sweep=grid,optuna",
     ("hydra.run.dir=xx",): "hydra.run.dir: a key of nmt's is needed, .*; got hydra.run.dir=xx",
@@ -319,6 +319,24 @@ def test_a_recipe_of_ones_own_is_used_or_refused(main, tmp_path):
         code, _, error = main("train", "--config-dir", str(tmp_path), *typed, "--plan")
         assert (code, error.count("\n")) == (2, 1)
         assert error.startswith(f"nmt: {message}"), error
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("training:\n  # max_updates: 7\n", "training: a group of keys is needed; got null"),
+        ("training: 5\n", "training: a group of keys is needed; got 5"),
+        ("model: 5\n", "model: a group of keys is needed; got 5"),
+        ("sweep: 5\n", "sweep: a group of keys is needed; got 5"),
+        ("run: [a]\n", "run: text is needed; got [a]"),
+        ("training:\n  from_run: {a: 1}\n", "training.from_run: text is needed; got {a: 1}"),
+    ],
+)
+def test_a_recipe_with_another_kind_of_value_is_refused(content, message, main, tmp_path):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "own.yaml").write_text(f"# @package _global_\n{content}")
+    code, _, error = main("train", "--config-dir", str(tmp_path), "experiment=own", "--plan")
+    assert (code, error) == (2, f"nmt: {message}\n")
 
 
 # A change of each of the keys that a training which goes on cannot change; `distillation` and the like are a student's.

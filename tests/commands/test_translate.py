@@ -342,6 +342,15 @@ def test_lines_that_were_written_but_not_yet_counted_are_kept(tmp_path, monkeypa
     assert caplog.messages == ["stopped after 2 lines; the same command with resume=true goes on"]
 
 
+def test_a_file_that_is_still_the_old_one_is_not_gone_on_with(tmp_path, caplog):
+    path = tmp_path / "out"
+    path.write_text("old\n")
+    with pytest.raises(KeyboardInterrupt), stream.open_output(str(path), resume=False):
+        raise KeyboardInterrupt
+    assert path.read_text() == "old\n"
+    assert caplog.messages == [f"stopped; {path} is as it was, and the same command begins again"]
+
+
 @pytest.mark.parametrize("resume", [False, True])
 def test_an_output_that_another_process_is_writing_is_refused_and_left_alone(start, tmp_path, resume):
     path = tmp_path / "out"

@@ -167,6 +167,11 @@ def test_files_are_read_once_unless_they_change(tmp_path, data_settings, store, 
         german.write("neu\n")
         english.write("new\n")
     assert list(train().source) == [*first.source, "neu"]
+    content = (tmp_path / "train.de").read_bytes()
+    when = (tmp_path / "train.de").stat().st_mtime_ns
+    (tmp_path / "train.de").write_bytes(content[:-4] + b"alt\n")
+    os.utime(tmp_path / "train.de", ns=(when, when))  # as programs do that copy files
+    assert list(train().source) == [*first.source, "alt"]
 
 
 def test_lists_of_the_same_files_are_other_texts(tmp_path, data_settings, store):

@@ -49,6 +49,16 @@ def test_cues_without_blank_lines_between_are_cues():
     assert lines_of(read_srt(text)) == ["eins", "zwei"]
 
 
+@pytest.mark.parametrize(
+    "times", ["00:00:03 --> 00:00:04", "-00:00:01,000 --> 00:00:01,000", "0:03.5-->0:04"]
+)
+def test_times_are_known_without_milliseconds_and_before_the_beginning(times, translate):
+    text = f"1\n{times}\neins\n\n2\n00:00:05,000 --> 00:00:06,000\nzwei\n\n3\n{times}\ndrei\n"
+    document = read_srt(text)
+    assert lines_of(document) == ["eins", "zwei", "drei"]
+    assert translate(document) == text.replace("eins", "EINS").replace("zwei", "ZWEI").replace("drei", "DREI")
+
+
 def test_vtt_keeps_notes_styles_names_and_entities(translate):
     document = read_vtt(VTT)
     assert lines_of(document) == ["Käse & Brot", "Ich gehe"]

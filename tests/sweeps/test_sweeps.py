@@ -160,6 +160,24 @@ def test_patterns_match_recipes_of_ones_own(tmp_path, monkeypatch):
     assert [job.setting for job in jobs] == ["experiment=lr_b", "experiment=lr_c"]
 
 
+def test_a_recipe_may_say_how_its_runs_are_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    recipe = tmp_path / "mine" / "experiment" / "own.yaml"
+    recipe.parent.mkdir(parents=True)
+    recipe.write_text("# @package _global_\nseed: 7\nsweep:\n  at_once: 2\n")
+    sweep = Sweep(["experiment=own", "model.dropout=0.1,0.2"], "mine")
+    assert sweep.settings.at_once == 2
+    assert [job.setting for job in sweep.jobs()] == ["model.dropout=0.1", "model.dropout=0.2"]
+    assert Sweep(["experiment=own", "model.dropout=0.1,0.2", "sweep.at_once=3"], "mine").settings.at_once == 3
+
+
+def test_names_that_are_not_utf_8_are_refused_before_a_sweep_begins(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"^tokenizer.model: text in UTF-8 is needed; got 'a\\udcff'$"):
+        Sweep(["tokenizer.model=a\udcff", "seed=1,2", "run=sweep"], None)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_sweep_leaves_the_process_as_it_was(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Sweep(["seed=1,2"], None)
