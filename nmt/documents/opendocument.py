@@ -21,6 +21,8 @@ MARKS = ("bookmark", "reference-mark", "toc-mark", "alphabetical-index-mark")
 STARTS = {f"{TEXT}{name}{end}" for name in MARKS for end in ("", "-start")}
 ENDS = {f"{TEXT}{name}-end" for name in MARKS}
 CHANGE, CHANGE_START, CHANGE_END = (f"{TEXT}change-{name}" for name in ("id", "start", "end"))
+# The reading of a word goes with the word; the translation is read otherwise.
+RUBY, RUBY_BASE = f"{TEXT}ruby", f"{TEXT}ruby-base"
 SPACE, PAGE_BREAK = f"{TEXT}s", f"{TEXT}soft-page-break"
 
 
@@ -37,6 +39,9 @@ def _read(node: Node) -> Paragraph:
             elif child.tag in CONTAINERS:
                 with parts.within(child):
                     read(child)
+            elif child.tag == RUBY:
+                for base in child.iterchildren(RUBY_BASE):
+                    read(base)
             elif child.tag in STARTS:
                 starts.append(Kept(nodes=(child,)))
             elif child.tag in ENDS:

@@ -1,6 +1,8 @@
 """DOCX: paragraphs of runs, each of which has a look, its formatting; breaks and tabs end a line.
 
-The look that most of a paragraph's text has is no markup; text with another look is an element.
+The look that most of a paragraph's text has is no markup; text with another look is an element. A field, such as a page
+number, stays as a whole; the text of a link is translated, and so is that of a field of several paragraphs, such as a
+table of contents.
 """
 
 import re
@@ -36,11 +38,18 @@ CONTAINERS = {
 } | {CONTROL}
 # Properties of containers, which stay the first of their children.
 PROPERTIES = {f"{WORD}{name}" for name in ("customXmlPr", "smartTagPr")}
-FIELD, FIELD_KIND = f"{WORD}fldChar", f"{WORD}fldCharType"
+# A field lies between runs with marks: where its code begins, where that ends, and where the text that Word made of it
+# ends. A simple field is one node, which has the code as an attribute.
+FIELD, FIELD_KIND, CODE_TEXT = f"{WORD}fldChar", f"{WORD}fldCharType", f"{WORD}instrText"
+SIMPLE_FIELD, CODE = f"{WORD}fldSimple", f"{WORD}instr"
+FIELD_STATES = (f"{WORD}fldLock", f"{WORD}dirty")
+LINK = re.compile(r"\s*HYPERLINK\b", re.IGNORECASE)
 MARKS = ("bookmark", "commentRange", "perm", "moveFromRange", "moveToRange")
 STARTS, ENDS = ({f"{WORD}{name}{end}" for name in MARKS} for end in ("Start", "End"))
 # A hyphen at which no line breaks is a node of its own.
 HYPHEN, HYPHEN_TEXT = f"{WORD}noBreakHyphen", "\u2011"
+# The reading of a word goes with the word; the translation is read otherwise.
+RUBY, RUBY_BASE = f"{WORD}ruby", f"{WORD}rubyBase"
 # Marks where Word last found an error, or where a page ended, which Word finds again, and where a word may be broken.
 DROPPED = {f"{WORD}{name}" for name in ("proofErr", "lastRenderedPageBreak", "softHyphen")}
 
@@ -84,30 +93,31 @@ class _Reader:
         self.look = _usual_look(node)
         self.starts, self.ends = list[Kept](), list[Kept]()
         self.parts = Parts({CONTROL}, PROPERTIES)
-        self.field: list[Node] = []  # runs of a field that has not ended
         # Elements without those between which the text has a run of its own. Where they go in a translation, each
         # divides text of the usual look.
         self.num_elements = 0
-        self.depth = 0
-        for child in node:
-            if child.tag != f"{WORD}pPr":
-                self._read(child)
-        if self.field:  # it ends in another paragraph
-            self.parts.divide(Kept(nodes=tuple(self.field)))
+        self._read_all([child for child in node if child.tag != f"{WORD}pPr"])
+
+    def _read_all(self, nodes: Sequence[Node]) -> None:
+        """Read the children of the paragraph, or of a container in it."""
+        fields, here = _fields(nodes), 0
+        while here < len(nodes):
+            if nodes[here].tag == RUN and here in fields:
+                here = self._read_field(nodes, here, *fields[here])
+            else:
+                self._read(nodes[here])
+                here += 1
 
     def _read(self, node: Node) -> None:
-        """Read a child of the paragraph, or of a container in it."""
-        if node.tag == RUN and (self.depth or node.find(FIELD) is not None):
-            self._read_field(node)
+        """Read a node in which no field begins."""
+        if node.tag == RUN and node.find(FIELD) is not None:  # of a field that began in another paragraph
+            self.parts.divide(Kept(nodes=(node,)))
         elif node.tag == RUN:
             self._read_run(node)
-        elif node.tag in CONTAINERS:
-            self.num_elements += 1
+        elif node.tag in CONTAINERS or (node.tag == SIMPLE_FIELD and LINK.match(node.get(CODE, ""))):
             holder = node.find(CONTROL_CONTENT) if node.tag == CONTROL else node
-            with self.parts.within(node):
-                for child in holder if holder is not None else ():
-                    if child.tag not in PROPERTIES:
-                        self._read(child)
+            inner = [] if holder is None else [child for child in holder if child.tag not in PROPERTIES]
+            self._read_container(node, inner)
         elif node.tag in STARTS:
             self.starts.append(Kept(nodes=(node,)))
         elif node.tag in ENDS:
@@ -115,6 +125,28 @@ class _Reader:
         elif node.tag not in DROPPED:
             self.num_elements += 1
             self.parts.content.append(Kept(nodes=(node,)))
+
+    def _read_container(self, node: Node, children: Sequence[Node]) -> None:
+        self.num_elements += 1
+        with self.parts.within(node):
+            self._read_all(children)
+
+    def _read_field(self, nodes: Sequence[Node], begin: int, text: int | None, end: int | None) -> int:
+        """Read the field that begins at a place, and return the place to go on at.
+
+        `text` is the place of the mark before its text, and `end` that of the mark behind it.
+        """
+        if end is None:  # it ends in another paragraph
+            behind = len(nodes) if text is None else text + 1
+            self.parts.divide(Kept(nodes=tuple(nodes[begin:behind])))
+            return behind
+        link = None if text is None else _as_simple_link(nodes[begin : text + 1], nodes[end])
+        if text is not None and link is not None:
+            self._read_container(link, nodes[text + 1 : end])
+        else:
+            self.num_elements += 1
+            self.parts.content.append(Kept(nodes=tuple(nodes[begin : end + 1]), is_kept=True))
+        return end + 1
 
     def _read_run(self, run: Node) -> None:
         look = _look(run)
@@ -130,6 +162,9 @@ class _Reader:
                 self._add(self.parts.content, HYPHEN_TEXT, look)
             elif child.tag == LOOK or child.tag in DROPPED:
                 continue
+            elif child.tag == RUBY:
+                for inner in child.iterfind(f"{RUBY_BASE}/{RUN}"):
+                    self._read_run(inner)
             elif child.tag in BREAKS:
                 self.parts.divide(Kept(nodes=(child,), is_in_run=True, look=look))
             else:
@@ -146,26 +181,44 @@ class _Reader:
         else:
             content.append(Run(content=[text], look=look))
 
-    def _read_field(self, run: Node) -> None:
-        """Read a run of a field, such as a page number, which stays as a whole."""
-        self.field.append(run)
-        for child in run.iterchildren(FIELD):
-            self.depth += {"begin": 1, "end": -1}.get(child.get(FIELD_KIND), 0)
-        if self.depth > 0:
-            return
-        kept = Kept(nodes=tuple(self.field), is_kept=True)
-        if self.depth < 0:  # it has begun in another paragraph
-            self.depth = 0
-            self.parts.divide(kept)
-        else:
-            self.parts.content.append(kept)
-        self.field = []
-
     def paragraph(self, node: Node) -> Paragraph:
         if self.look is not None and self.num_elements > 0:
             self.parts.repeat(self.num_elements * self.look.num_bytes)
         parts = [*self.starts, *self.parts.close(), *self.ends]
         return Paragraph(node, parts, self.look, self.parts.num_repeated)
+
+
+def _fields(nodes: Sequence[Node]) -> dict[int, tuple[int | None, int | None]]:
+    """Return, by the places where fields begin, the places where their texts begin and end.
+
+    None stands for a place that is not among these nodes. Of several fields that begin at one place, the outermost
+    counts.
+    """
+    found: dict[int, tuple[int | None, int | None]] = {}
+    opened: list[tuple[int, int | None]] = []
+    for place, node in enumerate(nodes):
+        for mark in inside(node, {PARAGRAPH}, {FIELD}):
+            kind = mark.get(FIELD_KIND)
+            if kind == "begin":
+                opened.append((place, None))
+            elif kind == "separate" and opened:
+                opened[-1] = opened[-1][0], place
+            elif kind == "end" and opened:
+                begin, text = opened.pop()
+                found[begin] = text, place
+    return found | {begin: (text, None) for begin, text in reversed(opened)}
+
+
+def _as_simple_link(code: Sequence[Node], end: Node) -> Node | None:
+    """Return a simple field for the runs of the code of a link and its end; None for those of anything else."""
+    runs = [*code, end]
+    marks = [mark for run in runs for mark in inside(run, {PARAGRAPH}, {FIELD})]
+    text = "".join(one.text or "" for run in code for one in inside(run, {PARAGRAPH}, {CODE_TEXT}))
+    is_plain = len(marks) == 3 and all(run.tag == RUN and run.find(TEXT) is None for run in runs)
+    if not is_plain or not LINK.match(text):
+        return None
+    states = {name: value for name in FIELD_STATES if (value := marks[0].get(name)) is not None}
+    return end.makeelement(SIMPLE_FIELD, {CODE: text} | states)
 
 
 def _look(run: Node) -> Look | None:

@@ -107,6 +107,63 @@ def test_a_field_that_ends_in_another_paragraph_stays(translate):
     assert given.replace("vorher ", "VORHER").replace("Ende", "ENDE") in found
 
 
+def field(code, text):
+    marks = [f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end")]
+    return f"{marks[0]}<w:r><w:instrText>{code}</w:instrText></w:r>{marks[1]}{text}{marks[2]}"
+
+
+def test_the_text_of_a_link_is_translated_also_where_the_link_is_a_field(translate, turned):
+    simple = '<w:fldSimple w:instr=" HYPERLINK u ">{}</w:fldSimple>'
+    for link in (field(" HYPERLINK u ", run("die Seite", BOLD)), simple.format(run("die Seite", BOLD))):
+        document = read_docx(docx(f"<w:p>{run('Siehe heute ')}{link}{run(' dort')}</w:p>"))
+        assert lines_of(document) == ["Siehe heute die Seite dort"]
+        made = f"{run('DORT ')}{simple.format(run('SEITE DIE', BOLD))}{run(' HEUTE SIEHE')}"
+        assert f"<w:p>{made}</w:p>" in body(translate(document, turned))
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        f'<w:hyperlink w:anchor="q">{run("die Seite")}</w:hyperlink>',
+        f'<w:ins w:id="1">{run("neu")}</w:ins><w:bookmarkStart w:id="2"/>{run("drei")}',
+        field("PAGE", run("7")),
+        f"<w:hyperlink>{field('PAGE', run('7'))}</w:hyperlink>",
+    ],
+)
+def test_a_field_stays_with_all_that_is_in_it(inner, translate, turned):
+    whole = field("REF x", inner)
+    document = read_docx(docx(f"<w:p>{run('Siehe ')}{whole}{run(' dort')}</w:p>"))
+    assert lines_of(document) == ["Siehe dort"]
+    assert body(translate(document, turned)).count(whole) == 1
+
+
+def test_all_entries_of_a_table_of_contents_are_translated(translate):
+    def entry(text, page):
+        number = field(f"PAGEREF _Toc{page}", run(str(page)))
+        return f'<w:hyperlink w:anchor="_Toc{page}">{run(text)}<w:r><w:tab/></w:r>{number}</w:hyperlink>'
+
+    contents = field("TOC \\o", f"{entry('erster Eintrag', 1)}</w:p><w:p>{entry('zweiter', 2)}</w:p><w:p>")
+    document = read_docx(docx(f"<w:p>{contents}</w:p><w:p>{run('danach')}</w:p>"))
+    assert [line for line in lines_of(document) if line] == ["erster Eintrag", "zweiter", "danach"]
+    found = body(translate(document))
+    begin = contents[: contents.index("<w:hyperlink")]
+    assert f'<w:p>{begin}<w:hyperlink w:anchor="_Toc1">{run("ERSTER EINTRAG")}' in found
+    assert found.count('w:fldCharType="begin"') == found.count('w:fldCharType="end"') == 3
+    for page in (1, 2):
+        assert found.count(field(f"PAGEREF _Toc{page}", run(str(page)))) == 1
+
+
+def test_words_with_a_reading_are_read_with_their_line(translate):
+    ruby = f"<w:r><w:ruby><w:rubyPr/><w:rt>{run('かんじ')}</w:rt><w:rubyBase>{run('schrift', BOLD)}</w:rubyBase></w:ruby></w:r>"
+    document = read_docx(docx(f"<w:p>{run('die ')}{ruby}{run(' hier')}</w:p>"))
+    assert lines_of(document) == ["die schrift hier"]
+    assert f"<w:p>{run('DIE ')}{run('SCHRIFT', BOLD)}{run(' HIER')}</w:p>" in body(translate(document))
+    ruby = "<t:ruby><t:ruby-base>schrift</t:ruby-base><t:ruby-text>かんじ</t:ruby-text></t:ruby>"
+    document = read_odt(odt(f"<t:p>die {ruby} hier</t:p>"))
+    assert lines_of(document) == ["die schrift hier"]
+    assert "<t:p>DIE SCHRIFT HIER</t:p>" in body(translate(document), "content.xml")
+
+
 def test_odt_keeps_spans_links_and_notes(translate, turned):
     note = '<t:note t:id="n"><t:note-body><t:p>eine Note</t:p></t:note-body></t:note>'
     given = odt(
