@@ -126,12 +126,12 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
         _require_groups(values, {group.name for group in keys.page(command).groups} & values.keys())
     values.pop(SWEEP, None)
     start = values["training"]["from_run"] if command == TRAIN and own is None else None
-    if isinstance(start, str) and not any(is_of(one, "training.from_run") for one in typed):
+    if isinstance(start, str | int) and not any(is_of(one, "training.from_run") for one in typed):
         # Settings are inherited from the run that a recipe starts from, as if that run had been typed.
-        return compose(command, [*overrides, f"training.from_run={as_string(start)}"], config_directory)
-    if command == TRAIN and name is None and isinstance(values["run"], str):
+        return compose(command, [*overrides, f"training.from_run={as_string(str(start))}"], config_directory)
+    if command == TRAIN and name is None and isinstance(values["run"], str | int):
         # The same holds for the run that a recipe names, which goes on with its own settings.
-        return compose(command, [*overrides, f"run={as_string(values['run'])}"], config_directory)
+        return compose(command, [*overrides, f"run={as_string(str(values['run']))}"], config_directory)
     default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
     laid = lay(base, values, typed, command) if base else values
     if typed_value(typed, "against") is not None and not any(is_of(one, "decoding") for one in typed):
