@@ -1,6 +1,6 @@
 """Train models of Multi30k by the recipe of docs/recipes.md, from the text to scores.
 
-usage: python scripts/recipe.py PAIR FOLDER --data MULTI30K [--seeds N] [OVERRIDE ...]
+usage: python scripts/recipe.py PAIR FOLDER --data MULTI30K [--seeds N] [--final] [OVERRIDE ...]
 
 PAIR is de-en, cased, or en-de or en-fr, lower-cased and tokenised. FOLDER gets a folder for each seed, with these runs:
 `forward`; `forward-2`, with other positions and another seed; `reverse`, a model of the other direction; and `student`.
@@ -9,7 +9,8 @@ three others (data diversification, Nguyen et al. 2020). Both forward models for
 each word it learns, too. The forward models are trained at once, each on half of the cores, and the others on all;
 `forward.log` and others show the progress. Length penalty and checkpoint are those with the best BLEU on the validation
 text; the test text is translated once. A finished run is not trained again, and one that was stopped goes on. Overrides
-hold for all trainings, such as training.max_updates=20.
+hold for all trainings, such as training.max_updates=20. With --final, the students of all seeds teach one more,
+`final`, which starts from the weights of the one with the best BLEU on the validation text.
 """
 
 import argparse
@@ -98,31 +99,37 @@ def run_at_once(commands: Sequence[list[str]], logs: Sequence[Path]) -> None:
 
 
 def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[str]) -> None:
-    """Train all models, unless they are there."""
-    own = [*pair.evaluation, *overrides]
+    """Train all models of a seed, unless they are there."""
     text = pair.data(data, pair.source, pair.target)
     exchanged = pair.data(data, pair.target, pair.source)
-    seeds = dict(zip(FORWARD, (2 * seed - 1, 2 * seed), strict=True)) | {"reverse": seed, "student": 2 * seed}
+    seeds = dict(zip(FORWARD, (2 * seed - 1, 2 * seed), strict=True)) | {"reverse": seed}
 
     def first(name: str) -> list[str]:
         languages = exchanged if name == "reverse" else text
-        settings = [EXPERIMENT, *FIRST[name], f"seed={seeds[name]}"]
-        return ["train", f"run={folder / name}", "resume=true", *settings, *languages, *own]
-
-    def distil(name: str) -> list[str]:
-        if (folder / name).exists():
-            return ["distil", f"student={folder / name}", "resume=true"]
-        models = [
-            f"student={folder / name}",
-            f"teacher=[{','.join(str(folder / teacher) for teacher in FORWARD)}]",
-            f"distillation.reverse={folder / 'reverse'}",
-            f"training.from_run={folder / FORWARD[-1]}",
-        ]
-        return ["distil", *models, *STUDENT, f"seed={seeds[name]}", *text, *own]
+        settings = [EXPERIMENT, *FIRST[name], f"seed={seeds[name]}", *pair.evaluation, *overrides]
+        return ["train", f"run={folder / name}", "resume=true", *settings, *languages]
 
     folder.mkdir(parents=True, exist_ok=True)
-    for names, command in ((FORWARD, first), (("reverse",), first), (("student",), distil)):
-        run_at_once([command(name) for name in names], [folder / f"{name}.log" for name in names])
+    for names in (FORWARD, ("reverse",)):
+        run_at_once([first(name) for name in names], [folder / f"{name}.log" for name in names])
+    teachers = [folder / name for name in FORWARD]
+    own = [f"seed={2 * seed}", *text, *pair.evaluation, *overrides]
+    distil(folder / "student", teachers, [folder / "reverse"], teachers[-1], own)
+
+
+def distil(
+    student: Path, teachers: Sequence[Path], reverse: Sequence[Path], start: Path, own: Sequence[str]
+) -> None:
+    """Make a student that starts from the weights of a run, unless it is there; `own` are its overrides."""
+    command = ["distil", f"student={student}", "resume=true"]
+    if not student.exists():
+        models = [f"teacher={_listed(teachers)}", f"distillation.reverse={_listed(reverse)}"]
+        command = [*command[:2], *models, f"training.from_run={start}", *STUDENT, *own]
+    run_at_once([command], [student.with_name(f"{student.name}.log")])
+
+
+def _listed(runs: Sequence[Path]) -> str:
+    return f"[{','.join(map(str, runs))}]"
 
 
 def score(run: Path, split: str, checkpoint: str, length_penalty: float) -> tuple[float, float]:
@@ -136,14 +143,21 @@ def score(run: Path, split: str, checkpoint: str, length_penalty: float) -> tupl
     return scores[0].value, scores[1].value
 
 
-def choose_search(run: Path) -> tuple[str, float]:
-    """Return checkpoint and length penalty with the best BLEU on the validation text."""
+def choose_search(run: Path) -> tuple[float, tuple[str, float]]:
+    """Return the best BLEU on the validation text, and the checkpoint and the length penalty that have it."""
     tried = list(product(CHECKPOINTS, LENGTH_PENALTIES))
     found = [(score(run, "validation", *search)[0], search) for search in tried]
     bleu, (checkpoint, penalty) = max(found, key=lambda pair: pair[0])
     search = f"checkpoint={checkpoint} decoding.length_penalty={penalty}"
     print(f"{run}: {search}: BLEU {bleu:.2f} of the validation text", flush=True)
-    return checkpoint, penalty
+    return bleu, (checkpoint, penalty)
+
+
+def tell(scores: Sequence[tuple[float, float]]) -> None:
+    """Print the mean BLEU and chrF of the test text, with the standard deviation of several."""
+    for metric, figures in zip(("BLEU", "chrF"), zip(*scores, strict=True), strict=True):
+        spread = f" ± {statistics.stdev(figures):.2f}" if len(figures) > 1 else ""
+        print(f"{metric} {statistics.fmean(figures):.2f}{spread}", flush=True)
 
 
 def main() -> None:
@@ -155,16 +169,23 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--data", type=Path, required=True, help="where train.de and the other files are")
     parser.add_argument("--seeds", type=positive, default=1)
+    parser.add_argument("--final", action="store_true", help="also a student of the students of all seeds")
     arguments, overrides = parser.parse_known_args()
     pair = PAIRS[arguments.pair]
     folders = [arguments.folder / f"seed-{seed}" for seed in range(1, arguments.seeds + 1)]
     for seed, folder in enumerate(folders, 1):
         train(pair, folder, arguments.data, seed, overrides)
-    runs = [folder / "student" for folder in folders]
-    found = [score(run, "test", *choose_search(run)) for run in runs]
-    for metric, figures in zip(("BLEU", "chrF"), zip(*found, strict=True), strict=True):
-        spread = f" ± {statistics.stdev(figures):.2f}" if len(figures) > 1 else ""
-        print(f"{metric} {statistics.fmean(figures):.2f}{spread}", flush=True)
+    students = [folder / "student" for folder in folders]
+    chosen = [choose_search(student) for student in students]
+    tell([score(student, "test", *search) for student, (_, search) in zip(students, chosen, strict=True)])
+    if arguments.final:
+        final = arguments.folder / "final"
+        best, _ = max(zip(students, chosen, strict=True), key=lambda pair: pair[1][0])
+        reverse = [folder / "reverse" for folder in folders]
+        text = pair.data(arguments.data, pair.source, pair.target)
+        own = [f"seed={2 * arguments.seeds + 1}", *text, *pair.evaluation, *overrides]
+        distil(final, students, reverse, best, own)
+        tell([score(final, "test", *choose_search(final)[1])])
 
 
 if __name__ == "__main__":

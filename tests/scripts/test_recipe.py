@@ -33,7 +33,7 @@ def test_every_training_is_of_valid_settings(module, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
     nouns = {"de": ["Hund", "Mann", "Ball", "Berg"], "en": ["dog", "man", "ball", "mountain"]}
     verbs = {"de": ["sieht", "sucht", "malt"], "en": ["sees", "seeks", "paints"]}
@@ -51,7 +51,12 @@ def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
         "training.checkpoint_every=3", "decoding.max_length_ratio=0.5",
     ]  # fmt: skip
     first, second = (
-        run_script("recipe", ["de-en", "runs", "--data", tmp_path, *small], tmp_path, timeout=500)
+        run_script(
+            "recipe",
+            ["de-en", "runs", "--data", tmp_path, "--seeds", "2", "--final", *small],
+            tmp_path,
+            timeout=800,
+        )
         for _ in range(2)
     )
     assert first.returncode == 0, first.stderr
@@ -60,7 +65,9 @@ def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
     pairs = [(distilled / f"train.{side}").read_text().split("\n") for side in ("de", "en")]
     assert len(pairs[0]) == len(pairs[1]) > 5 * 48, "the pairs themselves, and what was made of them"
     lines = first.stdout.split("\n")[:-1]
-    assert [line.split(" ")[0] for line in lines] == ["runs/seed-1/student:", "BLEU", "chrF"]
+    assert [line.split(" ")[0] for line in lines] == [
+        *("runs/seed-1/student:", "runs/seed-2/student:", "BLEU", "chrF", "runs/final:", "BLEU", "chrF")
+    ]
     assert lines[0].split(": ")[1].startswith("checkpoint=")
     logs = {log.stem: log.read_text() for log in folder.glob("*.log")}
     num_trained = {name: log.count("update 6 epoch") for name, log in logs.items()}
@@ -73,4 +80,10 @@ def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
     taught = configs["student"]["training"]["teacher"]
     assert [Path(teacher).name for teacher in taught] == ["forward", "forward-2"]
     assert Path(configs["student"]["training"]["from_run"]).name == "forward-2"
+    final = json.loads((tmp_path / "runs" / "final" / "config.json").read_text())
+    students = [f"runs/seed-{seed}/student" for seed in (1, 2)]
+    assert final["training"]["teacher"] == students
+    assert final["training"]["from_run"] in students
+    reverse = json.loads((tmp_path / "runs" / "final" / "distil.json").read_text())["distillation"]["reverse"]
+    assert reverse == ["runs/seed-1/reverse", "runs/seed-2/reverse"]
     assert second.stdout == first.stdout
