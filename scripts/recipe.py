@@ -28,7 +28,7 @@ import torch
 from arguments import positive
 
 from nmt.config import EvaluationSettings
-from nmt.config.check import check
+from nmt.config.check import as_typed, check
 from nmt.decoding.loading import load_translator
 from nmt.evaluation.scoring import score_against
 from nmt.evaluation.translating import translate_text
@@ -123,13 +123,9 @@ def distil(
     """Make a student that starts from the weights of a run, unless it is there; `own` are its overrides."""
     command = ["distil", f"student={student}", "resume=true"]
     if not student.exists():
-        models = [f"teacher={_listed(teachers)}", f"distillation.reverse={_listed(reverse)}"]
+        models = [f"teacher={as_typed(list(teachers))}", f"distillation.reverse={as_typed(list(reverse))}"]
         command = [*command[:2], *models, f"training.from_run={start}", *STUDENT, *own]
     run_at_once([command], [student.with_name(f"{student.name}.log")])
-
-
-def _listed(runs: Sequence[Path]) -> str:
-    return f"[{','.join(map(str, runs))}]"
 
 
 def score(run: Path, split: str, checkpoint: str, length_penalty: float) -> tuple[float, float]:

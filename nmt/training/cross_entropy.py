@@ -63,9 +63,8 @@ class ChunkedCrossEntropy(torch.autograd.Function):
             share_of_teacher, rest = 0.0, token_weights.new_zeros(1)
         else:
             expected_shares = share_of_teacher * expected.probabilities.to(wide)  # (N, k)
-            rest = (
-                (share_of_teacher - expected_shares.sum(1)).clamp_(min=0) * token_weights / vocabulary_size
-            )  # (N)
+            unexpected = (share_of_teacher - expected_shares.sum(1)).clamp_(min=0)  # (N)
+            rest = unexpected * token_weights / vocabulary_size  # (N)
         share_of_true = (1 - share_of_teacher) * (1 - smoothing)
         smoothing_share = (1 - share_of_teacher) * smoothing / vocabulary_size  # of each word
         is_spread = smoothing > 0 or expected is not None
