@@ -65,8 +65,6 @@ class BulkSettings(Settings):
                 )
         if self.resume and self.output is None:
             raise ValueError("output: the file to go on with is needed with resume=true; got null")
-        if self.resume and self.overwrite:
-            raise ValueError("overwrite: false is needed with resume=true; got true")
         return self
 
 

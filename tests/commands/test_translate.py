@@ -134,7 +134,8 @@ def test_going_on_gives_the_bytes_of_a_translation_without_interruption(
     (tmp_path / "in.de").write_bytes(content)
     arguments = ("translate", f"run={trained_run}", "precision=float32", "input=in.de")
     nmt(*arguments, "output=whole.en")
-    process = start("output=out.en")
+    (tmp_path / "out.en").write_bytes(b"older\n")
+    process = start("output=out.en", "overwrite=true")
     process.stdin.write(b"".join(line + b"\n" for line in SENTENCES[:6]))
     process.stdin.flush()
     wait_for_lines(tmp_path / "out.en", 6)
@@ -147,7 +148,7 @@ def test_going_on_gives_the_bytes_of_a_translation_without_interruption(
     assert part.endswith(b"\n")
     if signal_number == signal.SIGKILL:  # it may leave a half-written line
         (tmp_path / "out.en").write_bytes(part + b"half")
-    done = nmt(*arguments, "output=out.en", "resume=true")
+    done = nmt(*arguments, "output=out.en", "overwrite=true", "resume=true")
     assert b"going on after 6 lines of out.en" in done.stderr
     assert (tmp_path / "out.en").read_bytes() == whole
 
