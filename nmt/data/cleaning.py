@@ -104,7 +104,7 @@ def prepare_corpus(corpus: Corpus, settings: FilterSettings) -> PreparedCorpus:
     if not corpus.train.is_stored:
         kept, counts, overlaps = _filter(corpus, settings)
         return PreparedCorpus(corpus.keep(kept).tagged(), kept, counts, overlaps)
-    of_groups = corpus.groups and [corpus.groups.tags, corpus.groups.sizes]
+    of_groups = corpus.groups and [corpus.groups.names, corpus.groups.tags, corpus.groups.sizes]
     sides = [side for text in corpus.texts.values() for side in (text.source, text.target)]
     name = entry_name("prepared", settings.model_dump_json(), json.dumps(of_groups), *sides)
     folder = cached_folder(name, partial(_store, corpus, settings))
@@ -139,20 +139,25 @@ def _filter(
     """Return which training pairs stay, how many each filter left out, and overlaps of held-out text with the rest."""
     train = Fingerprints.of(corpus.train, folder)
     held_out = {split: Fingerprints.of(text) for split, text in corpus.texts.items() if split != "train"}
+    is_mixture = corpus.groups is not None
+    known = [*held_out.values(), *(own.exchanged for own in held_out.values() if is_mixture)]
     kept, counts = np.ones(len(train), bool), Counter[str]()
     for where, prints in train.parts():
         text = ParallelText(corpus.train.source[where], corpus.train.target[where])
-        for name, rejected in _rejections(text, settings, prints, list(held_out.values())):
+        for name, rejected in _rejections(text, settings, prints, known):
             rejected &= kept[where] & prints.has_text
             counts[name] += int(rejected.sum())
             kept[where] &= ~rejected
     if settings.duplicates != "none":  # where the first is left out already, the next one stays
-        repeated = train.find_repeated(settings.duplicates, kept)
+        # A line of several target languages is no duplicate.
+        alike = [kept] if corpus.groups is None else [kept & own for own in corpus.groups.of_languages()]
+        repeated = np.logical_or.reduce([train.find_repeated(settings.duplicates, own) for own in alike])
         counts["duplicates"] = int(repeated.sum())
         kept &= ~repeated
     if not kept.any():
         raise DataError(f"data.filter: a training pair that passes is needed; got none: {describe(counts)}")
-    return kept, dict(counts), {split: find_overlap(own, train, kept) for split, own in held_out.items()}
+    overlaps = {split: find_overlap(own, train, kept, is_mixture) for split, own in held_out.items()}
+    return kept, dict(counts), overlaps
 
 
 def describe(counts: Mapping[str, int]) -> str:

@@ -72,6 +72,11 @@ class Fingerprints:
         """Whether both sides of a pair have text: a blank line is no translation, and a duplicate of nothing."""
         return (self.source != BLANK) & (self.target != BLANK)
 
+    @property
+    def exchanged(self) -> "Fingerprints":
+        """The fingerprints of the same pairs in the other direction."""
+        return Fingerprints(self.target, self.source)
+
     def select(self, kept: BoolArray | slice) -> "Fingerprints":
         """Return the fingerprints of some pairs."""
         return Fingerprints(self.source[kept], self.target[kept])
@@ -126,15 +131,21 @@ class Overlap:
         )
 
 
-def find_overlap(held_out: Fingerprints, train: Fingerprints, kept: BoolArray) -> Overlap:
-    """Return how much of `held_out` is among the pairs of `train` that are kept."""
+def find_overlap(
+    held_out: Fingerprints, train: Fingerprints, kept: BoolArray, both_ways: bool = False
+) -> Overlap:
+    """Return how much of `held_out` is among the pairs of `train` that are kept.
+
+    `both_ways` also finds it in pairs of the other direction, which a mixture may have.
+    """
     counts = {}
     for kind in ("pair", "source", "target"):
         few = getattr(held_out, kind)[held_out.has_text]
         found = np.zeros(len(few), bool)
         for where, part in train.parts():
-            many = getattr(part, kind)[kept[where] & part.has_text]
-            found |= np.isin(few, many[are_among(many, few)])
+            for one in (part, part.exchanged) if both_ways else (part,):
+                many = getattr(one, kind)[kept[where] & part.has_text]
+                found |= np.isin(few, many[are_among(many, few)])
         counts[kind] = int(found.sum())
     return Overlap(len(held_out), **counts)
 

@@ -64,6 +64,12 @@ class Groups:
         """The tags, each once, that the source vocabulary needs."""
         return sorted(set(self.tags or []))
 
+    def of_languages(self) -> list[BoolArray]:
+        """Return, for each pair of languages, which training pairs are of it, (pairs,)."""
+        numbers = [self.names.index(name) for name in self.names]
+        of_pairs = np.repeat(np.array(numbers, np.int32), self.sizes["train"])
+        return [of_pairs == number for number in sorted(set(numbers))]
+
     def tag(self, split: str, lines: Iterable[str]) -> Iterable[str]:
         """Return the source lines of a split, each with the tag of its corpus."""
         if self.tags is None:

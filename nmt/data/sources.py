@@ -37,7 +37,7 @@ from nmt.data.mixture import Groups, tag_of
 from nmt.data.opus import obtain_corpora
 from nmt.data.table import SUFFIXES, Columns, Pairs, read_table, table_files, unzip
 from nmt.data.translation_memory import SUFFIXES as MEMORIES
-from nmt.data.translation_memory import read_memories
+from nmt.data.translation_memory import Languages, read_memories
 from nmt.errors import DataError
 from nmt.files.reading import is_missing
 
@@ -153,7 +153,9 @@ def _read_tables(settings: TableData | TmxData, split: str) -> ParallelText | No
     if isinstance(settings, TmxData):
         facts: tuple[object, ...] = settings.source, settings.target
         paths = table_files(files, MEMORIES)
-        read = partial(read_memories, key=key, source=settings.source, target=settings.target)
+        # One for all files, in none of which a name may stand for another language than in the others.
+        languages = Languages(settings.source, settings.target)
+        read = partial(read_memories, key=key, languages=languages)
     else:
         columns = Columns(settings.source_column, settings.target_column, settings.header, settings.encoding)
         facts, paths = astuple(columns), table_files(files)

@@ -75,12 +75,12 @@ class Languages:
         self._sides.clear()
 
 
-def read_memories(files: Files, key: str, source: Files, target: Files) -> Pairs:
+def read_memories(files: Files, key: str, languages: Languages) -> Pairs:
     """Yield the pairs of one memory or several, and log how many units give none; a folder stands for those in it.
 
     Raises DataError, naming file and line, for what is no translation memory, or has no text in these languages.
     """
-    languages, left_out = Languages(source, target), Counter[str]()
+    left_out = Counter[str]()
     num_units = num_pairs = 0
     for path in table_files(files, SUFFIXES):
         for unit in _read_units(path, key, languages, left_out):

@@ -30,8 +30,8 @@ def write_text(folder: StudentFolder, settings: DistilSettings, tags: Sequence[s
     prepared = prepare_corpus(load_corpus(settings.data), settings.data.filter)
     prepared.log()
     corpus = prepared.corpus
-    for pairs in corpus.texts.values():
-        require_tags(pairs.source, tags, "data")
+    for split, pairs in corpus.texts.items():
+        require_tags(pairs.source, tags, f"data.{split}")
     tags = tags or (corpus.groups.symbols if corpus.groups else ())
     if tags and settings.reverse_teachers:
         raise SettingsError(

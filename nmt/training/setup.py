@@ -120,7 +120,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     )
     require_vocabulary(teachers, tokenizer, device)
     if parent is not None:
-        require_tags(corpus.validation.source, known_tags(tokenizer.source.pieces), "data")
+        for split, pairs in corpus.texts.items():
+            require_tags(pairs.source, known_tags(tokenizer.source.pieces), f"data.{split}")
     context = require_context(tokenizer, settings.data.context)
     dataset = _load_pairs(settings, read, text, tokenizer, context)
     selected, left_out = select_pairs(dataset, settings.data.max_length)

@@ -14,6 +14,7 @@ from nmt.config import TrainSettings
 from nmt.config.check import check
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import ParallelText
+from nmt.data.duplicates import Overlap
 from nmt.data.mixture import Groups
 from nmt.data.sources import load_corpus
 from nmt.data.tokenizer import obtain_tokenizer
@@ -126,7 +127,33 @@ def test_filters_keep_corpora_apart(data_settings, parts):
     for index in (1, 61, 62, 85):
         plain.train.source[index], plain.train.target[index] = plain.train.source[0], plain.train.target[0]
     groups = prepare_corpus(plain, settings.filter).corpus.groups
-    assert groups.sizes["train"] == [59, 18, 9]
+    assert groups.sizes["train"] == [59, 19, 10]  # a line of several target languages is no duplicate
+
+
+def test_held_out_text_is_found_in_pairs_of_the_other_direction(data_settings, tmp_path):
+    held_out = [("Hund", "dog"), ("Katze", "cat")]
+    others = [("rotes Haus", "red house"), ("Brot", "bread"), ("Katze", "tomcat")]
+    for name, pairs in (("train.de-en", others[:2]), ("valid.de-en", held_out), ("train.en-de", [*held_out, others[2]])):
+        for side, column in zip(name.partition(".")[2].split("-"), (1, 0) if name == "train.en-de" else (0, 1)):
+            (tmp_path / f"{name}.{side}").write_text("".join(f"{pair[column]}\n" for pair in pairs))
+
+    def part(name, source, target):
+        return f"[{tmp_path}/{name}.{source},{tmp_path}/{name}.{target}]"
+
+    pairs = (
+        f"pairs=[{{source: de, target: en, train: {part('train.de-en', 'de', 'en')}, "
+        f"validation: {part('valid.de-en', 'de', 'en')}}}, "
+        f"{{source: en, target: de, train: {part('train.en-de', 'en', 'de')}}}]"
+    )
+    for filter_, stay, overlap in (
+        ("none", 5, Overlap(2, 2, 2, 2)),
+        ("pair", 3, Overlap(2, 0, 1, 0)),
+        ("either", 2, Overlap(2, 0, 0, 0)),
+    ):
+        settings = data_settings("mixture", pairs, f"filter.overlap={filter_}")
+        prepared = prepare_corpus(load_corpus(settings), settings.filter)
+        assert len(prepared.corpus.train.source) == stay
+        assert prepared.overlaps == {"validation": overlap}
 
 
 def test_a_run_of_many_languages_goes_on_and_translates(nmt, tmp_path, parts, tiny_training):
@@ -186,6 +213,14 @@ def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tm
         for side, language in (("source", "de"), ("target", "en"))
     ]
     nmt("train", "run=two", *small, "data=files", *sides)
+    for name in ("train", "valid"):
+        text = (tmp_path / f"de-en.{name}.de").read_bytes()
+        (tmp_path / f"{name}.de").write_bytes(b"".join(b"<2en> " + line for line in text.splitlines(True)))
+    tuned = ("train", "--plan", "training.from_run=many", *small, "data=files", *sides)
+    for untagged, tagged in ((b"train", "validation.source=valid.de"), (b"validation", "train.source=train.de")):
+        refused = nmt(*tuned, f"data.{tagged}", code=2).stderr
+        needed = b"nmt: data.%s: a tag at the start of each line, one of <2en>, <2fr>, is needed for this run"
+        assert needed % untagged in refused
     few = ("num_resamples=40", "num_trials=40")
     short = ("split=validation", *few)
     plain = (tmp_path / "de-en.valid.de").read_bytes()

@@ -150,11 +150,17 @@ def test_a_name_for_two_forms_is_refused_and_a_list_takes_both(load):
     assert load(content, "target=en-US").train == ParallelText(["nein"], ["no"])
 
 
-def test_two_forms_in_two_files_are_two_forms(load, tmp_path):
+@pytest.mark.parametrize("context", [0, 1])
+def test_two_forms_in_two_files_are_two_forms(load, tmp_path, context):
     for region in ("GB", "US"):
         (tmp_path / f"{region}.tmx").write_text(memory(unit(("de", "ja"), (f"en-{region}", "yes"))))
     with pytest.raises(DataError, match=r"a list \[en-GB,en-US\], is needed.* in .*US.tmx are"):
-        load(None, f"train=[{tmp_path}/GB.tmx,{tmp_path}/US.tmx]", f"validation={tmp_path}/GB.tmx")
+        load(
+            None,
+            f"train=[{tmp_path}/GB.tmx,{tmp_path}/US.tmx]",
+            f"validation={tmp_path}/GB.tmx",
+            f"context={context}",
+        )
 
 
 @pytest.mark.parametrize(
@@ -322,7 +328,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
             file.write(b"</body></tmx>")
         tracemalloc.start()
         try:
-            pairs = translation_memory.read_memories(str(tmp_path / "a.tmx.gz"), "data.train", "de", "en")
+            languages = translation_memory.Languages("de", "en")
+            pairs = translation_memory.read_memories(str(tmp_path / "a.tmx.gz"), "data.train", languages)
             assert sum(1 for _ in pairs) == count
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:

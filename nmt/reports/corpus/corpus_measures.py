@@ -82,6 +82,7 @@ def measure_corpus(
         logger.info("%-12s %d pairs are measured", split, len(text.source))
         splits[split], counts = _measure_split(text, prints[split], tokenizer, max_length, seen)
         seen = counts if split == "train" else seen
+    everything, is_mixture = np.ones(len(prints["train"]), bool), prepared.corpus.groups is not None
     near, num_candidates, num_compared = None, 0, 0
     if settings.near_duplicates:
         logger.info("all          %d pairs are searched for near duplicates", sum(map(len, prints.values())))
@@ -89,7 +90,7 @@ def measure_corpus(
     return CorpusMeasures(
         splits=splits,
         overlaps={
-            split: find_overlap(own, prints["train"], np.ones(len(prints["train"]), bool))
+            split: find_overlap(own, prints["train"], everything, is_mixture)
             for split, own in prints.items()
             if split != "train"
         },
