@@ -24,7 +24,7 @@ from nmt.cli.run_settings import (
     require_run,
     require_trained,
 )
-from nmt.config import RecipeSettings, Settings, TrainSettings
+from nmt.config import DistilSettings, RecipeSettings, Settings, TrainSettings
 from nmt.config.check import as_typed, check, flatten
 from nmt.errors import RunError, SettingsError
 
@@ -58,6 +58,12 @@ class Composed:
             # The text of a student is in its folder, however its sources change.
             may_move = self.command == TRAIN
             refuse_changes(self.own_values, settings.model_dump(mode="json"), self.free, may_move)
+            if isinstance(settings, DistilSettings) and settings.is_remote and "teacher" not in self.typed:
+                # The folder may be a stranger's.
+                raise RunError(
+                    "teacher: the address of the server is needed to go on, too, since text is sent there, and the key "
+                    f"in {settings.distillation.api_key_variable}; got none, and {settings.teachers[0]} in the folder"
+                )
         if not isinstance(settings, TrainSettings):
             return settings
         run = str(existing_run("last").path) if settings.run == "last" else settings.run

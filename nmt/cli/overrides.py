@@ -127,9 +127,8 @@ def _quoted(override: str, command: Command) -> str:
     override = AT_HOME.sub(lambda found: found[1] + os.path.expanduser(found[2] or ""), override)
     override = override.replace("\n", " ") if re.match(r"[^=]*=\s*[\[{]", override) else override
     key, separator, value = override.partition("=")
-    if not _can_be_read(override):
-        is_bare = separator and value[:1] not in ("'", '"', "[", "{")
-        return f"{key}={as_string(value)}" if is_bare else override
+    if separator and value[:1] not in ("'", '"', "[", "{") and not _can_be_read(override):
+        return f"{key}={as_string(value)}"
     known = key.lstrip("+")
     if takes_names(command, known) and (found := NAMES_ALONE.fullmatch(value)):
         names = ",".join(map(_as_name, found[2].split(",")))
@@ -152,6 +151,9 @@ def _can_be_read(override: str) -> bool:
 
 
 def _as_name(text: str) -> str:
-    """Return a name in quotes if Hydra's grammar would read it as a number."""
-    value = OverridesParser.create().parse_override(f"name={text}").value()
-    return as_string(text.strip()) if isinstance(value, int | float) else text
+    """Return a name in quotes if Hydra's grammar cannot read it, or would read it as a number."""
+    given = f"name={text}"
+    is_name = _can_be_read(given) and not isinstance(
+        OverridesParser.create().parse_override(given).value(), int | float
+    )
+    return text if is_name else as_string(text.strip())

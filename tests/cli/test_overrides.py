@@ -238,6 +238,12 @@ def test_names_in_lists_are_what_was_typed():
     values = compose("train", typed, None).values
     assert values["training"]["teacher"] == ["1.10", "2024_11", "a"]
     assert values["data"]["train"]["source"] == ["1.10", "x.de"]
+    typed = ["data=files", "data.train.source=[Übung.de, a&b #1.de,x.de]"]
+    values = compose("train", typed, None).values
+    assert values["data"]["train"]["source"] == ["Übung.de", "a&b #1.de", "x.de"]
+    typed = ["data=files", "data.train={source: Übung.de,target: упражнение.en}"]
+    values = compose("train", typed, None).values
+    assert values["data"]["train"] == {"source": "Übung.de", "target": "упражнение.en"}
 
 
 def test_names_of_keys_in_braces_and_after_a_plus_are_what_was_typed():

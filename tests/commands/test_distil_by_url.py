@@ -341,8 +341,19 @@ def test_a_student_of_a_server_has_a_vocabulary_of_its_own(nmt, tmp_path, tiny_t
         done = nmt("distil", f"teacher={url}", "student=student", *typed)
         assert b"links        none: the teacher shows no attention" in done.stderr
         number = len(asked)
-        nmt("distil", "student=student", "resume=true")
+        nmt("distil", "student=student", "resume=true", f"teacher={url}")
         assert len(asked) == number, "the table is there, too"
+        folder = tmp_path / "stranger"
+        folder.mkdir()
+        values = json.loads((tmp_path / "student" / "distil.json").read_text()) | {"student": "stranger"}
+        values["distillation"] |= {"api_key_variable": "SECRET", "monolingual": "train.de"}
+        (folder / "distil.json").write_text(json.dumps(values))
+        refused = nmt("distil", "student=stranger", "resume=true", code=2).stderr.decode()
+        assert refused == (
+            "nmt: teacher: the address of the server is needed to go on, too, since text is sent there, and the key in "
+            f"SECRET; got none, and {url} in the folder\n"
+        )
+        assert len(asked) == number
     assert (tmp_path / "student" / "distilled" / "train.en").read_text().startswith("WORT0 DE0 AB0\n")
     row = done.stdout.decode().split("\n")[1].split()
     assert row[0] == "teacher"
