@@ -74,7 +74,11 @@ def beam_search(
         finished = finished.masked_fill(~ending, -torch.inf)
         worst = trellis.finish(remaining, finished, parents[..., :group_size])
 
-        best, chosen = best.masked_fill(is_end, -torch.inf).topk(group_size, 2)
+        best = best.masked_fill(is_end, -torch.inf)
+        # A stable sort, not `topk`: which of equal candidates `topk` takes depends on their number, and with phrases
+        # that must come, this is what the rest of the batch needs.
+        chosen = best.argsort(dim=2, descending=True, stable=True)[..., :group_size]
+        best = best.gather(2, chosen)
         beam.select(chosen)
         scores = best.flatten(1)  # (B, K)
         parents, labels = parents.gather(2, chosen).flatten(1), labels.gather(2, chosen).flatten(1)

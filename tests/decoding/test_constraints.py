@@ -196,14 +196,15 @@ def test_a_sentence_without_phrases_is_found_beside_others_as_by_itself(tiny_mod
 
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_a_sentence_with_phrases_is_found_beside_others_with_more_as_by_itself(tiny_model, early_stopping):
-    many = Sentence([4, 4], phrases=[[5, 6], [4], [4, 5], [6]])
+    many = Sentence([4, 4], phrases=[[5, 6], [4], [4, 5], [6], [4, 4], [5, 5], [6, 6], [6, 5]])
     for seed in range(10):
         model = make(tiny_model, "rnn", seed)
         for beam_size, penalty in itertools.product((1, 2, 3), (1.0, 2.0)):
             options = {
                 "beam_size": beam_size, "early_stopping": early_stopping, "length_penalty": penalty
             }  # fmt: skip
-            for phrases in ([], [[5]], [[4, 5], [6]]):
+            # The last ones begin alike, so that hypotheses of the same tokens have equal scores.
+            for phrases in ([], [[5]], [[4, 5], [6]], [[4, 5, 6], [4, 5, 4], [4, 6]]):
                 sentence = Sentence([4, 9, 5], phrases=phrases)
                 ((alone,),) = search(model, [sentence], 1, 8, **options)
                 (beside,), _ = search(model, [sentence, many], 1, 8, **options)
