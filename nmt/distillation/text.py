@@ -1,6 +1,7 @@
 """The text of a student: the lines that its teachers translate, and the data settings of its training."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from nmt.data.lines import iterate_lines
 from nmt.data.mixture import require_tags
 from nmt.data.sources import load_corpus
 from nmt.distillation.folder import LANGUAGES, READ, REFERENCE, SOURCE, TARGET, StudentFolder
-from nmt.errors import SettingsError
+from nmt.errors import SettingsError, counted
 from nmt.files.writing import being_written
 from nmt.runs.languages import NAMES, code_of, names_of
+
+logger = logging.getLogger(__name__)
 
 
 def write_text(folder: StudentFolder, settings: DistilSettings, tags: Sequence[str]) -> dict[str, Any]:
@@ -39,15 +42,16 @@ def write_text(folder: StudentFolder, settings: DistilSettings, tags: Sequence[s
             f"got {', '.join(settings.reverse_teachers)}"
         )
     folder.finish(LANGUAGES, languages_of_text(settings))
-    num_more = {
-        key: _write_lines(folder.text(name), chain(side, _more(settings.distillation, key, needed)))
-        - len(side)
-        for key, name, side, needed in (
-            ("monolingual", READ, corpus.train.source, tags),
-            ("monolingual_target", REFERENCE, corpus.train.target, ()),
-        )
-    }
-    held_out = _held_out(corpus)
+    held_out, num_more = _held_out(corpus), dict[str, int]()
+    for side, key, name, needed in (
+        ("source", "monolingual", READ, tags),
+        ("target", "monolingual_target", REFERENCE, ()),
+    ):
+        known = set[str]()
+        if settings.data.filter.overlap in (side, "either"):
+            known = {line.strip() for text in held_out.values() for line in getattr(text, side)} - {""}
+        lines, more = getattr(corpus.train, side), _more(settings.distillation, key, needed, known)
+        num_more[key] = _write_lines(folder.text(name), chain(lines, more)) - len(lines)
     for split, text in held_out.items():
         _write_lines(folder.text(f"{split}.source"), text.source)
         _write_lines(folder.text(f"{split}.target"), text.target)
@@ -63,13 +67,25 @@ def languages_of_text(settings: DistilSettings) -> dict[str, str]:
     return known if len(set(known.values())) == len(known) else {}
 
 
-def _more(settings: DistillationSettings, key: str, tags: Sequence[str]) -> Iterator[str]:
-    """Return the monolingual lines that `key` names. Raises DataError if they lack the tags of other source lines."""
+def _more(
+    settings: DistillationSettings, key: str, tags: Sequence[str], held_out: Collection[str]
+) -> Iterator[str]:
+    """Yield the monolingual lines that `key` names, without those that are `held_out`, whose number is logged.
+
+    Raises DataError if they lack the tags of other source lines.
+    """
     paths, name = getattr(settings, key), f"distillation.{key}"
     if paths is None:
-        return iter(())
+        return
     require_tags(iterate_lines(paths, name), tags, name)
-    return iterate_lines(paths, name)
+    num_left_out = 0
+    for line in iterate_lines(paths, name):
+        if line.strip() in held_out:
+            num_left_out += 1
+        else:
+            yield line
+    if num_left_out:
+        logger.info("filter       left out of %s: %s by overlap", name, counted(num_left_out, "line"))
 
 
 def _held_out(corpus: Corpus) -> dict[str, ParallelText]:

@@ -124,11 +124,11 @@ def _notes(trainer: Trainer, num_pairs: int) -> list[str]:
         if schedule.kind in ("cosine", "warmup_stable_decay"):
             notes.append(
                 f"training.max_updates={max_updates}, at which the learning rate of schedule={schedule.kind} has "
-                f"fallen, lie beyond {end}"
+                f"fallen, lies beyond {end}"
             )
     if schedule.warmup_updates > last:
         notes.append(
-            f"schedule.warmup_updates={schedule.warmup_updates} lie beyond {end}: the learning rate will rise to the "
+            f"schedule.warmup_updates={schedule.warmup_updates} lies beyond {end}: the learning rate will rise to the "
             "end"
         )
     if isinstance(schedule, NoamSettings):
@@ -138,7 +138,7 @@ def _notes(trainer: Trainer, num_pairs: int) -> list[str]:
         )
     if isinstance(forcing, DecayingForcing) and forcing.num_updates > last:
         notes.append(
-            f"teacher_forcing.num_updates={forcing.num_updates} lie beyond {end}: "
+            f"teacher_forcing.num_updates={forcing.num_updates} lies beyond {end}: "
             f"teacher_forcing.final_ratio={forcing.final_ratio:g} will not be reached"
         )
     far = far_from_recipe(settings, num_pairs)

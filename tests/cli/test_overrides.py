@@ -147,8 +147,8 @@ def test_hard_attention_makes_passes_differ():
 
 
 BEYOND = {
-    "schedule=cosine schedule.warmup_updates=100": "schedule.warmup_updates=100 lie beyond training.max_updates=3",
-    "schedule=constant teacher_forcing=linear": "teacher_forcing.num_updates=2000 lie beyond training.max_updates=3",
+    "schedule=cosine schedule.warmup_updates=100": "schedule.warmup_updates=100 lies beyond training.max_updates=3",
+    "schedule=constant teacher_forcing=linear": "teacher_forcing.num_updates=2000 lies beyond training.max_updates=3",
 }
 
 

@@ -3,6 +3,9 @@
 import pytest
 from students import TINY_STUDENT
 
+from nmt.runs.directory import RunDirectory
+from nmt.runs.text import text_of_run
+
 
 @pytest.mark.parametrize(
     ("overrides", "message"),
@@ -104,3 +107,16 @@ def test_a_mistyped_file_is_mended_when_the_student_goes_on(nmt, trained_run, tm
         refused.stderr
         == b"nmt: distillation.monolingual: more.de, the run's own value, is needed to go on; got null\n"
     )
+
+
+def test_held_out_lines_are_left_out_of_text_of_one_language(nmt, trained_run, tmp_path):
+    text = text_of_run("validation", RunDirectory(trained_run))
+    (tmp_path / "more.de").write_text(f"Ein Hund.\n  {text.source[3]} \n\nEin Haus.\n", encoding="utf-8")
+    done = nmt(
+        "distil", f"teacher={trained_run}", "student=student", *TINY_STUDENT, "align=false", "shortlist=false",
+        "export=null", "distillation.monolingual=more.de", "data.filter.overlap=either",
+    )  # fmt: skip
+    assert b"filter       left out of distillation.monolingual: 1 line by overlap\n" in done.stderr
+    read = (tmp_path / "student" / "distilled" / "read.de").read_text(encoding="utf-8")
+    assert read.endswith("\nEin Hund.\n\nEin Haus.\n")
+    assert text.source[3] not in read.splitlines()

@@ -133,9 +133,10 @@ def test_filters_keep_corpora_apart(data_settings, parts):
 def test_held_out_text_is_found_in_pairs_of_the_other_direction(data_settings, tmp_path):
     held_out = [("Hund", "dog"), ("Katze", "cat")]
     others = [("rotes Haus", "red house"), ("Brot", "bread"), ("Katze", "tomcat")]
-    for name, pairs in (("train.de-en", others[:2]), ("valid.de-en", held_out), ("train.en-de", [*held_out, others[2]])):
-        for side, column in zip(name.partition(".")[2].split("-"), (1, 0) if name == "train.en-de" else (0, 1)):
-            (tmp_path / f"{name}.{side}").write_text("".join(f"{pair[column]}\n" for pair in pairs))
+    texts = {"train.de-en": others[:2], "valid.de-en": held_out, "train.en-de": [*held_out, others[2]]}
+    for name, pairs in texts.items():
+        for column, language in enumerate(("de", "en")):
+            (tmp_path / f"{name}.{language}").write_text("".join(f"{pair[column]}\n" for pair in pairs))
 
     def part(name, source, target):
         return f"[{tmp_path}/{name}.{source},{tmp_path}/{name}.{target}]"
@@ -217,7 +218,10 @@ def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tm
         text = (tmp_path / f"de-en.{name}.de").read_bytes()
         (tmp_path / f"{name}.de").write_bytes(b"".join(b"<2en> " + line for line in text.splitlines(True)))
     tuned = ("train", "--plan", "training.from_run=many", *small, "data=files", *sides)
-    for untagged, tagged in ((b"train", "validation.source=valid.de"), (b"validation", "train.source=train.de")):
+    for untagged, tagged in (
+        (b"train", "validation.source=valid.de"),
+        (b"validation", "train.source=train.de"),
+    ):
         refused = nmt(*tuned, f"data.{tagged}", code=2).stderr
         needed = b"nmt: data.%s: a tag at the start of each line, one of <2en>, <2fr>, is needed for this run"
         assert needed % untagged in refused
