@@ -120,8 +120,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     )
     require_vocabulary(teachers, tokenizer, device)
     if parent is not None:
-        for split, pairs in corpus.texts.items():
-            require_tags(pairs.source, known_tags(tokenizer.source.pieces), f"data.{split}")
+        for split, lines in corpus.texts.items():
+            require_tags(lines.source, known_tags(tokenizer.source.pieces), f"data.{split}")
     context = require_context(tokenizer, settings.data.context)
     dataset = _load_pairs(settings, read, text, tokenizer, context)
     selected, left_out = select_pairs(dataset, settings.data.max_length)
