@@ -1,5 +1,6 @@
 """Settings of a command, which Hydra composes from conf/, the run that is named, and the command line."""
 
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -138,7 +139,7 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     if command == TRAIN and name is None and isinstance(values["run"], str | int):
         # The same holds for the run that a recipe names, which goes on with its own settings.
         return compose(command, [*overrides, f"run={as_string(str(values['run']))}"], config_directory)
-    default_run = Path("outputs", experiment, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
+    default_run = Path("outputs", experiment, new_name())
     laid = lay(base, values, typed, command) if base else values
     if typed_value(typed, "against") is not None and not any(is_of(one, "decoding") for one in typed):
         laid["decoding"] = None  # two runs are compared, each by its own search
@@ -148,6 +149,11 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
     return Composed(
         command, laid, str(default_run), own, free, None if recipe is None else str(recipe), keys_typed
     )
+
+
+def new_name() -> str:
+    """Return the name of a folder: the time, and six random digits, so that no two commands begun at once share it."""
+    return f"{datetime.now():%Y-%m-%d_%H-%M-%S}_{secrets.token_hex(3)}"
 
 
 def _require_groups(values: Mapping[str, Any], groups: Iterable[str]) -> None:

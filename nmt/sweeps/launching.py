@@ -4,9 +4,8 @@ import itertools
 import logging
 import re
 from collections.abc import Mapping
-from datetime import datetime
 
-from nmt.cli.compose import compose
+from nmt.cli.compose import compose, new_name
 from nmt.cli.hydra_config import TRAIN, compose_sweep
 from nmt.cli.main import log_to_stderr
 from nmt.cli.overrides import LAUNCH, is_of, parse, typed_value
@@ -71,7 +70,7 @@ class Sweep:
         self.identity = [str(one.input_line) for one in typed if not is_of(one, *OF_THE_LAUNCH)]
         self.folder = choose_folder(
             None if given is None else str(given),
-            f"{SWEEPS}/{datetime.now():%Y-%m-%d_%H-%M-%S}",
+            f"{SWEEPS}/{new_name()}",
             self.identity,
             typed_value(typed, "resume") is True,
         )

@@ -5,15 +5,20 @@ import os
 import re
 from pathlib import Path
 
+from nmt.cli.compose import compose
 from nmt.runs.directory import RunDirectory
 
 
 def test_run_without_a_name_goes_under_its_experiment(nmt, tmp_path, tiny_training):
     nmt("train", "experiment=demo", *tiny_training()[1:])
     (run,) = (tmp_path / "outputs" / "demo").iterdir()
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d", run.name)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_[0-9a-f]{6}", run.name)
     assert nmt("translate", "run=last", stdin=b"Haus\n").stdout.count(b"\n") == 1
     assert Path(tmp_path / "outputs").exists()
+
+
+def test_trainings_that_begin_at_once_have_folders_of_their_own():
+    assert len({compose("train", [], None).settings().run for _ in range(3)}) == 3
 
 
 def test_paths_may_have_any_letters(nmt, tmp_path, tiny_training):
