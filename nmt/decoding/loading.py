@@ -205,7 +205,8 @@ class Model:
         Raises SettingsError for more hypotheses than the search can give, or fewer than one.
         """
         limit = most_hypotheses(settings)
-        if not isinstance(num_hypotheses, Integral) or num_hypotheses < 1:
+        is_number = isinstance(num_hypotheses, Integral) and not isinstance(num_hypotheses, bool)
+        if not is_number or num_hypotheses < 1:
             raise SettingsError(f"num_hypotheses: an integer of at least 1 is needed; got {num_hypotheses!r}")
         if limit is not None and num_hypotheses > limit:
             raise SettingsError(

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from nmt.config import BeamSettings, DecodingSettings, MBRSettings, SamplingSettings
+from nmt.data.characters import is_wordless
 from nmt.data.context import Context
 from nmt.data.lines import in_chunks
 from nmt.data.mixture import known_tags, tagged
@@ -155,10 +156,11 @@ class Translator:
     def translate_chunk(self, chunk: Chunk) -> list[Translation]:
         """Return the translations of a chunk of lines, which are in memory together and batched by length.
 
-        What is beside the lines are prefixes: the translation of each line begins with its own. A blank line stays
-        blank. Raises DataError for a prefix that is longer than what the model can write.
+        What is beside the lines are prefixes: the translation of each line begins with its own. A line without a word
+        stays as it is, but for the space around it. Raises DataError for a prefix that is longer than what the model
+        can write.
         """
-        found = [Translation(line, [Candidate("")]) for line in chunk.lines]
+        found = [Translation(line, [Candidate(self._without_words(line) or "")]) for line in chunk.lines]
         parts = self._parts(chunk)
         results = self._find([part.sentence for part in parts])
         ranked = [self._rank(hypotheses, part) for part, (hypotheses, _) in zip(parts, results, strict=True)]
@@ -194,9 +196,9 @@ class Translator:
         self.remarks.count_demands(line, [one.is_protected for one in demands], len(unmet))
 
     def _parts(self, chunk: Chunk) -> list[Part]:
-        """Return the parts of all lines that have text, each with what the model is given; remark on some lines."""
+        """Return the parts of all lines that have words, each with what the model is given; remark on some lines."""
         lines, num_before, prefixes, before = chunk
-        with_text = [i for i, line in enumerate(lines) if line.strip()]
+        with_text = [i for i, line in enumerate(lines) if self._without_words(line) is None]
         read = self.pairs.read([*before, *lines])
         begin = self._encode_prefixes(chunk, with_text)
         parts = []
@@ -229,6 +231,12 @@ class Translator:
                 if tuple(alone) not in self.without_text:
                     parts.append(Part(i, text, sentence, is_cut, demands, given_text))
         return parts
+
+    def _without_words(self, line: str) -> str | None:
+        """Return a line that has no word, such as one of emoji, without its tag; None if it has any."""
+        tag, *rest = line.split(maxsplit=1) or [""]
+        text = (rest or [""])[0] if tag in self.line_tags else line
+        return text.strip() if is_wordless(text) else None
 
     def _demands(self, text: str, is_cut: bool) -> list[Demand]:
         """Return the demands on the translation of a part of a line, as far as the model reads the part."""

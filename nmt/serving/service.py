@@ -14,6 +14,7 @@ from typing import Any
 
 from nmt.config import ServeSettings
 from nmt.documents.formats import SUFFIXES
+from nmt.documents.plain import LINE_END
 from nmt.errors import DataError, SettingsError
 from nmt.runs.directory import path_of
 from nmt.runs.languages import Language, shown
@@ -97,7 +98,7 @@ class Service:
         if format_name == "html":
             found = await all_of(translate_page(way, page, details) for page in pages)
         else:
-            num_lines = sum(text.count("\n") + 1 for text in texts)
+            num_lines = sum(len(LINE_END.findall(text)) + 1 for text in texts)
             refuse_more(num_lines, LINES_OF_TEXT * self.settings.max_waiting)
             found = await all_of(translate_text(way, text, num_alternatives, details) for text in texts)
         answer: dict[str, Any] = {"translatedText": [one.text for one in found]}

@@ -1,14 +1,12 @@
 """A plain text, translated line by line."""
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from nmt.decoding.translation import Translation
+from nmt.documents.plain import LINE_END
 from nmt.serving.batching import Wanted
 from nmt.serving.details import details_of
-
-LINE_END = re.compile(r"(\r?\n)")
 
 
 class Way(Protocol):

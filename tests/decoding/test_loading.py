@@ -167,6 +167,10 @@ def test_threads_get_what_they_would_get_one_after_the_other(model):
             "num_hypotheses: an integer of at least 1 is needed; got 0",
         ),
         (
+            lambda model: model.translate(["a"], num_hypotheses=True),
+            "num_hypotheses: an integer of at least 1 is needed; got True",
+        ),
+        (
             lambda model: model.translate(["a"], num_hypotheses="2"),
             "num_hypotheses: an integer of at least 1 is needed; got '2'",
         ),

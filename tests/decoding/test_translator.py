@@ -63,6 +63,20 @@ def test_batches_chunks_and_order_change_nothing(make, search, monkeypatch):
     assert list(translator.translate(reversed(LINES))) == together[::-1]
 
 
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.kind)
+def test_a_line_without_a_word_stays_as_it_is(make, search):
+    translator = make(search)
+    assert list(translator.translate(["😀", "a b", " ☎ ☎ ", "\u00ad", "a 😀"])) == [
+        "😀",
+        *translator.translate(["a b"]),
+        "☎ ☎",
+        "\u00ad",
+        *translator.translate(["a 😀"]),
+    ]
+    translator.line_tags = {"<2de>"}
+    assert list(translator.translate(["<2de> 😀", "<2de>", "<2de> ", "😀 <2de>"]))[:3] == ["😀", "", ""]
+
+
 def test_each_line_of_a_text_is_drawn_by_its_own_number_whatever_is_translated_at_once(make, monkeypatch):
     translator, lines = make(choose_search("sampling", seed=3, **LIMITS)), ["a b"] * 8
     together = list(translator.translate(lines))

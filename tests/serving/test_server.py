@@ -88,9 +88,9 @@ def test_lists_detection_and_alternatives_are_shaped_as_those_of_libretranslate(
 
 
 def test_paragraphs_are_translated_line_by_line(server, translations, lines):
-    text = f"\n{lines[0]}\r\n \n{lines[1]}\n"
+    text = f"\n{lines[0]}\r\n \r{lines[1]}\n"
     found = server.json("/translate", {"q": text, **PAIR})[1]["translatedText"]
-    assert found == f"\n{translations[lines[0]]}\r\n \n{translations[lines[1]]}\n"
+    assert found == f"\n{translations[lines[0]]}\r\n \r{translations[lines[1]]}\n"
     found = server.form("/translate", q=text, **PAIR)[1]["translatedText"]
     assert found == f"\n{translations[lines[0]]}\n \n{translations[lines[1]]}\n", "of a form, LF alone"
     for unchanged in (" ", "\n\n", "🙂 👩‍🚀"):
