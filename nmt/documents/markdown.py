@@ -53,6 +53,8 @@ SYNTAX_OF_CELL = re.compile(rf"{SYNTAX.pattern}|\|")
 LINE_START = re.compile(r"^(?:(\d{1,9})(?=[.)](?: |$))|(?=#{1,6}(?: |$)|[-+=>]))")
 # The end of a heading may have signs that are no text; a backslash there, unless it is escaped, breaks the line.
 LINE_END = re.compile(r"(?<= )(?=#+$)|(?<!\\)(?:\\\\)*+(?=\\$)")
+# Comments, with which a row would begin a block of HTML, and what follows them.
+COMMENTS_FIRST = re.compile(r"^((?:<!--(?:(?!-->).)*+-->[ \t]*+)++)(.+)$")
 
 
 @cache
@@ -136,6 +138,7 @@ def _block(source: str, tokens: Sequence[Token], ends: Sequence[str], is_cell: b
 
     def write(content: Content) -> str:
         rows = render_wrapped(_shown(content), escape, ["\n"] * len(ends)).split("\n")
+        rows = [COMMENTS_FIRST.sub(lambda found: f"{found[2]} {found[1].rstrip()}", row) for row in rows]
         safe = [LINE_END.sub(r"\g<0>\\", LINE_START.sub(r"\1\\", row)) for row in rows]
         return safe[0] + "".join(f"{end}{row}" for end, row in zip(ends, safe[1:], strict=False))
 

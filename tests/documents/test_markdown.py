@@ -128,6 +128,14 @@ def test_a_backslash_at_the_end_of_a_row_is_text(translate, turned):
     assert lines_of(read_markdown(found)) == ["EINS C:\\TEMP\\ ORDNER DER IST DA"]
 
 
+def test_a_comment_does_not_move_to_the_beginning_of_a_row(translate, turned):
+    """There it would begin a block of HTML, in which emphasis is no emphasis."""
+    text = "eins <!-- a b --> zwei\ndrei <!-- c --> *vier*\n"
+    found = translate(read_markdown(text), turned)
+    assert found == "*VIER* DREI <!-- c -->\nZWEI EINS <!-- a b -->\n"
+    assert lines_of(read_markdown(found)) == ["VIER DREI ZWEI EINS"]
+
+
 def test_no_space_comes_between_emphasis_and_what_is_in_it(translate):
     assert translate(read_markdown("so **`a` ist `b`**.")) == "SO **`a` IST `b`**."
 
