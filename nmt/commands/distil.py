@@ -27,7 +27,7 @@ from nmt.distillation.table import Row, measured, measured_server, table
 from nmt.distillation.teachers import REVERSE, RunTeacher, Teacher, can_align
 from nmt.distillation.text import data_of_student, write_text
 from nmt.distillation.translations import link_words, translate
-from nmt.errors import ExportError, SettingsError, naming
+from nmt.errors import ExportError, SettingsError, naming, one_line
 from nmt.export.formats import NewModel, format_of
 from nmt.files.writing import to_json, write_atomically
 from nmt.runs.directory import RunDirectory
@@ -230,7 +230,7 @@ def _table(folder: StudentFolder, settings: DistilSettings, open_teacher: Callab
         write_atomically(folder.path / RESULTS, to_json({"rows": [row.as_dict() for row in rows]}))
         known = {"of": of, "lines": table(rows).split("\n")}
         folder.finish("table", known)
-    return "\n".join(known["lines"])
+    return "\n".join(map(one_line, known["lines"]))
 
 
 def _measure(

@@ -4,7 +4,9 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import pydantic
 
 from nmt.config import DistilSettings
 from nmt.errors import RunError
@@ -23,6 +25,28 @@ LANGUAGES = "languages"  # outcome: the code of the language of each side, where
 READ, REFERENCE = "read.source", "read.target"
 TRANSLATIONS, REVERSED = "translations.jsonl", "reversed.jsonl"
 SOURCE, TARGET, LINKS = "train.source", "train.target", "train.links"
+
+
+class TextOutcome(pydantic.BaseModel):
+    """How many pairs were written, and which splits beside them."""
+
+    pairs: int = pydantic.Field(ge=0)
+    splits: list[Literal["validation", "test"]]
+
+
+class TableOutcome(pydantic.BaseModel):
+    """What was measured, and the lines that tell it."""
+
+    of: dict[str, Any]
+    lines: list[str]
+
+
+class Outcomes(pydantic.BaseModel):
+    """The outcomes that are looked into; others are compared with what they should be."""
+
+    languages: dict[str, str] = {}
+    text: TextOutcome | None = None
+    table: TableOutcome | None = None
 
 
 class StudentFolder:
@@ -49,7 +73,7 @@ class StudentFolder:
     def _languages(self) -> dict[str, str]:
         """Return the code of the language of each side that is known. Raises RunError for what is no such code."""
         found = self.outcome(LANGUAGES) or {}
-        if not isinstance(found, dict) or not {str(code) for code in found.values()} <= NAMES.keys():
+        if not set(found.values()) <= NAMES.keys():
             raise RunError(f"student: codes of languages are needed in {self.distilled / STEPS}; got {found}")
         return found
 
@@ -94,4 +118,12 @@ class StudentFolder:
 
     def _steps(self) -> dict[str, Any]:
         path = self.distilled / STEPS
-        return read_json(path) if path.is_file() else {}
+        steps = read_json(path) if path.is_file() else {}
+        try:
+            Outcomes.model_validate(steps)
+        except pydantic.ValidationError as error:
+            key = ".".join(map(str, error.errors()[0]["loc"]))
+            raise RunError(
+                f"student: a readable {STEPS} is needed; got {path}: {key}: {error.errors()[0]['msg']}"
+            ) from None
+        return steps

@@ -314,7 +314,7 @@ def test_lines_of_a_mixture_have_one_tag_and_further_lines_need_theirs(nmt, pair
     assert "mixture      data.temperature and weights are not the student's" in failed
     assert "mixture      tags are no pieces of the student's own vocabulary" in failed
     failed = nmt("train", "training.from_run=teacher", *pairs, "run=child", code=2).stderr.decode()
-    assert f"nmt: data: {needed}" in failed
+    assert f"nmt: data.train: {needed}" in failed
     failed = nmt(*student, "student=untagged", *pairs, code=2).stderr.decode()
     assert f"nmt: data: {needed}" in failed
     nmt("train", "run=plain", *small, *pairs, "tokenizer=char", "tokenizer.vocabulary_size=40")
@@ -366,6 +366,30 @@ def test_what_is_wrong_with_a_student_is_mended_until_it_is_learned_from(nmt, tr
     for typed, own in (("distillation.min_agreement=5", b"0.0"), ("model.d_ff=8", b"16")):
         refused = nmt("distil", "student=student", "resume=true", typed, code=2).stderr
         assert own + b", the run's own value, is needed to go on" in refused
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ({"text": 1}, "text: Input should be a valid dictionary"),
+        (
+            {"text": {"pairs": 5, "splits": ["../other"]}},
+            "text.splits.0: Input should be 'validation' or 'test'",
+        ),
+        ({"table": {"of": {}, "lines": 3}}, "table.lines: Input should be a valid list"),
+        ({"languages": {"source": 1}}, "languages.source: Input should be a valid string"),
+        ({"languages": {"source": "../x"}, "text": {"pairs": 5, "splits": []}}, "codes of languages are needed"),
+    ],
+)
+def test_damaged_outcomes_of_steps_are_said_in_a_line(main, distilled, tmp_path, steps, message):
+    student = tmp_path / "student"
+    shutil.copytree(distilled[0] / "student", student)
+    (student / "distilled" / "steps.json").write_text(json.dumps(steps))
+    code, _, errors = main("distil", f"student={student}", "resume=true")
+    assert code == 2
+    assert errors.splitlines()[-1].startswith("nmt: student: ")
+    assert message in errors.splitlines()[-1]
+    assert "Traceback" not in errors
 
 
 def test_without_its_teacher_a_student_does_not_go_on_with_another_vocabulary(
