@@ -316,7 +316,7 @@ def test_lines_of_a_mixture_have_one_tag_and_further_lines_need_theirs(nmt, pair
     failed = nmt("train", "training.from_run=teacher", *pairs, "run=child", code=2).stderr.decode()
     assert f"nmt: data.train: {needed}" in failed
     failed = nmt(*student, "student=untagged", *pairs, code=2).stderr.decode()
-    assert f"nmt: data: {needed}" in failed
+    assert f"nmt: data.train: {needed}" in failed
     nmt("train", "run=plain", *small, *pairs, "tokenizer=char", "tokenizer.vocabulary_size=40")
     for run, message in (
         ("teacher", "runs that need no tag at the start of each line are needed"),
@@ -378,7 +378,10 @@ def test_what_is_wrong_with_a_student_is_mended_until_it_is_learned_from(nmt, tr
         ),
         ({"table": {"of": {}, "lines": 3}}, "table.lines: Input should be a valid list"),
         ({"languages": {"source": 1}}, "languages.source: Input should be a valid string"),
-        ({"languages": {"source": "../x"}, "text": {"pairs": 5, "splits": []}}, "codes of languages are needed"),
+        (
+            {"languages": {"source": "../x"}, "text": {"pairs": 5, "splits": []}},
+            "codes of languages are needed",
+        ),
     ],
 )
 def test_damaged_outcomes_of_steps_are_said_in_a_line(main, distilled, tmp_path, steps, message):
