@@ -28,7 +28,7 @@ LINES = {
     "spaces": (b"   \t ", True, True),
     "ideographic space": ("\u3000".encode(), True, True),
     "line separators alone": ("\u2028\u2029\u0085\x0b\x0c\x1c".encode(), True, True),
-    "NUL alone": (b"\0", False, True),
+    "NUL alone": (b"\0", True, True),
     "NUL between words": (b"eins\0zwei", False, True),
     "byte order mark inside": ("eins\ufeffzwei".encode(), False, True),
     "zero-width space alone": ("\u200b".encode(), True, True),

@@ -233,10 +233,13 @@ class Translator:
         return parts
 
     def _without_words(self, line: str) -> str | None:
-        """Return a line that has no word, such as one of emoji, without its tag; None if it has any."""
+        """Return a line that has no word, without its tag: its emoji, or nothing of space alone; None if it has any."""
         tag, *rest = line.split(maxsplit=1) or [""]
         text = (rest or [""])[0] if tag in self.line_tags else line
-        return text.strip() if is_wordless(text) else None
+        if not is_wordless(text):
+            return None
+        is_visible = any(character.isprintable() and not character.isspace() for character in text)
+        return text.strip() if is_visible else ""
 
     def _demands(self, text: str, is_cut: bool) -> list[Demand]:
         """Return the demands on the translation of a part of a line, as far as the model reads the part."""

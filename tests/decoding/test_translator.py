@@ -66,11 +66,12 @@ def test_batches_chunks_and_order_change_nothing(make, search, monkeypatch):
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.kind)
 def test_a_line_without_a_word_stays_as_it_is(make, search):
     translator = make(search)
-    assert list(translator.translate(["😀", "a b", " ☎ ☎ ", "\u00ad", "a 😀"])) == [
+    assert list(translator.translate(["😀", "a b", " ☎ ☎ ", "\u200b", "👩\u200d💻", "a 😀"])) == [
         "😀",
         *translator.translate(["a b"]),
         "☎ ☎",
-        "\u00ad",
+        "",
+        "👩\u200d💻",
         *translator.translate(["a 😀"]),
     ]
     translator.line_tags = {"<2de>"}
