@@ -44,7 +44,6 @@ class TableOutcome(pydantic.BaseModel):
 class Outcomes(pydantic.BaseModel):
     """The outcomes that are looked into; others are compared with what they should be."""
 
-    languages: dict[str, str] = {}
     text: TextOutcome | None = None
     table: TableOutcome | None = None
 
@@ -73,7 +72,7 @@ class StudentFolder:
     def _languages(self) -> dict[str, str]:
         """Return the code of the language of each side that is known. Raises RunError for what is no such code."""
         found = self.outcome(LANGUAGES) or {}
-        if not set(found.values()) <= NAMES.keys():
+        if not isinstance(found, dict) or not {str(code) for code in found.values()} <= NAMES.keys():
             raise RunError(f"student: codes of languages are needed in {self.distilled / STEPS}; got {found}")
         return found
 

@@ -377,7 +377,6 @@ def test_what_is_wrong_with_a_student_is_mended_until_it_is_learned_from(nmt, tr
             "text.splits.0: Input should be 'validation' or 'test'",
         ),
         ({"table": {"of": {}, "lines": 3}}, "table.lines: Input should be a valid list"),
-        ({"languages": {"source": 1}}, "languages.source: Input should be a valid string"),
         (
             {"languages": {"source": "../x"}, "text": {"pairs": 5, "splits": []}},
             "codes of languages are needed",

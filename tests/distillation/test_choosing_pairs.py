@@ -54,7 +54,7 @@ def test_how_long_a_translation_may_be_depends_on_how_long_they_usually_are(tmp_
     folder = student_that_reads(tmp_path, lines)
     folder.text(REFERENCE).write_text("")
     folder.text(TRANSLATIONS).write_text("".join(f"{json.dumps(some)}\n" for some in several))
-    folder.finish("text", {"pairs": 0})
+    folder.finish("text", {"pairs": 0, "splits": []})
     defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
     found = choose_pairs(folder, DistillationSettings(**defaults | {"max_ratio": 2.0}))
     assert found["left_out"] == {"blank": 9, "max_ratio": 2}
@@ -73,7 +73,7 @@ def test_a_teacher_most_of_whose_translations_disagree_is_warned_of(
     said = lines[:num_agreeing] + ["xyz qqq vvv"] * (3 - num_agreeing)
     several = [[one] if choose == "all" else [one, "uuu", "jjj"] for one in [*said, *["anything"] * 5]]
     folder.text(TRANSLATIONS).write_text("".join(f"{json.dumps(some)}\n" for some in several))
-    folder.finish("text", {"pairs": 3})
+    folder.finish("text", {"pairs": 3, "splits": []})
     defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
     choose_pairs(folder, DistillationSettings(**defaults | {"min_agreement": 30, "choose": choose}))
     warned = "2 of the 3 translations with a reference in translations.jsonl have a chrF below"
