@@ -127,7 +127,7 @@ def _quoted(override: str, command: Command) -> str:
     override = AT_HOME.sub(lambda found: found[1] + os.path.expanduser(found[2] or ""), override)
     override = override.replace("\n", " ") if re.match(r"[^=]*=\s*[\[{]", override) else override
     key, separator, value = override.partition("=")
-    if separator and value[:1] not in ("'", '"', "[", "{") and not _can_be_read(override):
+    if separator and value[:1] not in ("'", '"', "[", "{") and _read(override) is None:
         return f"{key}={as_string(value)}"
     known = key.lstrip("+")
     if takes_names(command, known) and (found := NAMES_ALONE.fullmatch(value)):
@@ -142,18 +142,15 @@ def _quoted(override: str, command: Command) -> str:
     return override
 
 
-def _can_be_read(override: str) -> bool:
+def _read(override: str) -> Override | None:
     try:
-        OverridesParser.create().parse_override(override)
+        return OverridesParser.create().parse_override(override)
     except NO_VALUE:
-        return False
-    return True
+        return None
 
 
 def _as_name(text: str) -> str:
     """Return a name in quotes if Hydra's grammar cannot read it, or would read it as a number."""
-    given = f"name={text}"
-    is_name = _can_be_read(given) and not isinstance(
-        OverridesParser.create().parse_override(given).value(), int | float
-    )
+    found = _read(f"name={text}")
+    is_name = found is not None and not isinstance(found.value(), int | float)
     return text if is_name else as_string(text.strip())

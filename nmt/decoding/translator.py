@@ -180,7 +180,7 @@ class Translator:
             found[i].hypotheses = candidates[0]
             if len(texts) > 1:
                 found[i].parts = texts
-                found[i].hypotheses = join_parts(texts, candidates, self._tag_of(texts[0]))
+                found[i].hypotheses = join_parts(texts, candidates, self._split_tag(texts[0])[0])
             found[i].is_cut = any(parts[number].is_cut for number in several)
             found[i].seconds = max(results[number][1] for number in several)
             demands = [one for number in several for one in parts[number].demands]
@@ -205,11 +205,10 @@ class Translator:
         for i, prefix in zip(with_text, begin, strict=True):
             place = len(before) + i
             ids, earlier = read[place], read[max(0, place - self.pairs.context.num_lines) : place]
-            tag, *rest = lines[i].split(maxsplit=1)
-            if rest and tag in self.line_tags:  # each part begins with the tag
-                texts = [tagged(text, tag) for text in self.cutter(rest[0], len(ids))]
-            else:
-                texts = self.cutter(lines[i], len(ids))
+            tag, words = self._split_tag(lines[i])
+            texts = self.cutter(words, len(ids))
+            if tag:  # each part begins with it
+                texts = [tagged(text, tag) for text in texts]
             ids_of_parts = [ids] if len(texts) == 1 else self.pairs.read(texts)
             if len(texts) > 1:
                 self.remarks.split.add(num_before + i + 1)
@@ -234,8 +233,7 @@ class Translator:
 
     def _without_words(self, line: str) -> str | None:
         """Return a line that has no word, without its tag: its emoji, or nothing of space alone; None if it has any."""
-        tag, *rest = line.split(maxsplit=1) or [""]
-        text = (rest or [""])[0] if tag in self.line_tags else line
+        text = self._split_tag(line)[1]
         if not is_wordless(text):
             return None
         is_visible = any(character.isprintable() and not character.isspace() for character in text)
@@ -243,17 +241,17 @@ class Translator:
 
     def _demands(self, text: str, is_cut: bool) -> list[Demand]:
         """Return the demands on the translation of a part of a line, as far as the model reads the part."""
-        tag = self._tag_of(text)
+        tag, _ = self._split_tag(text)
         found = self.demands.of(text, text.index(tag) + len(tag))
         if not is_cut:
             return found
         read = self.pairs.read([text[: one.end] for one in found])
         return [one for one, ids in zip(found, read, strict=True) if len(ids) <= self.max_source_tokens]
 
-    def _tag_of(self, text: str) -> str:
-        """Return the tag that a part of a line begins with; empty if there is none."""
-        first = text.split(maxsplit=1)[0]
-        return first if first in self.line_tags else ""
+    def _split_tag(self, text: str) -> tuple[str, str]:
+        """Return the tag that a line, or a part of it, begins with, empty if there is none, and what follows it."""
+        first, *rest = text.split(maxsplit=1) or [""]
+        return (first, "".join(rest)) if first in self.line_tags else ("", text)
 
     def _count_tokens(self, text: str) -> int:
         """Count the tokens of a part of a line, with a tag, whichever it is, where the model has tags."""
