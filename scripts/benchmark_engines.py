@@ -121,7 +121,7 @@ def measure(arguments: argparse.Namespace, folders: dict[str, Path]) -> list[dic
     source, references = (
         read_lines(path, "text")[: arguments.lines] for path in (arguments.source, arguments.reference)
     )
-    vocabulary = RunDirectory.existing(str(folders["run"])).read_tokenizer(joint=True).target
+    vocabulary = RunDirectory.existing(str(folders["run"])).read_tokenizer().target
     rows = []
     with contextlib.ExitStack() as stack:
         workers = {}

@@ -25,7 +25,6 @@ from torch.nn.functional import cross_entropy
 from transformers import MarianConfig, MarianMTModel
 
 from nmt.config import CosineSettings, RunScoring, TransformerSettings
-from nmt.config.check import check
 from nmt.data.batching import Batch, collate, plan_epoch
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import ParallelText
@@ -144,7 +143,7 @@ def read(name: str) -> tuple[RunDirectory, TransformerSettings, Tokenizer]:
     recorded = run.read_model_settings()
     if not (isinstance(recorded.model, TransformerSettings) and recorded.tokenizer.joint):
         raise UserError(f"run: a Transformer with one vocabulary for both sides is needed; got {name}")
-    return run, recorded.model, run.read_tokenizer(joint=True)
+    return run, recorded.model, run.read_tokenizer()
 
 
 def main() -> None:
@@ -176,7 +175,7 @@ def main() -> None:
         limits = [limit_of(len(ids), search, settings.max_positions) for ids in source]
         return [tokenizer.target.decode(ids) for ids in generate(model, source, limits, search)]
 
-    evaluation = check(RunScoring, config).evaluation
+    evaluation = run.read_settings(RunScoring).evaluation
     found: dict[str, Any] = {
         "run": arguments.run,
         "seconds of the run": saved_progress(run).seconds,

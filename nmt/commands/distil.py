@@ -168,7 +168,7 @@ def _tokenizer_of_teacher(settings: DistilSettings) -> Path | None:
         return None
     if run.read_model_settings().tokenizer != settings.tokenizer:
         return None
-    has_context = Context.of(run.read_tokenizer(joint=True).source).num_lines > 0
+    has_context = Context.of(run.read_tokenizer().source).num_lines > 0
     return None if has_context else run.tokenizer_paths(joint=True)[0]
 
 

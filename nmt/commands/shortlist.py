@@ -23,7 +23,7 @@ def main(settings: ShortlistSettings) -> None:
     run = RunDirectory.existing(settings.run)
     path = run.shortlist_path if settings.output is None else Path(settings.output)
     require_new_file("output", str(path), settings.overwrite)
-    tokenizer = run.read_tokenizer(run.read_model_settings().tokenizer.joint)
+    tokenizer = run.read_tokenizer()
     data = data_of_run(run)
     corpus = prepare_corpus(corpus_of_run(run), data.filter).corpus
     pairs = load_dataset(corpus.train, tokenizer)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import torch
 
 from nmt.config import RunScoring, VerifySettings
-from nmt.config.check import check
 from nmt.data.cache import content_key
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import Corpus
@@ -143,7 +142,7 @@ def _score_again(
     test = None if record is None else record.test
     machine = test.machine if test else record.sessions[-1].machine if record else None
     device, dtype = _choose(settings, machine)
-    scoring = check(RunScoring, run.read_config(), f"run: {run.config_path}: ").evaluation
+    scoring = run.read_settings(RunScoring).evaluation
     decoding = run.read_model_settings().decoding
     if record is None or test is not None:
         if corpus.test is None:

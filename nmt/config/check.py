@@ -9,10 +9,11 @@ import pydantic
 from nmt import config
 from nmt.config import Settings
 from nmt.errors import RunError, SettingsError, nearest
+from nmt.files.reading import read_json
 
 MAX_PROBLEMS = 50
 
-SettingsT = TypeVar("SettingsT", bound=Settings)
+SettingsT = TypeVar("SettingsT", bound=pydantic.BaseModel)
 
 
 def check(settings_class: type[SettingsT], values: Mapping[str, Any], prefix: str = "") -> SettingsT:
@@ -40,7 +41,13 @@ def check_file(settings_class: type[SettingsT], values: Mapping[str, Any], path:
     try:
         return check(settings_class, values, prefix=f"run: {path}: ")
     except SettingsError as error:
-        raise RunError(error.problems[0]) from None
+        more = f"; and {len(error.problems) - 1} more" if len(error.problems) > 1 else ""
+        raise RunError(error.problems[0] + more) from None
+
+
+def read_checked(settings_class: type[SettingsT], path: Path) -> SettingsT | None:
+    """Return a JSON file of a run, checked; None where there is no file. Raises RunError if it holds something else."""
+    return check_file(settings_class, read_json(path), path) if path.exists() else None
 
 
 def _lines(found: Sequence[Any], values: Mapping[str, Any]) -> list[str]:

@@ -1,6 +1,6 @@
 """Settings of a training, and which of them do not go together."""
 
-from typing import Self
+from typing import Any, Self
 
 import pydantic
 
@@ -141,3 +141,7 @@ class TrainSettings(RecipeSettings):
         if self.resume and self.run is None:
             raise ValueError("run: the folder of the run is needed with resume=true; got null")
         return self
+
+    def recorded(self) -> dict[str, Any]:
+        """Return what `config.json` records as plain values: all settings but the folder and whether to resume."""
+        return self.model_dump(mode="json", exclude={"run", "resume"})

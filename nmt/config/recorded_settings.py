@@ -1,4 +1,4 @@
-"""The settings of a finished run that are read again: to translate, to score, or to read its text."""
+"""What is read again of a finished run: the settings to translate, to score, or to read its text, and records."""
 
 import pydantic
 
@@ -10,12 +10,12 @@ from nmt.config.training_settings import EvaluationSettings
 
 
 class RecordedSettings(Settings):
-    """Some of the recorded settings of a finished run; others are ignored, so that old runs stay readable."""
+    """A part of what a run recorded; other keys are ignored, so that runs of other versions stay readable."""
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
 
-class ModelFiles(RecordedSettings):
+class RunModel(RecordedSettings):
     """The settings of a finished run that translating needs."""
 
     model: ModelSettings

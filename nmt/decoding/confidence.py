@@ -14,12 +14,12 @@ import numpy as np
 import pydantic
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from nmt.config.check import check_file
+from nmt.config import RecordedSettings
+from nmt.config.check import read_checked
 from nmt.data.arrays import FloatArray
 from nmt.decoding.translation import Candidate
-from nmt.files.reading import read_json
 from nmt.runs.directory import CONFIDENCE, RunDirectory
-from nmt.runs.records import Checkpoint, Hash, Recorded
+from nmt.runs.records import Checkpoint, Hash
 
 MAX_KNOTS = 1000
 NUM_BINS = 10
@@ -27,7 +27,7 @@ NUM_BINS = 10
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Curve(Recorded):
+class Curve(RecordedSettings):
     """Shares that never fall as values rise: linear between knots, constant beyond the first and the last."""
 
     at: Annotated[list[float], Field(min_length=1, max_length=MAX_KNOTS)]
@@ -49,7 +49,7 @@ class Curve(Recorded):
         return shares
 
 
-class Bin(Recorded):
+class Bin(RecordedSettings):
     """The words, or lines, whose confidence is in the same tenth."""
 
     number: PositiveInt
@@ -57,21 +57,21 @@ class Bin(Recorded):
     right: Share  # the share of words that are right; of lines, the mean of these shares
 
 
-class Reliability(Recorded):
+class Reliability(RecordedSettings):
     """How well confidences match the share that is right: the expected calibration error, and the tenths behind it."""
 
     error: Share
     bins: Annotated[list[Bin], Field(min_length=1, max_length=NUM_BINS)]
 
 
-class Measured(Recorded):
+class Measured(RecordedSettings):
     """The reliability of the curves on the test text."""
 
     lines: Reliability
     words: Reliability
 
 
-class Calibration(Recorded):
+class Calibration(RecordedSettings):
     """Content of `confidence.json`: the curves, and what they were fitted on."""
 
     format: Literal[1]
@@ -102,10 +102,7 @@ class Calibration(Recorded):
 
 def read_calibration(run: RunDirectory) -> Calibration | None:
     """Return the curves of a run; None where it has none. Raises RunError if they are damaged."""
-    path = run.path / CONFIDENCE
-    if not path.exists():
-        return None
-    return check_file(Calibration, read_json(path), path)
+    return read_checked(Calibration, run.path / CONFIDENCE)
 
 
 def calibration_of(run: RunDirectory, checkpoint: str) -> Calibration | None:

@@ -50,7 +50,7 @@ class CTranslate2Engine:
     def __init__(self, run: RunDirectory, device: str, precision: str) -> None:
         """Load the model. Raises UserError where the folder or the device does not allow it."""
         settings, library = run.read_model_settings(), load_ctranslate2("run")
-        self.tokenizer = run.read_tokenizer(settings.tokenizer.joint)
+        self.tokenizer = run.read_tokenizer()
         self.names = TokenNames.of(self.tokenizer)
         self.target_ids = {name: i for i, name in enumerate(self.names.target)}
         self.max_positions = getattr(settings.model, "max_positions", None)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nmt.config import ModelFiles, RunCheckpoints, TrainSettings
-from nmt.config.check import SettingsT, check
+from nmt.config import RunCheckpoints, RunModel, TrainSettings
+from nmt.config.check import SettingsT, check_file
 from nmt.data.context import Context
 from nmt.data.learned_lengths import LearnedLengths
 from nmt.data.tokenizer import Tokenizer
@@ -115,17 +115,14 @@ class RunDirectory:
         require_utf_8(self.path, "run")
         parse_json(_config(settings), self.config_path)
 
-    def read_model_settings(self) -> ModelFiles:
+    def read_settings(self, settings_class: type[SettingsT]) -> SettingsT:
+        """Return some of the settings that the run was trained with. Raises RunError if they are missing or wrong."""
+        return check_file(settings_class, self.read_config(), self.config_path)
+
+    def read_model_settings(self) -> RunModel:
         """Return the settings that translating needs. Raises RunError if they are missing or wrong."""
         require_kept(self.read_config(), self.config_path)
-        return self._check(ModelFiles)
-
-    def _check(self, settings_class: type[SettingsT]) -> SettingsT:
-        try:
-            return check(settings_class, self.read_config(), prefix=f"run: {self.config_path}: ")
-        except SettingsError as error:
-            more = f"; and {len(error.problems) - 1} more" if len(error.problems) > 1 else ""
-            raise RunError(error.problems[0] + more) from None
+        return self.read_settings(RunModel)
 
     def write_tokenizer(self, tokenizer: Tokenizer) -> None:
         """Store the vocabularies: one file if both sides share one."""
@@ -138,9 +135,9 @@ class RunDirectory:
         names = ["tokenizer.model"] if joint else ["tokenizer.source.model", "tokenizer.target.model"]
         return [self.path / name for name in names]
 
-    def read_tokenizer(self, joint: bool) -> Tokenizer:
+    def read_tokenizer(self) -> Tokenizer:
         """Load the vocabularies. Raises RunError if they are not there, or damaged."""
-        paths = self.tokenizer_paths(joint)
+        paths = self.tokenizer_paths(self.read_model_settings().tokenizer.joint)
         models = [read_plain(path, MAX_TOKENIZER_BYTES) for path in paths]
         for manifest in self._manifests():
             for path in paths:
@@ -154,7 +151,7 @@ class RunDirectory:
 
     def read_context(self) -> Context:
         """Return how many earlier lines the model reads with a line, and the separator. Raises RunError if damaged."""
-        return Context.of(self.read_tokenizer(self.read_model_settings().tokenizer.joint).source)
+        return Context.of(self.read_tokenizer().source)
 
     def _manifests(self) -> Iterator[dict[str, Any]]:
         """Yield the readable manifests; a checkpoint without one is refused when it is asked for."""
@@ -183,7 +180,7 @@ class RunDirectory:
         if name == "average":
             if "training" not in self.read_config():
                 raise RunError(f"checkpoint: best or last of a run that was imported is needed; got {name}")
-            keep = self._check(RunCheckpoints).training.keep_checkpoints
+            keep = self.read_settings(RunCheckpoints).training.keep_checkpoints
             return [self.step_path(step) for step in steps[-keep:]]
         if name == "last":
             step: Any = steps[-1]
@@ -234,7 +231,7 @@ def _is_of_a_run(config: Path) -> bool:
 
 
 def _config(settings: TrainSettings) -> bytes:
-    return to_json({"format": FORMAT, **settings.model_dump(mode="json", exclude={"run", "resume"})})
+    return to_json({"format": FORMAT, **settings.recorded()})
 
 
 def path_of(name: str, key: str = "run") -> str:

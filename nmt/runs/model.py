@@ -17,7 +17,7 @@ from nmt.runs.weights import Shapes, average, count_parameters, read_tensors, se
 def load_model(run: RunDirectory, checkpoint: str) -> tuple[Seq2Seq, Tokenizer]:
     """Return the model with the weights of a checkpoint, and its tokenizer. Raises RunError if they don't fit."""
     settings = run.read_model_settings()
-    tokenizer = run.read_tokenizer(settings.tokenizer.joint)
+    tokenizer = run.read_tokenizer()
     weights, origin = _read_weights(run, checkpoint, parameter_shapes(settings.model, tokenizer))
     model = build_model(settings.model, tokenizer)
     set_parameters(model, weights, origin)

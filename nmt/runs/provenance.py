@@ -21,14 +21,15 @@ import torch
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 import nmt
-from nmt.config.check import check_file
+from nmt.config import RecordedSettings
+from nmt.config.check import read_checked
 from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.errors import RunError, counted
 from nmt.files.reading import read_json, read_plain
 from nmt.files.writing import file_facts, to_json, write_atomically
 from nmt.runs.directory import CONFIDENCE, MAX_TOKENIZER_BYTES, MODEL_WEIGHTS, RunDirectory
-from nmt.runs.records import Checkpoint, Hash, Recorded
+from nmt.runs.records import Checkpoint, Hash
 
 logger = logging.getLogger(__name__)
 
@@ -50,14 +51,14 @@ FigureName = Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]
 TokenizerFile = Literal["tokenizer.model", "tokenizer.source.model", "tokenizer.target.model"]
 
 
-class TextFacts(Recorded):
+class TextFacts(RecordedSettings):
     """A text of two sides."""
 
     lines: NonNegativeInt
     hash: Hash
 
 
-class Machine(Recorded):
+class Machine(RecordedSettings):
     """The machine that computed."""
 
     device: str  # cpu | cuda | mps
@@ -70,14 +71,14 @@ class Machine(Recorded):
         return f"{self.device} ({self.name}), {self.precision}, {threads}"
 
 
-class GitState(Recorded):
+class GitState(RecordedSettings):
     """The state of the program's own repository, where it is run from one."""
 
     commit: str
     changed: bool  # whether files differed from the commit
 
 
-class Session(Recorded):
+class Session(RecordedSettings):
     """One execution of the program; a run that was resumed has several sessions."""
 
     command: list[str]
@@ -92,7 +93,7 @@ class Session(Recorded):
     machine: Machine
 
 
-class TestFacts(Recorded):
+class TestFacts(RecordedSettings):
     """The final translation of the test text."""
 
     checkpoint: Checkpoint
@@ -105,14 +106,14 @@ class TestFacts(Recorded):
     signatures: dict[FigureName, str]
 
 
-class ValidationFacts(Recorded):
+class ValidationFacts(RecordedSettings):
     """The best translation of the validation text while training."""
 
     checkpoint: Checkpoint
     bleu: float
 
 
-class RunRecord(Recorded):
+class RunRecord(RecordedSettings):
     """Content of `run.json`."""
 
     format: Literal[1]
@@ -127,10 +128,7 @@ class RunRecord(Recorded):
 
 def read_record(run: RunDirectory) -> RunRecord | None:
     """Return the record of a run; None for runs of older versions. Raises RunError if it is damaged."""
-    path = run.path / RECORD
-    if not path.exists():
-        return None
-    return check_file(RunRecord, read_json(path), path)
+    return read_checked(RunRecord, run.path / RECORD)
 
 
 def read_scores(run: RunDirectory) -> dict[str, float]:

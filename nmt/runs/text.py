@@ -4,7 +4,6 @@ from collections import deque
 from dataclasses import replace
 
 from nmt.config import DataSettings, MixtureData, RunData
-from nmt.config.check import check
 from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.mixture import known_tags, require_tags
 from nmt.data.sources import load_corpus, load_split, require_files
@@ -14,13 +13,12 @@ from nmt.runs.directory import RunDirectory
 
 def data_of_run(run: RunDirectory) -> DataSettings:
     """Return the settings of a run's text. Raises UserError if there are none, or they are damaged or name no files."""
-    config = run.read_config()
-    if "data" not in config:
+    if "data" not in run.read_config():
         raise RunError(
             f"run: a run with text of its own is needed; got {run.path}, which was imported without; data=... names "
             "its text at the import, and nmt evaluate takes source and reference"
         )
-    settings = check(RunData, config, f"run: {run.config_path}: ").data
+    settings = run.read_settings(RunData).data
     require_files(settings)
     return settings
 
@@ -47,7 +45,7 @@ def tagged_for(run: RunDirectory, text: ParallelText, split: str) -> ParallelTex
     Raises RunError for a pair that is not there, since its tag is unknown. Where the run's data has no tags, the lines
     must begin with one already; DataError if not.
     """
-    tags = known_tags(run.read_tokenizer(run.read_model_settings().tokenizer.joint).source.pieces)
+    tags = known_tags(run.read_tokenizer().source.pieces)
     if not tags:
         return text
     data = data_of_run(run)

@@ -123,7 +123,7 @@ def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> lis
     for folder in models.folders:
         run = RunDirectory.existing(folder)
         recorded = run.read_model_settings()
-        vocabulary = run.read_tokenizer(recorded.tokenizer.joint).source
+        vocabulary = run.read_tokenizer().source
         found = _languages(run, known_tags(vocabulary.pieces), settings)
         # A mixture may have several corpora of one pair.
         by_codes = {(one.code, other.code): ((one, other), name) for (one, other), name in found}

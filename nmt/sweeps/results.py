@@ -4,10 +4,10 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-import pydantic
-
+from nmt.config import Settings
+from nmt.config.check import read_checked
 from nmt.errors import RunError, one_line
 from nmt.files.reading import read_json
 from nmt.files.writing import to_json, write_atomically
@@ -15,14 +15,11 @@ from nmt.runs.directory import STATE, RunDirectory
 
 logger = logging.getLogger(__name__)
 
-ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
 State = Literal["finished", "pruned", "failed", "interrupted", "waiting"]
 
 
-class JobRecord(pydantic.BaseModel):
+class JobRecord(Settings):
     """The note that a job leaves when it ends; a job without one has not ended."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     setting: str
     state: Literal["finished", "pruned", "failed"]
@@ -53,19 +50,7 @@ def record_path(sweep: Path, job: int) -> Path:
 
 def read_record(sweep: Path, job: int) -> JobRecord | None:
     """Return how a job ended, if it did. Raises RunError if that cannot be read."""
-    return read_as(JobRecord, record_path(sweep, job))
-
-
-def read_as(model: type[ModelT], path: Path) -> ModelT | None:
-    """Return a JSON file as a `model`, None where there is no file. Raises RunError if it holds something else."""
-    if not path.exists():
-        return None
-    try:
-        return model.model_validate(read_json(path))
-    except pydantic.ValidationError as error:
-        raise RunError(
-            f"run: a readable {path.name} is needed; got {path}: {error.errors()[0]['msg']}"
-        ) from None
+    return read_checked(JobRecord, record_path(sweep, job))
 
 
 def write_record(sweep: Path, job: int, record: JobRecord) -> None:

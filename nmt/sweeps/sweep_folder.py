@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pydantic
-
+from nmt.config import Settings
+from nmt.config.check import read_checked
 from nmt.errors import RunError
 from nmt.files.reading import require_plain
 from nmt.files.writing import hold_lock, to_json, write_atomically
-from nmt.sweeps.results import read_as
 
 FILE = "sweep.json"
 SWEEPS = Path("outputs/sweeps")
@@ -18,14 +17,12 @@ LOCK = ".lock"  # held by the process that runs the sweep
 OF_SUBMITIT = ".submitit"  # pickles, which submitit would load
 
 
-class SweepFile(pydantic.BaseModel):
+class SweepFile(Settings):
     """The overrides that a sweep was begun with, without those that only say how it is run.
 
     `settings` is the format of settings and, after a hyphen, a hash of those of all runs, or of the ends of a search;
     older versions noted none.
     """
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     overrides: list[str]
     settings: str | None = None
@@ -52,7 +49,7 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
             "settings; got null"
         )
     folder = Path(given)
-    found = read_as(SweepFile, folder / FILE)
+    found = read_checked(SweepFile, folder / FILE)
     if found is None:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise RunError(f"run: a new or empty folder is needed for a sweep; got {folder}")
@@ -87,7 +84,7 @@ def held(folder: Path, overrides: Sequence[str], settings: str) -> Iterator[None
         hold_lock(
             file, RunError(f"run: a sweep that no other process runs is needed; got {folder}, which one does")
         )
-        found = read_as(SweepFile, folder / FILE)
+        found = read_checked(SweepFile, folder / FILE)
         if found is None:
             write_atomically(folder / FILE, to_json({"overrides": list(overrides), "settings": settings}))
         elif found.overrides != list(overrides):
@@ -109,7 +106,7 @@ def _format_of(settings: str | None) -> str | None:
 def _began_with(folder: Path, overrides: Sequence[str]) -> bool:
     """Say whether a sweep began with these overrides; False for a sweep that cannot be read."""
     try:
-        found = read_as(SweepFile, folder / FILE)
+        found = read_checked(SweepFile, folder / FILE)
     except RunError:
         return False
     return found is not None and found.overrides == list(overrides)

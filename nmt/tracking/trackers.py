@@ -8,8 +8,8 @@ from typing import Protocol
 
 import pydantic
 
-from nmt.errors import RunError, first_line
-from nmt.files.reading import read_json
+from nmt.config.check import read_checked
+from nmt.errors import first_line
 
 logger = logging.getLogger(__name__)
 
@@ -80,14 +80,8 @@ class Mark(pydantic.BaseModel):
 
 def read_mark(folder: Path, kind: str) -> Mark | None:
     """Return the mark in the folder of a run, None if it has none of this kind. Raises RunError if it is damaged."""
-    path = folder / FILE
-    if not path.exists():
-        return None
-    try:
-        mark = Mark.model_validate(read_json(path))
-    except pydantic.ValidationError as error:
-        raise RunError(f"run: a readable {FILE} is needed; got {path}: {error.errors()[0]['msg']}") from None
-    return mark if mark.kind == kind else None
+    mark = read_checked(Mark, folder / FILE)
+    return mark if mark is not None and mark.kind == kind else None
 
 
 def write_mark(folder: Path, mark: Mark) -> None:

@@ -123,7 +123,7 @@ def _complete(settings: TrainSettings, prepared: Prepared, recorder: Recorder) -
 @contextlib.contextmanager
 def _shown(trainer: Trainer, resuming: bool) -> Iterator[Tracker]:
     """Within the block, send the figures of a run to its tracker, which is closed however the block ends."""
-    values = trainer.settings.model_dump(mode="json", exclude={"run", "resume"})
+    values = trainer.settings.recorded()
     # Without a checkpoint, all is shown anew: the validation before the first update, too.
     resumed_from = (trainer.progress.update or -1) if resuming else None
     tracker = open_tracker(
@@ -219,7 +219,7 @@ def _settle(trainer: Trainer, settings: TrainSettings, needs_test: bool, recorde
     """Save changed settings of a test that is still to come; warn of other changes, which a finished run ignores."""
     run = trainer.run
     own = run.read_config()
-    now = settings.model_dump(mode="json", exclude={"run", "resume"})
+    now = settings.recorded()
     noted = own | ({key: now[key] for key in OF_TEST} if needs_test else {})
     kept = check(TrainSettings, noted | {"run": settings.run, "resume": settings.resume})
     if noted != own:
@@ -233,5 +233,5 @@ def _settle(trainer: Trainer, settings: TrainSettings, needs_test: bool, recorde
 
 def _log_changes(own: Mapping[str, Any], settings: TrainSettings) -> None:
     """Log which settings of a run change from now on."""
-    for key, before, now in changes(own, settings.model_dump(mode="json", exclude={"run", "resume"})):
+    for key, before, now in changes(own, settings.recorded()):
         logger.info("changed      %s: %s before, %s now", key, as_typed(before), as_typed(now))

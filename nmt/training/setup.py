@@ -87,7 +87,7 @@ def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: b
 
 def _what_decides(settings: TrainSettings, trainer: Trainer) -> dict[str, str]:
     """Return the values that must agree on all ranks: else they would learn different models or wait for each other."""
-    values = flatten(settings.model_dump(mode="json", exclude={"run", "resume"}))
+    values = flatten(settings.recorded())
     precision = str(trainer.step.dtype).removeprefix("torch.")
     of_machine = {"device": trainer.step.device.type, "precision": precision}
     return {key: as_typed(value) for key, value in values} | of_machine
@@ -113,11 +113,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     corpus = text.corpus
     if resuming and settings.data.model_dump(mode="json") != run.read_config()["data"]:
         refuse_other_text(run, corpus)  # it has moved, and must be the same
-    tokenizer = (
-        run.read_tokenizer(settings.tokenizer.joint)
-        if resuming
-        else _tokenizer_of_new(settings, corpus, parent)
-    )
+    tokenizer = run.read_tokenizer() if resuming else _tokenizer_of_new(settings, corpus, parent)
     require_vocabulary(teachers, tokenizer, device)
     if parent is not None:
         for split, lines in corpus.texts.items():
@@ -243,7 +239,7 @@ def _tokenizer_of_new(settings: TrainSettings, corpus: Corpus, parent: RunDirect
     with naming("training.from_run"):
         if parent.read_model_settings().tokenizer != own:
             return obtain_tokenizer(own, corpus.train, symbols)
-        return with_symbols(parent.read_tokenizer(own.joint), symbols, "training.from_run")
+        return with_symbols(parent.read_tokenizer(), symbols, "training.from_run")
 
 
 def _require_weights(run: RunDirectory, expected: Shapes) -> None:

@@ -85,7 +85,7 @@ def require_vocabulary(teachers: Sequence[WordTeacher], tokenizer: Tokenizer, de
     for run, _ in teachers:
         with naming(KEY):
             settings = run.read_model_settings()
-            own = run.read_tokenizer(settings.tokenizer.joint)
+            own = run.read_tokenizer()
         if own.models != tokenizer.models:
             raise RunError(
                 f"{KEY}: a run with the vocabulary of this training is needed; got {run.path}, with another; "

@@ -130,7 +130,7 @@ def test_a_tag_says_which_language(main, tmp_path):
     assert sum(one != other for one, other in zip(expected[::2], expected[1::2], strict=True)) > 10
     assert translate(main, tmp_path / "run", lines, tmp_path) == expected
     run = RunDirectory(tmp_path / "run")
-    assert tags_of_lines(run.read_tokenizer(False).source.pieces) == tags
+    assert tags_of_lines(run.read_tokenizer().source.pieces) == tags
     # Each part of a line begins with the tag of the line.
     model = library.load(str(tmp_path / "run"), device="cpu", precision="float32")
 
@@ -297,7 +297,7 @@ def test_pieces_of_two_bpe_models_in_one_table_are_refused(main, tmp_path):
 def test_segmentation_is_that_of_the_folder(main, opus, tmp_path):
     """Also of characters that only the other side's pieces have."""
     run_of(main, opus, tmp_path / "run")
-    imported = RunDirectory(tmp_path / "run").read_tokenizer(joint=False)
+    imported = RunDirectory(tmp_path / "run").read_tokenizer()
     own = Tokenizer.of_models((opus / "source.spm").read_bytes(), (opus / "target.spm").read_bytes())
     lines = given_lines()
     assert imported.source.segment(lines) == own.source.segment(lines)

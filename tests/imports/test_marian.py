@@ -95,7 +95,7 @@ def test_words_that_yaml_takes_for_something_else(main, tmp_path):
     assert run.find_checkpoints("best") == run.find_checkpoints("last")
     with pytest.raises(RunError, match=r"^checkpoint: best or last of a run that was imported is needed"):
         run.find_checkpoints("average")
-    pieces = run.read_tokenizer(joint=False).target.pieces
+    pieces = run.read_tokenizer().target.pieces
     assert {"yes", "no", "null", "1", "1.5", "~", "on"} <= set(pieces)
 
 

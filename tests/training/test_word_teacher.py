@@ -125,7 +125,7 @@ def test_bfloat16_agrees_with_float32(tiny_model, tiny_batch):
 def pairs(trained_run):
     """Return a tokenizer, a data set of its pieces, and the settings of a training."""
     run = RunDirectory(str(trained_run))
-    tokenizer = run.read_tokenizer(run.read_model_settings().tokenizer.joint)
+    tokenizer = run.read_tokenizer()
     generator = np.random.default_rng(1)
     sizes = generator.integers(1, 9, (2, 40))
     sides = [
