@@ -24,7 +24,7 @@ LAYERS = [
     ["versions"],
     ["files"],
     ["config"],
-    ["device", "memory"],
+    ["device", "memory", "ray_map"],
     ["grammar"],
     ["data"],
     ["models"],
@@ -80,7 +80,7 @@ def test_decoding_knows_no_concrete_model():
     for path in (ROOT / "nmt" / "decoding").glob("*.py"):
         for name in imports_of(path):
             if name.startswith("nmt.models"):
-                allowed = ("nmt.models.interface", "nmt.models.ensemble", "nmt.models.kernels.prepare")
+                allowed = ("nmt.models.interface", "nmt.models.ensemble", "nmt.models.prepare")
                 assert name.startswith(allowed), f"{path} imports {name}"
 
 

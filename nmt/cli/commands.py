@@ -28,7 +28,9 @@ class Command:
     examples: Rows
     options: Rows = OPTIONS
     listed_key: str | None = None  # the key whose values are the words without `=`
-    others: Mapping[str, str] = field(default_factory=dict)  # by option, what to run instead: module:function
+    instead: Mapping[str, str] = field(
+        default_factory=dict
+    )  # by option, what to run instead: module:function
 
     @property
     def settings_class(self) -> "type[Settings]":
@@ -38,7 +40,7 @@ class Command:
     def function(self, option: str | None = None) -> Callable[..., None]:
         """Return the function of the command, or of an option that takes its place; getting it may import torch."""
         name = f"{self.name}_" if iskeyword(self.name) else self.name
-        where = f"nmt.commands.{name}:main" if option is None else self.others[option]
+        where = f"nmt.commands.{name}:main" if option is None else self.instead[option]
         module, _, function = where.partition(":")
         return getattr(import_module(module), function)
 
@@ -99,7 +101,7 @@ INSTEAD = {"--plan": "nmt.commands.train:plan", "--multirun": "nmt.sweeps.launch
 
 TABLE = (
     Command("data", "DataReportSettings", DATA_EXAMPLES),
-    Command("train", "TrainSettings", TRAIN_EXAMPLES, TRAIN_OPTIONS, others=INSTEAD),
+    Command("train", "TrainSettings", TRAIN_EXAMPLES, TRAIN_OPTIONS, instead=INSTEAD),
     Command("distil", "DistilSettings", DISTIL_EXAMPLES),
     Command("translate", "TranslateSettings", TRANSLATE_EXAMPLES),
     Command("score", "ScoreSettings", SCORE_EXAMPLES),

@@ -11,7 +11,7 @@ import yaml
 
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS
-from nmt.cli.hydra_config import DISTIL, EXPERIMENT, TRAIN, composed, require_global, to_values
+from nmt.cli.hydra_config import DISTIL, EXPERIMENT, TRAIN, hydra_config_of, require_global, to_values
 from nmt.cli.overrides import SWEEP, as_string, is_of, parse, typed_value
 from nmt.cli.run_settings import (
     choices_of_run,
@@ -125,7 +125,7 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
         # A recipe replaces all settings of a run that is named; of inherited settings, only those that it sets itself.
         said = base if own else keys.said_by(str(recipe), config_directory)
         base = {key: value for key, value in base.items() if key not in said}
-    with composed(command, typed, config_directory, choices_of_run(base, typed, command)) as config:
+    with hydra_config_of(command, typed, config_directory, choices_of_run(base, typed, command)) as config:
         experiment = config.hydra.runtime.choices.get(EXPERIMENT) or "default"
         require_global(config, experiment)
         values = to_values(config)

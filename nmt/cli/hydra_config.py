@@ -29,7 +29,7 @@ TRAIN, DISTIL = "train", "distil"
 
 
 @contextmanager
-def composed(
+def hydra_config_of(
     command: str, typed: list[Override], config_directory: str | None, more: list[str]
 ) -> Iterator[DictConfig]:
     """Have Hydra compose `more` and what was typed; its errors within the context become UserErrors of one line."""
@@ -73,7 +73,7 @@ def compose_sweep(typed: list[Override], config_directory: str | None) -> tuple[
     A recipe may set `sweep`, too, unless several recipes are swept.
     """
     of_sweep = [one for one in typed if is_of(one, SWEEP, EXPERIMENT) and not one.is_sweep_override()]
-    with composed(TRAIN, of_sweep, config_directory, []) as config:
+    with hydra_config_of(TRAIN, of_sweep, config_directory, []) as config:
         # This parser knows the choices of each group, among which glob(...) selects.
         choices = functools.partial(
             GlobalHydra.instance().config_loader().get_group_options,

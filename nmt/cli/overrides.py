@@ -56,9 +56,9 @@ def _meant(given: str, command: str, words: Iterable[str]) -> str:
     return f"; did you mean {named}={given}?" if is_key else ""
 
 
-def is_of(override: Override, *keys: str) -> bool:
-    """Say whether an override is of one of these keys, or of a key inside of one."""
-    return any(re.match(rf"{key}($|[./])", override.key_or_group) for key in keys)
+def is_of(override: Override, *names: str) -> bool:
+    """Say whether an override is of one of the keys `names`, or of a key inside of one."""
+    return any(re.match(rf"{name}($|[./])", override.key_or_group) for name in names)
 
 
 def _problem(override: Override, command: Command, is_sweep: bool) -> str | None:
@@ -106,9 +106,9 @@ def _choices(group: str) -> list[str]:
         return []
 
 
-def typed_value(typed: Iterable[Override], *keys: str) -> Any:
-    """Return the value that was typed last for one of these keys, None where there is none."""
-    values = [override.value() for override in typed if override.key_or_group in keys]
+def typed_value(typed: Iterable[Override], *names: str) -> Any:
+    """Return the value that was typed last for one of the keys `names`, None where there is none."""
+    values = [override.value() for override in typed if override.key_or_group in names]
     return values[-1] if values else None
 
 

@@ -26,10 +26,11 @@ FIXED = (
     "training.source_vectors", "training.target_vectors", "evaluation.lowercase", "evaluation.tokenize",
     "distillation", "align",
 )  # fmt: skip
-# Keys of FIXED that a student may change: teachers may have moved, and are known by their weights; OF_PAIRS until its
-# pairs are chosen, OF_TRAINING until its training begins.
+# Keys of FIXED that a student may always change: its teachers may have moved, and are known by their weights.
 OF_TEACHERS = ("distillation.reverse",)
+# Keys of FIXED that a student may change until its pairs are chosen.
 OF_PAIRS = tuple(f"distillation.{key}" for key in ("original", "choose", "min_agreement", "max_ratio"))
+# Keys of FIXED that a student may change until its training begins.
 OF_TRAINING = ("tokenizer", "model", "training", "evaluation")
 # Keys that a run inherits from the one whose weights it starts from, unless others are typed.
 INHERITED = ("data", "tokenizer", "model")

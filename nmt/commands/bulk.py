@@ -16,11 +16,11 @@ from nmt.data.lines import STANDARD_INPUT, iterate_lines
 from nmt.data.shards import Shard, count_lines, lines_before
 from nmt.decoding.chunks import Chunk, number_chunks, put_beside, table_chunks, text_chunks
 from nmt.decoding.loading import Model, load
-from nmt.decoding.ray_map import RayMap
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.stream import STANDARD_OUTPUT, is_file, write_stream
 from nmt.errors import DataError, counted
 from nmt.files.writing import is_same, require_other
+from nmt.ray_map import RayMap
 from nmt.runs.directory import RunDirectory
 
 logger = logging.getLogger(__name__)
@@ -53,8 +53,9 @@ class Totals:
 def do_in_bulk(
     settings: SettingsT,
     load_worker: Load[SettingsT],
+    *,
     column: str | None = None,
-    beside: tuple[str, str | None] = ("", None),
+    beside: tuple[str, str | None],
 ) -> Totals:
     """Do what `load_worker` returns with the lines of the input, chunk by chunk, and write as many lines.
 

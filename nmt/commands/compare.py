@@ -9,12 +9,13 @@ from typing import Any
 from nmt.config import CompareSettings
 from nmt.config.check import as_typed, flatten
 from nmt.errors import RunError, naming, one_line
-from nmt.evaluation.tables import layout
+from nmt.evaluation.tables import align_columns, show_interval
 from nmt.files.writing import require_new_file, write_atomically
 from nmt.reports.drawing.charts import Bar, bar_chart
 from nmt.reports.drawing.shapes import cut
 from nmt.reports.page import Figure, Table, render
 from nmt.reports.run.log import RunLog, curves
+from nmt.reports.run.origin import different_rows, side_by_side
 from nmt.runs.directory import RunDirectory
 from nmt.runs.provenance import TEST, read_scores
 
@@ -72,9 +73,9 @@ def read_facts(run: RunDirectory, name: str) -> RunFacts:
 def describe(runs: Sequence[RunFacts]) -> str:
     """Return tables for people: scores, and the settings in which the runs differ."""
     head, rows = score_rows(runs)
-    parts = [layout([head, *rows])]
+    parts = [align_columns([head, *rows])]
     if different := differing(runs):
-        parts.append(layout([["settings", *letters(runs)], *different]))
+        parts.append(align_columns([["settings", *letters(runs)], *different]))
     return "\n\n".join(filter(None, [*parts, text_note(runs)]))
 
 
@@ -89,8 +90,7 @@ def score_rows(runs: Sequence[RunFacts]) -> tuple[list[str], list[list[str]]]:
         row = [one.name, letter]
         for name in names:
             row.append(f"{one.scores[name]:.2f}" if name in one.scores else "–")
-            low_high = one.intervals.get(name)
-            row.append("–" if low_high is None else "[{:.2f}, {:.2f}]".format(*low_high))
+            row.append(show_interval(one.intervals.get(name)) or "–")
         log = one.log
         row.append("–" if log.updates is None else str(log.updates))
         row.append("–" if log.minutes is None else f"{log.minutes:.1f}")
@@ -101,9 +101,9 @@ def score_rows(runs: Sequence[RunFacts]) -> tuple[list[str], list[list[str]]]:
 
 def differing(runs: Sequence[RunFacts]) -> list[list[str]]:
     """Return the keys whose values are not the same in all runs, each followed by its values."""
-    keys = sorted(set().union(*(one.settings for one in runs)))
-    rows = [(key, [as_typed(one.settings.get(key, "–")) for one in runs]) for key in keys]
-    return [[key, *_shown(values)] for key, values in rows if len(set(values)) > 1]
+    settings = [{key: as_typed(value) for key, value in one.settings.items()} for one in runs]
+    rows = side_by_side(settings, sorted(set().union(*settings)))
+    return [[key, *_shown(values)] for key, *values in different_rows(rows)]
 
 
 def _shown(values: Sequence[str]) -> list[str]:

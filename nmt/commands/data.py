@@ -5,12 +5,12 @@ from pathlib import Path
 
 from nmt.config import DataReportSettings, OpusData, as_list
 from nmt.data.cleaning import prepare_corpus
-from nmt.data.context import context_symbols
+from nmt.data.context import source_symbols
 from nmt.data.opus import Offer, list_corpora
 from nmt.data.sources import load_corpus, named_files
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.errors import DataError
-from nmt.evaluation.tables import layout
+from nmt.evaluation.tables import align_columns
 from nmt.files.writing import require_new_file, to_json, write_atomically
 from nmt.reports.corpus.corpus_measures import measure_corpus
 from nmt.reports.corpus.corpus_page import as_page
@@ -31,8 +31,7 @@ def main(settings: DataReportSettings) -> None:
         raise DataError(f"html: another file than that of json is needed; got {settings.html}")
     corpus = load_corpus(settings.data)
     prepared = prepare_corpus(corpus, settings.data.filter)
-    groups = prepared.corpus.groups
-    symbols = [*(groups.symbols if groups else ()), *context_symbols(settings.data.context)]
+    symbols = source_symbols(prepared.corpus, settings.data.context)
     tokenizer = obtain_tokenizer(settings.tokenizer, prepared.corpus.train, symbols)
     measures = measure_corpus(corpus.texts, prepared, tokenizer, settings)
     if settings.json_file is not None:
@@ -51,4 +50,4 @@ def _table(offers: Sequence[Offer]) -> str:
         [offer.name, offer.version, f"{offer.num_pairs:,}", f"{offer.num_bytes / 1e6:,.1f}"]
         for offer in offers
     ]
-    return layout(rows)
+    return align_columns(rows)

@@ -15,7 +15,7 @@ from nmt.reports.page import render
 from nmt.reports.run import sections
 from nmt.reports.run.log import RunLog, curves, facts_of, training_page
 from nmt.reports.run.maps import attention, choose_sentences
-from nmt.reports.run.measures import Context, Measures, measure
+from nmt.reports.run.measures import Measures, ReportText, measure
 from nmt.reports.run.origin import origin
 from nmt.reports.run.sentences import sentences
 from nmt.runs.directory import RunDirectory
@@ -50,7 +50,7 @@ def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: Re
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     corpus = corpus_of_run(runs[0])
-    context = Context.of(
+    shared = ReportText.of(
         require_split(corpus.texts.get(settings.split), settings.split),
         settings.split,
         training_text(runs[0], corpus),
@@ -61,7 +61,7 @@ def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: Re
     for key, run, log in zip(KEYS, runs, logs, strict=False):
         with naming(key):
             search = settings.decoding or run.read_model_settings().decoding
-            own = replace(context, text=tagged_for(run, context.text, context.split))
+            own = replace(shared, text=tagged_for(run, shared.text, shared.split))
             sources.append(own.text.source)
             measured.append(measure(run, log, settings.checkpoint, search, own, device, dtype))
     this, *others = measured
@@ -71,26 +71,26 @@ def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: Re
         for comparison in compare(
             this.hypotheses,
             other.hypotheses,
-            [context.text.target],
+            [shared.text.target],
             settings.evaluation,
             settings.num_resamples,
             settings.num_trials,
         )
     ]
-    lines = choose_sentences(this, context.text.source, settings.num_maps)
+    lines = choose_sentences(this, shared.text.source, settings.num_maps)
     return render(
         "run.html",
         command="nmt report",
         title=" against ".join(one.name for one in measured),
-        subtitle=_subtitle(measured, context),
+        subtitle=_subtitle(measured, shared),
         names=[one.name for one in measured],
         headline=sections.headline(measured, comparisons),
-        scores=sections.scores(measured, comparisons, context),
+        scores=sections.scores(measured, comparisons, shared),
         curves=curves(logs),
-        kinds=sections.kinds(measured, context),
-        signs=sections.signs(measured, context),
+        kinds=sections.kinds(measured, shared),
+        signs=sections.signs(measured, shared),
         confidence=sections.confidence(measured),
-        sentences=sentences(measured, context, settings.num_sentences),
+        sentences=sentences(measured, shared, settings.num_sentences),
         attention=[attention(one, source, lines) for one, source in zip(measured, sources, strict=True)],
         made=origin([(one.name, one.log.config, _facts(one)) for one in measured]),
     )
@@ -116,11 +116,11 @@ def _names(runs: Sequence[RunDirectory]) -> list[str]:
     return [f"{name} ({letter})" for name, letter in zip(names, "AB", strict=False)]
 
 
-def _subtitle(runs: Sequence[Measures], context: Context) -> str:
+def _subtitle(runs: Sequence[Measures], shared: ReportText) -> str:
     said = "; ".join(
         f"{one.name} is a model of kind {one.log.config['model']['kind']}, checkpoint {one.checkpoint}, "
         f"search {one.search}"
         for one in runs
     )
-    whose, number = runs[0].name, len(context.text.source)
-    return f"{said}. The {number} lines of {context.split} text of {whose} were translated for this page."
+    whose, number = runs[0].name, len(shared.text.source)
+    return f"{said}. The {number} lines of {shared.split} text of {whose} were translated for this page."

@@ -28,7 +28,7 @@ def main(settings: TranslateSettings) -> None:
         translate_document(settings, settings.input, suffix)
     else:
         _require_column(settings)
-        do_in_bulk(settings, load_worker, settings.column, ("prefix", settings.prefix))
+        do_in_bulk(settings, load_worker, column=settings.column, beside=("prefix", settings.prefix))
 
 
 def _require_column(settings: TranslateSettings) -> None:

@@ -18,7 +18,7 @@ from nmt.decoding.translator import Translator
 from nmt.device import choose_precision, prepare_device
 from nmt.errors import DeviceError, RunError, SettingsError, VerificationError, one_line
 from nmt.evaluation.scoring import corpus_bleu
-from nmt.evaluation.tables import layout
+from nmt.evaluation.tables import align_columns
 from nmt.evaluation.translating import evaluate_text, translate_text, validation_search
 from nmt.files.writing import MANIFEST, differing_files, file_facts
 from nmt.runs.directory import CONFIDENCE, MODEL_WEIGHTS, RunDirectory
@@ -98,7 +98,7 @@ def main(settings: VerifySettings) -> None:
         if not verification.problems:
             raise
         verification.problems.append(str(error))  # a difference found above may be why it cannot be scored
-    print(layout([["", "recorded", "now", ""], *verification.rows]), flush=True)
+    print(align_columns([["", "recorded", "now", ""], *verification.rows]), flush=True)
     if verification.problems:
         raise VerificationError(*(f"{run.path}: {problem}" for problem in verification.problems))
 

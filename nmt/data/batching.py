@@ -14,6 +14,9 @@ from nmt.data.dataset import Dataset, Ids, Links
 from nmt.data.expected_words import ExpectedWords
 from nmt.data.tokenizer import Tokenizer
 
+# Largest load of a rank as a multiple of the mean of all: the others wait for the busiest one.
+LARGEST_LOAD = 1.1
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -58,9 +61,6 @@ def send(tensor: Tensor, device: torch.device) -> Tensor:
     comes_from_host = tensor.device.type == "cpu" and device.type == "cuda"
     return (tensor.pin_memory() if comes_from_host else tensor).to(device, non_blocking=comes_from_host)
 
-
-# Largest load of a rank as a multiple of the mean of all: the others wait for the busiest one.
-LARGEST_LOAD = 1.1
 
 Update = list[Int64Array]  # micro-batches, each the indices of its pairs
 

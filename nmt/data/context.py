@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from nmt.data.arrays import BoolArray
+from nmt.data.corpus import Corpus
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.errors import SettingsError
 
@@ -24,6 +25,11 @@ def context_symbols(num_lines: int) -> list[str]:
     return [f"<context={num_lines}>"] if num_lines else []
 
 
+def source_symbols(corpus: Corpus, num_lines: int) -> list[str]:
+    """Return the pieces that no source line is split within: the tags of a mixture, and the separator of context."""
+    return [*(corpus.groups.symbols if corpus.groups else ()), *context_symbols(num_lines)]
+
+
 def encode_lines(vocabulary: Vocabulary, lines: Sequence[str]) -> list[list[int]]:
     """Return the token ids of lines; blank lines have none."""
     return vocabulary.encode(emptied(lines))
@@ -34,7 +40,7 @@ def emptied(lines: Sequence[str]) -> list[str]:
     return [line if line.strip() else "" for line in lines]
 
 
-def in_order(
+def with_lines_before(
     chunks: Iterable[list[LineT]], num_lines: int, before: Sequence[LineT] = ()
 ) -> Iterator[tuple[list[LineT], Sequence[LineT]]]:
     """Yield each chunk of a text with up to `num_lines` lines before it; `before` are those before the first chunk."""

@@ -52,7 +52,7 @@ class BatchSearch:
         tokenizer: Tokenizer,
         settings: DecodingSettings,
         device: torch.device,
-        num_hypotheses: int = 1,
+        num_hypotheses: int,
         shortlist: Shortlist | None = None,
     ) -> None:
         self.shortlist = shortlist

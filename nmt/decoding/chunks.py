@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from nmt.data.context import in_order
+from nmt.data.context import with_lines_before
 from nmt.data.encoding import UTF_8
 from nmt.data.lines import TextDecoder, follow_lines, in_chunks
 from nmt.data.table import Columns, read_rows
@@ -49,7 +49,7 @@ def number_chunks(
     chunks: Iterable[list[str]], context: int = 0, num_before: int = 0, before: Sequence[str] = ()
 ) -> Iterator[Chunk]:
     """Number chunks that follow `num_before` lines; each has `context` lines before it, the first one `before`."""
-    for lines, earlier in in_order(chunks, context, before):
+    for lines, earlier in with_lines_before(chunks, context, before):
         yield Chunk(lines, num_before, None, earlier)
         num_before += len(lines)
 

@@ -16,6 +16,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from nmt.config import RecordedSettings
 from nmt.config.check import read_checked
+from nmt.config.kinds import UnitInterval
 from nmt.data.arrays import FloatArray
 from nmt.decoding.translation import Candidate
 from nmt.runs.directory import CONFIDENCE, RunDirectory
@@ -24,14 +25,12 @@ from nmt.runs.records import Checkpoint, Hash
 MAX_KNOTS = 1000
 NUM_BINS = 10
 
-Share = Annotated[float, Field(ge=0, le=1)]
-
 
 class Curve(RecordedSettings):
     """Shares that never fall as values rise: linear between knots, constant beyond the first and the last."""
 
     at: Annotated[list[float], Field(min_length=1, max_length=MAX_KNOTS)]
-    shares: list[Share]
+    shares: list[UnitInterval]
 
     @pydantic.model_validator(mode="after")
     def _require_rising(self) -> "Curve":
@@ -53,14 +52,14 @@ class Bin(RecordedSettings):
     """The words, or lines, whose confidence is in the same tenth."""
 
     number: PositiveInt
-    confidence: Share  # their mean
-    right: Share  # the share of words that are right; of lines, the mean of these shares
+    confidence: UnitInterval  # their mean
+    right: UnitInterval  # the share of words that are right; of lines, the mean of these shares
 
 
 class Reliability(RecordedSettings):
     """How well confidences match the share that is right: the expected calibration error, and the tenths behind it."""
 
-    error: Share
+    error: UnitInterval
     bins: Annotated[list[Bin], Field(min_length=1, max_length=NUM_BINS)]
 
 

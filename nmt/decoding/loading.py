@@ -7,11 +7,11 @@ from typing import Any, get_args, overload
 
 from nmt.config import DecodingSettings
 from nmt.config.kinds import Device, Precision
-from nmt.data.context import in_order
+from nmt.data.context import with_lines_before
 from nmt.data.mixture import language_of, tag_of
 from nmt.decoding.confidence import calibration_of
 from nmt.decoding.engine import Engine
-from nmt.decoding.pairs import PairReader
+from nmt.decoding.pair_reader import PairReader
 from nmt.decoding.search_settings import change_search, most_hypotheses
 from nmt.decoding.translation import Candidate, Translation
 from nmt.decoding.translator import Translator
@@ -276,6 +276,6 @@ def _of_pairs(
 ) -> Iterator[Candidate]:
     rest = _checked(pairs)
     chunks = iter(lambda: list(islice(rest, 1024)), [])
-    for chunk, before in in_order(chunks, context):
+    for chunk, before in with_lines_before(chunks, context):
         sources, targets = zip(*chunk, strict=True)
         yield from work(sources, targets, 0, [source for source, _ in before])

@@ -10,7 +10,7 @@ import torch
 
 from nmt.config import DecodingSettings
 from nmt.data.arrays import FloatArray, Int64Array
-from nmt.data.batching import Batch, collate, cut_by_length
+from nmt.data.batching import Batch, collate, cut_by_length, longest_first
 from nmt.data.dataset import Dataset, Ids
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.batch_search import BatchSearch, plan_batches
@@ -22,7 +22,7 @@ from nmt.device import choose_precision, is_out_of_memory, prepare_device
 from nmt.errors import DeviceError, RunError, first_line, naming
 from nmt.models.ensemble import Ensemble
 from nmt.models.interface import Seq2Seq
-from nmt.models.kernels.prepare import prepare_for_translating
+from nmt.models.prepare import prepare_for_translating
 from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
 
@@ -95,7 +95,7 @@ class TorchEngine:
         """Yield the indices of pairs, in the order of their batch, and the batch, of `size_of(longest)` pairs."""
         pairs = Dataset(Ids.of(source), Ids.of(target))
         for rows in cut_by_length(np.maximum(pairs.source.lengths, pairs.target.lengths) + 1, size_of):
-            ordered = rows[np.argsort(-pairs.source.lengths_of(rows), kind="stable")]  # as collate keeps them
+            ordered = longest_first(pairs.source, rows)  # as collate keeps them
             yield ordered, collate(pairs, ordered, self.tokenizer).to(self.device)
 
 

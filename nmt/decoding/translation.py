@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from nmt.decoding.word_alignment import Link, Share
+from nmt.decoding.word_alignment import Link, LinkShare
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Candidate:
     word_log_probs: list[float] = field(default_factory=list)
     confidence: float | None = None
     word_confidences: list[float] = field(default_factory=list)
-    attention: list[Share] = field(default_factory=list)
+    attention: list[LinkShare] = field(default_factory=list)
 
     @property
     def log_prob(self) -> float | None:

@@ -19,7 +19,7 @@ from nmt.decoding.engine import Engine, Found, Hypothesis, Search, Sentence, mos
 from nmt.decoding.expected_utility import expected_utility
 from nmt.decoding.literal_text import text_of
 from nmt.decoding.long_lines import LineCutter, join_parts
-from nmt.decoding.pairs import PairReader
+from nmt.decoding.pair_reader import PairReader
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.translation import Candidate, Translation
 from nmt.errors import DataError

@@ -15,7 +15,7 @@ from nmt.data.tokenizer import word_numbers
 # The number of a source word and that of a target word, both from 0.
 Link = tuple[int, int]
 # The same, and the share that the source word has of the attention of the target word.
-Share = tuple[int, int, float]
+LinkShare = tuple[int, int, float]
 LEAST_SHARE = 0.05
 
 
@@ -54,7 +54,7 @@ def link_words(attention: FloatArray) -> list[Link]:
     return [(int(row.argmax()), number) for number, row in enumerate(attention) if row.any()]
 
 
-def shares_of_words(attention: FloatArray) -> list[Share]:
+def shares_of_words(attention: FloatArray) -> list[LinkShare]:
     """Return the shares that are no less than LEAST_SHARE, in the order of the target."""
     targets, sources = np.nonzero(attention >= LEAST_SHARE)
     shares = attention[targets, sources].tolist()

@@ -10,7 +10,7 @@ import pydantic
 
 from nmt.config import DistilSettings
 from nmt.errors import RunError
-from nmt.files.reading import read_json, require_plain
+from nmt.files.reading import is_taken, read_json, require_plain
 from nmt.files.writing import hold_lock, to_json, write_atomically
 from nmt.runs.directory import CONFIG, DISTILLED
 from nmt.runs.languages import NAMES
@@ -93,7 +93,7 @@ class StudentFolder:
 
         Raises RunError for a folder in use without `resume`, that is not a student's, or that another process holds.
         """
-        is_there = self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir()))
+        is_there = is_taken(self.path)
         if is_there and not settings.resume:
             raise RunError(f"student: a new folder is needed, or resume=true to go on; got {self.path}")
         if is_there and not (self.path / SETTINGS).is_file():

@@ -12,7 +12,7 @@ from nmt.distillation.measuring import measure, size_of
 from nmt.distillation.teachers import Teacher
 from nmt.distillation.translations import read_translations, translate
 from nmt.evaluation.scoring import Score, score_against
-from nmt.evaluation.tables import layout
+from nmt.evaluation.tables import align_columns
 from nmt.memory import MEGABYTE
 
 UNITS = ["weights MB", "words/s/core", "memory MB"]
@@ -95,4 +95,4 @@ def table(rows: Sequence[Row]) -> str:
         cells.append([row.name, *(f"{score.value:.2f}" for score in row.scores), *figures])
     notes = [f"{score.name:10} {score.signature}" for score in scores]
     lines = f"{'lines':10} {rows[0].num_lines} of the {rows[0].split} text"
-    return "\n".join([layout(cells), "", *notes, lines])
+    return "\n".join([align_columns(cells), "", *notes, lines])

@@ -60,7 +60,7 @@ class Kept(Element):
 class Parts:
     """The parts of a paragraph while it is read: lines, what stays between them, and the containers that are open."""
 
-    def __init__(self, undivided: Collection[str] = (), properties: Collection[str] = ()) -> None:
+    def __init__(self, undivided: Collection[str], properties: Collection[str] = ()) -> None:
         """Begin; a container with one of the tags `undivided` may be there once only, so no break divides it.
 
         Children of containers with one of the tags `properties` are in each copy.

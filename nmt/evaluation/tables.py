@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nmt.evaluation.resampling import Interval
 from nmt.evaluation.scoring import Evaluation, Score, key_of
 from nmt.evaluation.significance import Comparison
 
@@ -17,7 +16,7 @@ class BucketRow:
     scores: list[list[Score]]
 
 
-def show_interval(interval: Interval | None) -> str:
+def show_interval(interval: tuple[float, float] | None) -> str:
     """Return `[low, high]`, or nothing."""
     return "" if interval is None else "[{:.2f}, {:.2f}]".format(*interval)
 
@@ -44,7 +43,7 @@ def comparison_table(comparisons: Sequence[Comparison], this: str, other: str, n
         rows.append([one.name + (" (an error)" if is_error else ""), *comparison_cells(one)])
     names = [f"A          {this}", f"B          {other}", f"lines      {num_lines}"]
     signatures = [f"{one.name:10} {one.signature}" for one in comparisons]
-    return "\n".join([*names, "", layout(rows), "", *signatures])
+    return "\n".join([*names, "", align_columns(rows), "", *signatures])
 
 
 def comparison_cells(one: Comparison) -> list[str]:
@@ -69,10 +68,10 @@ def bucket_table(rows: Sequence[BucketRow], title: str, names: Sequence[str]) ->
         by_metric = zip(*row.scores, strict=True)
         figures = [f"{score.value:.2f}" for of_metric in by_metric for score in of_metric]
         table.append([row.name, str(row.num_lines), *figures])
-    return "\n" + layout(table)
+    return "\n" + align_columns(table)
 
 
-def layout(rows: Sequence[Sequence[str]]) -> str:
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """Return rows of cells as aligned lines: the first column to the left, the others to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(

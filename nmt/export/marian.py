@@ -18,7 +18,7 @@ from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found, NewModel, Work, plain_search
 from nmt.export.onnx.readme import differences
 from nmt.export.tokenizer_json import token_names
-from nmt.export.weights import require_plain, require_plain_layers, weights_in_layout
+from nmt.export.weights import require_plain_layers, require_plain_model, weights_in_layout
 from nmt.files.writing import write_atomically
 from nmt.layouts.marian import (
     ACTIVATIONS,
@@ -87,7 +87,7 @@ class Marian:
             raise RunError(
                 f"quantization: float32 is needed for format=marian; got {exported.settings.quantization}"
             )
-        model = require_plain(exported.model, tokenizer, ACTIVATIONS, "Marian")
+        model = require_plain_model(exported.model, tokenizer, ACTIVATIONS, "Marian")
         _require_zero_start(model, tokenizer.target)
         vocabularies, orders = vocabulary_files(exported), (order(tokenizer.source), order(tokenizer.target))
         weights = weights_in_layout(layout(model.options.norm), model, tokenizer.target, orders)

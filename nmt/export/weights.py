@@ -17,7 +17,7 @@ from nmt.models.transformer import Transformer
 FORBIDDEN = -1e4
 
 
-def require_plain(
+def require_plain_model(
     model: Seq2Seq, tokenizer: Tokenizer, activations: Collection[str], program: str
 ) -> Transformer:
     """Return a plain Transformer that reads lines alone. Raises RunError, with the reason, for any other model."""

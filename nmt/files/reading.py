@@ -38,6 +38,11 @@ def is_missing(path: str) -> bool:
     return False
 
 
+def is_taken(path: Path) -> bool:
+    """Whether there is anything at a path but an empty folder."""
+    return path.exists() and (not path.is_dir() or any(path.iterdir()))
+
+
 def require_plain(folder: Path) -> None:
     """Raise RunError unless a folder holds nothing but folders and plain files, all the way down."""
     for path, mode in _entries(folder, MAX_FOLDER_DEPTH):

@@ -1,7 +1,7 @@
 """Models from token ids to the next token: recurrent ones, with and without attention, and the Transformer.
 
-All share one interface. The encoders serve other heads as well. `TransformerEncoder.read` and `RecurrentEncoder.read`
-take vectors (B, L, D) of B sequences and their lengths (B), each at least 1, which stay on the host. They return the
+All share one interface. The encoders can be used alone, too. `TransformerEncoder.read` and `RecurrentEncoder.read` take
+vectors (B, L, D) of B sequences and their lengths (B), each at least 1, which stay on the host. They return the
 encoder's outputs (B, L, C), where C is d_model, or d_hidden times the number of directions. The vectors may come from
 words, measurements, or anything else.
 
@@ -19,8 +19,9 @@ words, measurements, or anything else.
 >>> encoded.shape, recurrent.read(vectors, lengths).shape
 (torch.Size([3, 5, 16]), torch.Size([3, 5, 16]))
 
-Positions after a sequence's end are not read, and the outputs there mean nothing. A head that looks at one position at
-a time may leave them out of its loss; one that pools positions must mask them, or the answer depends on the batch:
+Positions after a sequence's end are not read, and the outputs there mean nothing. An output layer that looks at one
+position at a time may leave them out of its loss; one that pools positions must mask them, or the answer depends on the
+batch:
 
 >>> inside = torch.arange(5) < lengths.unsqueeze(1)  # (B, L)
 >>> pooled = encoded.masked_fill(~inside.unsqueeze(2), 0).sum(1) / lengths.unsqueeze(1)

@@ -52,9 +52,9 @@ class Ensemble(Seq2Seq):
         """Return logits (…, V) whose softmax is the mean of the models' probabilities."""
         return self._mean(outputs, [member.project for member in self._all()])
 
-    def project_to(self, words: Tensor) -> Callable[[Tensor], Tensor]:
-        """Return a function from outputs to logits (…, V') of the token ids `words` (V') alone, as of `project`."""
-        projections = [member.project_to(words) for member in self._all()]
+    def project_to(self, tokens: Tensor) -> Callable[[Tensor], Tensor]:
+        """Return a function from outputs to logits (…, V') of `tokens` (V') alone, as of `project`."""
+        projections = [member.project_to(tokens) for member in self._all()]
         return lambda outputs: self._mean(outputs, projections)
 
     def _mean(self, outputs: Tensor, projections: Sequence[Callable[[Tensor], Tensor]]) -> Tensor:

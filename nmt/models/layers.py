@@ -14,7 +14,8 @@ from nmt.data.batching import send
 class LayerOptions:
     """Options that all layers of a Transformer share; see conf/model/transformer.yaml.
 
-    The defaults are for encoders with other heads; a translation model is given all options.
+    The defaults serve an encoder that is used alone, under an output layer of one's own (`scripts/classify.py`); a
+    translation model is given all options.
     """
 
     d_model: int

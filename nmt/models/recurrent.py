@@ -61,7 +61,7 @@ class RecurrentEncoder(nn.Module):
     def read(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         """Return encoded positions (B, L, C) for vectors (B, L, D) of `lengths` (B, on the host, each at least 1).
 
-        Like `TransformerEncoder.read`, this is for a head of another kind. In one direction, a position sees only
+        Like `TransformerEncoder.read`, this is for an output layer of one's own. In one direction, a position sees only
         itself and those before it.
         """
         return self(vectors, lengths).outputs

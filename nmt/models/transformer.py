@@ -65,7 +65,7 @@ class Stack(nn.Module):
 
 
 class TransformerEncoder(Stack):
-    """The encoder of a Transformer; `read` is for heads of another kind."""
+    """The encoder of a Transformer; `read` is for programs that put an output layer of their own on it."""
 
     def __init__(self, num_layers: int, options: LayerOptions, max_positions: int) -> None:
         super().__init__((EncoderLayer(options) for _ in range(num_layers)), options, max_positions)

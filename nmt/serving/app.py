@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nmt.serving.files import HEADERS, address_of
+from nmt.serving.language_pairs import Asked, asked
 from nmt.serving.limits import client_of
 from nmt.serving.pages import pages, to_page
-from nmt.serving.pairs import Asked, asked
 from nmt.serving.refusal import Refused
 from nmt.serving.requests import Bodies, Fields, read_fields
 from nmt.serving.service import Service

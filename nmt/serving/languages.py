@@ -8,7 +8,7 @@ from typing import Any
 from nmt.data.characters import is_wordless
 from nmt.runs.languages import CODES, Language, shown
 from nmt.serving.detection import MAX_CHARACTERS, Detector, Guess
-from nmt.serving.pairs import Pair
+from nmt.serving.language_pairs import Pair
 from nmt.serving.pivot import Pivot
 from nmt.serving.refusal import Refused
 from nmt.serving.text import Way

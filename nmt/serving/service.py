@@ -21,12 +21,12 @@ from nmt.runs.languages import Language, shown
 from nmt.serving.batching import LINES_OF_TEXT, all_of, refuse_more
 from nmt.serving.detection import Guess
 from nmt.serving.files import Held, read_upload
+from nmt.serving.language_pairs import make_pairs
 from nmt.serving.languages import AUTO, Languages
 from nmt.serving.limits import Rate, num_characters
 from nmt.serving.markup import read_pages, translate_document, translate_page
 from nmt.serving.metrics import Metrics
 from nmt.serving.models import Models
-from nmt.serving.pairs import make_pairs
 from nmt.serving.refusal import Refused
 from nmt.serving.requests import Fields, Upload
 from nmt.serving.text import translate_text

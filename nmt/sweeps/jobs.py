@@ -18,8 +18,8 @@ from nmt.cli.main import log_to_stderr, terminate
 from nmt.cli.overrides import as_string
 from nmt.config import GridSweep, OptunaSweep, TrainSettings
 from nmt.data.lines import MAX_WAIT
-from nmt.decoding.ray_map import RayMap
 from nmt.errors import SweepError, UserError, one_line
+from nmt.ray_map import RayMap
 from nmt.sweeps.results import JobRecord, read_record, write_record
 from nmt.sweeps.study import Search
 from nmt.sweeps.sweep_folder import OF_SUBMITIT

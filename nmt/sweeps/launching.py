@@ -13,9 +13,9 @@ from nmt.cli.run_settings import OTHER_RUNS
 from nmt.config import GridSweep, OptunaSweep, SweepSettings
 from nmt.config.check import check
 from nmt.data.cache import content_key
-from nmt.decoding.ray_map import require_ray
 from nmt.errors import SettingsError, SweepError
 from nmt.files.writing import to_json
+from nmt.ray_map import require_ray
 from nmt.runs.migration import FORMAT
 from nmt.sweeps.jobs import Job, JobRunner, require_submitit
 from nmt.sweeps.results import RunResult, print_results, read_record, read_result, write_results

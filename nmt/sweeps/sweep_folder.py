@@ -8,7 +8,7 @@ from pathlib import Path
 from nmt.config import Settings
 from nmt.config.check import read_checked
 from nmt.errors import RunError
-from nmt.files.reading import require_plain
+from nmt.files.reading import is_taken, require_plain
 from nmt.files.writing import hold_lock, to_json, write_atomically
 
 FILE = "sweep.json"
@@ -51,7 +51,7 @@ def choose_folder(given: str | None, fresh: str, overrides: Sequence[str], resum
     folder = Path(given)
     found = read_checked(SweepFile, folder / FILE)
     if found is None:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if is_taken(folder):
             raise RunError(f"run: a new or empty folder is needed for a sweep; got {folder}")
         return folder
     if not resume:

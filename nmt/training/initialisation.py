@@ -127,8 +127,8 @@ def _match_pieces(vocabulary: Vocabulary, other: Vocabulary) -> list[tuple[int, 
     return [*zip(special, other_special, strict=True), *matched]
 
 
-def freeze(model: nn.Module, parts: Sequence[str]) -> int:
-    """Freeze the parameters of `parts`, and return how many numbers they hold.
+def freeze(model: nn.Module, parts: Sequence[str]) -> None:
+    """Freeze the parameters of `parts`.
 
     A part is the name of a parameter or of a module that holds some, such as `encoder` or `encoder.layers.0`; a
     parameter that layers share is frozen in all of them. Raises SettingsError for a part that names nothing, and if
@@ -148,7 +148,6 @@ def freeze(model: nn.Module, parts: Sequence[str]) -> int:
         )
     for parameter in frozen.values():
         parameter.requires_grad_(False)
-    return sum(parameter.numel() for parameter in frozen.values())
 
 
 def set_word_vectors(embedding: Embedding, ids: Tensor, vectors: Tensor) -> None:

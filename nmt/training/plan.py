@@ -95,7 +95,7 @@ def plan_lines(prepared: Prepared) -> list[str]:
         f"vocabulary   {tokenizer.source.size} source, {tokenizer.target.size} target pieces",
         f"normalised   {_normalization(tokenizer.target, corpus.validation.target)}",
         f"model        {trainer.settings.model.kind}, {num_parameters} parameters{frozen}",
-        *prepared.origin_of_weights,
+        *prepared.start_lines,
         *teacher,
         f"epoch        {parts}{counted(len(updates), 'update')} of at most "
         f"{trainer.settings.training.update_tokens} target tokens",

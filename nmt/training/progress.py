@@ -59,7 +59,7 @@ NONE_APPLIED = AppliedUpdate(math.nan, math.nan, math.nan, 1, math.nan)
 class WindowState:
     """State of a window as a checkpoint holds it, so that a resumed run goes on with it."""
 
-    # One for all updates; one for each where an older version wrote it.
+    # The sum over all updates, as a list of one; older versions wrote one entry for each update.
     applied: list[AppliedUpdate] = field(default_factory=list)
     num_skipped: int = 0  # since the last line
     num_skipped_in_row: int = 0  # up to now, also beyond the last line

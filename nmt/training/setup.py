@@ -10,7 +10,7 @@ from nmt.config import BeamSettings, RecipeSettings, RNNSettings, TrainSettings
 from nmt.config.check import as_typed, flatten
 from nmt.data.cache import content_key
 from nmt.data.cleaning import PreparedCorpus, prepare_corpus
-from nmt.data.context import Context, Surroundings, context_symbols, require_context
+from nmt.data.context import Context, Surroundings, require_context, source_symbols
 from nmt.data.corpus import Corpus
 from nmt.data.dataset import Dataset, LeftOut, load_dataset, select_pairs
 from nmt.data.glossary import read_glossary
@@ -23,17 +23,17 @@ from nmt.data.word_links import load_links, require_aligner
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_precision, prepare_device, require_determinism, require_memory
 from nmt.errors import DataError, RunError, SettingsError, naming
-from nmt.files.reading import is_missing, require_plain
+from nmt.files.reading import is_missing, is_taken, require_plain
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
 from nmt.runs.directory import LOG, MODEL_WEIGHTS, RunDirectory
 from nmt.runs.model import load_model
-from nmt.runs.provenance import refuse_other_text
+from nmt.runs.provenance import refuse_other_text, text_facts
 from nmt.runs.weights import Shapes, count_parameters, read_shapes, require_shapes
 from nmt.tracking.opening import require_tracker
 from nmt.training.checkpoint import refuse_other_origins, resumable_progress
 from nmt.training.initialisation import copy_matching, freeze, other_meanings, set_word_vectors
-from nmt.training.pairs import learned_lengths, training_pairs
+from nmt.training.pairs import TrainingPairs, learned_lengths, training_pairs
 from nmt.training.progress import Progress, reason_to_stop
 from nmt.training.ranks import Ranks
 from nmt.training.step import TrainingStep
@@ -61,7 +61,7 @@ class Prepared:
     tokenizer: Tokenizer
     left_out: LeftOut
     num_short: int  # training lines without all of their context
-    origin_of_weights: list[str]  # lines that say where the initial weights come from
+    start_lines: list[str]  # lines that say where the initial weights come from
     resuming: bool
 
     def log(self) -> None:
@@ -128,7 +128,7 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     torch.manual_seed(settings.seed)
     model = build_model(settings.model, tokenizer)
     # A resumed run that stopped before its first checkpoint gets its initial weights again.
-    origin = [] if run.steps() else start_from(settings, parent, model, tokenizer)
+    start_lines = [] if run.steps() else start_from(settings, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
     model.is_guided = dataset.links is not None
     model.learned_lengths = learned_lengths(dataset, selected, context)
@@ -139,12 +139,8 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     pairs = training_pairs(settings, dataset, selected, tokenizer, device, corpus.groups)
     step = TrainingStep(settings, model, tokenizer, pairs, device, dtype, ranks)
     trainer = Trainer(step, run, corpus.validation)
-    trainer.progress.origins = origins(corpus, tokenizer, dataset, teachers)
-    if corpus.groups is not None:
-        trainer.progress.origins["data.pairs"] = content_key(pairs.rows_of_epoch.tobytes())
-    if context.num_lines:
-        trainer.progress.origins |= origin_of_context(read)
-    return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, origin, resuming)
+    trainer.progress.origins = _origins(read, corpus, tokenizer, context, pairs, teachers)
+    return Prepared(trainer, text, tokenizer, left_out, dataset.num_short, start_lines, resuming)
 
 
 def _require_folder(run: RunDirectory, resume: bool) -> bool:
@@ -156,10 +152,10 @@ def _require_folder(run: RunDirectory, resume: bool) -> bool:
         raise RunError(
             f"run: a new folder is needed, or resume=true to go on; got {run.path}, which holds a run"
         )
-    is_taken = run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir()))
-    if is_taken and not resume:
+    holds_anything = is_taken(run.path)
+    if holds_anything and not resume:
         raise RunError(f"run: a new or empty folder is needed; got {run.path}")
-    if is_taken and not holds_run:
+    if holds_anything and not holds_run:
         if (run.path / "sweep.json").is_file():
             raise RunError(f"run: the option -m is needed to go on with a sweep; got {run.path} without")
         if not any((run.path / name).is_file() for name in BEGUN):
@@ -232,7 +228,7 @@ def require_files_of_new(settings: RecipeSettings) -> None:
 
 def _tokenizer_of_new(settings: TrainSettings, corpus: Corpus, parent: RunDirectory | None) -> Tokenizer:
     """Return the tokenizer of a new run: that of the run it starts from, if its settings are the same; else its own."""
-    symbols = [*(corpus.groups.symbols if corpus.groups else ()), *context_symbols(settings.data.context)]
+    symbols = source_symbols(corpus, settings.data.context)
     own = settings.tokenizer
     if parent is None:
         return obtain_tokenizer(own, corpus.train, symbols)
@@ -253,26 +249,29 @@ def _require_weights(run: RunDirectory, expected: Shapes) -> None:
         return
 
 
-def origins(
-    corpus: Corpus, tokenizer: Tokenizer, dataset: Dataset, teachers: Sequence[WordTeacher]
+def _origins(
+    read: Corpus,
+    corpus: Corpus,
+    tokenizer: Tokenizer,
+    context: Context,
+    pairs: TrainingPairs,
+    teachers: Sequence[WordTeacher],
 ) -> dict[str, str]:
-    """Return hashes of all that a run learns from, by key: a run can be resumed only while they are the same."""
-    found = {
-        "data.train": content_key(corpus.train.source, corpus.train.target),
-        "data.validation": content_key(corpus.validation.source, corpus.validation.target),
-        "tokenizer": content_key(tokenizer.source.model, tokenizer.target.model),
-    }
-    if corpus.test is not None:
-        found["data.test"] = content_key(corpus.test.source, corpus.test.target)
-    if dataset.links is not None:
-        words = dataset.links.words
+    """Return hashes of all that a run learns from, by key: a run can be resumed only while they are the same.
+
+    `corpus` is what the filters left of the text that was `read`.
+    """
+    found = {f"data.{split}": text_facts(text).hash for split, text in corpus.texts.items()}
+    found["tokenizer"] = content_key(tokenizer.source.model, tokenizer.target.model)
+    if pairs.plain.links is not None:
+        words = pairs.plain.links.words
         found[LINKS] = content_key(words.tokens.numpy().tobytes(), words.offsets.tobytes())
+    if corpus.groups is not None:
+        found["data.pairs"] = content_key(pairs.rows_of_epoch.tobytes())
+    if context.num_lines:  # lines that a filter leaves out are context of others
+        starts = map(str, read.train.starts)
+        found["data.train with its context"] = content_key(read.train.source, starts)
     return found | origin_of(teachers)
-
-
-def origin_of_context(read: Corpus) -> dict[str, str]:
-    """Return a hash of the training text as it was read: lines that a filter leaves out are context of others."""
-    return {"data.train with its context": content_key(read.train.source, map(str, read.train.starts))}
 
 
 def start_from(

@@ -16,7 +16,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.device import is_out_of_memory
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels import rooms_of
-from nmt.models.kernels.prepare import is_recordable
+from nmt.models.prepare import is_recordable
 from nmt.training.consistency import agreement
 from nmt.training.device.compilation import compile_layers
 from nmt.training.device.graphs import CudaGraphs, Record, Replay

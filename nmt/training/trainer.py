@@ -104,6 +104,7 @@ class Trainer:
             is_cpu = self.step.device.type == "cpu"
             fits = (lambda rows: True) if is_cpu else self.step.fits
             found = find_max_tokens(plan, fits, MAX_TOKENS_ON_CPU if is_cpu else None)
+            # The minimum over all ranks: no rank may get more than fits in its memory.
             self.progress.max_tokens = -int(self.ranks.all_reduce_max(-found)[0])
 
     def reason_to_stop(self) -> str | None:

@@ -50,10 +50,9 @@ class WordTeacher(NamedTuple):
     hash: str
 
 
-def find_teachers(runs: Runs | None, max_length: int, key: str = KEY) -> list[RunDirectory]:
+def find_teachers(runs: Runs, max_length: int, key: str = KEY) -> list[RunDirectory]:
     """Return the runs that `key` names. Raises RunError for one without a model, or without enough positions."""
-    names = as_list(runs)
-    found = [RunDirectory.existing(name, key) for name in names]
+    found = [RunDirectory.existing(name, key) for name in as_list(runs)]
     for run in found:
         with naming(key):
             model = run.read_model_settings().model

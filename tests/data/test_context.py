@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nmt.config import TokenizerSettings
 from nmt.data import dataset as dataset_module
 from nmt.data import lines as lines_module
-from nmt.data.context import Context, Surroundings, context_symbols, in_order, require_context
+from nmt.data.context import Context, Surroundings, context_symbols, require_context, with_lines_before
 from nmt.data.corpus import ParallelText, read_parallel_files
 from nmt.data.dataset import Ids, load_dataset
 from nmt.data.shards import Shard, lines_before
@@ -57,7 +57,7 @@ def test_context_is_the_longest_run_of_neighbours_that_fits(lines, num_lines, ma
 @given(st.lists(st.integers(), max_size=20), st.integers(0, 3), st.integers(1, 4))
 def test_each_chunk_has_the_lines_before_it(lines, num_lines, size):
     chunks = [lines[start : start + size] for start in range(0, len(lines), size)]
-    found = list(in_order(chunks, num_lines))
+    found = list(with_lines_before(chunks, num_lines))
     assert [chunk for chunk, _ in found] == chunks
     for number, (_, before) in enumerate(found):
         place = number * size

@@ -16,7 +16,7 @@ from nmt.decoding.search_settings import choose_search
 from nmt.decoding.shortlist import ShortDecoder, Shortlist, shortlist_of
 from nmt.errors import RunError
 from nmt.models.ensemble import Ensemble
-from nmt.models.kernels.prepare import prepare_for_translating
+from nmt.models.prepare import prepare_for_translating
 from nmt.runs.directory import RunDirectory
 
 PAD, UNK, BOS, EOS = range(4)

@@ -179,18 +179,18 @@ def frozen(model):
 
 def test_freezing_parts():
     model = make_model(Tokenizer.of_models(ENGLISH))
-    num_frozen = freeze(model, ["encoder", "output.bias", "encoder.layers"])
+    freeze(model, ["encoder", "output.bias", "encoder.layers"])
     assert frozen(model) == {name for name in everywhere(model) if name.startswith("encoder.")} | {
         "output.bias"
     }
-    assert num_frozen == sum(p.numel() for p in model.parameters() if not p.requires_grad)
-    assert freeze(make_model(Tokenizer.of_models(ENGLISH)), []) == 0
+    untouched = make_model(Tokenizer.of_models(ENGLISH))
+    freeze(untouched, [])
+    assert not frozen(untouched)
 
 
-def test_what_is_shared_is_frozen_by_any_of_its_names_and_counted_once():
-    tokenizer = Tokenizer.of_models(ENGLISH)
-    model = make_model(tokenizer, "three_way")
-    assert freeze(model, ["target_embedding", "source_embedding"]) == tokenizer.target.size * 8
+def test_what_is_shared_is_frozen_by_any_of_its_names():
+    model = make_model(Tokenizer.of_models(ENGLISH), "three_way")
+    freeze(model, ["target_embedding"])
     assert frozen(model) == {"source_embedding.weight", "target_embedding.weight", "output.weight"}
 
 

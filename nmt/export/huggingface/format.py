@@ -17,7 +17,7 @@ from nmt.export import tokenizer_json
 from nmt.export.comparison import Comparison
 from nmt.export.formats import Exported, Found, NewModel, TokenLists, Work, plain_search
 from nmt.export.huggingface.readme import readme, search_of
-from nmt.export.weights import require_plain, require_plain_layers, weights_in_layout
+from nmt.export.weights import require_plain_layers, require_plain_model, weights_in_layout
 from nmt.files.writing import to_json, write_atomically
 from nmt.layouts.huggingface import (
     ACTIVATIONS,
@@ -60,7 +60,7 @@ class HuggingFace:
         tokenizer, quantization = exported.tokenizer, exported.settings.quantization
         if quantization == "int8":
             raise RunError("quantization: float32 or float16 is needed for format=huggingface; got int8")
-        model = require_plain(exported.model, tokenizer, ACTIVATIONS, LAYOUT_NAME)
+        model = require_plain_model(exported.model, tokenizer, ACTIVATIONS, LAYOUT_NAME)
         is_shared = model.source_embedding is model.target_embedding
         if model.options.norm == "pre":
             _require_one_embedding(is_shared and "output.weight" not in dict(model.named_parameters()))

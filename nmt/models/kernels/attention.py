@@ -43,7 +43,7 @@ def observing() -> Iterator[list[Tensor]]:
 
 def attend(
     heads: Tensor,
-    memory: KeysValues | None = None,
+    memory: KeysValues | None,
     mask: Tensor | None = None,
     causal: bool = False,
     dropout: float = 0.0,

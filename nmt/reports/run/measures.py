@@ -29,7 +29,7 @@ MIN_LINES = 5  # of a bucket, below which its BLEU says nothing
 
 
 @dataclass(frozen=True)
-class Context:
+class ReportText:
     """What two runs in one report share: the text, its sentences in buckets, and counts of target words in training."""
 
     text: ParallelText
@@ -48,7 +48,7 @@ class Context:
         train: ParallelText,
         evaluation: EvaluationSettings,
         num_resamples: int,
-    ) -> "Context":
+    ) -> "ReportText":
         """Sort the sentences of a text into buckets; the training text says which words are rare."""
         frequencies = count_tokens(train.source)
         # A line without a word has no rarest one, and is in no bucket.
@@ -98,22 +98,22 @@ def measure(
     log: RunLog,
     checkpoint: str,
     decoding: DecodingSettings,
-    context: Context,
+    shared: ReportText,
     device: torch.device,
     dtype: torch.dtype,
 ) -> Measures:
     """Translate the text of a report with a run, and measure all that the report says of it."""
     model, tokenizer = load_model(run, checkpoint)
-    text, references = context.text, [context.text.target]
+    text, references = shared.text, [shared.text.target]
     translator = Translator(TorchEngine(model, tokenizer, device, dtype, run), decoding)
     hypotheses = translate_text(translator, text.source)
-    statistics = Statistics(hypotheses, references, context.evaluation)
-    scores = statistics.score(context.num_resamples)
+    statistics = Statistics(hypotheses, references, shared.evaluation)
+    scores = statistics.score(shared.num_resamples)
     loss = mean_loss(translator, text)
-    metric = CHRF(lowercase=context.evaluation.lowercase)
+    metric = CHRF(lowercase=shared.evaluation.lowercase)
 
     def by(buckets: Sequence[Bucket]) -> list[list[Score]]:
-        return [score_bucket(bucket, statistics, context.num_resamples) for bucket in buckets]
+        return [score_bucket(bucket, statistics, shared.num_resamples) for bucket in buckets]
 
     folders = run.find_checkpoints(checkpoint)
     return Measures(
@@ -129,9 +129,9 @@ def measure(
         ],
         Evaluation(scores, len(hypotheses), loss),
         find_signs(text.source, hypotheses, text.target),
-        by(context.lengths),
-        by(context.rarities),
-        word_recall(hypotheses, text.target, context.target_frequencies, RARITIES),
+        by(shared.lengths),
+        by(shared.rarities),
+        word_recall(hypotheses, text.target, shared.target_frequencies, RARITIES),
         calibration_of(run, checkpoint),
     )
 

@@ -23,11 +23,11 @@ def origin(runs: Sequence[tuple[str, Mapping[str, Any], Mapping[str, str]]]) -> 
     """Return tables of runs, each given by its name, its settings and what else is known of it."""
     names = [name for name, _, _ in runs]
     flat = [{key: as_typed(value) for key, value in flatten(config)} for _, config, _ in runs]
-    rows = _side_by_side(flat, sorted(set().union(*flat)))
+    rows = side_by_side(flat, sorted(set().union(*flat)))
     facts = [own for *_, own in runs]
     return Origin(
         _table("key", names, different_rows(rows)) if len(runs) > 1 else None,
-        _table("", names, _side_by_side(facts, list(dict.fromkeys(key for own in facts for key in own)))),
+        _table("", names, side_by_side(facts, list(dict.fromkeys(key for own in facts for key in own)))),
         _table("key", names, rows),
     )
 
@@ -37,7 +37,8 @@ def different_rows(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     return [row for row in rows if len(set(row[1:])) > 1]
 
 
-def _side_by_side(runs: Sequence[Mapping[str, str]], keys: Sequence[str]) -> list[list[str]]:
+def side_by_side(runs: Sequence[Mapping[str, str]], keys: Sequence[str]) -> list[list[str]]:
+    """Return a row for each key, with the value of each run, or UNKNOWN, after it."""
     return [[key, *(of_run.get(key, UNKNOWN) for of_run in runs)] for key in keys]
 
 

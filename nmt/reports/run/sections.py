@@ -10,7 +10,7 @@ from nmt.evaluation.tables import comparison_cells, show_interval
 from nmt.reports.drawing.charts import Bar, Line, bar_chart, line_chart
 from nmt.reports.drawing.shapes import show
 from nmt.reports.page import Figure, Table
-from nmt.reports.run.measures import Context, Measures
+from nmt.reports.run.measures import Measures, ReportText
 from nmt.reports.run.sentences import SIGNS
 
 MAX_EXAMPLES = 5
@@ -76,11 +76,11 @@ def show_p(value: float) -> str:
     return f"< {LEAST_P}" if value < LEAST_P else f"{value:.3f}"
 
 
-def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], context: Context) -> Scores:
+def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], shared: ReportText) -> Scores:
     """Return the scores of one run, or of two beside each other."""
     note = (
-        f"On the {len(context.text.source)} lines of the {context.split} text, by sacreBLEU. Intervals hold 95 % "
-        f"of the scores of {context.num_resamples} texts drawn from it anew. Higher is better, but for TER."
+        f"On the {len(shared.text.source)} lines of the {shared.split} text, by sacreBLEU. Intervals hold 95 % "
+        f"of the scores of {shared.num_resamples} texts drawn from it anew. Higher is better, but for TER."
     )
     if comparisons:
         note += " A small p says that a difference of this size would be rare between two equally good translations."
@@ -108,10 +108,10 @@ def scores(runs: Sequence[Measures], comparisons: Sequence[Comparison], context:
     return Scores(note, Table(head, rows), Table(["", "signature"], signatures, [1]))
 
 
-def kinds(runs: Sequence[Measures], context: Context) -> list[Figure]:
+def kinds(runs: Sequence[Measures], shared: ReportText) -> list[Figure]:
     """Return scores by length and by how rare the words are."""
-    by_length = "source length", "words of the source", context.lengths, [one.by_length for one in runs]
-    by_rarity = "rarest source word", "times it was seen", context.rarities, [one.by_rarity for one in runs]
+    by_length = "source length", "words of the source", shared.lengths, [one.by_length for one in runs]
+    by_rarity = "rarest source word", "times it was seen", shared.rarities, [one.by_rarity for one in runs]
     found = []
     for name, x_label, buckets, scored in (by_length, by_rarity):
         names = [bucket.name.replace(" or more", "+") for bucket in buckets]
@@ -141,9 +141,9 @@ def _bar(score: Score) -> Bar:
     return Bar(score.value, score.interval)
 
 
-def signs(runs: Sequence[Measures], context: Context) -> Signs:
+def signs(runs: Sequence[Measures], shared: ReportText) -> Signs:
     """Return how long translations are, how often each sign is seen, and examples."""
-    total = len(context.text.source)
+    total = len(shared.text.source)
     rows = []
     for sign, name in SIGNS.items():
         counts = [len(getattr(one.signs, sign)) for one in runs]
@@ -154,7 +154,7 @@ def signs(runs: Sequence[Measures], context: Context) -> Signs:
     ]
     return Signs(
         runs[0].signs.num_numbers,
-        _lengths(runs, context),
+        _lengths(runs, shared),
         Table(head, rows),
         [(name, found) for name, found in examples if found.rows],
     )
@@ -191,8 +191,8 @@ def confidence(runs: Sequence[Measures]) -> Confidence | None:
     return Confidence(Table(head, rows), figures)
 
 
-def _lengths(runs: Sequence[Measures], context: Context) -> Figure:
-    wanted = count_words(context.text.target)
+def _lengths(runs: Sequence[Measures], shared: ReportText) -> Figure:
+    wanted = count_words(shared.text.target)
     groups: list[list[Bar | None]] = []
     totals = []
     for one in runs:

@@ -7,7 +7,7 @@ from itertools import groupby
 from nmt.data.arrays import BoolArray
 from nmt.evaluation.calibration import common_words
 from nmt.reports.drawing.shapes import cut
-from nmt.reports.run.measures import Context, Measures
+from nmt.reports.run.measures import Measures, ReportText
 
 MAX_CHARACTERS = 2000  # of a sentence that is shown
 RIGHT = 99.9  # chrF: a sentence that scores more has no fault to learn from
@@ -59,16 +59,16 @@ class ShownSentences:
     signs: list[tuple[str, str]]
 
 
-def sentences(runs: Sequence[Measures], context: Context, number: int) -> ShownSentences:
+def sentences(runs: Sequence[Measures], shared: ReportText, number: int) -> ShownSentences:
     """Return the sentences that teach most, `number` of each kind, and a list of MAX_LISTED at most."""
-    total = len(context.text.source)
+    total = len(shared.text.source)
     step = max(total / MAX_LISTED, 1.0)
     return ShownSentences(
         [
-            (name, [_sentence(runs, context, i) for i in lines])
-            for name, lines in choose(runs, context.text.target, number)
+            (name, [_sentence(runs, shared, i) for i in lines])
+            for name, lines in choose(runs, shared.text.target, number)
         ],
-        [_sentence(runs, context, int(k * step)) for k in range(min(total, MAX_LISTED))],
+        [_sentence(runs, shared, int(k * step)) for k in range(min(total, MAX_LISTED))],
         total,
         list(SIGNS.items()),
     )
@@ -122,8 +122,8 @@ def word_diff(reference: str, hypothesis: str) -> tuple[Words, Words]:
     return runs_of(wanted, is_found, "missing"), runs_of(there, is_right, "new")
 
 
-def _sentence(runs: Sequence[Measures], context: Context, i: int) -> ShownSentence:
-    source, reference = (cut(side[i], MAX_CHARACTERS) for side in (context.text.source, context.text.target))
+def _sentence(runs: Sequence[Measures], shared: ReportText, i: int) -> ShownSentence:
+    source, reference = (cut(side[i], MAX_CHARACTERS) for side in (shared.text.source, shared.text.target))
     found = [word_diff(reference, cut(one.hypotheses[i], MAX_CHARACTERS)) for one in runs]
     names = ["translation"] if len(runs) == 1 else [one.name for one in runs]
     return ShownSentence(

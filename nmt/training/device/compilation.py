@@ -12,7 +12,7 @@ from torch import nn
 
 from nmt.config import Compile
 from nmt.models.interface import Seq2Seq
-from nmt.models.kernels.prepare import compiled_regions
+from nmt.models.prepare import compiled_regions
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from nmt.models.kernels.prepare import PreparedLinear, prepare_linears
+from nmt.models.prepare import PreparedLinear, prepare_linears
 
 pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="oneDNN is needed")
 

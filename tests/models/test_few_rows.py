@@ -7,9 +7,9 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from nmt.models.kernels import few_rows
-from nmt.models.kernels.few_rows import FewRowsLayer
-from nmt.models.kernels.prepare import prepare_for_translating
+from nmt.models import few_rows
+from nmt.models.few_rows import FewRowsLayer
+from nmt.models.prepare import prepare_for_translating
 
 pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="oneDNN is needed")
 

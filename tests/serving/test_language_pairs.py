@@ -10,8 +10,8 @@ from nmt.errors import SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.languages import code_of, language
 from nmt.serving.batching import Batcher
+from nmt.serving.language_pairs import Asked, Pair, _name_of, asked
 from nmt.serving.metrics import Metrics
-from nmt.serving.pairs import Asked, Pair, _name_of, asked
 from nmt.serving.text import translate_text
 
 

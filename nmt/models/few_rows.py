@@ -6,9 +6,7 @@ from typing import Any, Protocol, cast
 import torch
 from torch import Tensor, nn
 
-from nmt.models.kernels.attention import Memory, Queries, attend_in_inference
-from nmt.models.kernels.attention_cache import Cache
-from nmt.models.kernels.packing import Layout
+from nmt.models.kernels import Cache, Layout, Memory, Queries, attend_in_inference
 from nmt.models.positions import rotate_queries_and_keys
 from nmt.models.transformer_layers import DecoderLayer
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt.decoding.ray_map import MAX_RETRIES, RayMap
 from nmt.errors import UserError
+from nmt.ray_map import MAX_RETRIES, RayMap
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from nmt.models.ensemble import Ensemble
+from nmt.models.few_rows import FewRowsLayer
 from nmt.models.interface import Seq2Seq
-from nmt.models.kernels.few_rows import FewRowsLayer
 from nmt.models.transformer import Transformer
 from nmt.models.transformer_layers import DecoderLayer
 
