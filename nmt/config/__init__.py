@@ -2,6 +2,7 @@
 
 from nmt.config.bulk_settings import *
 from nmt.config.command_settings import *
+from nmt.config.corpus_settings import *
 from nmt.config.data_settings import *
 from nmt.config.decoding_settings import *
 from nmt.config.distil_settings import *
@@ -11,5 +12,6 @@ from nmt.config.model_settings import *
 from nmt.config.recipe_settings import *
 from nmt.config.recorded_settings import *
 from nmt.config.serve_settings import *
+from nmt.config.tokenizer_settings import *
 from nmt.config.tracking_settings import *
 from nmt.config.training_settings import *

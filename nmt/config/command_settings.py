@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 import pydantic
 from pydantic import Field
 
-from nmt.config.data_settings import DataSettings, TokenizerSettings
+from nmt.config.data_settings import DataSettings
 from nmt.config.decoding_settings import DecodingSettings
 from nmt.config.kinds import (
     CheckpointName,
@@ -28,6 +28,7 @@ from nmt.config.kinds import (
     Size,
     as_list,
 )
+from nmt.config.tokenizer_settings import TokenizerSettings
 from nmt.config.training_settings import EvaluationSettings
 
 # Of fewer samples, 2.5 % at each end are less than one.

@@ -1,69 +1,25 @@
-"""Settings of text and tokenizers: conf/data/ and conf/tokenizer/."""
+"""Settings of text: conf/data/."""
 
+from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
 from pydantic import Discriminator, Field, Tag
 
+from nmt.config.corpus_settings import CorpusSettings
 from nmt.config.kinds import (
-    ContextLines,
     Count,
     CountOrZero,
     Encoding,
     Files,
     GeneratedPairs,
-    Names,
     Number,
-    PositiveShare,
-    Ratio,
     Seed,
     Settings,
-    UnitInterval,
-    VocabularySize,
     Weight,
     as_list,
     matching,
 )
-
-
-class FilterSettings(Settings):
-    """See conf/data/filter/."""
-
-    min_words: Count | None
-    max_words: Count | None
-    max_characters: Count | None
-    max_ratio: Ratio | None
-    identical: bool
-    duplicates: Literal["none", "pair", "source", "target"]
-    overlap: Literal["none", "pair", "source", "target", "either"]
-    source_scripts: Names | None
-    target_scripts: Names | None
-    script_share: PositiveShare
-
-
-class AugmentSettings(Settings):
-    """See conf/data/augment/."""
-
-    exchange: UnitInterval
-    upper_case: UnitInterval
-    title_case: UnitInterval
-    end_punctuation: UnitInterval
-    typos: UnitInterval
-    noise: UnitInterval
-
-    @property
-    def changes_pairs(self) -> bool:
-        """Whether any pair is changed."""
-        return any(dict(self).values())
-
-
-class CorpusSettings(Settings):
-    """The keys that all choices in conf/data/ have."""
-
-    filter: FilterSettings
-    augment: AugmentSettings
-    max_length: Count
-    context: ContextLines
 
 
 class GrammarData(CorpusSettings):
@@ -74,6 +30,16 @@ class GrammarData(CorpusSettings):
     num_train: GeneratedPairs
     num_validation: GeneratedPairs
     num_test: GeneratedPairs
+
+    @property
+    def origin(self) -> str:
+        """See CorpusSettings."""
+        return "the built-in German and English; your own two files: data=files"
+
+    @property
+    def languages(self) -> tuple[Files, Files]:
+        """See CorpusSettings."""
+        return "de", "en"
 
 
 class TextPair(Settings):
@@ -114,6 +80,20 @@ def _is_name(value: Any) -> str:
     return "name" if isinstance(value, str) else "files"
 
 
+def _listed(names: Files) -> str:
+    return ", ".join(as_list(names))
+
+
+def _ending(files: Files) -> str:
+    """Return how the name of a file ends, without that of compression: `de` of `train.de.gz`."""
+    name = as_list(files)[0].removesuffix(".gz").removesuffix(".zst")
+    return PurePath(name).suffix.removeprefix(".")
+
+
+def _only(names: set[str]) -> str:
+    return names.pop() if len(names) == 1 else ""
+
+
 TestSetName = Annotated[str, Tag("name")]
 """A test set of sacreBLEU with its language pair: `wmt14:de-en`."""
 
@@ -127,6 +107,16 @@ class FilesData(CorpusSettings):
     test: Annotated[Annotated[OptionalTextPair, Tag("files")] | TestSetName, Discriminator(_is_name)]
     encoding: Encoding
 
+    @property
+    def origin(self) -> str:
+        """See CorpusSettings."""
+        return f"from {_listed(self.train.source)} to {_listed(self.train.target)}"
+
+    @property
+    def languages(self) -> tuple[Files, Files]:
+        """See CorpusSettings."""
+        return _ending(self.train.source), _ending(self.train.target)
+
 
 class Multi30kData(CorpusSettings):
     """See conf/data/multi30k.yaml."""
@@ -135,6 +125,16 @@ class Multi30kData(CorpusSettings):
     directory: str
     source_language: Literal["de", "en", "fr", "cs"]
     target_language: Literal["de", "en", "fr", "cs"]
+
+    @property
+    def origin(self) -> str:
+        """See CorpusSettings."""
+        return f"Multi30k, from {self.directory}"
+
+    @property
+    def languages(self) -> tuple[Files, Files]:
+        """See CorpusSettings."""
+        return self.source_language, self.target_language
 
     @pydantic.model_validator(mode="after")
     def _check_languages(self) -> Self:
@@ -158,6 +158,16 @@ class HubData(CorpusSettings):
     test: str | None
     streaming: bool
     num_train: Count | None
+
+    @property
+    def origin(self) -> str:
+        """See CorpusSettings."""
+        return f"the data set {self.path}"
+
+    @property
+    def languages(self) -> tuple[Files, Files]:
+        """See CorpusSettings."""
+        return self.source_column, self.target_column
 
     @pydantic.model_validator(mode="after")
     def _check_columns_and_test(self) -> Self:
@@ -188,6 +198,16 @@ class OpusData(CorpusSettings):
     test: str | None
     num_test: CountOrZero
 
+    @property
+    def origin(self) -> str:
+        """See CorpusSettings."""
+        return f"{', '.join(self.corpora)} of OPUS, from {self.source} to {self.target}"
+
+    @property
+    def languages(self) -> tuple[Files, Files]:
+        """See CorpusSettings."""
+        return self.source, self.target
+
     @pydantic.model_validator(mode="after")
     def _check_languages(self) -> Self:
         _require_other("target", self.target, self.source, "language")
@@ -215,6 +235,16 @@ class TableData(CorpusSettings):
     header: bool
     encoding: Encoding
 
+    @property
+    def origin(self) -> str:
+        """See CorpusSettings."""
+        return f"from {self.source_column} to {self.target_column}, in {_listed(self.train)}"
+
+    @property
+    def languages(self) -> tuple[Files, Files]:
+        """See CorpusSettings."""
+        return self.source_column, self.target_column
+
     @pydantic.model_validator(mode="after")
     def _check_columns(self) -> Self:
         _require_other("target_column", self.target_column, self.source_column, "column")
@@ -230,6 +260,16 @@ class TmxData(CorpusSettings):
     test: Files | None
     source: Languages
     target: Languages
+
+    @property
+    def origin(self) -> str:
+        """See CorpusSettings."""
+        return f"from {_listed(self.source)} to {_listed(self.target)}, in {_listed(self.train)}"
+
+    @property
+    def languages(self) -> tuple[Files, Files]:
+        """See CorpusSettings."""
+        return self.source, self.target
 
     @pydantic.model_validator(mode="after")
     def _check_languages(self) -> Self:
@@ -263,6 +303,16 @@ class MixtureData(CorpusSettings):
     tags: Literal["auto", "on", "off"]
     temperature: Annotated[float, Number, Field(ge=1, le=100)]
 
+    @property
+    def origin(self) -> str:
+        """See CorpusSettings."""
+        return f"a mixture of {len(self.pairs)} pairs of languages"
+
+    @property
+    def languages(self) -> tuple[Files, Files]:
+        """See CorpusSettings."""
+        return _only({part.source for part in self.pairs}), _only({part.target for part in self.pairs})
+
     @pydantic.model_validator(mode="after")
     def _check_parts(self) -> Self:
         if all(part.validation is None for part in self.pairs):
@@ -290,25 +340,3 @@ DataSettings = Annotated[
     GrammarData | FilesData | Multi30kData | HubData | OpusData | TableData | TmxData | MixtureData,
     Field(discriminator="kind"),
 ]
-
-
-class TokenizerSettings(Settings):
-    """See conf/tokenizer/."""
-
-    kind: Literal["unigram", "bpe", "word", "char"]
-    vocabulary_size: VocabularySize
-    character_coverage: Annotated[float, Number, Field(ge=0.98, le=1)]  # the limits of SentencePiece
-    byte_fallback: bool
-    normalization: Literal["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"]
-    joint: bool
-    model: str | None
-
-    @pydantic.model_validator(mode="after")
-    def _check_sides(self) -> Self:
-        if self.model is not None and not self.joint:
-            raise ValueError(
-                "joint: true is needed, since `model` is one vocabulary for both sides; got false"
-            )
-        if self.byte_fallback and self.kind in ("word", "char"):
-            raise ValueError(f"byte_fallback: false is needed with tokenizer={self.kind}; got true")
-        return self

@@ -45,6 +45,11 @@ class SearchSettings(Settings):
     max_source_tokens: Size
     max_tokens: Annotated[int, Number, Field(gt=0, le=1 << 24)]
 
+    @property
+    def most_hypotheses(self) -> int | None:
+        """The most translations of a line that the search can give; None where there is no limit."""
+        return 1
+
     @pydantic.model_validator(mode="after")
     def _check_lengths(self) -> Self:
         longest = int(self.max_length_extra + self.max_length_ratio * self.max_source_tokens)
@@ -80,6 +85,11 @@ class BeamSettings(SearchSettings):
     glossary: Annotated[str, Field(min_length=1)] | None
     protect: Annotated[list[Protected], Field(max_length=100)]
 
+    @property
+    def most_hypotheses(self) -> int:
+        """All that are in the beam."""
+        return self.beam_size
+
     @pydantic.model_validator(mode="after")
     def _check_groups(self) -> Self:
         if self.beam_size % self.num_groups:
@@ -110,6 +120,11 @@ class SamplingSettings(RandomSettings):
 
     kind: Literal["sampling"]
 
+    @property
+    def most_hypotheses(self) -> None:
+        """No limit: each is drawn for itself."""
+        return
+
 
 class MBRSettings(RandomSettings):
     """See conf/decoding/mbr.yaml."""
@@ -117,6 +132,11 @@ class MBRSettings(RandomSettings):
     kind: Literal["mbr"]
     num_samples: Annotated[int, Number, Field(gt=1, le=1_000)]
     utility: Literal["chrf", "bleu"]
+
+    @property
+    def most_hypotheses(self) -> int:
+        """All samples, ranked by their expected utility."""
+        return self.num_samples
 
 
 DecodingSettings = Annotated[

@@ -4,10 +4,11 @@ from typing import Any, Self
 
 import pydantic
 
-from nmt.config.data_settings import DataSettings, TokenizerSettings
+from nmt.config.data_settings import DataSettings
 from nmt.config.decoding_settings import DecodingSettings
 from nmt.config.kinds import Device, Precision, Seed, Settings
 from nmt.config.model_settings import AttentionSettings, ModelSettings, RNNSettings, TransformerSettings
+from nmt.config.tokenizer_settings import TokenizerSettings
 from nmt.config.tracking_settings import TrackingSettings
 from nmt.config.training_settings import (
     ConsistencySettings,

@@ -2,10 +2,11 @@
 
 import pydantic
 
-from nmt.config.data_settings import DataSettings, TokenizerSettings
+from nmt.config.data_settings import DataSettings
 from nmt.config.decoding_settings import DecodingSettings
 from nmt.config.kinds import Count, Settings
 from nmt.config.model_settings import ModelSettings
+from nmt.config.tokenizer_settings import TokenizerSettings
 from nmt.config.training_settings import EvaluationSettings
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nmt.config import BeamSettings, DecodingSettings, MBRSettings, RandomSettings
+from nmt.config import BeamSettings, DecodingSettings, RandomSettings
 from nmt.data.arrays import Int64Array
 from nmt.data.batching import cut_by_length, pad_with_end, send
 from nmt.data.dataset import Ids
@@ -58,10 +58,7 @@ class BatchSearch:
         self.shortlist = shortlist
         self.model, self.tokenizer, self.settings, self.device = model, tokenizer, settings, device
         self.num_hypotheses = num_hypotheses
-        if isinstance(settings, BeamSettings):
-            self.width = settings.beam_size
-        else:
-            self.width = settings.num_samples if isinstance(settings, MBRSettings) else num_hypotheses
+        self.width = settings.most_hypotheses or num_hypotheses
 
     @torch.inference_mode()
     def __call__(self, groups: Sequence[Sequence[Sentence]]) -> list[list[Hypothesis]]:

@@ -12,7 +12,7 @@ from nmt.data.mixture import language_of, tag_of
 from nmt.decoding.confidence import calibration_of
 from nmt.decoding.engine import Engine
 from nmt.decoding.pair_reader import PairReader
-from nmt.decoding.search_settings import change_search, most_hypotheses
+from nmt.decoding.search_settings import change_search
 from nmt.decoding.translation import Candidate, Translation
 from nmt.decoding.translator import Translator
 from nmt.decoding.word_alignment import Link
@@ -204,7 +204,7 @@ class Model:
 
         Raises SettingsError for more hypotheses than the search can give, or fewer than one.
         """
-        limit = most_hypotheses(settings)
+        limit = settings.most_hypotheses
         is_number = isinstance(num_hypotheses, Integral) and not isinstance(num_hypotheses, bool)
         if not is_number or num_hypotheses < 1:
             raise SettingsError(f"num_hypotheses: an integer of at least 1 is needed; got {num_hypotheses!r}")

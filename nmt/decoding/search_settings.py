@@ -23,16 +23,6 @@ SEARCHES: dict[str, type[SearchSettings]] = {
 }
 
 
-def most_hypotheses(settings: DecodingSettings) -> int | None:
-    """Return the most translations of a line that a search can give; None where there is no limit."""
-    most = {
-        "greedy": 1,
-        "beam": getattr(settings, "beam_size", 1),
-        "mbr": getattr(settings, "num_samples", 1),
-    }
-    return most.get(settings.kind)
-
-
 def choose_search(decoding: str, **search: Any) -> DecodingSettings:
     """Return the settings of the search `decoding`: those of conf/decoding/, with the values given here.
 

@@ -10,7 +10,7 @@ from nmt.config import BeamSettings, DecodingSettings, DistilSettings
 from nmt.data.cache import content_key
 from nmt.decoding.chunks import Chunk
 from nmt.decoding.loading import load_translator
-from nmt.decoding.search_settings import change_search, most_hypotheses
+from nmt.decoding.search_settings import change_search
 from nmt.decoding.translator import Translator
 from nmt.device import choose_precision, prepare_device
 from nmt.errors import SettingsError, naming
@@ -126,7 +126,7 @@ def teacher_search(
             search = change_search(own, **given)
         except SettingsError as error:
             raise SettingsError(*(f"{SEARCH}: {problem}" for problem in error.problems)) from None
-    limit = most_hypotheses(search)
+    limit = search.most_hypotheses
     if limit is not None and num_hypotheses > limit:
         raise SettingsError(
             f"distillation.num_hypotheses: at most {limit} is needed with this search ({search.kind}), or another one "

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from nmt.config import DecodingSettings, EvaluationSettings, GreedySettings
+from nmt.config import BeamSettings, DecodingSettings, EvaluationSettings, GreedySettings, MBRSettings
 from nmt.data.context import encode_lines
 from nmt.data.corpus import ParallelText
 from nmt.data.lines import in_chunks
@@ -122,5 +122,5 @@ def validation_search(settings: DecodingSettings) -> GreedySettings:
 
 def name_search(decoding: DecodingSettings) -> str:
     """Return what a search is called."""
-    size = {"beam": "beam_size", "mbr": "num_samples"}.get(decoding.kind)
-    return decoding.kind if size is None else f"{decoding.kind} {getattr(decoding, size)}"
+    has_size = isinstance(decoding, BeamSettings | MBRSettings)
+    return f"{decoding.kind} {decoding.most_hypotheses}" if has_size else decoding.kind

@@ -1,21 +1,8 @@
 """Languages as Argos Translate and LibreTranslate name them, and the languages of a run's text."""
 
-from pathlib import PurePath
 from typing import NamedTuple
 
-from nmt.config import (
-    DataSettings,
-    Files,
-    FilesData,
-    GrammarData,
-    HubData,
-    MixtureData,
-    Multi30kData,
-    OpusData,
-    TableData,
-    TmxData,
-    as_list,
-)
+from nmt.config import DataSettings
 from nmt.errors import RunError, SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.text import data_of_run
@@ -99,28 +86,5 @@ def names_of_text(run: RunDirectory) -> tuple[str, str]:
 
 def names_of(data: DataSettings) -> tuple[str, str]:
     """Return the names that a text gives to its languages; empty for an unknown language."""
-    names: tuple[Files, Files] = "", ""
-    match data:
-        case GrammarData():
-            names = "de", "en"
-        case FilesData(train=train):
-            names = _ending(train.source), _ending(train.target)
-        case OpusData(source=source, target=target) | TmxData(source=source, target=target):
-            names = source, target
-        case Multi30kData(source_language=source, target_language=target):
-            names = source, target
-        case TableData(source_column=source, target_column=target):
-            names = source, target
-        case HubData(source_column=source, target_column=target):
-            names = source, target
-        case MixtureData(pairs=pairs):
-            sources, targets = ({getattr(pair, side) for pair in pairs} for side in ("source", "target"))
-            names = sources.pop() if len(sources) == 1 else "", targets.pop() if len(targets) == 1 else ""
-    one, other = (name if isinstance(name, str) else name[0] for name in names)
+    one, other = (name if isinstance(name, str) else name[0] for name in data.languages)
     return one if code_of(one) in NAMES else "", other if code_of(other) in NAMES else ""
-
-
-def _ending(files: Files) -> str:
-    """Return how the name of a file ends, without that of compression: `de` of `train.de.gz`."""
-    name = as_list(files)[0].removesuffix(".gz").removesuffix(".zst")
-    return PurePath(name).suffix.removeprefix(".")

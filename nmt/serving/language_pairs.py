@@ -12,7 +12,6 @@ from nmt.data.context import Context
 from nmt.data.mixture import known_tags, language_of
 from nmt.data.sentences import cut_into
 from nmt.decoding.long_lines import join_parts
-from nmt.decoding.search_settings import most_hypotheses
 from nmt.decoding.translation import Candidate, Translation
 from nmt.errors import SettingsError
 from nmt.runs.directory import RunDirectory
@@ -133,7 +132,7 @@ def make_pairs(settings: ServeSettings, models: Models, metrics: Metrics) -> lis
                     f"runs: one run for each pair of languages is needed; got {first} and {folder}, both for {source} "
                     f"to {target}"
                 )
-        most = most_hypotheses(recorded.decoding)
+        most = recorded.decoding.most_hypotheses
         has_context = Context.of(vocabulary).num_lines > 0
         for codes, (languages, target_language) in by_codes.items():
             batcher = Batcher(

@@ -6,22 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from nmt.config import (
-    DataSettings,
-    DecayingForcing,
-    Files,
-    FilesData,
-    GrammarData,
-    HubData,
-    MixtureData,
-    Multi30kData,
-    NoamSettings,
-    OpusData,
-    TableData,
-    TmxData,
-    TrainSettings,
-    as_list,
-)
+from nmt.config import DecayingForcing, NoamSettings, TrainSettings, as_list
 from nmt.data.batching import Update, padding_share
 from nmt.data.tokenizer import Vocabulary
 from nmt.errors import counted, duration
@@ -78,7 +63,7 @@ def plan_lines(prepared: Prepared) -> list[str]:
         links = [f"links        {num_links} of words, for attention to learn"]
     teacher = []
     if (runs := trainer.settings.training.teacher) is not None:
-        names, share = _names(runs), trainer.settings.training.teacher_weight
+        names, share = ", ".join(as_list(runs)), trainer.settings.training.teacher_weight
         teacher = [
             f"teacher      {names}, whose words are {share:g} of the loss; each pair is read once, before training"
         ]
@@ -86,7 +71,7 @@ def plan_lines(prepared: Prepared) -> list[str]:
     parts = "" if pairs.num_parts == 1 else f"{pairs.num_parts} parts of about "
     return [
         f"run          {trainer.run.path}{is_new}",
-        f"text         {_origin(trainer.settings.data)}",
+        f"text         {trainer.settings.data.origin}",
         f"data         {num_pairs} training pairs, {source_tokens} + {target_tokens} tokens; "
         f"{len(corpus.validation.source)} validation pairs; "
         f"{len(corpus.test.source) if corpus.test else 'no'} test pairs",
@@ -154,31 +139,6 @@ def _normalization(target: Vocabulary, lines: Sequence[str]) -> str:
         f"by {target.normalization}, and so are translations: {len(changed)} of {len(lines)} validation targets are "
         f"written otherwise, such as line {changed[0]}; tokenizer.normalization=identity keeps them"
     )
-
-
-def _origin(settings: DataSettings) -> str:
-    """Say where text comes from."""
-    match settings:
-        case GrammarData():
-            return "the built-in German and English; your own two files: data=files"
-        case FilesData(train=train):
-            return f"from {_names(train.source)} to {_names(train.target)}"
-        case TableData(train=train, source_column=source, target_column=target):
-            return f"from {source} to {target}, in {_names(train)}"
-        case TmxData(train=train, source=source, target=target):
-            return f"from {_names(source)} to {_names(target)}, in {_names(train)}"
-        case MixtureData(pairs=pairs):
-            return f"a mixture of {len(pairs)} pairs of languages"
-        case Multi30kData(directory=directory):
-            return f"Multi30k, from {directory}"
-        case HubData(path=path):
-            return f"the data set {path}"
-        case OpusData(corpora=corpora, source=source, target=target):
-            return f"{', '.join(corpora)} of OPUS, from {source} to {target}"
-
-
-def _names(files: Files) -> str:
-    return ", ".join(as_list(files))
 
 
 def _updates_of_epoch(trainer: Trainer) -> int:
