@@ -2,7 +2,7 @@
 
 import difflib
 import errno
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -76,11 +76,6 @@ def one_line(message: object) -> str:
     return shown if len(str(message)) <= MAX_SHOWN else f"{shown} …"
 
 
-def counted(number: int, what: str) -> str:
-    """Return a number of things in words: `1 line`, `2 lines`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def first_line(error: BaseException) -> str:
     """Return the first line of a library's error, or its class name without one; the rest is for its authors."""
     return (str(error).strip() or type(error).__name__).split("\n")[0]
@@ -91,50 +86,3 @@ def nearest(word: Any, choices: Sequence[str]) -> str:
     meant = {"gpu": "cuda"}.get(str(word).lower())  # which no similarity tells
     close = [meant] if meant in choices else difflib.get_close_matches(str(word), choices, n=1)
     return f"; did you mean {close[0]}?" if close else ""
-
-
-class LineNumbers:
-    """The number of lines that something happened to, and the numbers of the first `MAX_NAMED` of them."""
-
-    MAX_NAMED = 5
-
-    def __init__(self, numbers: Iterable[int] = ()) -> None:
-        self.count = 0
-        self.first: list[int] = []
-        for number in numbers:
-            self.add(number)
-
-    def add(self, number: int) -> None:
-        """Note a line by its number, from 1."""
-        self.count += 1
-        if self.count <= self.MAX_NAMED:
-            self.first.append(number)
-
-    def join(self, later: "LineNumbers") -> None:
-        """Add the lines of `later`, which follow those noted so far."""
-        self.count += later.count
-        self.first = [*self.first, *later.first][: self.MAX_NAMED]
-
-    def tell(self, what: str) -> str:
-        """Return `2 lines were WHAT: lines 3 and 17`."""
-        return f"{'1 line was' if self.count == 1 else f'{self.count} lines were'} {what}: {self}"
-
-    def __str__(self) -> str:
-        if self.count == 1:
-            return f"line {self.first[0]}"
-        more = self.count - len(self.first)
-        *others, last = [*map(str, self.first), *([f"{more} more"] if more else [])]
-        return f"lines {', '.join(others)} and {last}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it: `40 s`, `12 min`, `3 h 20 min`, `1 d 16 h`."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 90:
-        return f"{minutes} min"
-    if minutes < 36 * 60:
-        return f"{minutes // 60} h {minutes % 60:02d} min"
-    hours = round(minutes / 60)
-    return f"{hours // 24} d {hours % 24} h"

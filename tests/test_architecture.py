@@ -20,6 +20,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 MODULES = sorted((ROOT / "nmt").rglob("*.py"))
 # A module imports only from its own layer and those before it.
 LAYERS = [
+    ["wording"],
     ["errors"],
     ["versions"],
     ["files"],

@@ -18,10 +18,11 @@ from nmt.decoding.chunks import Chunk, number_chunks, put_beside, table_chunks, 
 from nmt.decoding.loading import Model, load
 from nmt.decoding.remarks import Remarks
 from nmt.decoding.stream import STANDARD_OUTPUT, is_file, write_stream
-from nmt.errors import DataError, counted
+from nmt.errors import DataError
 from nmt.files.writing import is_same, require_other
 from nmt.ray_map import RayMap
 from nmt.runs.directory import RunDirectory
+from nmt.wording import counted
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from nmt.commands.bulk import Done, do_in_bulk, load_model_of
 from nmt.config import ScoreSettings
 from nmt.decoding.chunks import Chunk
-from nmt.errors import counted
 from nmt.evaluation.scoring import perplexity_of
+from nmt.wording import counted
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,9 @@ from nmt.decoding.stream import open_output
 from nmt.decoding.translation import Translation
 from nmt.documents.document import Document, lines_of, write_translated
 from nmt.documents.formats import markup_suffix, read_document
-from nmt.errors import DataError, SettingsError, counted
+from nmt.errors import DataError, SettingsError
 from nmt.versions import importing
+from nmt.wording import counted
 
 logger = logging.getLogger(__name__)
 

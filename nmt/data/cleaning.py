@@ -23,9 +23,10 @@ from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.dataset import LeftOut
 from nmt.data.duplicates import BLANK, Fingerprints, Overlap, are_among, find_overlap
 from nmt.data.stored_text import open_text, store_text
-from nmt.errors import DataError, LineNumbers
+from nmt.errors import DataError
 from nmt.files.reading import read_json
 from nmt.files.writing import to_json
+from nmt.wording import LineNumbers
 
 KEPT, FACTS = "kept", "facts.json"
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, compress, zip_longest
@@ -17,7 +17,6 @@ from nmt.data.cache import cached_folder, entry_name, states_of
 from nmt.data.lines import COMPRESSED, PARQUET, iterate_lines, suffix_of
 from nmt.data.mixture import Groups
 from nmt.data.stored_text import StoredLines, open_text, store_text
-from nmt.data.table import Pairs, unzip, with_text
 from nmt.errors import DataError
 
 SPLITS = ("train", "validation", "test")
@@ -25,6 +24,8 @@ SPLITS = ("train", "validation", "test")
 LARGE = 1 << 25
 SIZES = "sizes"
 TIMES_SMALLER = 4  # compressed text, as a rule
+
+Pairs = Iterator[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,27 @@ def pairs_of_files(source: Files, target: Files, key: str, encoding: str | None)
     files = zip(sources, targets, strict=True)
     pairs = chain.from_iterable(_zip_files(one, other, key, encoding) for one, other in files)
     return with_text(pairs, key, (_names(source), _names(target)))
+
+
+def with_text(pairs: Iterable[tuple[str, str]], key: str, sides: tuple[str, str]) -> Pairs:
+    """Yield pairs. Raises DataError, of `key`, at their end if there is none, or one of the `sides` has no text."""
+    rest, has_source, has_target = iter(pairs), False, False
+    for source, target in rest:
+        yield source, target
+        has_source, has_target = has_source or bool(source.strip()), has_target or bool(target.strip())
+        if has_source and has_target:
+            yield from rest
+            return
+    raise DataError(f"{key}: text is needed; got none in {sides[has_source]}")
+
+
+def unzip(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """Return the two sides of pairs."""
+    source, target = [], []
+    for one, other in pairs:
+        source.append(one)
+        target.append(other)
+    return source, target
 
 
 def _zip_files(source: Files, target: Files, key: str, encoding: str | None) -> Pairs:

@@ -15,8 +15,9 @@ from typing import Any
 
 from nmt.config import HubData, as_list
 from nmt.data.cache import alone, cache_folder, cached_folder, entry_name, states_of
+from nmt.data.corpus import unzip
 from nmt.data.stored_text import open_text, store_text
-from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of, unzip
+from nmt.data.table import ROWS_AT_ONCE, Columns, sides_of
 from nmt.errors import DataError, UserError, first_line, nearest
 from nmt.versions import importing, require
 

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from nmt.config import Files, as_list
 from nmt.data.encoding import UTF_8, as_utf_8, find_wide, is_mostly_broken, is_utf_8
-from nmt.errors import DataError, LineNumbers
+from nmt.errors import DataError
 from nmt.versions import importing
+from nmt.wording import LineNumbers
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,8 @@ from itertools import chain, repeat
 import numpy as np
 
 from nmt.data.arrays import BoolArray, Int64Array
-from nmt.errors import DataError, LineNumbers
+from nmt.errors import DataError
+from nmt.wording import LineNumbers
 
 TAG_START, TAG_END = "<2", ">"
 TAG = re.compile(f"{TAG_START}[A-Za-z0-9_-]{{1,20}}{TAG_END}")

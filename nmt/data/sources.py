@@ -25,17 +25,19 @@ from nmt.data.characters import require_known_scripts
 from nmt.data.corpus import (
     SPLITS,
     Corpus,
+    Pairs,
     ParallelText,
     hold,
     hold_documents,
     pairs_of_files,
     read_parallel_files,
+    unzip,
 )
 from nmt.data.downloads import is_test_set, load_splits, test_set_files
 from nmt.data.lines import require_reader
 from nmt.data.mixture import Groups, tag_of
 from nmt.data.opus import obtain_corpora
-from nmt.data.table import SUFFIXES, Columns, Pairs, read_table, table_files, unzip
+from nmt.data.table import SUFFIXES, Columns, read_table, table_files
 from nmt.data.translation_memory import SUFFIXES as MEMORIES
 from nmt.data.translation_memory import Languages, read_memories
 from nmt.errors import DataError

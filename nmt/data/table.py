@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import Files, as_list
+from nmt.data.corpus import Pairs, with_text
 from nmt.data.lines import COMPRESSED, MAX_LINE_BYTES, PARQUET, read_text, require_reader, suffix_of
 from nmt.errors import DataError, first_line
 
 TRANSLATION = "translation"  # a column that holds both sides, by their languages
 ROWS_AT_ONCE = 10_000
 SUFFIXES = (".tsv", ".csv", ".jsonl", PARQUET)
-
-Pairs = Iterator[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -57,18 +56,6 @@ def read_rows(files: Files, key: str, columns: Columns) -> Pairs:
     return chain.from_iterable(_reader(path, key)(path, key, columns) for path in table_files(files))
 
 
-def with_text(pairs: Iterable[tuple[str, str]], key: str, sides: tuple[str, str]) -> Pairs:
-    """Yield pairs. Raises DataError, of `key`, at their end if there is none, or one of the `sides` has no text."""
-    rest, has_source, has_target = iter(pairs), False, False
-    for source, target in rest:
-        yield source, target
-        has_source, has_target = has_source or bool(source.strip()), has_target or bool(target.strip())
-        if has_source and has_target:
-            yield from rest
-            return
-    raise DataError(f"{key}: text is needed; got none in {sides[has_source]}")
-
-
 def table_files(files: Files, suffixes: Sequence[str] = SUFFIXES) -> list[str]:
     """Return the files that are named; a folder is replaced by the tables in it, in the order of their names."""
     found = []
@@ -84,15 +71,6 @@ def table_files(files: Files, suffixes: Sequence[str] = SUFFIXES) -> list[str]:
 def is_table(path: str) -> bool:
     """Whether a file is a table by its name."""
     return _suffix(path) in SUFFIXES
-
-
-def unzip(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """Return the two sides of pairs."""
-    source, target = [], []
-    for one, other in pairs:
-        source.append(one)
-        target.append(other)
-    return source, target
 
 
 def as_line(value: Any, key: str, where: str) -> str:

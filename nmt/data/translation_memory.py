@@ -12,8 +12,9 @@ from itertools import chain
 from xml.parsers import expat
 
 from nmt.config import Files, as_list
+from nmt.data.corpus import Pairs
 from nmt.data.lines import MAX_LINE_BYTES, read_blocks
-from nmt.data.table import Pairs, table_files
+from nmt.data.table import table_files
 from nmt.errors import DataError
 
 logger = logging.getLogger(__name__)

@@ -18,10 +18,11 @@ from nmt.data.corpus import ParallelText
 from nmt.data.dataset import LINES_ENCODED_AT_ONCE, Links, load_ids, save_ids
 from nmt.data.lines import iterate_lines, read_text, require_reader
 from nmt.data.tokenizer import SENTENCEPIECE, Tokenizer, Vocabulary, word_numbers
-from nmt.errors import DataError, LineNumbers
+from nmt.errors import DataError
 from nmt.files.reading import read_json
 from nmt.files.writing import to_json
 from nmt.versions import importing
+from nmt.wording import LineNumbers
 
 KEY = "training.guided_alignment"
 EFLOMAL = "eflomal"

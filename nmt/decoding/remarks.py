@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from nmt.errors import LineNumbers, counted
+from nmt.wording import LineNumbers, counted
 
 logger = logging.getLogger(__name__)
 

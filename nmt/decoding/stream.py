@@ -9,8 +9,9 @@ from io import FileIO
 
 from nmt.data.lines import BLOCK_SIZE
 from nmt.decoding.chunks import Chunk
-from nmt.errors import DataError, counted
+from nmt.errors import DataError
 from nmt.files.writing import hold_lock
+from nmt.wording import counted
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,8 @@ from urllib.error import HTTPError, URLError
 from nmt.config import DistilSettings
 from nmt.data.lines import MAX_WAIT
 from nmt.decoding.chunks import Chunk
-from nmt.errors import DataError, LineNumbers, SettingsError, one_line
+from nmt.errors import DataError, SettingsError, one_line
+from nmt.wording import LineNumbers
 
 logger = logging.getLogger(__name__)
 

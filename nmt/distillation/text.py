@@ -16,9 +16,10 @@ from nmt.data.lines import iterate_lines
 from nmt.data.mixture import require_tags
 from nmt.data.sources import load_corpus
 from nmt.distillation.folder import LANGUAGES, READ, REFERENCE, SOURCE, TARGET, StudentFolder
-from nmt.errors import SettingsError, counted
+from nmt.errors import SettingsError
 from nmt.files.writing import being_written
 from nmt.runs.languages import NAMES, code_of, names_of
+from nmt.wording import counted
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from nmt.data.lines import in_chunks
 from nmt.decoding.chunks import number_chunks, put_beside
 from nmt.decoding.translation import Candidate
 from nmt.decoding.translator import Translator
-from nmt.errors import LineNumbers
 from nmt.evaluation.scoring import Evaluation, score_against
+from nmt.wording import LineNumbers
 
 logger = logging.getLogger(__name__)
 

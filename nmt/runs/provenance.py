@@ -25,11 +25,12 @@ from nmt.config import RecordedSettings
 from nmt.config.check import read_checked
 from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, ParallelText
-from nmt.errors import RunError, counted
+from nmt.errors import RunError
 from nmt.files.reading import read_json, read_plain
 from nmt.files.writing import file_facts, to_json, write_atomically
 from nmt.runs.directory import CONFIDENCE, MAX_TOKENIZER_BYTES, MODEL_WEIGHTS, RunDirectory
 from nmt.runs.records import Checkpoint, Hash
+from nmt.wording import counted
 
 logger = logging.getLogger(__name__)
 

@@ -7,11 +7,12 @@ import socket
 from collections.abc import Iterator
 
 from nmt.config import ServeSettings
-from nmt.errors import SettingsError, counted
+from nmt.errors import SettingsError
 from nmt.runs.languages import shown
 from nmt.serving.app import make_app
 from nmt.serving.connections import allow_files, protocol
 from nmt.serving.service import Service
+from nmt.wording import counted
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,6 @@ import torch
 from nmt.config import DecayingForcing, NoamSettings, TrainSettings, as_list
 from nmt.data.batching import Update, padding_share
 from nmt.data.tokenizer import Vocabulary
-from nmt.errors import counted, duration
 from nmt.runs.directory import RunDirectory
 from nmt.training.checkpoint import refuse_other_origins, resumable_progress
 from nmt.training.device.graphs import recordable_stream
@@ -19,6 +18,7 @@ from nmt.training.recipes import far_from_recipe
 from nmt.training.schedule import learning_rate
 from nmt.training.setup import Prepared, prepare
 from nmt.training.trainer import Trainer
+from nmt.wording import counted, duration
 
 # The first updates are not counted where others follow: they also wait for memory, kernels and caches.
 NUM_UNTIMED = 3

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from nmt.data.batching import EpochPlan, Update, Updates
 from nmt.data.corpus import ParallelText
-from nmt.errors import RunError, duration
+from nmt.errors import RunError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.metrics import Metrics
 from nmt.tracking.opening import figures_of
@@ -28,6 +28,7 @@ from nmt.training.interruption import Interruption
 from nmt.training.progress import PROGRESS, Progress, Window, reason_to_stop
 from nmt.training.step import TrainingStep
 from nmt.training.validation import validate
+from nmt.wording import duration
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ import yaml
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS
 from nmt.cli.value_types import named_values
-from nmt.errors import duration
+from nmt.wording import duration
 
 ROOT = Path(__file__).parents[2]
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nmt.errors import counted
 from nmt.reports.corpus.corpus_measures import CorpusMeasures, NearDuplicatePairs, SplitMeasures
 from nmt.reports.corpus.sides import SideMeasures
+from nmt.wording import counted
 
 # Share of unknown tokens among all: less is hardly worth another vocabulary.
 LEAST_UNKNOWN = 0.001
