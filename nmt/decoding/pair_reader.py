@@ -83,8 +83,7 @@ class PairReader:
         self, sources: Sequence[str], targets: Sequence[str], num_before: int, before: Sequence[str]
     ) -> tuple[list[list[int]], list[list[int]]]:
         """Return the token ids of pairs, cut to what the model can read; note those that are cut or lack context."""
-        read = self.read([*before, *sources])
-        source, short = self.join(read[: len(before)], read[len(before) :])
+        source, short = self.read_with_context(sources, before)
         for i in short:
             self.remarks.short.add(num_before + i + 1)
         target = self.tokenizer.target.encode(targets)
@@ -122,6 +121,13 @@ class PairReader:
     ) -> tuple[list[list[int]], list[int]]:
         """Put ids from `read` behind their context; return them, and the indices of those that lack some of it."""
         return self.context.join(before, sentences, self.max_with_context)
+
+    def read_with_context(
+        self, lines: Sequence[str], before: Sequence[str] = ()
+    ) -> tuple[list[list[int]], list[int]]:
+        """Return the token ids of source lines that follow those `before`, and the indices of lines that lack context."""
+        read = self.read([*before, *lines])
+        return self.join(read[: len(before)], read[len(before) :])
 
     def with_tag(self, lines: Sequence[str]) -> Sequence[str]:
         """Return source lines as the tokenizer is to read them."""

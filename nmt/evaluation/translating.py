@@ -98,8 +98,7 @@ def text_loss(
     total, num_tokens, left_out = 0.0, 0, list[int]()
     chunks = number_chunks(in_chunks(source), reader.context.num_lines, num_before, before)
     for lines, num_earlier, others, earlier in put_beside(chunks, target, "target"):
-        read = reader.read([*earlier, *lines])
-        ids, _ = reader.join(read[: len(earlier)], read[len(earlier) :])
+        ids, _ = reader.read_with_context(lines, earlier)
         other_ids = encode_lines(engine.tokenizer.target, others or [])
         pairs = []
         for number, pair in enumerate(zip(ids, other_ids, strict=True), 1):

@@ -99,7 +99,7 @@ def compare(
     translator = Translator(
         TorchEngine(exported.model, tokenizer, torch.device("cpu"), torch.float32, exported.run), search
     )
-    encoded, _ = translator.pairs.join([], translator.pairs.read(text.source))
+    encoded, _ = translator.pairs.read_with_context(text.source)
     kept = [i for i, ids in enumerate(encoded) if ids][:NUM_LINES]
     source = [encoded[i][: translator.max_source_tokens] for i in kept]
     limits = [limit_of(len(ids), search, exported.model.max_positions) for ids in source]
