@@ -125,7 +125,7 @@ class PairReader:
     def read_with_context(
         self, lines: Sequence[str], before: Sequence[str] = ()
     ) -> tuple[list[list[int]], list[int]]:
-        """Return the token ids of source lines that follow those `before`, and the indices of lines that lack context."""
+        """Return the token ids of source lines behind their context, and the indices of those that lack some of it."""
         read = self.read([*before, *lines])
         return self.join(read[: len(before)], read[len(before) :])
 
