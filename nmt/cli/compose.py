@@ -11,8 +11,16 @@ import yaml
 
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS
-from nmt.cli.hydra_config import DISTIL, EXPERIMENT, TRAIN, hydra_config_of, require_global, to_values
-from nmt.cli.overrides import SWEEP, as_string, is_of, parse, typed_value
+from nmt.cli.hydra_config import (
+    DISTIL,
+    EVALUATE,
+    EXPERIMENT,
+    TRAIN,
+    hydra_config_of,
+    require_global,
+    to_values,
+)
+from nmt.cli.overrides import SWEEP, is_of, parse, typed_value
 from nmt.cli.run_settings import (
     choices_of_run,
     existing_run,
@@ -25,6 +33,7 @@ from nmt.cli.run_settings import (
     require_run,
     require_trained,
 )
+from nmt.cli.value_types import as_string
 from nmt.config import DistilSettings, RecipeSettings, Settings, TrainSettings
 from nmt.config.check import as_typed, check, flatten
 from nmt.errors import RunError, SettingsError
@@ -141,7 +150,9 @@ def compose(command: str, overrides: list[str], config_directory: str | None) ->
         return compose(command, [*overrides, f"run={as_string(str(values['run']))}"], config_directory)
     default_run = Path("outputs", experiment, new_name())
     laid = lay(base, values, typed, command) if base else values
-    if typed_value(typed, "against") is not None and not any(is_of(one, "decoding") for one in typed):
+    is_search_typed = any(is_of(one, "decoding") for one in typed)
+    is_unused = command == EVALUATE and name is None  # since nothing is translated
+    if not is_search_typed and (is_unused or typed_value(typed, "against") is not None):
         laid["decoding"] = None  # two runs are compared, each by its own search
     if command in (TRAIN, DISTIL):
         name_last(laid)

@@ -1,6 +1,7 @@
 """What Hydra makes of conf/ and of a command line; its errors become errors of one line."""
 
 import functools
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,13 +20,14 @@ from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseExceptio
 
 from nmt.cli import keys
 from nmt.cli.keys import CONFIG_MODULE
-from nmt.cli.overrides import LAUNCH, SWEEP, as_string, is_of
+from nmt.cli.overrides import LAUNCH, SWEEP, is_of
+from nmt.cli.value_types import as_string
 from nmt.config.check import flatten
 from nmt.errors import SettingsError, UserError, first_line, nearest
 
 HYDRA_VERSION = "1.3"
 EXPERIMENT = "experiment"
-TRAIN, DISTIL = "train", "distil"
+TRAIN, DISTIL, EVALUATE = "train", "distil", "evaluate"
 
 
 @contextmanager
@@ -120,7 +122,7 @@ def _explain(
     try:
         values = to_values(hydra_compose(command, [*path, *chosen], return_hydra_config=True))
     except (HydraException, OmegaConfBaseException):
-        return SettingsError(first_line(error))
+        return _blamed(typed, error)
     # A kind is no key to type: it is chosen with its group.
     known = [key for key, _ in flatten(values) if not key.endswith(".kind")] + list(values) + groups
     for override in typed:
@@ -132,4 +134,14 @@ def _explain(
                     f"{key}: no such key with these settings; {' or '.join(places[:3])} has it"
                 )
             return SettingsError(f"{key}: no such key{nearest(key, known)}")
-    return SettingsError(first_line(error))
+    return _blamed(typed, error)
+
+
+def _blamed(typed: list[Override], error: Exception) -> SettingsError:
+    """Return an error in Hydra's words, which begins with the key that they name, if one was typed."""
+    said = first_line(error)
+    for override in typed:
+        key = override.key_or_group
+        if re.search(rf"\b{re.escape(key)}\b", said):
+            return SettingsError(f"{key}: a value that fits is needed; got {override.input_line}: {said}")
+    return SettingsError(said)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from nmt.cli import keys
 from nmt.cli.commands import Command
+from nmt.cli.value_types import as_string
 from nmt.errors import UserError
 
 SHORT = {"-m": "--multirun", "-c": "--cfg", "-cd": "--config-dir"}
@@ -38,8 +39,13 @@ class Options:
             else:
                 self.overrides.append(argument)
         if listed:
-            quoted = (word.replace("\\", "\\\\").replace("'", "\\'") for word in listed)
-            self.overrides.append(f"{command.listed_key}=[" + ",".join(f"'{word}'" for word in quoted) + "]")
+            key = command.listed_key
+            beside = [override for override in self.overrides if override.partition("=")[0] == key]
+            if beside:
+                raise UserError(
+                    f"{key}: all of them as words, or all as {key}=[A,B], are needed; got {beside[0]} and {listed[0]}"
+                )
+            self.overrides.append(f"{key}=[{','.join(map(as_string, listed))}]")
         if (shown := self.given.get("--cfg", "job")) != "job":
             raise UserError(f"--cfg: job is needed; got {shown or 'nothing'}")
         folder = self.config_directory = self.given.get("--config-dir")

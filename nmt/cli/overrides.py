@@ -11,7 +11,7 @@ from hydra.errors import HydraException
 
 from nmt.cli import keys
 from nmt.cli.commands import COMMANDS, Command
-from nmt.cli.value_types import takes_lists, takes_names
+from nmt.cli.value_types import as_string, takes_lists, takes_names
 from nmt.errors import SettingsError
 
 SWEEP = "sweep"  # how several runs are made: no part of a run
@@ -110,12 +110,6 @@ def typed_value(typed: Iterable[Override], *names: str) -> Any:
     """Return the value that was typed last for one of the keys `names`, None where there is none."""
     values = [override.value() for override in typed if override.key_or_group in names]
     return values[-1] if values else None
-
-
-def as_string(value: object) -> str:
-    """Return a value in quotes, between which Hydra's grammar takes everything literally."""
-    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def _quoted(override: str, command: Command) -> str:

@@ -1,5 +1,6 @@
 """Which values a key of a command takes, by the types of the settings that check it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args, get_origin
 
@@ -50,3 +51,12 @@ def _listed(kind: Any) -> list[str]:
     if kind is bool:
         return ["false", "true"]
     return list(map(str, get_args(kind))) if get_origin(kind) is Literal else []
+
+
+def as_string(value: object) -> str:
+    """Return a value in quotes, between which Hydra's grammar takes everything literally.
+
+    It takes a backslash for an escape before a quote, and before the closing one, alone.
+    """
+    escaped = re.sub(r"(\\+)(?='|\Z)", r"\1\1", str(value)).replace("'", "\\'")
+    return f"'{escaped}'"

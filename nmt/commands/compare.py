@@ -132,7 +132,8 @@ def text_note(runs: Sequence[RunFacts]) -> str:
         for one in scored
     }
     records = [one.log.record for one in runs if one.scores and one.log.record is not None]
-    texts = {record.data["test"].hash for record in records if "test" in record.data}
+    facts = [record.data["test"] for record in records if "test" in record.data]
+    texts = {one.untagged or one.hash for one in facts}
     if len(texts) > 1:
         return "These scores are not of one and the same test text."
     return (

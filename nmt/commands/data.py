@@ -33,7 +33,7 @@ def main(settings: DataReportSettings) -> None:
     prepared = prepare_corpus(corpus, settings.data.filter)
     symbols = source_symbols(prepared.corpus, settings.data.context)
     tokenizer = obtain_tokenizer(settings.tokenizer, prepared.corpus.train, symbols)
-    measures = measure_corpus(corpus.texts, prepared, tokenizer, settings)
+    measures = measure_corpus(corpus, prepared, tokenizer, settings)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(measures.as_dict()))
     if settings.html is not None:

@@ -7,12 +7,13 @@ from pathlib import Path
 from nmt.config import EvaluateSettings, as_list
 from nmt.data.corpus import ParallelText
 from nmt.data.lines import read_lines
-from nmt.data.mixture import known_tags, require_tags
+from nmt.data.mixture import known_tags, require_tags, without_tag
 from nmt.decoding.loading import load_translator
 from nmt.errors import DataError, naming
 from nmt.evaluation.buckets import count_words, score_bucket, sort_into_buckets
 from nmt.evaluation.comet import Comet
 from nmt.evaluation.plain_text import require_plain_text
+from nmt.evaluation.resampling import require_sacrebleu_seed
 from nmt.evaluation.scoring import Evaluation, Statistics, require_same_length, score_against
 from nmt.evaluation.significance import compare
 from nmt.evaluation.tables import (
@@ -31,10 +32,14 @@ from nmt.runs.text import tagged_for, text_of_run
 
 @dataclass(frozen=True)
 class TestText:
-    """The text to score against: lines of the source, where it is known, and one reference or several."""
+    """The text to score against: lines of the source, where it is known, and one reference or several.
+
+    The lines to `translate` begin with a tag where they were typed for a model of many languages; `source` has none.
+    """
 
     source: Sequence[str] | None
     references: Sequence[Sequence[str]]
+    translate: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,13 @@ def main(settings: EvaluateSettings) -> None:
         if (files := getattr(settings, key)) is not None
     }
     require_new_file("json", settings.json_file, settings.overwrite, read)
+    if settings.num_resamples is not None:
+        require_sacrebleu_seed()
     comet = None if settings.comet is None else Comet(settings.comet, settings.comet_program)
     run = None if settings.run is None else RunDirectory.existing(settings.run)
     text = _test_text(settings, run)
     other = None
-    if run is not None and settings.against is not None and not Path(settings.against).is_file():
+    if run is not None and settings.against is not None and _is_run(settings.against):
         other = RunDirectory.existing(settings.against, "against")
     this = _finished("hypothesis", settings.hypothesis, text, settings.encoding)
     against = None if other else _finished("against", settings.against, text, settings.encoding)
@@ -71,6 +78,11 @@ def main(settings: EvaluateSettings) -> None:
     found = _report(this, against, text, comet, settings)
     if settings.json_file is not None:
         write_atomically(Path(settings.json_file), to_json(found))
+
+
+def _is_run(name: str) -> bool:
+    """Whether a name is that of a run; it is a file's otherwise, also of a pipe or of one that is missing."""
+    return Path(name).is_dir() or (name == "last" and not Path(name).exists())
 
 
 def _report(
@@ -145,7 +157,10 @@ def _test_text(settings: EvaluateSettings, run: RunDirectory | None) -> TestText
         raise DataError(
             f"reference: as many lines as in source are needed, {len(source)}; got {len(references[0])}"
         )
-    return TestText(source, references)
+    if source is None or run is None:
+        return TestText(source, references)
+    tags = known_tags(run.read_tokenizer().source.pieces)
+    return TestText([without_tag(line, tags) for line in source], references, source)
 
 
 def _finished(key: str, path: str | None, text: TestText, encoding: str) -> System | None:
@@ -168,11 +183,11 @@ def _translate(run: RunDirectory, text: TestText, settings: EvaluateSettings, ke
     loaded = load_translator(name, settings.checkpoint, settings.device, settings.precision, ensemble)
     translator = loaded.with_search(decoding)
     assert text.source is not None
-    pairs = ParallelText(text.source, text.references[0])
-    if settings.source is None:
-        pairs = tagged_for(run, pairs, settings.split)
+    if text.translate is None:
+        pairs = tagged_for(run, ParallelText(text.source, text.references[0]), settings.split)
     else:
-        require_tags(text.source, known_tags(translator.tokenizer.source.pieces), "source")
+        pairs = ParallelText(text.translate, text.references[0])
+        require_tags(pairs.source, known_tags(translator.tokenizer.source.pieces), "source")
     hypotheses = translate_text(translator, pairs.source)
     require_plain_text(hypotheses, key, f"what {run.path} translates")
     # Losses are per piece: those of two models with different pieces cannot be compared.

@@ -6,6 +6,7 @@ from nmt.config import ImportSettings
 from nmt.errors import naming
 from nmt.imports import huggingface, marian
 from nmt.imports.run import require_new, write_run
+from nmt.runs.directory import translating_with
 
 READERS = {"huggingface": huggingface.read, "marian": marian.read}
 
@@ -18,4 +19,4 @@ def main(settings: ImportSettings) -> None:
         imported = READERS[settings.format](Path(settings.input))
     write_run(output, imported, settings)
     print(imported.describe())
-    print(f"to translate: nmt translate run={output} input=FILE output=FILE")
+    print(translating_with(output))

@@ -2,7 +2,7 @@
 
 from nmt.config import TrainSettings
 from nmt.evaluation.tables import evaluation_table
-from nmt.runs.directory import RunDirectory
+from nmt.runs.directory import RunDirectory, translating_with
 from nmt.training import session
 from nmt.training.plan import plan_and_time
 from nmt.training.ranks import Place, Ranks, joined
@@ -16,7 +16,7 @@ def main(settings: TrainSettings) -> None:
         if evaluation is not None:
             print(evaluation_table(evaluation), flush=True)
         if ranks.is_first:
-            print(f"to translate: nmt translate run={directory.path} input=FILE output=FILE")
+            print(translating_with(directory.path))
 
 
 def plan(settings: TrainSettings) -> None:

@@ -112,6 +112,10 @@ class EvaluateSettings(Settings):
         for key, needed in unused:
             if self.run is None and getattr(self, key) != needed:
                 raise ValueError(f"{key}: {needed} is needed without `run`; got {getattr(self, key)}")
+        if self.run is None and self.decoding is not None:
+            raise ValueError(
+                f"decoding: no search is needed without `run`, since nothing is translated; got {self.decoding.kind}"
+            )
         if self.hypothesis is not None and self.reference is None:
             raise ValueError("reference: the file to compare `hypothesis` with is needed; got null")
         for key, other in (("source", "reference"), ("reference", "source")):

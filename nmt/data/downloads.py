@@ -61,11 +61,11 @@ def _entry(settings: HubData, split: str, limit: int | None) -> str:
     chosen = settings.model_dump(
         mode="json", include={"path", "name", "revision", "data_files", "source_column", "target_column"}
     )
-    facts = states_of(_local_files(settings))
+    facts = states_of(local_files(settings))
     return entry_name("hub", json.dumps([chosen, split, limit, facts], sort_keys=True))
 
 
-def _local_files(settings: HubData) -> list[str]:
+def local_files(settings: HubData) -> list[str]:
     """Return the local files of a data set: matches of `data_files`, here or in its folder, or the whole folder."""
     named = [as_list(one) for one in (settings.data_files or {}).values()]
     patterns = [pattern.rpartition("::")[2] for files in named for pattern in files]  # zip://*.csv::all.zip
@@ -115,6 +115,7 @@ def _open(settings: HubData) -> Any:
         data_files=settings.data_files,
         revision=settings.revision,
         streaming=settings.streaming,
+        **({"keep_default_na": False} if settings.path == "csv" else {}),  # `NA` and `null` are text
     )
 
 

@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 ZSTANDARD, PARQUET = ".zst", ".parquet"
 COMPRESSED = (".gz", ZSTANDARD)
+UNREADABLE = (".xz", ".bz2", ".zip", ".7z", ".rar")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 STANDARD_INPUT = 0
 BLOCK_SIZE = 1 << 16
@@ -201,8 +202,13 @@ def _refuse_wide(blocks: Iterator[bytes], key: str, name: str, encoding: str | N
 
 
 def require_reader(files: Files, key: str) -> None:
-    """Raise SettingsError, of `key`, if a file's name calls for a library that is not installed."""
+    """Raise SettingsError, of `key`, if a file's name calls for a library that is not installed.
+
+    Raises DataError for a packed file that nothing here unpacks: its bytes could be read as text of some encoding.
+    """
     for path in as_list(files):
+        if suffix_of(path) in UNREADABLE:
+            raise DataError(f"{key}: a plain, .gz or .zst file is needed; got {path}")
         if suffix_of(path) in (ZSTANDARD, PARQUET):
             with importing("arrow", key, f"another file than {path}"):
                 import pyarrow  # noqa: F401

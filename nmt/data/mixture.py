@@ -36,6 +36,11 @@ def tagged(line: str, tag: str) -> str:
     return f"{tag} {line}" if line.strip() else line
 
 
+def without_tag(line: str, tags: Collection[str]) -> str:
+    """Return a line without the tag that it begins with, if it is one of `tags`."""
+    return next((line[len(tag) :].lstrip(" ") for tag in tags if line.startswith(tag)), line)
+
+
 def require_tags(lines: Iterable[str], tags: Collection[str], key: str) -> None:
     """Raise DataError if a line that is not blank begins with none of the tags, where a model has any."""
     if not tags:

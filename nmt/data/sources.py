@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from functools import partial
+from os.path import isfile
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ from nmt.data.corpus import (
     read_parallel_files,
     unzip,
 )
-from nmt.data.downloads import is_test_set, load_splits, test_set_files
+from nmt.data.downloads import is_test_set, load_splits, local_files, test_set_files
 from nmt.data.lines import require_reader
 from nmt.data.mixture import Groups, tag_of
 from nmt.data.opus import obtain_corpora
@@ -50,7 +51,7 @@ MULTI30K_NAMES = {"train": "train", "validation": "val", "test": "test_2016_flic
 def named_files(settings: DataSettings, splits: Sequence[str] = SPLITS) -> Iterator[tuple[str, Files]]:
     """Yield the files that settings name for these splits, each after its key; those of the hub for all splits."""
     if isinstance(settings, HubData):
-        yield from (("data.data_files", files) for files in (settings.data_files or {}).values())
+        yield from (("data.data_files", path) for path in local_files(settings))
     for split in splits:
         key = f"data.{split}"
         match settings:
@@ -59,6 +60,10 @@ def named_files(settings: DataSettings, splits: Sequence[str] = SPLITS) -> Itera
             case TableData() | TmxData() if files := getattr(settings, split):
                 if split == "train" or not (isinstance(files, str) and is_test_set(files)):
                     yield key, table_files(files, SUFFIXES if isinstance(settings, TableData) else MEMORIES)
+            case Multi30kData():
+                yield from (
+                    ("data.directory", path) for path in _files_of_multi30k(settings, split) if isfile(path)
+                )
             case MixtureData(pairs=parts):
                 for number, part in enumerate(parts):
                     yield from (
@@ -120,7 +125,7 @@ def _load(
         case TableData() | TmxData():
             texts = {split: _read_tables(settings, split) for split in splits}
         case Multi30kData():
-            texts = {split: _read_multi30k(settings, MULTI30K_NAMES[split]) for split in splits}
+            texts = {split: _read_multi30k(settings, split) for split in splits}
         case HubData():
             texts = _read_hub(settings, splits)
         case OpusData():
@@ -139,7 +144,7 @@ def _load(
 def _read_files(settings: FilesData, split: str) -> ParallelText | None:
     files, key = getattr(settings, split), f"data.{split}"
     if isinstance(files, str):
-        return _read_test_set(files, key)
+        return _read_test_set(files, key, settings)
     if files.source is None or files.target is None:
         return None
     return read_parallel_files(files.source, files.target, key, settings.encoding, settings.context)
@@ -151,7 +156,7 @@ def _read_tables(settings: TableData | TmxData, split: str) -> ParallelText | No
     if files is None:
         return None
     if split != "train" and isinstance(files, str) and is_test_set(files):
-        return _read_test_set(files, key)
+        return _read_test_set(files, key, settings)
     if isinstance(settings, TmxData):
         facts: tuple[object, ...] = settings.source, settings.target
         paths = table_files(files, MEMORIES)
@@ -172,7 +177,7 @@ def _read_tables(settings: TableData | TmxData, split: str) -> ParallelText | No
 def _read_hub(settings: HubData, splits: Sequence[str]) -> dict[str, ParallelText | None]:
     texts: dict[str, ParallelText | None] = {}
     if "test" in splits and settings.test is not None:
-        texts["test"] = _read_test_set(settings.test, "data.test")
+        texts["test"] = _read_test_set(settings.test, "data.test", settings)
     of_set = load_splits(settings, [split for split in splits if split not in texts])
     return texts | {split: sides and ParallelText(*sides) for split, sides in of_set.items()}
 
@@ -209,7 +214,7 @@ def _read_opus(settings: OpusData, splits: Sequence[str]) -> dict[str, ParallelT
     """Read corpora of OPUS; where no test set is named, validation and test pairs are held out evenly from all."""
     named = {"validation": settings.validation, "test": settings.test}
     texts: dict[str, ParallelText | None] = {
-        split: _read_test_set(name, f"data.{split}")
+        split: _read_test_set(name, f"data.{split}", settings)
         for split in splits
         if (name := named.get(split)) is not None
     }
@@ -248,19 +253,35 @@ def _read_opus(settings: OpusData, splits: Sequence[str]) -> dict[str, ParallelT
     return texts
 
 
-def _read_test_set(name: str, key: str) -> ParallelText:
+def _read_test_set(name: str, key: str, settings: DataSettings) -> ParallelText:
+    """Read a test set of sacreBLEU. Raises DataError for the other direction than that of the settings."""
+    test_set, _, pair = name.partition(":")
+    languages = [_base(one if isinstance(one, str) else one[0]) for one in settings.languages]
+    if [_base(one) for one in pair.split("-")] == languages[::-1] and languages[0] != languages[1]:
+        raise DataError(
+            f"{key}: {test_set}:{'-'.join(pair.split('-')[::-1])} is needed, since the text is translated from "
+            f"{languages[0]} to {languages[1]}; got {name}, which is the other direction"
+        )
     source, target = test_set_files(name, key)
     return read_parallel_files(str(source), str(target), key)
 
 
-def _read_multi30k(settings: Multi30kData, name: str) -> ParallelText:
-    path = Path(settings.directory) / name
-    for language in (settings.source_language, settings.target_language):
-        if not Path(f"{path}.{language}").exists():
+def _base(language: str) -> str:
+    """Return the code of a language without script and region: `zh` of `zh-Hant` and `zh_TW`."""
+    return language.lower().replace("_", "-").partition("-")[0]
+
+
+def _files_of_multi30k(settings: Multi30kData, split: str) -> list[str]:
+    path = Path(settings.directory) / MULTI30K_NAMES[split]
+    return [f"{path}.{language}" for language in (settings.source_language, settings.target_language)]
+
+
+def _read_multi30k(settings: Multi30kData, split: str) -> ParallelText:
+    source, target = _files_of_multi30k(settings, split)
+    for path in (source, target):
+        if not Path(path).exists():
             raise DataError(
-                f"data.directory: a folder with {name}.{language} is needed, as task 1 of the repository "
+                f"data.directory: a folder with {Path(path).name} is needed, as task 1 of the repository "
                 f"multi30k/dataset has it, unpacked; got {settings.directory}, which lacks it"
             )
-    return read_parallel_files(
-        f"{path}.{settings.source_language}", f"{path}.{settings.target_language}", "data.directory"
-    )
+    return read_parallel_files(source, target, "data.directory")

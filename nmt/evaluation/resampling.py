@@ -10,6 +10,11 @@ from nmt.data.arrays import FloatArray
 from nmt.errors import SettingsError
 
 
+def require_sacrebleu_seed() -> None:
+    """Raise SettingsError for a wrong SACREBLEU_SEED, before anything is translated to be scored."""
+    _sacrebleu_seed()
+
+
 class ResampledTexts(NamedTuple):
     """The texts (R) that sacreBLEU draws from the lines of a text (N).
 

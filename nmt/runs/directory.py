@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,11 @@ class RunDirectory:
                 f"run: numbers of tokens, usual and longest, are needed as {SOURCE_TOKENS}; got {found} in {path}"
             )
         return LearnedLengths(**found), is_guided
+
+
+def translating_with(run: str | Path) -> str:
+    """Return a line that says what to type to translate with a run, as a shell takes it."""
+    return f"to translate: nmt translate {shlex.quote(f'run={run}')} input=FILE output=FILE"
 
 
 def _is_of_a_run(config: Path) -> bool:

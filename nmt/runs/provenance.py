@@ -10,7 +10,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -25,6 +25,7 @@ from nmt.config import RecordedSettings
 from nmt.config.check import read_checked
 from nmt.data.cache import content_key
 from nmt.data.corpus import Corpus, ParallelText
+from nmt.data.mixture import without_tag
 from nmt.errors import RunError
 from nmt.files.reading import read_json, read_plain
 from nmt.files.writing import file_facts, to_json, write_atomically
@@ -53,10 +54,11 @@ TokenizerFile = Literal["tokenizer.model", "tokenizer.source.model", "tokenizer.
 
 
 class TextFacts(RecordedSettings):
-    """A text of two sides."""
+    """A text of two sides: how many pairs, their hash, and that without their tags, where they have some."""
 
     lines: NonNegativeInt
     hash: Hash
+    untagged: Hash | None = None
 
 
 class Machine(RecordedSettings):
@@ -167,6 +169,7 @@ class Recorder:
         """
         for name in (TEST, CONFIDENCE):
             (self.run.path / name).unlink(missing_ok=True)
+        tags = corpus.groups.symbols if corpus.groups else ()
         session = Session(
             command=["nmt", *sys.argv[1:]],
             started=_now(),
@@ -183,7 +186,7 @@ class Recorder:
             "format": 1,
             "settings": settings_hash(self.run),
             "tokenizer": tokenizer_hashes(self.run, joint),
-            "data": {name: text_facts(text).model_dump() for name, text in corpus.texts.items()},
+            "data": {name: text_facts(text, tags).model_dump() for name, text in corpus.texts.items()},
             "parameters": num_parameters,
             "sessions": [*self.values.get("sessions", []), session.model_dump()],
             "validation": self.values.get("validation"),
@@ -237,9 +240,14 @@ class Recorder:
         write_atomically(self.run.path / RECORD, to_json(self.values))
 
 
-def text_facts(text: ParallelText) -> TextFacts:
-    """Return the number of lines and the hash of a text, which tell it from any other."""
-    return TextFacts(lines=len(text.source), hash=content_key(text.source, text.target))
+def text_facts(text: ParallelText, tags: Collection[str] = ()) -> TextFacts:
+    """Return what tells a text from any other; its source lines may begin with one of `tags`."""
+    untagged = (without_tag(line, tags) for line in text.source)
+    return TextFacts(
+        lines=len(text.source),
+        hash=content_key(text.source, text.target),
+        untagged=content_key(untagged, text.target) if tags else None,
+    )
 
 
 def refuse_other_text(run: RunDirectory, corpus: Corpus) -> None:
@@ -250,7 +258,7 @@ def refuse_other_text(run: RunDirectory, corpus: Corpus) -> None:
     for name in ("train", "validation", "test"):
         before, text = record.data.get(name), corpus.texts.get(name)
         now = None if text is None else text_facts(text)
-        if before != now:
+        if (before and before.hash) != (now and now.hash):
             got = "none" if now is None else f"another, of {counted(now.lines, 'pair')}"
             needed = (
                 "none" if before is None else f"that of the run's start, {counted(before.lines, 'pair')},"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nmt.cli.compose import compose
 from nmt.cli.hydra_config import TRAIN
 from nmt.cli.main import log_to_stderr, terminate
-from nmt.cli.overrides import as_string
+from nmt.cli.value_types import as_string
 from nmt.config import GridSweep, OptunaSweep, TrainSettings
 from nmt.data.lines import MAX_WAIT
 from nmt.errors import SweepError, UserError, one_line

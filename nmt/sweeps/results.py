@@ -11,7 +11,7 @@ from nmt.config.check import read_checked
 from nmt.errors import RunError, one_line
 from nmt.files.reading import read_json
 from nmt.files.writing import to_json, write_atomically
-from nmt.runs.directory import STATE, RunDirectory
+from nmt.runs.directory import STATE, RunDirectory, translating_with
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ def print_results(results: Sequence[RunResult], folder: Path) -> None:
     best = best_of(results)
     if best is not None:
         print(f"best by validation BLEU: job {best.job}{f', {best.setting}' if best.setting else ''}")
-        print(f"to translate: nmt translate run={best.run} input=FILE output=FILE")
+        print(translating_with(best.run))
     print(f"the same as data: {folder / 'results.json'}, {folder / 'results.tsv'}", flush=True)
 
 

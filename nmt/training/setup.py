@@ -23,6 +23,7 @@ from nmt.data.word_links import load_links, require_aligner
 from nmt.data.word_vectors import read_word_vectors
 from nmt.device import choose_precision, prepare_device, require_determinism, require_memory
 from nmt.errors import DataError, RunError, SettingsError, naming
+from nmt.evaluation.resampling import require_sacrebleu_seed
 from nmt.files.reading import is_missing, is_taken, require_plain
 from nmt.models.build import build_model, parameter_shapes
 from nmt.models.interface import Seq2Seq
@@ -202,6 +203,7 @@ def _teachers_of(run: RunDirectory, settings: TrainSettings) -> list[WordTeacher
 def require_what_comes_later(settings: RecipeSettings) -> None:
     """Raise UserError if something is missing that would be needed only after much has been read or learned."""
     require_tracker(settings.tracking)
+    require_sacrebleu_seed()
     sentence_splitter(settings.decoding.sentence_splitter)
     if isinstance(settings.decoding, BeamSettings):
         if settings.decoding.glossary is not None:

@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nmt.cli.compose import compose
 from nmt.cli.run_settings import FIXED
+from nmt.cli.value_types import as_string
 from nmt.device import require_memory
 from nmt.errors import DeviceError, RunError, SettingsError
 from nmt.runs.migration import FORMAT
@@ -375,3 +379,15 @@ def test_the_page_on_reliability_names_all_that_cannot_change():
     page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text(encoding="utf-8")
     paragraph = page.split("accepts changes of every setting except")[1].split("Changed settings")[0]
     assert set(re.findall(r"`([a-z_.]+)`", paragraph)) == OTHER_VALUES.keys()
+
+
+@given(st.text(st.sampled_from("a\\'\" ,=[]{}$"), max_size=12).filter(lambda text: "${" not in text))
+def test_a_text_in_quotes_is_read_as_it_was(text):
+    read = OverridesParser.create().parse_override(f"run={as_string(text)}")
+    assert read.value() == text
+
+
+def test_words_and_a_list_of_the_same_key_are_not_mixed(main):
+    code, output, error = main("compare", "runs=[a]", "b")
+    assert (code, output) == (2, "")
+    assert error == "nmt: runs: all of them as words, or all as runs=[A,B], are needed; got runs=[a] and b\n"

@@ -196,6 +196,8 @@ def test_two_runs(nmt, trained_run, folder):
             ("hypothesis=good.en", "source=in.de", "comet=there.ckpt", "comet_program=no-such-program"),
             "comet_program: the program comet-score is needed (pip install unbabel-comet, in an environment",
         ),
+        (("hypothesis=good.en", "decoding=greedy"), "decoding: no search is needed without `run`, since nothing is translated"),
+        (("hypothesis=good.en", "reference=a.en.xz"), "reference: a plain, .gz or .zst file is needed; got a.en.xz"),
         (("run=nowhere", "against=good.en"), "run: the folder of a run is needed; got nowhere"),
     ],
 )  # fmt: skip
@@ -244,3 +246,16 @@ def test_a_terminal_without_a_character_of_the_table_gets_another_one(nmt, folde
     done = nmt("evaluate", *given, "json=scores.json", PYTHONIOENCODING="latin-1")
     assert done.stdout.decode("latin-1") == shown.replace("\u2013", "?")
     assert (folder / "scores.json").exists()
+
+
+def test_a_file_that_is_missing_beside_a_run_is_called_so(nmt, folder, trained_run):
+    given = (f"run={trained_run}", "source=in.de", "reference=a.en")
+    assert (
+        one_line(nmt("evaluate", *given, "against=typo.en", code=2))
+        == "nmt: against: no such file: typo.en\n"
+    )
+
+
+def test_a_wrong_seed_is_said_before_anything_is_translated(nmt, trained_run):
+    done = nmt("evaluate", f"run={trained_run}", SACREBLEU_SEED="abc", code=2)
+    assert one_line(done) == "nmt: SACREBLEU_SEED: a whole number, or none, is needed; got abc\n"

@@ -129,3 +129,12 @@ def test_one_test_text_is_enough(data_settings):
         SettingsError, match=r"^data.test: null is needed beside test_split=test; got wmt14:de-en"
     ):
         data_settings("hub", "path=x", "test_split=test", "test=wmt14:de-en")
+
+
+@pytest.mark.parametrize("streaming", ["false", "true"])
+def test_words_that_mean_nothing_to_other_programs_are_text(tmp_path, data_settings, streaming):
+    (tmp_path / "a.csv").write_text("de,en\nNA,null\nKein Satz,n/a\n")
+    files = f"{{train: {tmp_path}/a.csv, validation: {tmp_path}/a.csv}}"
+    settings = data_settings("hub", "path=csv", f"data_files={files}", f"streaming={streaming}")
+    train = load_corpus(settings).train
+    assert [*zip(train.source, train.target, strict=True)] == [("NA", "null"), ("Kein Satz", "n/a")]

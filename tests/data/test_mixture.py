@@ -3,12 +3,14 @@
 import json
 import random
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from safetensors.torch import load_file
 
 from nmt.cli.compose import compose
+from nmt.commands.compare import text_note
 from nmt.commands.report import training_text
 from nmt.config import TrainSettings
 from nmt.config.check import check
@@ -20,6 +22,7 @@ from nmt.data.sources import load_corpus
 from nmt.data.tokenizer import obtain_tokenizer
 from nmt.errors import DataError, SettingsError
 from nmt.runs.directory import RunDirectory
+from nmt.runs.provenance import text_facts
 from nmt.runs.text import corpus_of_run, tagged_for
 
 SIZES = {"de-en": 60, "de-fr": 20, "fr-en": 10}
@@ -261,9 +264,14 @@ def test_each_run_translates_with_the_tags_that_it_learned_and_no_others(nmt, tm
         b"lines 1, 2 and 3\n"
     )
     (tmp_path / "tagged.de").write_bytes(b"".join(b"<2en> " + line for line in plain.splitlines(True)))
-    done = nmt("evaluate", "run=many", "source=tagged.de", *typed[1:], "json=tagged.json")
+    done = nmt(
+        "evaluate", "run=many", "source=tagged.de", *typed[1:], "length_buckets=[4]", "json=tagged.json"
+    )
     assert b"tag" not in done.stderr
     found = json.loads((tmp_path / "tagged.json").read_text())
+    assert [one["num_lines"] for one in found["by_length"]["buckets"]] == [3], (
+        "of four words each: a tag is none"
+    )
     assert found["chrf"] == runs["against"]["chrf"]["value"]
     page = ("num_resamples=40", "num_trials=40", "num_sentences=2", "num_maps=1", "split=validation")
     nmt("report", "run=two", "against=many", *page, "output=report.html")
@@ -317,3 +325,22 @@ def test_a_pair_of_two_corpora_has_the_tags_of_both_in_their_order(tmp_path, par
         DataError, match=r"^run: .*: a tag at the start of each line, one of <2en>, <2fr>, is needed"
     ):
         tagged_for(run, few, "validation")
+
+
+def test_the_same_text_is_known_with_tags_and_without(data_settings, parts):
+    corpus = load_corpus(data_settings("mixture", parts))
+    tags = corpus.groups.symbols
+    assert tags == ["<2en>", "<2fr>"]
+    plain, tagged = text_facts(corpus.validation), text_facts(corpus.tagged().validation, tags)
+    assert tagged.hash != plain.hash
+    assert (tagged.untagged, plain.untagged) == (plain.hash, None)
+    records = [
+        SimpleNamespace(
+            scores={"bleu": 1.0},
+            settings={},
+            log=SimpleNamespace(record=SimpleNamespace(data={"test": facts})),
+        )
+        for facts in (plain, tagged, text_facts(corpus.train))
+    ]
+    assert text_note(records[:2]) == ""
+    assert text_note(records) == "These scores are not of one and the same test text."

@@ -77,3 +77,14 @@ def test_what_cannot_be_had_is_said_in_one_line(nmt, tmp_path, kept, files, name
     assert line.startswith(message)
     assert "Traceback" not in done.stderr.decode()
     assert not (tmp_path / "run").exists()
+
+
+def test_a_set_of_the_other_direction_is_refused(nmt, tmp_path, kept, files):
+    named = ["data.validation=wmt13:en-de", "data.test=wmt14:de-en"]
+    refused = nmt("train", "--plan", *files, *named, **kept, code=2).stderr
+    needed = b"nmt: data.validation: wmt13:de-en is needed, since the text is translated from de to en; got wmt13:en-de"
+    assert needed in refused
+    (tmp_path / "table.tsv").write_text("de_CH\ten\nDer Hund.\tThe dog.\n")
+    table = ["data=table", "data.train=table.tsv", "data.source_column=de_CH", "data.target_column=en"]
+    refused = nmt("data", *table, "data.validation=wmt13:en-de", **kept, code=2).stderr
+    assert needed in refused

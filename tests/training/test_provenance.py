@@ -43,7 +43,8 @@ def test_a_run_records_what_it_was_made_of(trained_run, nmt, tmp_path):
     splits = grammar.generate(data["seed"], data["num_train"], data["num_validation"], data["num_test"])
     for name, pairs in splits.items():
         sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
-        assert found["data"][name] == {"lines": len(pairs), "hash": lines_hash(*sides)}
+        facts = {"lines": len(pairs), "hash": lines_hash(*sides), "untagged": None}
+        assert found["data"][name] == facts
     (session,) = found["sessions"]
     assert session["command"][:3] == ["nmt", "train", "run=run"]
     assert session["versions"]["sacrebleu"] == version("sacrebleu")

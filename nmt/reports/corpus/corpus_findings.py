@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from nmt.data.characters import OTHER
 from nmt.reports.corpus.corpus_measures import CorpusMeasures, NearDuplicatePairs, SplitMeasures
 from nmt.reports.corpus.sides import SideMeasures
 from nmt.wording import counted
@@ -38,7 +39,7 @@ def find(measures: CorpusMeasures) -> list[Finding]:
         found += [Finding(split, str(stretch)) for stretch in own.alignment.stretches]
         found += _of_pairs(split, own, measures)
         for side in ("source", "target"):
-            found += _of_side(split, side, getattr(own, side))
+            found += _of_side(split, side, getattr(own, side), measures.has_pieces)
     return found
 
 
@@ -65,11 +66,18 @@ def _of_pairs(split: str, own: SplitMeasures, measures: CorpusMeasures) -> Itera
         )
 
 
-def _of_side(split: str, side: str, own: SideMeasures) -> Iterator[Finding]:
+def _of_side(split: str, side: str, own: SideMeasures, has_pieces: bool) -> Iterator[Finding]:
+    """Yield what is wrong with a side; only a vocabulary of pieces, not one of words or characters, can have bytes."""
     if own.num_of_other_script:
         scripts = ", ".join(own.main_scripts)
         number = counted(own.num_of_other_script, f"{side} line")
-        option = f"data.filter.{side}_scripts=[{','.join(own.main_scripts)}]" if split == "train" else ""
+        option = f"data.filter.{side}_scripts=[{','.join(own.main_scripts)}]"
+        if any(" " in script for script in own.main_scripts):  # such as Ol Chiki: the shell would divide it
+            option = f"'{option}'"
+        if (
+            split != "train" or OTHER in own.main_scripts
+        ):  # only training text is filtered, by scripts that are known
+            option = ""
         yield Finding(
             split, f"{number} not mostly in {scripts} letters: {_lines(own.lines_of_other_script)}", option
         )
@@ -81,7 +89,8 @@ def _of_side(split: str, side: str, own: SideMeasures) -> Iterator[Finding]:
     if own.num_unknown_tokens:
         share = own.num_unknown_tokens / max(own.num_tokens, 1)
         text = f"{counted(own.num_unknown_tokens, f'unknown {side} token')} ({100 * share:.2f} %)"
-        yield Finding(split, text, "tokenizer.byte_fallback=true" if share >= LEAST_UNKNOWN else "")
+        can_fall_back = share >= LEAST_UNKNOWN and has_pieces
+        yield Finding(split, text, "tokenizer.byte_fallback=true" if can_fall_back else "")
 
 
 def _lines(numbers: Sequence[int]) -> str:

@@ -11,7 +11,7 @@ from nmt.config import DataReportSettings
 from nmt.data.alignment import Alignment, find_alignment
 from nmt.data.arrays import Int64Array
 from nmt.data.cleaning import Counts, PreparedCorpus
-from nmt.data.corpus import ParallelText
+from nmt.data.corpus import Corpus, ParallelText
 from nmt.data.dataset import load_dataset
 from nmt.data.duplicates import Fingerprints, Overlap, are_repeated, find_near_duplicates, find_overlap
 from nmt.data.tokenizer import Tokenizer
@@ -64,6 +64,7 @@ class CorpusMeasures:
     num_compared: int
     filtered: Counts
     vocabulary_size: tuple[int, int]
+    has_pieces: bool  # whether the vocabulary is of pieces, not of words or characters
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers for JSON."""
@@ -71,16 +72,18 @@ class CorpusMeasures:
 
 
 def measure_corpus(
-    texts: Texts, prepared: PreparedCorpus, tokenizer: Tokenizer, settings: DataReportSettings
+    corpus: Corpus, prepared: PreparedCorpus, tokenizer: Tokenizer, settings: DataReportSettings
 ) -> CorpusMeasures:
     """Measure the splits of a corpus as it was read; `prepared` is what filters made of it."""
+    texts = corpus.texts
     prints = {split: Fingerprints.of(text) for split, text in texts.items()}
     splits: dict[str, SplitMeasures] = {}
     seen: tuple[Any, Any] = (None, None)
     max_length = settings.data.max_length
     for split, text in texts.items():
         logger.info("%-12s %d pairs are measured", split, len(text.source))
-        splits[split], counts = _measure_split(text, prints[split], tokenizer, max_length, seen)
+        sizes = [len(text.source)] if corpus.groups is None else corpus.groups.sizes[split]
+        splits[split], counts = _measure_split(text, sizes, prints[split], tokenizer, max_length, seen)
         seen = counts if split == "train" else seen
     everything, is_mixture = np.ones(len(prints["train"]), bool), prepared.corpus.groups is not None
     near, num_candidates, num_compared = None, 0, 0
@@ -99,15 +102,21 @@ def measure_corpus(
         num_compared=num_compared,
         filtered=prepared.filtered,
         vocabulary_size=(tokenizer.source.size, tokenizer.target.size),
+        has_pieces=settings.tokenizer.kind in ("unigram", "bpe"),
     )
 
 
 def _measure_split(
-    text: ParallelText, prints: Fingerprints, tokenizer: Tokenizer, max_length: int, seen: tuple[Any, Any]
+    text: ParallelText,
+    sizes: Sequence[int],
+    prints: Fingerprints,
+    tokenizer: Tokenizer,
+    max_length: int,
+    seen: tuple[Any, Any],
 ) -> tuple[SplitMeasures, tuple[Any, Any]]:
     dataset = load_dataset(text, tokenizer)
-    source, source_counts = measure_side(text.source, dataset.source, tokenizer.source, seen[0])
-    target, target_counts = measure_side(text.target, dataset.target, tokenizer.target, seen[1])
+    source, source_counts = measure_side(text.source, sizes, dataset.source, tokenizer.source, seen[0])
+    target, target_counts = measure_side(text.target, sizes, dataset.target, tokenizer.target, seen[1])
     lengths = [np.fromiter(map(len, side), np.int64, len(side)) for side in (text.source, text.target)]
     identical = np.flatnonzero(prints.has_text & (prints.source == prints.target))
     with_text = prints.select(prints.has_text)

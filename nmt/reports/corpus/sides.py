@@ -85,14 +85,16 @@ class SideMeasures:
 
 
 def measure_side(
-    lines: Sequence[str], ids: Ids, vocabulary: Vocabulary, seen: Int64Array | None
+    lines: Sequence[str], sizes: Sequence[int], ids: Ids, vocabulary: Vocabulary, seen: Int64Array | None
 ) -> tuple[SideMeasures, Int64Array]:
-    """Measure one side; return the measures and the count of each character. `seen` are the counts of training text."""
+    """Measure one side; return the measures and the count of each character. `seen` are the counts of training text.
+
+    `sizes` are the numbers of lines of its corpora, one after the other: those of a mixture have scripts of their own.
+    """
     num_words = np.fromiter((len(line.split()) for line in lines), np.int64, len(lines))
-    counts, lengths, letters, controls = _scan(lines)
-    by_number = sorted(zip(SCRIPTS, letters.tolist(), strict=True), key=lambda item: -item[1])
-    scripts = {script: number for script, number in by_number if script != NO_LETTER and number}
-    main = main_scripts(scripts)
+    counts, lengths, letters, controls = _scan(lines, sizes)
+    scripts = _by_number(letters.sum(0))
+    main = list(dict.fromkeys(script for own in letters for script in main_scripts(_by_number(own))))
     other = np.flatnonzero(script_shares(lines, main) < 0.5)
     with_controls = np.flatnonzero(controls)
     unseen = np.flatnonzero((counts > 0) & (seen == 0)) if seen is not None else np.empty(0, np.int64)
@@ -122,6 +124,12 @@ def measure_side(
         tokens_per_word=num_tokens / max(words, 1),
     )
     return measures, counts
+
+
+def _by_number(letters: Int64Array) -> dict[str, int]:
+    """Return the number of letters of each script that occurs, the most frequent first."""
+    by_number = sorted(zip(SCRIPTS, letters.tolist(), strict=True), key=lambda item: -item[1])
+    return {script: number for script, number in by_number if script != NO_LETTER and number}
 
 
 def main_scripts(scripts: dict[str, int]) -> list[str]:
@@ -161,20 +169,25 @@ def name_of(character: str) -> str:
     return f"U+{ord(character):04X} {name}"
 
 
-def _scan(lines: Sequence[str]) -> tuple[Int64Array, Int64Array, Int64Array, BoolArray]:
-    """Return the counts of all characters, the length of each line, letters of each script, lines with controls."""
-    counts, letters, table = np.zeros(NUM_CODES, np.int64), np.zeros(len(SCRIPTS), np.int64), ScriptTable()
+def _scan(lines: Sequence[str], sizes: Sequence[int]) -> tuple[Int64Array, Int64Array, Int64Array, BoolArray]:
+    """Return the counts of all characters, the length of each line, and which lines have controls.
+
+    The third array holds the letters of each script in each corpus, (corpora, scripts).
+    """
+    counts, table = np.zeros(NUM_CODES, np.int64), ScriptTable()
+    letters, ends = np.zeros((len(sizes), len(SCRIPTS)), np.int64), np.cumsum(sizes).tolist()
     control_table = np.zeros(NUM_CODES, bool)
     lengths, controls = [np.empty(0, np.int64)], [np.empty(0, bool)]
-    for start in range(0, len(lines), LINES_CODED_AT_ONCE):
-        codes, offsets = codes_of(lines[start : start + LINES_CODED_AT_ONCE])
-        distinct, number = np.unique(codes, return_counts=True)
-        new = [code for code in distinct[counts[distinct] == 0].tolist() if is_control(chr(code))]
-        control_table[new] = True
-        counts[distinct] += number
-        np.add.at(letters, table.indices(distinct), number)
-        lengths.append(np.diff(offsets))
-        controls.append(sum_by_line(control_table[codes], offsets) > 0)
+    for of_corpus, size, end in zip(letters, sizes, ends, strict=True):
+        for start in range(end - size, end, LINES_CODED_AT_ONCE):
+            codes, offsets = codes_of(lines[start : min(start + LINES_CODED_AT_ONCE, end)])
+            distinct, number = np.unique(codes, return_counts=True)
+            new = [code for code in distinct[counts[distinct] == 0].tolist() if is_control(chr(code))]
+            control_table[new] = True
+            counts[distinct] += number
+            np.add.at(of_corpus, table.indices(distinct), number)
+            lengths.append(np.diff(offsets))
+            controls.append(sum_by_line(control_table[codes], offsets) > 0)
     return counts, np.concatenate(lengths), letters, np.concatenate(controls)
 
 

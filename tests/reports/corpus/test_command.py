@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shlex
 import statistics
 import unicodedata
 from collections import Counter
@@ -247,3 +248,56 @@ def test_files_that_exist_are_kept(nmt, tmp_path):
     nmt("data", *small, "html=old.html", "overwrite=true")
     assert (tmp_path / "old.html").read_text().startswith("<!DOCTYPE html>")
     assert b"json: a file in an existing folder" in nmt("data", *small, "json=no/x.json", code=2).stderr
+
+
+def test_each_corpus_of_a_mixture_has_its_own_scripts(nmt, tmp_path):
+    for name, text in (
+        ("a.de", "Das Haus {}"),
+        ("a.en", "The house {}"),
+        ("b.ru", "Дом {}"),
+        ("b.en", "A house {}"),
+    ):
+        (tmp_path / name).write_text("".join(text.format(f"{chr(97 + i % 26)}\n") for i in range(40)))
+    corpora = ["{source: de, target: en, train: [a.de,a.en], validation: [a.de,a.en]}",
+               "{source: ru, target: en, train: [b.ru,b.en]}"]  # fmt: skip
+    given = ["data=mixture", "tokenizer.vocabulary_size=80", "near_duplicates=false"]
+    done = nmt("data", *given, f"data.pairs=[{','.join(corpora)}]", "json=x.json").stdout.decode()
+    assert "not mostly in" not in done
+    found = json.loads((tmp_path / "x.json").read_text())["splits"]["train"]["source"]
+    assert found["main_scripts"] == ["Latin", "Cyrillic"]
+    with (tmp_path / "b.ru").open("a") as file, (tmp_path / "b.en").open("a") as other:
+        file.write("дом 家家家家家\n")
+        other.write("A house\n")
+    done = nmt("data", *given, f"data.pairs=[{','.join(corpora)}]").stdout.decode()
+    assert (
+        "1 source line not mostly in Latin, Cyrillic letters: line 81; data.filter.source_scripts=[Latin,Cyrillic]"
+        in done
+    )
+
+
+def test_what_is_advised_can_be_typed(nmt, tmp_path):
+    for side, letters in (("x", "ᱚᱛᱜᱝᱞ"), ("y", "abcde")):
+        lines = [f"{letters[i % 5]}{letters[i // 5]} {letters}" for i in range(25)]
+        (tmp_path / f"a.{side}").write_text(
+            "\n".join([*lines, "1 éèêëüöäß" if side == "y" else "1 abcdefgh"])
+        )
+    files = [f"data.{split}.{side}=a.{name}" for split in ("train", "validation")
+             for side, name in (("source", "x"), ("target", "y"))]  # fmt: skip
+    done = nmt("data", "data=files", *files, "tokenizer=word", "tokenizer.vocabulary_size=8").stdout.decode()
+    assert "unknown source token" in done
+    assert "byte_fallback" not in done, "which a vocabulary of words has not"
+    assert "'data.filter.source_scripts=[Ol Chiki]'" in done
+    typed = shlex.split("'data.filter.source_scripts=[Ol Chiki]'")
+    filtered = nmt("data", "data=files", *files, *typed, "tokenizer.vocabulary_size=50").stdout.decode()
+    assert "1 by source_scripts" in filtered
+
+
+def test_the_text_that_is_measured_is_never_overwritten(nmt, tmp_path):
+    for name in ("train", "val", "test_2016_flickr"):
+        for side in ("de", "en"):
+            (tmp_path / f"{name}.{side}").write_text("Ein Haus\n" * 5)
+    refused = nmt(
+        "data", "data=multi30k", "data.directory=.", "json=train.de", "overwrite=true", code=2
+    ).stderr
+    assert b"nmt: json: another file than the text is needed" in refused
+    assert (tmp_path / "train.de").read_text() == "Ein Haus\n" * 5
