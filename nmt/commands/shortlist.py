@@ -10,7 +10,8 @@ from nmt.data.cleaning import prepare_corpus
 from nmt.data.dataset import Dataset, load_dataset, select_pairs
 from nmt.data.lexicon import learn_lexicon
 from nmt.data.tokenizer import Tokenizer
-from nmt.decoding.shortlist import NUM_SPECIAL, Shortlist, written_names
+from nmt.decoding.shortlist import NUM_SPECIAL, Shortlist
+from nmt.decoding.vocabulary_map import written_names
 from nmt.files.writing import require_new_file, write_atomically
 from nmt.runs.directory import RunDirectory
 from nmt.runs.text import corpus_of_run, data_of_run

@@ -16,8 +16,9 @@ from nmt.config import BeamSettings, DecodingSettings, MBRSettings, RandomSettin
 from nmt.data.arrays import FloatArray
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.engine import Found, Hypothesis, Search, Sentence, limit_of
+from nmt.decoding.vocabulary_map import read_map
 from nmt.errors import DeviceError, RunError, SettingsError
-from nmt.files.reading import read_plain
+from nmt.files.reading import read_json, read_plain
 from nmt.runs.directory import MAX_TOKENIZER_BYTES, RunDirectory
 from nmt.versions import importing, require
 
@@ -56,6 +57,8 @@ class CTranslate2Engine:
         self.max_positions = getattr(settings.model, "max_positions", None)
         self.learned_lengths, _ = run.read_facts()
         self.has_map = run.shortlist_path.is_file()
+        if self.has_map:  # CTranslate2 would die of a damaged one
+            read_map(run.shortlist_path, self.tokenizer)
         where = choose_device(library, device)
         self._require_names(run.path)
         self.load = partial(
@@ -67,11 +70,17 @@ class CTranslate2Engine:
         self.num_threads = count_threads() if where == "cpu" else 1
         try:
             self.model = self.load(inter_threads=self.num_threads, intra_threads=1)
-        except (RuntimeError, ValueError) as error:
+        except (RuntimeError, ValueError, IndexError) as error:
             raise RunError(f"run: an undamaged export is needed; got {run.path}: {error}") from None
 
     def _require_names(self, folder: Path) -> None:
         """Raise RunError unless the model has the names of the tokenizer's tokens, in the same order."""
+        special = {"unk_token": self.names.unk, "bos_token": self.names.bos, "eos_token": self.names.eos}
+        config = read_json(folder / "config.json")
+        if any(config.get(key) != name for key, name in special.items()):
+            raise RunError(
+                f"run: an undamaged export is needed; got {folder / 'config.json'} with other tokens than its tokenizer"
+            )
         shared = folder / "shared_vocabulary.json"
         for side, names in (("source", self.names.source), ("target", self.names.target)):
             path = shared if shared.exists() else folder / f"{side}_vocabulary.json"
@@ -115,7 +124,28 @@ class CTranslate2Engine:
     def find(
         self, model: Any, settings: DecodingSettings, num_hypotheses: int, sentences: Sequence[Sentence]
     ) -> list[Found]:
-        """Search the sentences with a model; return the results in their order."""
+        """Search the sentences with a model; return the results in their order.
+
+        Those with a prefix are searched by themselves: where any has one, CTranslate2 treats the others otherwise, too.
+        """
+        found = dict[int, Found]()
+        for has_prefix in (False, True):
+            rows = [i for i, one in enumerate(sentences) if bool(one.prefix) is has_prefix]
+            alike = [sentences[i] for i in rows]
+            found |= zip(rows, self._find(model, settings, num_hypotheses, alike, has_prefix), strict=True)
+        return [found[i] for i in range(len(sentences))]
+
+    def _find(
+        self,
+        model: Any,
+        settings: DecodingSettings,
+        num_hypotheses: int,
+        sentences: Sequence[Sentence],
+        has_prefix: bool,
+    ) -> list[Found]:
+        """Search sentences that all have a prefix, or all have none."""
+        if not sentences:
+            return []
         limits = [
             max(limit_of(len(one.source), settings, self.max_positions), len(one.prefix)) for one in sentences
         ]
@@ -135,7 +165,7 @@ class CTranslate2Engine:
                 "sampling_temperature": settings.temperature,
             }
         # Batches are made small enough for every thread to get one, even where all sentences would fit into one batch.
-        longest = max((len(one.source) for one in sentences), default=0) + 1
+        longest = max(len(one.source) for one in sentences) + 1
         num_threads = self.num_threads if model is self.model else 1
         share = -(-len(sentences) // num_threads) * longest
         if len(sentences) == 1 and model is self.model:
@@ -143,19 +173,20 @@ class CTranslate2Engine:
         began = time.monotonic()
         results = model.translate_batch(
             self._source([one.source for one in sentences]),
-            self._target([one.prefix for one in sentences]) if any(one.prefix for one in sentences) else None,
+            self._target([one.prefix for one in sentences]) if has_prefix else None,
             beam_size=num_rows,
             max_batch_size=max(1, min(min(settings.max_tokens, TOKENS_AT_ONCE) // num_rows, share)),
             batch_type="tokens",
             max_input_length=0,
-            max_decoding_length=max(limits, default=1),
-            min_decoding_length=min(settings.min_length, max(limits, default=1)),
+            max_decoding_length=max(limits),
+            min_decoding_length=min(settings.min_length, max(limits)),
             repetition_penalty=settings.repetition_penalty,
             no_repeat_ngram_size=settings.no_repeat_ngram_size or 0,
             disable_unk=True,
             # EOS counts in the length that a score is divided by, as in the other engine.
             return_end_token=True,
-            use_vmap=settings.shortlist,
+            # With a shortlist, version 4.8.5 takes the tokens of prefixes for others from its second batch on.
+            use_vmap=settings.shortlist and not has_prefix,
             **options,
         )
         seconds = time.monotonic() - began

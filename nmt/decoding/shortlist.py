@@ -1,10 +1,9 @@
 """A shortlist: a batch is searched only among likely translations of its words, and frequent words.
 
-Jean et al. 2015; L'Hostis et al. 2016. The file is a vocabulary map of CTranslate2. Each line has a source token, a
-tab, and the target tokens that are likely translations of it; those of the empty source token are always there.
+Jean et al. 2015; L'Hostis et al. 2016.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,18 +17,14 @@ from nmt.data.batching import send
 from nmt.data.dataset import Ids
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.decoding.engine import Hypothesis
+from nmt.decoding.vocabulary_map import ANY, read_map, written_names
 from nmt.errors import RunError
-from nmt.files.reading import read_plain
 from nmt.models.interface import Decoded, DecoderState, Seq2Seq
 from nmt.runs.directory import RunDirectory
 
-# Enough for a vocabulary of a quarter of a million tokens with fifty targets each.
-MAX_BYTES = 1 << 27
 # The best tokens of a vocabulary are found in blocks of this size (candidates.py).
 MULTIPLE = 64
 NUM_SPECIAL = 4  # PAD, UNK, BOS and EOS
-ANY = -1  # in place of a source id: the targets of all sentences
-SEPARATORS = frozenset(" \t\n\r")
 
 
 @dataclass(frozen=True)
@@ -72,49 +67,9 @@ class Shortlist:
     @classmethod
     def read(cls, path: Path, tokenizer: Tokenizer) -> "Shortlist":
         """Read a file. Raises RunError for one that is not there, or not of this tokenizer."""
-        source_ids, target_ids = (
-            {name: i for i, name in written_names(side).items()}
-            for side in (tokenizer.source, tokenizer.target)
-        )
-        source_ids[""] = ANY
-        found: dict[int, list[int]] = {}
-        content = read_plain(path, MAX_BYTES)
-        for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), 1):
-            try:
-                source_id, ids = _parse(line, source_ids, target_ids)
-                if source_id in found:
-                    raise ValueError("a source token for the second time")
-            except ValueError as error:
-                raise RunError(
-                    "decoding.shortlist: a source token, a tab and target tokens of this run are needed in each line "
-                    f"(`nmt shortlist run=DIR overwrite=true` makes them anew); got {error} in line {number} of {path}"
-                ) from None
-            found[source_id] = ids
+        found = read_map(path, tokenizer)
         likely = Ids.of([found.get(i, []) for i in range(tokenizer.source.size)])
         return cls(tokenizer.target, found.get(ANY, []), likely)
-
-
-def written_names(vocabulary: Vocabulary) -> dict[int, str]:
-    """Return the names, by id, that a file can hold: not special, not empty, and without separators."""
-    return {
-        i: name
-        for i, name in enumerate(vocabulary.pieces)
-        if name and i not in vocabulary.special_ids and SEPARATORS.isdisjoint(name)
-    }
-
-
-def _parse(
-    line: bytes, source_ids: Mapping[str, int], target_ids: Mapping[str, int]
-) -> tuple[int, list[int]]:
-    """Return the source id and the target ids of a line. Raises ValueError, with what is wrong."""
-    source, *rest = line.decode("utf-8").split("\t")
-    if len(rest) != 1:
-        raise ValueError(f"{len(rest)} tabs")
-    targets = rest[0].split(" ") if rest[0] else []
-    unknown = [name for name in targets if name not in target_ids]
-    if source not in source_ids or unknown:
-        raise ValueError(f"{[source, *unknown][-1][:100]}, which is none,")
-    return source_ids[source], [target_ids[name] for name in targets]
 
 
 def shortlist_of(run: RunDirectory | None, tokenizer: Tokenizer) -> Shortlist:

@@ -220,6 +220,7 @@ def test_what_else_the_folder_does_not_have_is_refused(main, folders):
 def test_a_damaged_folder_is_one_line(main, folders, tmp_path):
     (vocabulary,) = folders[1].glob("*_vocabulary.json")
     names = json.loads(vocabulary.read_text())
+    renamed = (folders[1] / "model.bin").read_bytes().replace(b"layer_norm/gamma", b"layer_norm/gamme", 1)
     for name, content, message in (
         (vocabulary.name, json.dumps(names[:50]).encode(), "other tokens than its tokenizer"),
         (
@@ -232,6 +233,9 @@ def test_a_damaged_folder_is_one_line(main, folders, tmp_path):
         ("nmt.json", b'{"format": %d}' % FORMAT, "a value is needed"),
         ("nmt.json", b"{", "nmt.json"),
         ("tokenizer.model", b"x", "tokenizer"),
+        ("config.json", b'{"eos_token": "zzz"}', "config.json with other tokens than its tokenizer"),
+        ("vmap.txt", b"", "a source token, a tab and target tokens of this run are needed"),
+        ("model.bin", renamed, "an undamaged export is needed"),
     ):
         shutil.rmtree(tmp_path / "model", ignore_errors=True)
         shutil.copytree(folders[1], tmp_path / "model")
@@ -249,6 +253,22 @@ def test_a_folder_gets_a_shortlist_of_its_own(nmt, folders, tmp_path):
     found, whole = (nmt(*options, *more, stdin=TEXT).stdout for more in (("decoding.shortlist=true",), ()))
     assert found.count(b"\n") == len(LINES)
     assert found != whole
+
+
+def test_prefixes_are_kept_whatever_the_shortlist_and_change_no_other_line(folders, tmp_path):
+    shutil.copytree(folders[1], tmp_path / "model")
+    assert (
+        run_command(["shortlist", "run=model", "num_targets=2", "num_frequent=3"], tmp_path).returncode == 0
+    )
+    model = library.load(str(tmp_path / "model"))
+    lines = [f"Der Hund {'schläft ' * (i % 7)}." for i in range(60)]  # of several batches
+    prefixes = ["The teacher" if i % 3 else "" for i in range(60)]
+    for search in ({"decoding": "greedy"}, {"decoding": "beam"}):
+        options = {**search, "shortlist": True, "min_length": 4}
+        found = [one.text for one in model.translate(lines, prefixes=prefixes, **options)]
+        alone = [one.text for one in model.translate(lines, **options)]
+        assert [text.startswith(prefix) for text, prefix in zip(found, prefixes, strict=True)] == [True] * 60
+        assert [found[i] for i in range(0, 60, 3)] == [alone[i] for i in range(0, 60, 3)]
 
 
 def test_threads_may_call_it_at_the_same_time(models):

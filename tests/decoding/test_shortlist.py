@@ -262,7 +262,7 @@ def test_a_file_has_a_size_and_is_no_link(tokenizer, tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(path)
     with pytest.raises(RunError, match="a readable link is needed"):
         Shortlist.read(tmp_path / "link", tokenizer)
-    monkeypatch.setattr("nmt.decoding.shortlist.MAX_BYTES", 4)
+    monkeypatch.setattr("nmt.decoding.vocabulary_map.MAX_BYTES", 4)
     with pytest.raises(RunError, match="at most 4 bytes"):
         Shortlist.read(path, tokenizer)
 
