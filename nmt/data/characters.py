@@ -57,6 +57,8 @@ JOINERS = "\u200c\u200d"  # between the letters of a word: how they look togethe
 
 # Unicode categories of emoji and their joiners, of space and control characters: nothing that could be translated.
 WORDLESS = {"So", "Sk", "Mn", "Me", "Cf", "Cc", "Zs", "Zl", "Zp"}
+# Symbols by their category that are text all the same: Braille, sign writing, letters in circles and squares of words.
+SYMBOLS_OF_TEXT = re.compile("[\u2800-\u28ff\U0001d800-\U0001daaf\u249c-\u24e9\u3200-\u33ff]")
 
 Codes = npt.NDArray[np.uint32]
 
@@ -90,9 +92,10 @@ def are_joined(before: str, after: str) -> bool:
 def is_wordless(text: str) -> bool:
     """Whether a text has nothing that could be translated: only space, or emoji."""
     # A text that has words mostly begins with one; of a long one without, each character is looked at once.
-    return all(
+    is_so_by_category = all(
         unicodedata.category(character) in WORDLESS for part in (text[:100], set(text)) for character in part
     )
+    return is_so_by_category and SYMBOLS_OF_TEXT.search(text) is None
 
 
 @cache

@@ -2,6 +2,10 @@
 
 from typing import NamedTuple
 
+# Tokens beyond which a line is long for a model whose training text is not known, such as one that was imported: its
+# sentences rarely had more, while a paragraph has.
+USUAL_LENGTH = 100
+
 
 class LearnedLengths(NamedTuple):
     """Tokens of the source lines that a model learned from: at most `usual` in 99 of 100, at most `longest` in all.

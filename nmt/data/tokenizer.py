@@ -329,10 +329,13 @@ def word_numbers(pieces: Sequence[str]) -> Int64Array:
     """
     numbers, num_words, is_between = [], 0, True
     for piece in pieces:
-        inside = piece.replace(WORD_START, " ").split()
-        is_between = is_between or piece.startswith(WORD_START)
+        text = piece.replace(
+            WORD_START, " "
+        )  # other white space, such as U+00A0, may be left by the normalisation
+        inside = text.split()
+        is_between = is_between or text[:1].isspace()
         number = num_words if is_between else num_words - 1
         numbers.append(number)
         if inside:
-            num_words, is_between = number + len(inside), False
+            num_words, is_between = number + len(inside), text[-1].isspace()
     return np.array([number if number < num_words else -1 for number in numbers], np.int64)

@@ -8,8 +8,8 @@ from operator import add, mul
 from statistics import fmean
 
 from nmt.config import DecodingSettings
-from nmt.data.characters import is_unspaced
-from nmt.data.learned_lengths import LearnedLengths
+from nmt.data.characters import is_unspaced, is_wordless
+from nmt.data.learned_lengths import USUAL_LENGTH, LearnedLengths
 from nmt.data.sentences import middle_cut, sentence_splitter
 from nmt.decoding.translation import Candidate
 
@@ -22,7 +22,8 @@ FindSpans = Callable[[str], Iterable[tuple[int, int]]]
 class LineCutter:
     """Cuts lines as `decoding.split` says; `limit` is the most tokens that a model can read.
 
-    Lengths that the settings leave open are those of the training lines, where these are known. No cut goes through one
+    Lengths that the settings leave open are those of the training lines; where these are not known, lines of more than
+    USUAL_LENGTH tokens are long. No cut goes through one
     of the spans that `find_whole` finds in a line.
     """
 
@@ -35,7 +36,7 @@ class LineCutter:
         find_whole: FindSpans = lambda _: (),
     ) -> None:
         """Raise SettingsError where the library that finds sentences is not there."""
-        usual, longest, _ = learned or (limit, limit, limit)
+        usual, longest, _ = learned or (USUAL_LENGTH, limit, None)
         self.how, self.count_tokens, self.find_whole = settings.split, count_tokens, find_whole
         self.long_sentence = min(limit, settings.long_sentence or longest)
         self.long_line = min(limit, settings.long_line or usual)
@@ -48,7 +49,9 @@ class LineCutter:
         parts = [part for sentence in self.split_into_sentences(line) for part in self._shorten(sentence)]
         found: list[str] = []
         for part in self._move_cuts(line, parts):
-            if found and not (part.strip() and found[-1].strip()):  # white space alone is no part
+            if found and (
+                is_wordless(part) or is_wordless(found[-1])
+            ):  # white space or emoji alone are no part
                 found[-1] += part
             else:
                 found.append(part)

@@ -62,6 +62,7 @@ ct2-marian-converter --model_path {model} --vocab_paths {vocabularies} --output_
   transformers use: {rate} in place of {own_rate}. Marian itself was not there to be compared.
 - Marian begins with a vector of zeros, as this model does (`model.zero_start`).
 - A line of more than {max_positions} pieces is cut; nmt translates long lines in parts (`decoding.split`).
+- A line of emoji alone stays as it is in nmt; here the model is asked for it, and may invent text.
 - Marian ends a translation after {max_length_factor} times as many pieces as its source has (`max-length-factor`);
   this run after {max_length_ratio} times as many and {max_length_extra} more.
 """

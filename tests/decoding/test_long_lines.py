@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nmt as nmt_package
+from nmt.data.characters import is_wordless
 from nmt.data.learned_lengths import LearnedLengths
 from nmt.decoding.long_lines import LineCutter, join_parts
 from nmt.decoding.search_settings import choose_search
@@ -54,6 +55,23 @@ def test_a_line_is_cut_where_it_is_longer_than_the_lines_learned_from(how, num_w
     parts = cut(line, **how)
     assert list(map(count_words, parts)) == num_words
     assert " ".join(parts) == line
+
+
+def test_a_paragraph_is_cut_also_for_a_model_whose_training_text_is_not_known():
+    line = " ".join(SENTENCES * 10)
+    assert len(cut(line, learned=None, limit=500)) == 30
+    assert len(cut(line, learned=None, limit=500, split="none")) == 1
+
+
+def test_emoji_are_no_part_of_their_own():
+    for line in (
+        "Der Hund schläft. 🎉🎉🎉",
+        "🎉 🎉 Der Hund schläft. 👍 Ein Mann liest. 🎉",
+        "🎉. Ein Mann liest.",
+    ):
+        parts = cutter(split="sentences")(line, count_words(line))
+        assert "".join(parts) == line
+        assert not any(map(is_wordless, parts)), parts
 
 
 def test_a_line_is_cut_that_is_longer_than_usual_though_not_than_the_longest():

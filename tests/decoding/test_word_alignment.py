@@ -49,6 +49,16 @@ def test_pieces_belong_to_the_words_of_the_text(kind, size):
     assert word_numbers([]).tolist() == []
 
 
+@pytest.mark.parametrize("space", ["\xa0", "\u2028", "\u3000", "\t"])
+def test_white_space_that_normalisation_left_divides_words_as_well(space):
+    for pieces in (["▁Il", "▁dit", f"{space}:", "▁oui"], ["▁Il", f"▁dit{space}", ":", "▁oui"],
+                   ["▁Il", "▁dit", space, ":", "▁oui"], ["▁I", "l", f"▁dit{space}:", "▁oui"]):  # fmt: skip
+        line = "".join(pieces).replace("▁", " ")
+        assert len(line.split()) == 4
+        assert word_numbers(pieces)[-1] == 3
+    assert word_numbers(["▁Il", f"▁dit{space}", ":", "▁oui"]).tolist() == [0, 1, 2, 3]
+
+
 def test_what_a_model_writes_may_hold_white_space_twice():
     pieces = ["▁", "▁", "d", "▁", "e", "r", "▁"]
     assert word_numbers(pieces).tolist() == [0, 0, 0, 1, 1, 1, -1], "the last is of no word of the text"

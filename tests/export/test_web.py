@@ -111,6 +111,10 @@ def test_pieces_that_no_text_is_split_into_are_written_all_the_same(text, tmp_pa
         ("de", "<2fr>", "Der Hund schläft im Garten. Alle sind müde.", "<2fr> Der Hund schläft im Garten. <2fr> Alle sind müde."),
         ("de", "<2fr>", "Der Hund.", "<2fr> Der Hund."),
         ("de", "<2fr>", " \u3000", ""),  # a blank line is not translated
+        ("de", "<2fr>", " ☃ 🙂👍🏽", "☃ 🙂👍🏽"),  # nor are emoji
+        ("de", "<2fr>", "\u200b", ""),
+        ("de", "<2fr>", "⠓⠑⠇⠇⠕", "<2fr> ⠓⠑⠇⠇⠕"),
+        ("de", "<2fr>", "Der Hund schläft im Garten. 🎉 🎉", "<2fr> Der Hund schläft im Garten. 🎉 🎉"),
         ("pt-BR", "", "Um dois três quatro cinco. Seis sete.", "Um dois três quatro cinco. Seis sete."),
         ("zh-Hans", "", "今 天 天 气 很 好。 我 们 走。", "今 天 天 气 很 好。我 们 走。"),
         (None, "", "One two three four five. Six.", "One two three four five. Six."),

@@ -65,6 +65,7 @@ What these options are for, and what differs from `nmt translate` with the run i
   ahead, or could still become the best (`decoding.early_stopping`): the scores are the same, but now and then nmt finds
   a better one.
 - A line of more than {max_source_tokens} tokens is cut here; nmt translates long lines in parts (`decoding.split`).
+- A line of emoji alone stays as it is in nmt; here the model is asked for it, and may invent text.
 - CTranslate2 has one `max_decoding_length` for all lines of a call, while nmt gives each line its own.
 """
 WU = "- nmt divides scores by ((5 + length) / 6)^{length_penalty} in this run; CTranslate2 has only length^p.\n"

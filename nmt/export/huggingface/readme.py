@@ -43,6 +43,7 @@ What differs from `nmt translate`:
 
 - One limit counts for all lines of a call; nmt gives each line its own. A blank line is translated, too.
 - A line of more than {max_source_tokens} tokens is cut; nmt translates long lines in parts (`decoding.split`).
+- A line of emoji alone stays as it is in nmt; here the model is asked for it, and may invent text.
 - Greedy search (`num_beams=1`) finds the same, and so does a beam with one limit; with `early_stopping=False`, which is
   its default, transformers stops when it guesses that nothing better will come.
 - PAD, BOS and UNK never come, because of their bias in `final_logits_bias`.

@@ -72,6 +72,7 @@ What these files hold, and what differs from `nmt translate`:
 - `config.json` says what loaders need to know, names and shapes of the cache; it calls the model `marian` because those
   names are Marian's. The layers themselves are in the graphs alone, so there are no weights for Python's transformers.
 - A line of more than {max_source_tokens} tokens is cut here; nmt translates long lines in parts (`decoding.split`).
+- A line of emoji alone stays as it is in nmt; here the model is asked for it, and may invent text.
 - The name of a special token, such as `</s>`, that stands in a text is read as this token, and some combinations of
   accents are normalised in another way than by SentencePiece. Other text gets the same ids.
 """

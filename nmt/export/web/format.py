@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import BeamSettings, DecodingSettings
+from nmt.data.learned_lengths import USUAL_LENGTH
 from nmt.export.comparison import Comparison
 from nmt.export.formats import NO_RULES, Exported, Found, NewModel, Work, plain_search
 from nmt.export.onnx.format import SUFFIXES, check_settings, limits_of, write_graphs
@@ -101,7 +102,7 @@ def _write_vocabularies(folder: Path, exported: Exported) -> list[str]:
 def _facts(exported: Exported, model: Transformer) -> dict[str, Any]:
     """Return what the page has to know about the model and its run."""
     limits, learned = limits_of(exported), model.learned_lengths
-    long_line = exported.settings.decoding.long_line or (learned and learned.usual)
+    long_line = exported.settings.decoding.long_line or (learned.usual if learned else USUAL_LENGTH)
     names = names_of_text(exported.run)
     source_language, target_language = (shown(code_of(name)) if name else None for name in names)
     return {
@@ -112,6 +113,6 @@ def _facts(exported: Exported, model: Transformer) -> dict[str, Any]:
         "tags": tags_of_lines(exported.tokenizer.source.pieces),
         "cache": [model.options.num_shared_heads, model.options.d_head],
         "beam": beam_of(exported.settings.decoding)._asdict(),
-        "long_line": min(long_line or limits["max_source_tokens"], limits["max_source_tokens"]),
+        "long_line": min(long_line, limits["max_source_tokens"]),
         **limits,
     }

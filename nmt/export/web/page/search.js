@@ -9,6 +9,12 @@ const PAUSE_AFTER = 24; // milliseconds of work after which the page may draw it
 // The end of text in a script that puts no space between sentences: Thai to Burmese, Khmer, Chinese and Japanese.
 const UNSPACED = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uff00-\uffef]$/;
 
+// Emoji, their joiners and space: nothing to translate. Braille, sign writing, letters in circles and squares of words
+// are symbols, too, but text.
+const WORDLESS =
+  /^(?:(?![\u2800-\u28ff\u249c-\u24e9\u3200-\u33ff\u{1d800}-\u{1daaf}])[\p{So}\p{Sk}\p{Mn}\p{Me}\p{Cf}\p{Cc}\p{Z}])*$/u;
+const VISIBLE = /[\p{So}\p{Sk}\p{Mn}\p{Me}]/u;
+
 const integers = (numbers, shape) => new ort.Tensor('int64', BigInt64Array.from(numbers, BigInt), shape);
 
 /** Give the browser time for its other work. */
@@ -58,9 +64,10 @@ export class Model {
 
   /**
    * Translate a line; tell whether it was cut. Now and then `isOutdated` is asked: true ends the work with null.
-   * A model of many languages needs the `tag` of one.
+   * A model of many languages needs the `tag` of one. A line of emoji alone stays as it is.
    */
   async translate(line, isOutdated = () => false, tag = '') {
+    if (WORDLESS.test(line)) return { text: VISIBLE.test(line) ? line.trim() : '', isCut: false };
     const found = [];
     let isCut = false;
     for (const part of this.parts(line, tag)) {
@@ -81,7 +88,12 @@ export class Model {
     const tagged = (text) => (tag && text.trim() ? `${tag} ${text}` : text);
     if (this.source.encode(tagged(line)).length <= this.facts.long_line || !Intl.Segmenter) return [tagged(line)];
     const segmenter = new Intl.Segmenter(this.facts.source_language ?? undefined, { granularity: 'sentence' });
-    return [...segmenter.segment(line)].map((part) => tagged(part.segment.trim()));
+    const parts = [];
+    for (const { segment } of segmenter.segment(line)) {
+      if (parts.length && (WORDLESS.test(segment) || WORDLESS.test(parts.at(-1)))) parts[parts.length - 1] += segment;
+      else parts.push(segment);
+    }
+    return parts.map((part) => tagged(part.trim()));
   }
 
   /** Return the target token ids for source token ids without EOS, or null if the work is outdated. */
