@@ -1,6 +1,7 @@
 """The device that computes, and its precision: a type that the hardware supports, not one that it emulates."""
 
 import ctypes
+import errno
 import os
 import sys
 
@@ -101,12 +102,18 @@ def _has_bfloat16(device: torch.device) -> bool:
     return False
 
 
-def is_out_of_memory(error: RuntimeError) -> bool:
-    """Tell whether an error of PyTorch's says that there is no memory left, on the device or on the host."""
-    signs = ("out of memory", "allocate memory", "ALLOC_FAILED")
-    return isinstance(error, torch.OutOfMemoryError) or any(sign in str(error) for sign in signs)
+def is_out_of_memory(error: Exception) -> bool:
+    """Tell whether an error says that there is no memory left, on the device or on the host.
+
+    oneDNN, which computes for PyTorch on CPUs, only says that it could not create or execute something.
+    """
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    signs = ("out of memory", "allocate memory", "ALLOC_FAILED", "could not create a", "could not execute a")
+    is_named = isinstance(error, MemoryError | torch.OutOfMemoryError)
+    return is_named or (isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs))
 
 
-def too_little_memory(error: RuntimeError) -> str:
+def too_little_memory(error: Exception) -> str:
     """Return the line on such an error, for users."""
     return f"device: more free memory is needed; got {first_line(error)}"

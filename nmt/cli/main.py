@@ -48,24 +48,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has gone; nobody is left to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except OSError as error:
-        if error.filename is None and error.errno not in WRITE_ERRORS:
-            raise
-        # An error of standard output, or of a file that was open already, names no file.
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"nmt: {one_line(f'{place}{error.strerror}')}", file=sys.stderr)
-        return 2
-    except RuntimeError as error:
-        from nmt.device import is_out_of_memory, too_little_memory  # imports torch
-
-        if not is_out_of_memory(error):
-            raise
-        smaller = "smaller batches take less (training.max_tokens, decoding.max_tokens)"
-        print(f"nmt: {one_line(too_little_memory(error))}; {smaller}", file=sys.stderr)
+    except (OSError, MemoryError, RuntimeError) as error:
+        print(f"nmt: {_explain(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("nmt: interrupted", file=sys.stderr)
         return 130
+
+
+def _explain(error: Exception) -> str:
+    """Return one line on a lack of memory, or a file that cannot be read or written; raise any other error again."""
+    from nmt.device import is_out_of_memory, too_little_memory  # imports torch
+
+    if is_out_of_memory(error):
+        smaller = "smaller batches take less (training.max_tokens, decoding.max_tokens)"
+        return f"{one_line(too_little_memory(error))}; {smaller}"
+    if not isinstance(error, OSError) or (error.filename is None and error.errno not in WRITE_ERRORS):
+        raise error
+    # An error of standard output, or of a file that was open already, names no file.
+    place = f"{error.filename}: " if error.filename else ""
+    return one_line(f"{place}{error.strerror or error}")
 
 
 def terminate(signal_number: int, frame: FrameType | None) -> NoReturn:

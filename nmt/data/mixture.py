@@ -114,8 +114,10 @@ class Groups:
 
     def describe(self, repeated: Int64Array) -> str:
         """Return in words the pairs of each corpus in an epoch, their share, and how often each is seen."""
-        counts = np.diff(np.searchsorted(repeated, [0, *np.cumsum(self.sizes["train"])]))
+        ends = [0, *np.cumsum(self.sizes["train"])]
+        # Pairs that are too long to learn from are not among them.
+        counts, sizes = (np.diff(np.searchsorted(rows, ends)) for rows in (repeated, np.unique(repeated)))
         return ", ".join(
             f"{name} {count} pairs ({100 * count / max(len(repeated), 1):.1f} %, {count / max(size, 1):.2f} times)"
-            for name, count, size in zip(self.names, counts.tolist(), self.sizes["train"], strict=True)
+            for name, count, size in zip(self.names, counts.tolist(), sizes.tolist(), strict=True)
         )

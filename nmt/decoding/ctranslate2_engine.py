@@ -199,9 +199,13 @@ class CTranslate2Engine:
         ]
 
     def _hypothesis(self, result: Any, number: int, limit: int) -> Hypothesis:
-        """Return one hypothesis of a result, cut to its own limit: CTranslate2 has one limit for all sentences."""
+        """Return one hypothesis of a result, cut to its own limit: CTranslate2 has one limit for all sentences.
+
+        One that is cut has no score, since that of CTranslate2 is of all of it.
+        """
         ids = [self.target_ids[name] for name in result.hypotheses[number] if name != self.names.eos]
-        return Hypothesis(ids[:limit], result.scores[number] if result.scores else None)
+        has_score = result.scores and len(ids) <= limit
+        return Hypothesis(ids[:limit], result.scores[number] if has_score else None)
 
     def token_log_probs(
         self, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]], max_tokens: int

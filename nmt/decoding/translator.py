@@ -237,7 +237,7 @@ class Translator:
         if not is_wordless(text):
             return None
         is_visible = any(character.isprintable() and not character.isspace() for character in text)
-        return text.strip() if is_visible else ""
+        return text.strip().replace("\n", " ") if is_visible else ""
 
     def _demands(self, text: str, is_cut: bool) -> list[Demand]:
         """Return the demands on the translation of a part of a line, as far as the model reads the part."""

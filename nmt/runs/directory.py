@@ -75,7 +75,10 @@ class RunDirectory:
 
     def require_alone(self, checkpoint: str, ensemble: Sequence[str]) -> None:
         """Raise SettingsError for an ensemble or a checkpoint but `best`: an exported folder has one model."""
-        for key, value, needed in (("checkpoint", checkpoint, "best"), ("ensemble", ",".join(ensemble), "")):
+        for key, value, needed in (
+            ("checkpoint", checkpoint, "best"),
+            ("ensemble", ",".join(map(str, ensemble)), ""),
+        ):
             if value != needed:
                 raise SettingsError(
                     f"{key}: {needed or '[]'} is needed for an exported folder, which has one model; got {value}"

@@ -24,6 +24,12 @@ from nmt.training.optimizer import MOMENTS_OF_ADAM, MOMENTS_OF_MUON, moments_of
 from nmt.training.progress import PROGRESS, Progress
 from nmt.training.step import TrainingStep
 
+# By the key of what has changed since a run began: how it can go on all the same.
+HINTS = {
+    "training.guided_alignment": "; links of eflomal, which draws at random, were in the cache (NMT_CACHE); "
+    "training.guided_alignment=null goes on without links"
+}
+
 logger = logging.getLogger(__name__)
 
 # Of a write_atomically that was killed.
@@ -195,6 +201,7 @@ def refuse_other_origins(saved: Mapping[str, str], present: Mapping[str, str]) -
         if present.get(key, value) != value:
             raise RunError(
                 f"{key}: what the run began with, of hash {value}, is needed to go on; got {present[key]}"
+                + HINTS.get(key, "")
             )
 
 
@@ -219,14 +226,14 @@ def naming_last_checkpoint(run: RunDirectory) -> Iterator[None]:
     """Within the block, turn an OSError or a lack of memory into one line, with the last good checkpoint."""
     try:
         yield
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        smaller = "training.max_tokens=NUMBER makes smaller micro-batches"
-        raise DeviceError(f"{too_little_memory(error)}; {smaller}; {last_checkpoint(run)}") from None
     except BrokenPipeError:  # from the reader of standard error, not from the run
         raise
-    except OSError as error:
+    except (RuntimeError, MemoryError, OSError) as error:
+        if is_out_of_memory(error):
+            smaller = "training.max_tokens=NUMBER makes smaller micro-batches"
+            raise DeviceError(f"{too_little_memory(error)}; {smaller}; {last_checkpoint(run)}") from None
+        if not isinstance(error, OSError):
+            raise
         raise RunError(
             f"run: a folder that can be written is needed; got {error.filename or run.path}: "
             f"{error.strerror or error}; {last_checkpoint(run)}"

@@ -82,7 +82,9 @@ def prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: b
     with ranks.all_or_none():
         prepared = _prepare(settings, run, ranks, is_plan)
     with ranks.all_or_none():
-        ranks.require_same(prepared.trainer.progress.origins | _what_decides(settings, prepared.trainer))
+        # One after the other: a key can name the files in the settings, and what is in them among the origins.
+        ranks.require_same(prepared.trainer.progress.origins)
+        ranks.require_same(_what_decides(settings, prepared.trainer))
     return prepared
 
 
@@ -154,12 +156,18 @@ def _require_folder(run: RunDirectory, resume: bool) -> bool:
             f"run: a new folder is needed, or resume=true to go on; got {run.path}, which holds a run"
         )
     holds_anything = is_taken(run.path)
+    is_begun = any((run.path / name).is_file() for name in BEGUN)
     if holds_anything and not resume:
-        raise RunError(f"run: a new or empty folder is needed; got {run.path}")
+        needed = (
+            "new folder is needed, or resume=true to begin again"
+            if is_begun
+            else "new or empty folder is needed"
+        )
+        raise RunError(f"run: a {needed}; got {run.path}")
     if holds_anything and not holds_run:
         if (run.path / "sweep.json").is_file():
             raise RunError(f"run: the option -m is needed to go on with a sweep; got {run.path} without")
-        if not any((run.path / name).is_file() for name in BEGUN):
+        if not is_begun:
             raise RunError(f"run: the folder of a run, or a new or empty one, is needed; got {run.path}")
     if run.path.is_dir():
         require_plain(run.path)  # no link may lead what is written there elsewhere

@@ -134,7 +134,7 @@ class Trainer:
                     self._validate()
                 reason = None
                 if progress.validation_is_due:
-                    reason = close(self._agree(interruption, started), self._limit(), is_saved=True)
+                    reason = close(self._agree(interruption, started), self._limit())
                 self.window.start_clock()
                 updates = self._updates()
                 while reason is None:
@@ -159,19 +159,18 @@ class Trainer:
         should_prune: ShouldPrune | None,
         signal: int,
         limit: str | None,
-        is_saved: bool = False,
     ) -> str | None:
         """Validate and save after an update, where that is due; return why training stops here, if it does.
 
-        A checkpoint that is due is also saved before the validation, unless it `is_saved`: a validation takes long and
-        may be killed. A `signal` leaves the validation to the process that goes on.
+        A checkpoint that is due is also saved before the validation, which takes long and may be killed. A `signal`
+        leaves the validation to the process that goes on.
         """
         limits, progress = self.settings.training, self.progress
         is_due = progress.update % limits.checkpoint_every == 0 or limit is not None
         progress.validation_is_due = progress.update % limits.validate_every == 0 or limit is not None
-        if progress.validation_is_due and (is_due or signal) and not is_saved:
+        has_tensors = progress.validation_is_due and bool(is_due or signal)
+        if has_tensors:
             self.save(is_interim=True)
-            is_saved = True
             signal = signal or self._agree(interruption, started)
         if progress.validation_is_due and not signal:
             improved = self._validate()
@@ -180,7 +179,7 @@ class Trainer:
             limit = limit or self._limit() or self._reason_to_prune(should_prune)
             is_due = is_due or improved or limit is not None
         if not progress.validation_is_due and (is_due or signal):
-            self.save(is_interim=not is_due, has_tensors=is_saved)
+            self.save(is_interim=not is_due, has_tensors=has_tensors)
         if not signal:
             return limit
         interruption.received = Signals(signal)

@@ -1,5 +1,6 @@
 """The real command line: what it answers to good and bad input."""
 
+import errno
 import gzip
 import json
 import re
@@ -125,21 +126,36 @@ def test_bad_settings_of_train(nmt, tmp_path, overrides, expected):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_little_memory_is_one_line_and_another_error_of_pytorchs_is_none_of_the_users(main, monkeypatch):
-    errors = [
+@pytest.mark.parametrize(
+    "error",
+    [
         RuntimeError("[enforce] DefaultCPUAllocator: can't allocate memory\nat 3"),
-        RuntimeError("ours"),
-    ]
-
+        RuntimeError("could not create a primitive"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        MemoryError("Unable to allocate 30.5 MiB for an array"),
+        MemoryError(),
+    ],
+    ids=repr,
+)
+def test_too_little_memory_is_one_line(error, main, monkeypatch):
     def run_out(*_):
-        raise errors.pop(0)
+        raise error
 
     monkeypatch.setattr("nmt.cli.main._run", run_out)
     code, out, said = main("train")
     assert (code, out) == (2, "")
-    assert said.startswith("nmt: device: more free memory is needed; got [enforce] ")
+    expected = (str(error) or "MemoryError").split("\n")[0]
+    assert said.startswith(f"nmt: device: more free memory is needed; got {expected}; ")
     assert said.count("\n") == 1
-    with pytest.raises(RuntimeError, match="ours"):
+
+
+@pytest.mark.parametrize("error", [RuntimeError("ours"), OSError(errno.EBADF, "ours")], ids=repr)
+def test_another_error_is_none_of_the_users(error, main, monkeypatch):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("nmt.cli.main._run", fail)
+    with pytest.raises(type(error), match="ours"):
         main("train")
 
 

@@ -65,6 +65,15 @@ def test_which_pairs_of_a_smaller_corpus_come_once_more_is_drawn_from_the_seed()
     assert len(drawn[0]) == len(drawn[1])
 
 
+def test_pairs_that_are_too_long_to_learn_from_are_not_said_to_be_seen_less():
+    groups = groups_of([6, 4], [1, 2], 1.0)
+    selected = np.array([0, 1, 4, 6, 7, 9])  # the others are too long
+    assert (
+        groups.describe(groups.repeat(selected, 1))
+        == "0 3 pairs (33.3 %, 1.00 times), 1 6 pairs (66.7 %, 2.00 times)"
+    )
+
+
 def test_a_weight_that_would_fill_the_memory_is_refused():
     with pytest.raises(DataError, match=r"data\.pairs: weights .* are needed; got 999999999990$"):
         groups_of([10, 10], [1e11, 1.0], 1.0).repeat(np.arange(20), seed=0)

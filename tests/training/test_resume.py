@@ -14,6 +14,7 @@ from nmt.training import checkpoint as checkpoint_module
 from nmt.training import trainer as trainer_module
 from nmt.training.step import TrainingStep
 from nmt.training.trainer import Trainer
+from nmt.training.validation import validate
 
 
 def tensors(run, step):
@@ -138,6 +139,27 @@ def test_a_signal_leaves_a_validation_that_is_due_to_the_process_that_goes_on(
     assert " validation loss " not in caplog.text
     train_in("run")
     assert caplog.text.index("resumed from update 5") < caplog.text.index("update 5 validation loss")
+
+
+def test_a_validation_that_was_due_is_of_the_weights_that_are_saved_with_it(
+    train_in, monkeypatch, handle_terminate, tmp_path
+):
+    with monkeypatch.context() as patch:
+        at_update(patch, 5)
+        with pytest.raises(Killed):
+            train_in("run", "training.ema_decay=0.9", "training.max_updates=5")
+    averaged = load_file(tmp_path / "run" / "checkpoints" / "step-000005" / "model.safetensors")
+    validated = []
+
+    def note(step, *given):
+        validated.append({name: tensor.clone() for name, tensor in step.model.state_dict().items()})
+        return validate(step, *given)
+
+    monkeypatch.setattr(trainer_module, "validate", note)
+    train_in("run", "training.ema_decay=null", "training.max_updates=5")
+    saved = load_file(tmp_path / "run" / "checkpoints" / "step-000005" / "model.safetensors")
+    assert all(tensor.equal(validated[0][name]) for name, tensor in saved.items())
+    assert not all(tensor.equal(saved[name]) for name, tensor in averaged.items())
 
 
 @pytest.fixture

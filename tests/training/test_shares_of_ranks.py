@@ -6,13 +6,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt.cli.compose import compose
 from nmt.data.batching import deal, plan_by_length
 from nmt.data.context import Context
 from nmt.data.corpus import ParallelText
 from nmt.decoding.translator import Translator
 from nmt.errors import RunError
+from nmt.runs.directory import RunDirectory
 from nmt.training import validation
 from nmt.training.ranks import Ranks
+from nmt.training.setup import prepare
 
 
 @given(
@@ -193,6 +196,32 @@ def test_batches_become_smaller_on_all_ranks_when_one_runs_out_of_memory(make_tr
     before = trainer.enter(0).max_tokens
     trainer.train()
     assert trainer.progress.max_tokens == before // 2
+
+
+def test_ranks_compare_what_is_in_files_also_where_settings_name_them_by_the_same_key(
+    tmp_path, tiny_training
+):
+    class Noting(Ranks):
+        def gather(self, value):
+            gathered.append(value)
+            return [value]
+
+    gathered = []
+    (tmp_path / "text.tsv").write_text("".join(f"eins {i}\tone {i}\n" for i in range(20)))
+    small = [option for option in tiny_training() if not option.startswith(("data", "tokenizer"))]
+    text = [f"data.{split}={tmp_path}/text.tsv" for split in ("train", "validation")]
+    columns = [
+        "data.header=false",
+        "data.source_column=1",
+        "data.target_column=2",
+        "tokenizer.vocabulary_size=40",
+    ]
+    given = [f"run={tmp_path}/run", "data=table", *text, *columns, *small]
+    prepared = prepare(compose("train", given, None).settings(), RunDirectory(tmp_path / "run"), Noting())
+    compared = [
+        value["data.train"] for value in gathered if isinstance(value, dict) and "data.train" in value
+    ]
+    assert compared == [prepared.trainer.progress.origins["data.train"], f"{tmp_path}/text.tsv"]
 
 
 def test_a_rank_with_another_text_is_refused(make_trainer):
