@@ -1,13 +1,12 @@
 """The device that computes, and its precision: a type that the hardware supports, not one that it emulates."""
 
 import ctypes
-import errno
 import os
 import sys
 
 import torch
 
-from nmt.errors import DeviceError, first_line
+from nmt.errors import DeviceError
 
 # Parameters of the C library's mallopt: how many free bytes at the top of the heap are kept from the system, and how
 # many blocks may lie outside the heap.
@@ -100,20 +99,3 @@ def _has_bfloat16(device: torch.device) -> bool:
     if device.type == "cpu":
         return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     return False
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Tell whether an error says that there is no memory left, on the device or on the host.
-
-    oneDNN, which computes for PyTorch on CPUs, only says that it could not create or execute something.
-    """
-    if isinstance(error, OSError):
-        return error.errno == errno.ENOMEM
-    signs = ("out of memory", "allocate memory", "ALLOC_FAILED", "could not create a", "could not execute a")
-    is_named = isinstance(error, MemoryError | torch.OutOfMemoryError)
-    return is_named or (isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs))
-
-
-def too_little_memory(error: Exception) -> str:
-    """Return the line on such an error, for users."""
-    return f"device: more free memory is needed; got {first_line(error)}"

@@ -1,9 +1,12 @@
-"""How much memory this process holds, and the unit in which memory and sizes are told."""
+"""How much memory this process holds, the unit in which memory and sizes are told, and errors for lack of memory."""
 
+import errno
 import os
 import resource
 import sys
 from pathlib import Path
+
+from nmt.errors import first_line
 
 MEGABYTE = 1e6
 
@@ -16,3 +19,21 @@ def resident_bytes() -> int:
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Tell whether an error says that there is no memory left, on the device or on the host.
+
+    oneDNN, which computes for PyTorch on CPUs, only says that it could not create or execute something.
+    """
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    signs = ("out of memory", "allocate memory", "ALLOC_FAILED", "could not create a", "could not execute a")
+    # By its name, since importing PyTorch takes memory, and seconds.
+    is_named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return is_named or (isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs))
+
+
+def too_little_memory(error: Exception) -> str:
+    """Return the line on such an error, for users."""
+    return f"device: more free memory is needed; got {first_line(error)}"

@@ -28,9 +28,8 @@ class Command:
     examples: Rows
     options: Rows = OPTIONS
     listed_key: str | None = None  # the key whose values are the words without `=`
-    instead: Mapping[str, str] = field(
-        default_factory=dict
-    )  # by option, what to run instead: module:function
+    # By option, what to run instead: module:function.
+    instead: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def settings_class(self) -> "type[Settings]":

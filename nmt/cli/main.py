@@ -13,6 +13,7 @@ from nmt.cli import keys
 from nmt.cli.commands import COMMANDS, Command
 from nmt.cli.options import Options
 from nmt.errors import WRITE_ERRORS, UserError, nearest, one_line
+from nmt.memory import is_out_of_memory, too_little_memory
 from nmt.versions import require
 
 USAGE = """\
@@ -58,8 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _explain(error: Exception) -> str:
     """Return one line on a lack of memory, or a file that cannot be read or written; raise any other error again."""
-    from nmt.device import is_out_of_memory, too_little_memory  # imports torch
-
     if is_out_of_memory(error):
         smaller = "smaller batches take less (training.max_tokens, decoding.max_tokens)"
         return f"{one_line(too_little_memory(error))}; {smaller}"

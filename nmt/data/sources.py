@@ -51,7 +51,8 @@ MULTI30K_NAMES = {"train": "train", "validation": "val", "test": "test_2016_flic
 def named_files(settings: DataSettings, splits: Sequence[str] = SPLITS) -> Iterator[tuple[str, Files]]:
     """Yield the files that settings name for these splits, each after its key; those of the hub for all splits."""
     if isinstance(settings, HubData):
-        yield from (("data.data_files", path) for path in local_files(settings))
+        yield from (("data.data_files", files) for files in (settings.data_files or {}).values())
+        yield from (("data.path", path) for path in local_files(settings))
     for split in splits:
         key = f"data.{split}"
         match settings:

@@ -329,9 +329,8 @@ def word_numbers(pieces: Sequence[str]) -> Int64Array:
     """
     numbers, num_words, is_between = [], 0, True
     for piece in pieces:
-        text = piece.replace(
-            WORD_START, " "
-        )  # other white space, such as U+00A0, may be left by the normalisation
+        # Normalisation may have left other white space, such as U+00A0.
+        text = piece.replace(WORD_START, " ")
         inside = text.split()
         is_between = is_between or text[:1].isspace()
         number = num_words if is_between else num_words - 1

@@ -12,8 +12,8 @@ from nmt.data.tokenizer import Tokenizer
 class Sentence(NamedTuple):
     """A source as token ids, without EOS; the prefix of its translation; and its number, which random draws depend on.
 
-    After the prefix, the translation contains all `phrases`; an empty one is left out. With
-    `is_whole`, the last word of the prefix is complete: no token may make it longer.
+    After the prefix, the translation contains all `phrases`; an empty one is left out. With `is_whole`, the last
+    word of the prefix is complete: no token may make it longer.
     """
 
     source: Sequence[int]

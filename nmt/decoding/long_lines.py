@@ -23,8 +23,7 @@ class LineCutter:
     """Cuts lines as `decoding.split` says; `limit` is the most tokens that a model can read.
 
     Lengths that the settings leave open are those of the training lines; where these are not known, lines of more than
-    USUAL_LENGTH tokens are long. No cut goes through one
-    of the spans that `find_whole` finds in a line.
+    USUAL_LENGTH tokens are long. No cut goes through one of the spans that `find_whole` finds in a line.
     """
 
     def __init__(
@@ -49,9 +48,8 @@ class LineCutter:
         parts = [part for sentence in self.split_into_sentences(line) for part in self._shorten(sentence)]
         found: list[str] = []
         for part in self._move_cuts(line, parts):
-            if found and (
-                is_wordless(part) or is_wordless(found[-1])
-            ):  # white space or emoji alone are no part
+            # White space or emoji alone are no part.
+            if found and (is_wordless(part) or is_wordless(found[-1])):
                 found[-1] += part
             else:
                 found.append(part)

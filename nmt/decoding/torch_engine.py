@@ -18,8 +18,9 @@ from nmt.decoding.constraints import beam_width_for
 from nmt.decoding.engine import Found, Search, Sentence
 from nmt.decoding.shortlist import Shortlist, shortlist_of
 from nmt.decoding.token_scores import token_log_probs
-from nmt.device import choose_precision, is_out_of_memory, prepare_device
+from nmt.device import choose_precision, prepare_device
 from nmt.errors import DeviceError, RunError, first_line, naming
+from nmt.memory import is_out_of_memory
 from nmt.models.ensemble import Ensemble
 from nmt.models.interface import Seq2Seq
 from nmt.models.prepare import prepare_for_translating

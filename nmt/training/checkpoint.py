@@ -14,10 +14,10 @@ import pydantic
 import safetensors.torch
 from torch import Tensor
 
-from nmt.device import is_out_of_memory, too_little_memory
 from nmt.errors import DeviceError, RunError
 from nmt.files.reading import read_json
 from nmt.files.writing import MANIFEST, difference, flush, to_json, write_atomically, write_manifest
+from nmt.memory import is_out_of_memory, too_little_memory
 from nmt.runs.directory import BEST, LAST, MODEL_WEIGHTS, STATE, TRAINING_TENSORS, RunDirectory
 from nmt.runs.weights import find_not_finite, read_tensors, require_shapes, shapes_of
 from nmt.training.optimizer import MOMENTS_OF_ADAM, MOMENTS_OF_MUON, moments_of

@@ -13,7 +13,7 @@ from nmt.config import ConstantForcing, TrainSettings
 from nmt.data.arrays import Int64Array
 from nmt.data.batching import Batch, Update, collate, deal
 from nmt.data.tokenizer import Tokenizer
-from nmt.device import is_out_of_memory
+from nmt.memory import is_out_of_memory
 from nmt.models.interface import Seq2Seq
 from nmt.models.kernels import rooms_of
 from nmt.models.prepare import is_recordable

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.batching import Batch
-from nmt.device import is_out_of_memory
+from nmt.memory import is_out_of_memory
 from nmt.models.kernels.packing import Room, rooms_of
 from nmt.training.objective import Loss
 
