@@ -52,8 +52,8 @@ class RunDirectory:
         name = path_of(name, key)
         require_utf_8(name, key)
         run = cls(name)
-        if not run.config_path.is_file():
-            what = "a folder without " + CONFIG if run.path.is_dir() else "no such folder"
+        if not os.path.isfile(run.config_path):  # False for a name that is too long, too, as pathlib is not
+            what = "a folder without " + CONFIG if os.path.isdir(run.path) else "no such folder"
             raise RunError(f"{key}: the folder of a run is needed; got {name}: {what}")
         require_plain(run.path)
         return run
@@ -61,7 +61,7 @@ class RunDirectory:
     @property
     def is_exported(self) -> bool:
         """Whether the folder is an export for CTranslate2, which has its own `config.json`; ours is `nmt.json`."""
-        return (self.path / EXPORTED_CONFIG).is_file()
+        return os.path.isfile(self.path / EXPORTED_CONFIG)
 
     @property
     def config_path(self) -> Path:

@@ -205,6 +205,8 @@ def test_what_else_the_folder_does_not_have_is_refused(main, folders):
         code, _, said = main("translate", f"run={folder}", option, f"input={__file__}")
         assert (code, said.count("\n")) == (2, 1), (option, said)
         assert message in said
+    with pytest.raises(UserError, match=r"^ensemble: \[\] is needed for an exported folder"):
+        library.load(str(folder), ensemble=[run])
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for command, more, message in (
         ("verify", (), "without run.json"),

@@ -154,6 +154,7 @@ def test_threads_get_what_they_would_get_one_after_the_other(model):
         (lambda model: model.translate(["a"], num_hypotheses=9), "num_hypotheses: at most 2 is needed"),
         (lambda model: model.translate(["a"], target_language="fr"), "target_language: null is needed"),
         (lambda model: nmt.load("nowhere"), "nowhere"),
+        (lambda model: nmt.load("a" * 5000), "run: the folder of a run is needed; got aaa.*: no such folder"),
         (
             lambda model: nmt.load("nowhere", device="cuda:0"),
             "device: one of auto, cpu, cuda, mps is needed; got cuda:0",
