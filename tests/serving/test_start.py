@@ -10,7 +10,7 @@ import pytest
 
 from nmt.cli.compose import compose
 from nmt.errors import SettingsError
-from nmt.serving import pairs as pairs_of_runs
+from nmt.serving import language_pairs
 from nmt.serving.refusal import Refused
 from nmt.serving.service import Service
 
@@ -215,7 +215,7 @@ def test_a_run_that_knows_tags_is_served_with_that_of_the_language(
     ]
     nmt("train", "run=tuned", *small, "training.from_run=many", "data=files", *tuned)
     queues = []
-    monkeypatch.setattr(pairs_of_runs, "Batcher", lambda *given: queues.append(given))
+    monkeypatch.setattr(language_pairs, "Batcher", lambda *given: queues.append(given))
     assert set(service(f"run={tmp_path / 'many'}").languages.pairs) == {("de", "en"), ("de", "fr")}
     assert len(queues) == 2, "both corpora of German and English have one queue"
     monkeypatch.undo()

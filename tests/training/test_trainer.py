@@ -11,6 +11,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from nmt.cli.compose import compose
+from nmt.config import TrainSettings
+from nmt.config.check import check
 from nmt.data.batching import collate
 from nmt.data.tokenizer import Tokenizer, Vocabulary
 from nmt.files.writing import file_facts
@@ -91,12 +94,14 @@ def test_averaging_is_the_mean():
 
 def test_vocabulary_of_a_trained_model_round_trips(tokenizer, tmp_path):
     run = RunDirectory(tmp_path)
+    run.write_config(check(TrainSettings, compose("train", ["tokenizer.joint=true"], None).values))
     run.write_tokenizer(tokenizer)
-    again = run.read_tokenizer(joint=True)
+    again = run.read_tokenizer()
+    assert again.joint
     assert again.source.encode(["a b c"]) == tokenizer.source.encode(["a b c"])
-    two = Tokenizer(tokenizer.source, Vocabulary(tokenizer.source.model))
-    run.write_tokenizer(two)
-    assert not run.read_tokenizer(joint=False).joint
+    run.write_config(check(TrainSettings, compose("train", ["tokenizer.joint=false"], None).values))
+    run.write_tokenizer(Tokenizer(tokenizer.source, Vocabulary(tokenizer.source.model)))
+    assert not run.read_tokenizer().joint
 
 
 def test_the_largest_micro_batch_that_fits_is_found_and_kept(make_trainer, monkeypatch):
