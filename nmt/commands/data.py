@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from nmt.config import DataReportSettings, OpusData, as_list
+from nmt.config import DataReportSettings, HubData, OpusData, as_list
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.context import source_symbols
+from nmt.data.downloads import local_files
 from nmt.data.opus import Offer, list_corpora
 from nmt.data.sources import load_corpus, named_files
 from nmt.data.tokenizer import obtain_tokenizer
@@ -24,6 +25,8 @@ def main(settings: DataReportSettings) -> None:
         return
     files = {"json": settings.json_file, "html": settings.html}
     read = {"text": [one for _, files in named_files(settings.data) for one in as_list(files)]}
+    if isinstance(settings.data, HubData):
+        read["text"] += local_files(settings.data)
     for key, name in files.items():
         require_new_file(key, name, settings.overwrite, read)
     named = [Path(name).resolve() for name in files.values() if name is not None]

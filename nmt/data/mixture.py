@@ -38,7 +38,7 @@ def tagged(line: str, tag: str) -> str:
 
 def without_tag(line: str, tags: Collection[str]) -> str:
     """Return a line without the tag that it begins with, if it is one of `tags`."""
-    return next((line[len(tag) :].lstrip(" ") for tag in tags if line.startswith(tag)), line)
+    return next((line[len(tag) :].removeprefix(" ") for tag in tags if line.startswith(tag)), line)
 
 
 def require_tags(lines: Iterable[str], tags: Collection[str], key: str) -> None:

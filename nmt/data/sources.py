@@ -34,7 +34,7 @@ from nmt.data.corpus import (
     read_parallel_files,
     unzip,
 )
-from nmt.data.downloads import is_test_set, load_splits, local_files, test_set_files
+from nmt.data.downloads import is_test_set, load_splits, test_set_files
 from nmt.data.lines import require_reader
 from nmt.data.mixture import Groups, tag_of
 from nmt.data.opus import obtain_corpora
@@ -52,7 +52,6 @@ def named_files(settings: DataSettings, splits: Sequence[str] = SPLITS) -> Itera
     """Yield the files that settings name for these splits, each after its key; those of the hub for all splits."""
     if isinstance(settings, HubData):
         yield from (("data.data_files", files) for files in (settings.data_files or {}).values())
-        yield from (("data.path", path) for path in local_files(settings))
     for split in splits:
         key = f"data.{split}"
         match settings:

@@ -14,6 +14,7 @@ from nmt.commands.compare import text_note
 from nmt.commands.report import training_text
 from nmt.config import TrainSettings
 from nmt.config.check import check
+from nmt.data import mixture
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import ParallelText
 from nmt.data.duplicates import Overlap
@@ -334,6 +335,11 @@ def test_a_pair_of_two_corpora_has_the_tags_of_both_in_their_order(tmp_path, par
         DataError, match=r"^run: .*: a tag at the start of each line, one of <2en>, <2fr>, is needed"
     ):
         tagged_for(run, few, "validation")
+
+
+@pytest.mark.parametrize("line", ["a b", "  a", "\ta", "<2en>", "<2fr> a"])
+def test_a_line_without_its_tag_is_the_line(line):
+    assert mixture.without_tag(mixture.tagged(line, "<2en>"), ["<2fr>", "<2en>"]) == line
 
 
 def test_the_same_text_is_known_with_tags_and_without(data_settings, parts):

@@ -296,8 +296,8 @@ def test_the_text_that_is_measured_is_never_overwritten(nmt, tmp_path):
     for name in ("train", "val", "test_2016_flickr"):
         for side in ("de", "en"):
             (tmp_path / f"{name}.{side}").write_text("Ein Haus\n" * 5)
-    refused = nmt(
-        "data", "data=multi30k", "data.directory=.", "json=train.de", "overwrite=true", code=2
-    ).stderr
-    assert b"nmt: json: another file than the text is needed" in refused
+    folder_of_hub = ("data=hub", "data.path=.", "data.source_column=de", "data.target_column=en")
+    for data in (("data=multi30k", "data.directory=."), folder_of_hub):
+        refused = nmt("data", *data, "json=train.de", "overwrite=true", code=2).stderr
+        assert b"nmt: json: another file than the text is needed" in refused
     assert (tmp_path / "train.de").read_text() == "Ein Haus\n" * 5
