@@ -1,13 +1,14 @@
 """Train Hugging Face's Marian on the text of a run, for as long as the run took, and score both alike.
 
-usage: python scripts/compare_huggingface.py RUN [--seconds N] [--learning-rate R] [--json FILE]
+usage: python scripts/compare_huggingface.py RUN [--seconds N] [--learning-rate R] [--state FILE] [--json FILE]
 
 RUN is a Transformer with one vocabulary for both sides. The other model, a MarianMTModel, has the sizes, vocabulary,
 dropout, training pairs and tokens per update of RUN; its batches, too, have sentences of about the same length. AdamW
 trains it, with a cosine schedule that ends with the time; the time of RUN includes its validations. Precision is
 bfloat16, by autocast, where `nmt` chooses it on this CPU. Both models translate the validation text, and the test text
 where there is one, with RUN's own search, and are scored alike. With --seconds, RUN may still be in training: its best
-checkpoint is read only after the other model is trained.
+checkpoint is read only after the other model is trained. With --state, a training that was ended goes on from what that
+file keeps of it; the time between is not counted.
 """
 
 import argparse
@@ -37,6 +38,7 @@ from nmt.errors import UserError
 from nmt.evaluation.scoring import score_against
 from nmt.evaluation.translating import translate_text
 from nmt.export.huggingface.format import generate, settings_of
+from nmt.files.writing import being_written
 from nmt.layouts.huggingface import KEYS
 from nmt.models.build import build_model
 from nmt.models.transformer import Transformer
@@ -49,6 +51,7 @@ LABEL_SMOOTHING = 0.1
 WARMUP_SHARE = 0.08  # of the time, about as experiment=multi30k_transformer has of its updates
 PADDED_TOKENS = 4  # of a batch, at most, as a multiple of the tokens of an update
 LOG_EVERY = 100  # updates
+KEEP_EVERY = 300  # seconds of training, where it is to go on after an end
 SPLITS = ("validation", "test")
 
 
@@ -98,10 +101,39 @@ def loss_of(model: Any, batch: Batch, pad_id: int) -> Tensor:
     )
 
 
+def keep(path: Path, model: Any, optimizer: torch.optim.Optimizer, progress: dict[str, Any]) -> None:
+    """Keep a training in a file, as a whole or not at all."""
+    state = {
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "random": torch.get_rng_state(),
+        "progress": progress,
+    }
+    with being_written(path) as file:
+        torch.save(state, file)
+
+
+def go_on(path: Path, model: Any, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    """Take up a training that was kept; return its progress."""
+    state = torch.load(path, weights_only=True)
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    torch.set_rng_state(state["random"])
+    return dict(state["progress"])
+
+
 def train(
-    model: Any, updates: Iterator[list[Batch]], pad_id: int, seconds: float, highest: float
+    model: Any,
+    updates: Iterator[list[Batch]],
+    pad_id: int,
+    seconds: float,
+    highest: float,
+    path: Path | None = None,
 ) -> dict[str, Any]:
-    """Train for `seconds`; return the number of updates and of target tokens, and the seconds that it took."""
+    """Train for `seconds`; return the number of updates and of target tokens, and the seconds that it took.
+
+    With a path, the training is kept there, and goes on from there if it was kept before.
+    """
     is_narrow = choose_precision("auto", torch.device("cpu")) == torch.bfloat16
     # The schedule counts thousandths of a second, since the number of updates is not known beforehand.
     end = max(1, round(1000 * seconds))
@@ -112,12 +144,21 @@ def train(
         model.parameters(), lr=highest, betas=(0.9, 0.98), weight_decay=0.01, fused=True
     )
     model.train()
-    began, num_tokens, total = time.monotonic(), 0, 0.0
-    for number in count(1):
-        passed = time.monotonic() - began
-        if passed >= seconds:
-            return {"updates": number - 1, "target tokens": num_tokens, "seconds": passed}
-        parts = next(updates)
+    progress: dict[str, Any] = {"updates": 0, "target tokens": 0, "seconds": 0.0}
+    if path and path.exists():
+        progress = go_on(path, model, optimizer)
+        for _ in range(progress["updates"]):  # learned from before
+            next(updates)
+    began, total = time.monotonic() - progress["seconds"], 0.0
+    kept = progress["seconds"]
+    for parts in updates:
+        passed = progress["seconds"] = time.monotonic() - began
+        is_over = passed >= seconds
+        if path and (is_over or passed - kept >= KEEP_EVERY):
+            keep(path, model, optimizer, progress)
+            kept = passed
+        if is_over:
+            return progress
         num_now = sum(part.num_tokens for part in parts)
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(schedule, 1 + int(1000 * passed), highest, end)
@@ -129,10 +170,14 @@ def train(
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        num_tokens += num_now
-        if number % LOG_EVERY == 0:
+        progress["updates"] += 1
+        progress["target tokens"] += num_now
+        if (number := progress["updates"]) % LOG_EVERY == 0:
             mean = total / LOG_EVERY
-            print(f"update {number} loss {mean:.3f} tokens/s {num_tokens / passed:.0f}", flush=True)
+            print(
+                f"update {number} loss {mean:.3f} tokens/s {progress['target tokens'] / passed:.0f}",
+                flush=True,
+            )
             total = 0.0
     raise AssertionError
 
@@ -154,6 +199,9 @@ def main() -> None:
     parser.add_argument("run")
     parser.add_argument("--seconds", type=positive, help="of training; those of the run by default")
     parser.add_argument("--learning-rate", type=float, default=0.001)
+    parser.add_argument(
+        "--state", type=file_to_write, help="where to keep the training, so that it can go on"
+    )
     parser.add_argument("--json", type=file_to_write, help="figures, and what both translated")
     arguments = parser.parse_args()
     with in_one_line():
@@ -165,7 +213,9 @@ def main() -> None:
     model = build(settings, tokenizer)
     updates = batches(corpus.train, tokenizer, max_length, update_tokens)
     seconds = arguments.seconds or saved_progress(run).seconds
-    figures = train(model, updates, tokenizer.target.pad_id, seconds, arguments.learning_rate)
+    figures = train(
+        model, updates, tokenizer.target.pad_id, seconds, arguments.learning_rate, arguments.state
+    )
     model.eval()
     translator = load_translator(arguments.run, "best", "cpu", "auto", [])
     search = translator.settings

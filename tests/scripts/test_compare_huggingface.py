@@ -21,9 +21,22 @@ def test_a_run_that_the_other_model_cannot_be_compared_with_is_said_in_a_line(nm
 def test_both_translate_both_texts_and_are_scored_alike(nmt, tiny_training, tmp_path):
     pytest.importorskip("transformers")
     nmt("train", "run=run", *tiny_training(), "tokenizer.joint=true")
-    done = run_script("compare_huggingface", ["run", "--seconds", "2", "--json", "out.json"], tmp_path)
+    arguments = ["run", "--seconds", "2", "--state", "state", "--json", "out.json"]
+    done = run_script("compare_huggingface", arguments, tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "out.json").read_text())
+    # Its time is over: nothing more is learned.
+    done = run_script("compare_huggingface", arguments, tmp_path)
+    assert done.returncode == 0, done.stderr
+    again = json.loads((tmp_path / "out.json").read_text())
+    assert again.pop("other")["updates"] == found["other"]["updates"]
+    assert again.items() <= found.items()
+    arguments[2] = "3"
+    done = run_script("compare_huggingface", arguments, tmp_path)
+    assert done.returncode == 0, done.stderr
+    gone_on = json.loads((tmp_path / "out.json").read_text())["other"]
+    assert gone_on["updates"] > found["other"]["updates"]
+    assert gone_on["seconds"] >= 3
     assert found["other"]["updates"] >= 1
     assert found["other"]["target tokens"] > 0
     own_settings = json.loads((tmp_path / "run" / "config.json").read_text())["model"]
