@@ -1,4 +1,4 @@
-"""How much memory this process holds, the unit in which memory and sizes are told, and errors for lack of memory."""
+"""How much memory this process holds, how much logits may take, the unit of sizes, and errors for lack of memory."""
 
 import errno
 import os
@@ -9,6 +9,13 @@ from pathlib import Path
 from nmt.errors import first_line
 
 MEGABYTE = 1e6
+# Number of logits that exist at once: on the CPU they should fit into its cache, elsewhere into memory.
+LOGITS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27, "mps": 1 << 25}
+
+
+def positions_at_once(vocabulary_size: int, device: str) -> int:
+    """Return for how many positions logits are computed at once, on a device of this type; a power of two."""
+    return 1 << max(0, (LOGITS_AT_ONCE[device] // vocabulary_size).bit_length() - 1)
 
 
 def resident_bytes() -> int:

@@ -19,7 +19,7 @@ from nmt.data.stored_text import StoredLines
 from nmt.errors import DataError, RunError
 from nmt.files.writing import differing_files, flush, write_manifest
 
-# Version of the layout of entries: each change gets a new number, so that no entry of an older layout is read.
+# Version of the layout of entries, and of how they are made: a change gets a new number, so that no older one is read.
 FORMAT = 3
 # Bytes; a file of this size or more is not read again unless it was changed after its manifest was written.
 LARGE = 1 << 28

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from nmt.models.kernels import Cache, Layout, Memory, Queries, attend_in_inference
 from nmt.models.positions import rotate_queries_and_keys
-from nmt.models.transformer_layers import DecoderLayer
+from nmt.models.transformer_layers import CrossAttention, DecoderLayer, FeedForward, Residual, SelfAttention
 
 # The rows of one line with a beam of 5. With more, arithmetic counts, and each number of rows has kernels of its own.
 MOST_ROWS = 5
@@ -27,10 +27,20 @@ class Product(Protocol):
         """Return the same plus `residual` (N, d_out)."""
 
 
+def can_be_written_out(layer: nn.Module) -> bool:
+    """Tell whether `FewRowsLayer` knows what a layer computes; it does not know those of derived classes."""
+    if type(layer) is not DecoderLayer or layer.self_attention.relative is not None:
+        return False
+    parts = [layer.self_attention, layer.cross_attention, layer.feed_forward, *layer.residuals]
+    kinds = [SelfAttention, CrossAttention, FeedForward, *([Residual] * len(layer.residuals))]
+    return [type(part) for part in parts] == kinds
+
+
 class FewRowsLayer(nn.Module):
     """A decoder layer that computes few rows in as few calls as possible; it leaves more rows to the wrapped layer.
 
-    Its linear layers are `Product`s; attention and activations are those of the wrapped layer.
+    Its linear layers are `Product`s; attention and activations are those of the wrapped layer. It writes out what
+    `DecoderLayer`, `Residual`, `SelfAttention`, `CrossAttention` and `FeedForward` compute, and changes with them.
     """
 
     def __init__(self, layer: DecoderLayer) -> None:

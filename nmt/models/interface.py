@@ -193,7 +193,11 @@ class Seq2Seq(nn.Module):
         return weights / weights.sum(-1, keepdim=True)
 
     def project(self, outputs: Tensor) -> Tensor:
-        """Turn outputs (…, D) into logits (…, V)."""
+        """Turn outputs (…, D) into logits (…, V).
+
+        Training, which never holds the logits of all positions, computes the same from `output` itself; so a model
+        that is trained changes what comes before, and not this.
+        """
         logits: Tensor = self.output(outputs)
         return logits
 

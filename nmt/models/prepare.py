@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.models.ensemble import Ensemble
-from nmt.models.few_rows import FewRowsLayer
+from nmt.models.few_rows import FewRowsLayer, can_be_written_out
 from nmt.models.interface import Seq2Seq
 from nmt.models.transformer import Transformer
 from nmt.models.transformer_layers import DecoderLayer
@@ -72,9 +72,7 @@ def prepare_linears(model: nn.Module) -> bool:
 def write_out_layers(model: Transformer) -> list[nn.Module]:
     """Return the decoder's layers, written out for few rows where possible; their linear layers must be prepared."""
     return [
-        FewRowsLayer(layer)
-        if isinstance(layer, DecoderLayer) and layer.self_attention.relative is None
-        else layer
+        FewRowsLayer(cast(DecoderLayer, layer)) if can_be_written_out(layer) else layer
         for layer in model.decoder.layers
     ]
 

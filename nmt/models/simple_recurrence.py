@@ -39,7 +39,7 @@ class SSRU(nn.Module):
             state.vectors = forget * state.vectors + new
             return functional.relu(state.vectors).to(x.dtype)
         assert isinstance(layout, Packing), "whole sequences are laid out end to end"
-        shape = layout.cells.shape
+        shape = layout.row_of_cell.shape
         states = scan(*(layout.unpack(rows, shape) for rows in (forget, new)))
         return functional.relu(layout.pack(states)).to(x.dtype)
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.data.batching import Batch, send
+from nmt.memory import positions_at_once
 from nmt.models.interface import AttentionMap, Decoded, DecoderState, Seq2Seq
 from nmt.models.kernels import (
     Cache,
@@ -129,8 +130,10 @@ class Transformer(Seq2Seq):
         target_in = batch.target_in
         if sample_mask is not None:
             with torch.no_grad():
-                first = self._decode(batch, target_in, encoded, [source, target]).outputs
-                predicted = self.project(first).argmax(-1)  # (B, T): of the token after each
+                rows, _ = self._decode(batch, target_in, encoded, [source, target]).packed(batch)
+                at_once = positions_at_once(self.output.out_features, rows.device.type)
+                best = torch.cat([self.project(part).argmax(-1) for part in rows.split(at_once)])  # (N)
+                predicted = target.unpack(best, target_in.shape)  # (B, T): of the token after each
             # The first token is BOS, which nobody predicts.
             sampled = torch.where(sample_mask[:, 1:], predicted[:, :-1], target_in[:, 1:])
             target_in = torch.cat([target_in[:, :1], sampled], 1)
@@ -206,7 +209,7 @@ class Transformer(Seq2Seq):
         # The first head of the last layer but one (or of the only one) learns word-alignment links (Garg et al. 2019).
         weights, guided = None, self.decoder.layers[-2:][0] if self.is_guided else None
         embedded = self.target_embedding(target.pack(target_in))
-        x = self.decoder.enter(embedded, target.positions, target.cells.shape[1])
+        x = self.decoder.enter(embedded, target.positions, target.row_of_cell.shape[1])
         rotation = self.decoder.positions.rotation(target.positions)
         for layer in self.decoder.kept_layers():
             memory = layer.cross_attention.project_memory(encoded, source)

@@ -149,7 +149,10 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention to the positions before, attention to the source, then feed-forward."""
+    """Self-attention to the positions before, attention to the source, then feed-forward.
+
+    `FewRowsLayer` (nmt/models/few_rows.py) writes it and its parts out for few rows: what changes here changes there.
+    """
 
     def __init__(self, options: LayerOptions) -> None:
         super().__init__()

@@ -94,7 +94,9 @@ def save_checkpoint(
         shutil.rmtree(temporary, ignore_errors=True)
     _point(run, progress)
     steps = run.steps()
-    passing = {superseded} - {progress.update} | {progress.interim}
+    passing = {superseded, progress.interim}  # neither is one of the newest that are kept
+    if not is_interim:
+        passing.discard(progress.update)  # it was interim, and no longer is
     regular = [step for step in steps if step not in passing]
     for step in set(steps) - {*regular[-keep:], progress.best_step, progress.interim}:
         _discard(run.step_path(step))

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.config import ConsistencySettings, RDropSettings, SimCutSettings
+from nmt.memory import positions_at_once
 from nmt.models.layers import Embedding
-from nmt.training.cross_entropy import positions_at_once
 
 
 class Agreement(NamedTuple):

@@ -6,14 +6,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.expected_words import ExpectedWords
-
-# Number of logits that exist at once: on the CPU they should fit into its cache, elsewhere into memory.
-LOGITS_AT_ONCE = {"cpu": 1 << 22, "cuda": 1 << 27, "mps": 1 << 25}
-
-
-def positions_at_once(vocabulary_size: int, device: str) -> int:
-    """Return the number of positions of a chunk."""
-    return 1 << max(0, (LOGITS_AT_ONCE[device] // vocabulary_size).bit_length() - 1)
+from nmt.memory import positions_at_once
 
 
 class ChunkedCrossEntropy(torch.autograd.Function):

@@ -36,6 +36,7 @@ class Objective(nn.Module):
         teacher_weight: float = 0.0,
     ) -> None:
         super().__init__()
+        assert type(model).project is Seq2Seq.project, "the loss is of `output` itself"
         self.model, self.label_smoothing, self.agreement = model, label_smoothing, agreement
         self.alignment_weight, self.teacher_weight = alignment_weight, teacher_weight
 

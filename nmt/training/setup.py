@@ -133,7 +133,9 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     # A resumed run that stopped before its first checkpoint gets its initial weights again.
     start_lines = [] if run.steps() else start_from(settings, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
-    model.is_guided = dataset.links is not None
+    # A head that has learned from links is still the one that aligns when training goes on without them.
+    has_learned = run.read_facts()[1] if resuming else model.is_guided
+    model.is_guided = has_learned or dataset.links is not None
     model.learned_lengths = learned_lengths(dataset, selected, context)
     if teachers and is_plan:
         dataset = replace(dataset, expected=unread(teachers, settings, dataset, tokenizer))
@@ -295,6 +297,7 @@ def start_from(
         copied = copy_matching(
             model, tokenizer, dict(other_model.named_parameters()), other_tokenizer, parent.path
         )
+        model.is_guided = other_model.is_guided and not copied.left
         lines.append(f"start        from {parent.path}: {copied}")
         if others := other_meanings(settings.model, parent.read_model_settings().model):
             lines.append(f"note         {parent.path} computes otherwise with these weights: {others}")

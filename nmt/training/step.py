@@ -236,7 +236,8 @@ class TrainingStep:
             loss = (self.replay or self._learn)(batch, device_num_tokens)
             total, nll = total + loss.total, nll + loss.negative_log_likelihood
             alignment = alignment if loss.alignment is None else alignment + loss.alignment
-        return Loss(total, nll, alignment if self.model.is_guided else None), seconds_collating
+        has_links = self.pairs.dataset.links is not None
+        return Loss(total, nll, alignment if has_links else None), seconds_collating
 
     def _learn(self, batch: Batch, num_tokens: Tensor) -> Loss:
         """Run a batch forward and backward; its loss is divided by the `num_tokens` target tokens of the update."""

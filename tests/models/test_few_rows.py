@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from nmt.models import few_rows
 from nmt.models.few_rows import FewRowsLayer
 from nmt.models.prepare import prepare_for_translating
+from nmt.models.transformer_layers import DecoderLayer, Residual
 
 pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="oneDNN is needed")
 
@@ -86,3 +87,28 @@ def test_layers_with_relative_positions_are_not_written_out(tiny_model):
     model = tiny_model("transformer", positions="relative").float()
     prepare_for_translating(model)
     assert not [module for module in model.modules() if isinstance(module, FewRowsLayer)]
+
+
+class Halved(DecoderLayer):
+    def forward(self, *given, **named):
+        return 0.5 * super().forward(*given, **named)
+
+
+class Damped(Residual):
+    def forward(self, x, sublayer):
+        return super().forward(x, lambda h: 0.1 * sublayer(h))
+
+
+@pytest.mark.parametrize("kind", [Halved, Damped])
+@torch.inference_mode()
+def test_layers_that_compute_something_else_are_not_written_out(kind, tiny_model):
+    model = tiny_model("transformer").float()
+    for layer in model.decoder.layers:
+        (layer if kind is Halved else layer.residuals[1]).__class__ = kind
+    prepared = copy.deepcopy(model)
+    prepare_for_translating(prepared)
+    found = []
+    for one in (model, prepared):
+        torch.manual_seed(3)
+        found.append(all_logits(one, 1, True))
+    assert_close(found[1], found[0], rtol=1e-4, atol=1e-4)

@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional
 from torch.testing import assert_close
 
+from nmt import memory
 from nmt.config import TransformerSettings
 from nmt.models.kernels import ActivationDropout
 from nmt.models.kernels import attention as scaled_attention
@@ -124,7 +125,7 @@ def test_as_many_shared_heads_as_heads_are_plain_attention():
         grouped.output.load_state_dict(plain.output.state_dict())
     lengths = torch.tensor([4, 2])
     layouts = [Packing(lengths, room_for(lengths), 4, num_shared) for num_shared in (1, 4)]
-    rows = torch.randn(len(layouts[0].rows), 8, dtype=torch.float64)
+    rows = torch.randn(len(layouts[0].cell_of_row), 8, dtype=torch.float64)
     for causal in (False, True):
         found = [
             model(rows, each, None, causal) for model, each in zip((grouped, plain), layouts, strict=True)
@@ -145,7 +146,7 @@ def test_attention_dropout_drops_weights_and_scales_the_others(is_large, monkeyp
     attention = SelfAttention(options(attention_dropout=0.5)).double()
     lengths = torch.tensor([5, 3])
     layout = Packing(lengths, room_for(lengths), 2, 2)
-    rows = torch.randn(len(layout.rows), 8, dtype=torch.float64)
+    rows = torch.randn(len(layout.cell_of_row), 8, dtype=torch.float64)
     trained, evaluated, again = (
         attention.train(on)(rows, layout, None, False) for on in (True, False, False)
     )
@@ -298,3 +299,15 @@ def test_a_start_from_zeros_knows_nothing_of_the_begin_token(tiny_model, tiny_ba
         model.target_embedding.weight[begin] = 0.0
     model.target_embedding.zero_id = None
     assert_close(model(batch).outputs, before)
+
+
+def test_what_the_first_of_two_passes_predicts_is_found_in_chunks(tiny_model, tiny_batch, monkeypatch):
+    model, batch = tiny_model("transformer"), tiny_batch()
+    everywhere = torch.ones(batch.target_in.shape, dtype=torch.bool)
+    expected = model(batch, everywhere).outputs
+    vocabulary_size, sizes = model.output.out_features, []
+    monkeypatch.setattr(memory, "LOGITS_AT_ONCE", {"cpu": 2 * vocabulary_size})
+    model.output.register_forward_hook(lambda layer, given, logits: sizes.append(logits.shape))
+    assert_close(model(batch, everywhere).outputs, expected)
+    assert len(sizes) > 2
+    assert set(sizes) == {(2, vocabulary_size)}

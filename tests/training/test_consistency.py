@@ -5,9 +5,9 @@ import torch
 from torch.nn import functional
 from torch.testing import assert_close
 
+from nmt import memory
 from nmt.config import NoConsistency, RDropSettings, SimCutSettings
 from nmt.models.layers import Embedding
-from nmt.training import cross_entropy
 from nmt.training.consistency import agreement, cut_words, divergence
 from nmt.training.objective import Objective
 
@@ -42,7 +42,7 @@ def plain_loss(model, batch, settings, smoothing):
 def test_loss_and_gradients_equal_the_plain_computation(
     settings, chunk, kind, tiny_model, tiny_batch, monkeypatch
 ):
-    monkeypatch.setattr(cross_entropy, "LOGITS_AT_ONCE", {"cpu": chunk * 11})
+    monkeypatch.setattr(memory, "LOGITS_AT_ONCE", {"cpu": chunk * 11})
     model, batch = tiny_model(kind, tied="three_way", dropout=0.3).train(), tiny_batch()
     torch.manual_seed(5)
     loss = Objective(model, 0.1, agreement(settings)).train()(batch)

@@ -199,6 +199,24 @@ def test_a_run_with_links_goes_on_bit_for_bit(train_in, links, kind):
     assert any(not torch.equal(without[name], tensor) for name, tensor in expected.items())
 
 
+def alignment_losses(run):
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [row.get("alignment_loss") for row in rows if row["kind"] == "training"]
+
+
+def test_a_head_that_has_learned_links_aligns_also_after_training_without_them(train_in, links):
+    run = train_in("run", "training.max_updates=2", f"training.guided_alignment={links}")
+    train_in("run", "training.max_updates=4", "training.guided_alignment=null")
+    losses = alignment_losses(run)
+    assert losses[0] > 0
+    assert losses[-1] is None
+    child = train_in("child", "training.max_updates=1", f"training.from_run={run}")
+    other = ["model.num_decoder_layers=1", "model.num_encoder_layers=3"]
+    in_part = train_in("in_part", "training.max_updates=1", f"training.from_run={run}", *other)
+    aligns = [load_model(RunDirectory(path), "best")[0].is_guided for path in (run, child, in_part)]
+    assert aligns == [True, True, False]
+
+
 def test_a_run_goes_on_with_the_links_it_began_with_alone(train_in, links):
     given = [f"training.guided_alignment={links}"]
     train_in("run", "training.max_updates=2", *given)

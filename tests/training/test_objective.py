@@ -5,6 +5,8 @@ import torch
 from torch.nn import functional
 from torch.testing import assert_close
 
+from nmt import memory
+from nmt.models.transformer import Transformer
 from nmt.training import cross_entropy
 from nmt.training.objective import Objective
 
@@ -16,7 +18,7 @@ PAD = 0
 def test_loss_and_gradients_equal_the_plain_computation(
     smoothing, chunk, tiny_model, tiny_batch, monkeypatch
 ):
-    monkeypatch.setattr(cross_entropy, "LOGITS_AT_ONCE", {"cpu": chunk * 11})
+    monkeypatch.setattr(memory, "LOGITS_AT_ONCE", {"cpu": chunk * 11})
     model, batch = tiny_model("transformer", tied="three_way", dropout=0.0), tiny_batch()
     loss = Objective(model, smoothing).train()(batch)
     (loss.total * 0.5).backward()
@@ -102,3 +104,14 @@ def test_with_all_but_the_output_layer_frozen_it_still_learns(tiny_model, tiny_b
         parameter.requires_grad_(name.startswith("output."))
     Objective(model, 0.1).train()(batch).total.backward()
     assert_close(model.output.weight.grad, expected)
+
+
+def test_a_model_with_logits_of_its_own_is_not_trained_on_others(tiny_model):
+    class Capped(Transformer):
+        def project(self, outputs):
+            return super().project(outputs).tanh()
+
+    model = tiny_model("transformer")
+    model.__class__ = Capped
+    with pytest.raises(AssertionError, match="the loss is of `output` itself"):
+        Objective(model, 0.0)

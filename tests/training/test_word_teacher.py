@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 from torch.nn import functional
 from torch.testing import assert_close
 
+from nmt import memory
 from nmt.cli.compose import compose
 from nmt.config import TrainSettings
 from nmt.config.check import check
@@ -22,7 +23,7 @@ from nmt.errors import RunError
 from nmt.models.ensemble import Ensemble
 from nmt.runs.directory import RunDirectory
 from nmt.runs.model import load_model
-from nmt.training import cross_entropy, word_teacher
+from nmt.training import word_teacher
 from nmt.training.objective import Objective
 from nmt.training.word_teacher import WordTeacher, ask_teachers, hashed, likeliest
 
@@ -61,7 +62,7 @@ def plain_loss(model, batch, weight, smoothing):
 def test_loss_and_gradients_equal_the_plain_computation(
     num_kept, chunk, weight, smoothing, tiny_model, tiny_batch, monkeypatch
 ):
-    monkeypatch.setattr(cross_entropy, "LOGITS_AT_ONCE", {"cpu": chunk * 11})
+    monkeypatch.setattr(memory, "LOGITS_AT_ONCE", {"cpu": chunk * 11})
     model, batch = tiny_model("transformer", tied="three_way", dropout=0.0), tiny_batch()
     members = [tiny_model("transformer", seed=1), tiny_model("attention", seed=2)]
     taught = expected_in(batch, likeliest(Ensemble(members), batch, num_kept))

@@ -81,7 +81,8 @@ def attend(
             # In a compiled layer this comparison is a symbol, and only a plain bool is taken.
             enable_gqa=True if num_shared < query.shape[1] else False,  # noqa: SIM210
         )
-    is_learning = torch.is_grad_enabled() and not isinstance(memory, tuple)
+    is_cached = isinstance(memory, tuple)  # a search keeps keys and values apart
+    is_learning = torch.is_grad_enabled() and not is_cached
     if not (needs_definition or is_learning or causal or dropout):
         return attend_in_inference(*_parts(heads, memory), mask)
     if causal:

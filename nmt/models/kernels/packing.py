@@ -87,13 +87,13 @@ class Packing:
         starts = ends - lengths
         columns, order = torch.arange(width, device=device), torch.arange(num_rows, device=device)
         inside = columns < lengths.unsqueeze(1)  # (B', L')
-        # The row of each cell, (B', L').
-        self.cells = torch.where(inside, starts.unsqueeze(1) + columns, num_rows - 1)
+        self.row_of_cell = torch.where(inside, starts.unsqueeze(1) + columns, num_rows - 1)  # (B', L')
         sentences = torch.searchsorted(ends, order, right=True).clamp_(max=height - 1)  # (N)
         self.is_token = order < ends[-1]  # (N)
-        # The place of each row in its sentence, and its cell, (N) each.
+        # The place of each row in its sentence, (N).
         self.positions = torch.where(self.is_token, order - starts[sentences], 0)
-        self.rows = torch.where(self.is_token, sentences * width + self.positions, height * width - 1)
+        cells = sentences * width + self.positions
+        self.cell_of_row = torch.where(self.is_token, cells, height * width - 1)  # (N)
         # An empty sentence sees its own cells, since the softmax over no cell is undefined.
         visible = inside | (lengths == 0).unsqueeze(1)
         hidden = torch.zeros(height, width, device=device).masked_fill_(~visible, -torch.inf)
@@ -104,23 +104,25 @@ class Packing:
 
     def places(self, rows: Tensor) -> tuple[Tensor, int]:
         """Return the position (N) of each of the rows (N, …) in its sentence, and a number above all positions."""
-        return self.positions, self.cells.shape[1]
+        return self.positions, self.row_of_cell.shape[1]
 
     def pack(self, rectangle: Tensor) -> Tensor:
         """Return the rows (N, …) of a rectangle (B, L, …) that fits into the room."""
-        height, width = self.cells.shape
+        height, width = self.row_of_cell.shape
         beyond = [0, width - rectangle.shape[1], 0, height - len(rectangle)]
         padded = functional.pad(rectangle, [0, 0] * (rectangle.dim() - 2) + beyond)
-        return _gather(padded.flatten(0, 1), self.rows, self.cells.flatten())
+        return _gather(padded.flatten(0, 1), self.cell_of_row, self.row_of_cell.flatten())
 
     def unpack(self, rows: Tensor, shape: torch.Size) -> Tensor:
         """Return the rectangle (*shape, …) of rows (N, …), where shape is (B, L)."""
-        cells = _gather(rows, self.cells.flatten(), self.rows).unflatten(0, self.cells.shape)
+        cells = _gather(rows, self.row_of_cell.flatten(), self.cell_of_row).unflatten(
+            0, self.row_of_cell.shape
+        )
         return cells[: shape[0], : shape[1]]
 
     def to_heads(self, rows: Tensor, num_parts: int, num_heads: int) -> Tensor:
         """Return rectangles (parts, B', H, L', d) of rows (N, parts·H·d)."""
-        height, width = self.cells.shape
+        height, width = self.row_of_cell.shape
         heads = self._gather_heads(rows, num_parts * (num_heads,))
         return heads.view(num_parts, height, num_heads, width, heads.shape[1])
 
@@ -131,7 +133,7 @@ class Packing:
         """
         if num_shared == num_heads:
             return self.to_heads(rows, 3, num_heads), None
-        height, width = self.cells.shape
+        height, width = self.row_of_cell.shape
         heads = self._gather_heads(rows, (num_heads, num_shared, num_shared))
         query, memory = heads.split([height * num_heads * width, 2 * height * num_shared * width])
         return (
@@ -154,11 +156,11 @@ class Packing:
 
         `counts` are the heads of each part; the parts lie side by side in a row and one after the other in cells.
         """
-        height, width = self.cells.shape
-        rows, index, inverse, first = self.rows.unsqueeze(1), [], [], 0
+        height, width = self.row_of_cell.shape
+        rows, index, inverse, first = self.cell_of_row.unsqueeze(1), [], [], 0
         for count in counts:
             heads = torch.arange(count, device=rows.device)
-            index.append((self.cells.unsqueeze(1) * sum(counts) + first + heads.view(-1, 1)).flatten())
+            index.append((self.row_of_cell.unsqueeze(1) * sum(counts) + first + heads.view(-1, 1)).flatten())
             # Row b·L' + l of a head is at ((first·B' + b·count) + head)·L' + l among the cells: (N, H).
             inverse.append(((first * height + rows // width * count) + heads) * width + rows % width)
             first += count

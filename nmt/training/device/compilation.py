@@ -48,8 +48,8 @@ def compile_layers(
     torch.fx.experimental._config.use_duck_shape = False
     # One function serves all layers of a class, and one program all shapes: else each would be compiled on its own.
     compiled = {
-        kind: torch.compile(vars(kind)["forward"], backend=backend, dynamic=True)
-        for kind in set(map(type, regions))
+        kind: torch.compile(kind.forward, backend=backend, dynamic=True)
+        for kind in {type(region) for region in regions}
     }
     for region in regions:
         region.forward = MethodType(compiled[type(region)], region)

@@ -36,7 +36,7 @@ def test_rows_are_the_tokens_sentence_by_sentence():
 
 def test_heads_are_the_tokens_of_each_part_and_head():
     layout = packing()
-    rows = torch.randn(len(layout.rows), 3 * 2 * 4)
+    rows = torch.randn(len(layout.cell_of_row), 3 * 2 * 4)
     heads = layout.to_heads(rows, 3, 2)
     first = 0
     for sentence, length in enumerate(LENGTHS):
@@ -50,7 +50,7 @@ def test_heads_are_the_tokens_of_each_part_and_head():
 
 def test_heads_that_share_keys_and_values_are_those_of_each_part():
     layout = packing(num_heads=4, num_shared=2)
-    rows = torch.randn(len(layout.rows), (4 + 2 + 2) * 3)
+    rows = torch.randn(len(layout.cell_of_row), (4 + 2 + 2) * 3)
     query, memory = layout.self_heads(rows, 4, 2)
     parts = [part.unflatten(1, (-1, 3)) for part in rows.split([4 * 3, 2 * 3, 2 * 3], 1)]
     first = 0
@@ -69,7 +69,7 @@ def test_the_mask_shows_the_tokens_of_a_sentence_and_an_empty_sentence_to_itself
 
 def test_gradients_are_those_of_indexing():
     layout = packing()
-    rows = torch.randn(len(layout.rows), 2 * 2 * 4, dtype=torch.float64, requires_grad=True)
+    rows = torch.randn(len(layout.cell_of_row), 2 * 2 * 4, dtype=torch.float64, requires_grad=True)
     weights = torch.randn(2, 3, 2, 7, 4, dtype=torch.float64)
     inside = (torch.arange(7) < torch.tensor(LENGTHS).unsqueeze(1))[None, :, None, :, None]
     (layout.to_heads(rows, 2, 2)[:, :3, :, :7] * weights * inside).sum().backward()

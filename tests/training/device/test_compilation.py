@@ -9,6 +9,7 @@ from torch._dynamo.utils import counters
 from torch.testing import assert_close
 
 from nmt.models import transformer
+from nmt.models.transformer_layers import DecoderLayer
 from nmt.training.device import compilation
 from nmt.training.device.compilation import compile_layers
 from nmt.training.objective import Objective
@@ -106,6 +107,18 @@ def test_as_a_gpu_takes_them_layers_are_whole_programs_for_all_shapes(
         learn_from(count + 7, source_length + 29, target_length + 13)
     assert dict(counters["graph_break"]) == {}
     assert len(programs) == 2  # one for each kind of layer, and no other for 20 more shapes
+
+
+def test_layers_of_derived_classes_are_compiled_too(tiny_model, tiny_batch):
+    class Derived(DecoderLayer):
+        """A layer that leaves the arithmetic as it is."""
+
+    model, batch = tiny_model("transformer", dropout=0.0), tiny_batch()
+    expected = learn(model, batch)
+    for layer in model.decoder.layers:
+        layer.__class__ = Derived
+    assert compile_layers(model, "on", lambda: bool(learn(model, batch)), backend="eager")
+    assert_close(learn(model, batch), expected)
 
 
 def test_layers_stay_eager_where_nothing_can_be_compiled(tiny_model, tiny_batch, caplog, monkeypatch):
