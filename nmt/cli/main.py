@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` ignores SIGHUP
             signal.signal(number, terminate)
+    if sys.stderr is None:  # closed; what is said is lost, and no file that is opened gets its number
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # tables have characters that not every terminal has
         sys.stdout.reconfigure(errors="replace")
     try:

@@ -68,6 +68,7 @@ class CTranslate2Engine:
             compute_type=choose_type(library, device, precision),
         )
         self.num_threads = count_threads() if where == "cpu" else 1
+        self.process = os.getpid()
         try:
             self.model = self.load(inter_threads=self.num_threads, intra_threads=1)
         except (RuntimeError, ValueError, IndexError) as error:
@@ -92,6 +93,14 @@ class CTranslate2Engine:
                 raise RunError(
                     f"run: an undamaged export is needed; got {path} with other tokens than its tokenizer"
                 )
+
+    def require_own_process(self) -> None:
+        """Raise RunError in a process that was forked from that of the model: its threads are not there, to no end."""
+        if os.getpid() != self.process:
+            raise RunError(
+                "run: a model that this process loaded itself is needed; got one from before a fork: "
+                "load it in each process, or start processes by spawn"
+            )
 
     @cached_property
     def together(self) -> Any:
@@ -128,6 +137,7 @@ class CTranslate2Engine:
 
         Those with a prefix are searched by themselves: where any has one, CTranslate2 treats the others otherwise, too.
         """
+        self.require_own_process()
         found = dict[int, Found]()
         for has_prefix in (False, True):
             rows = [i for i, one in enumerate(sentences) if bool(one.prefix) is has_prefix]
@@ -211,6 +221,7 @@ class CTranslate2Engine:
         self, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]], max_tokens: int
     ) -> list[list[float]]:
         """Return the log-probabilities of given translations, see `Engine`."""
+        self.require_own_process()
         scored = self.model.score_batch(
             self._source(source),
             self._target(target),
@@ -224,6 +235,7 @@ class CTranslate2Engine:
         self, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]
     ) -> list[FloatArray] | None:
         """Return the attention of given translations, see `Engine`: of one layer, which the export chose."""
+        self.require_own_process()
         results = self.model.translate_batch(
             self._source(source),
             self._target(target),

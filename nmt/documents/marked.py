@@ -15,6 +15,8 @@ from itertools import takewhile
 from nmt.decoding.translation import Translation
 from nmt.decoding.word_alignment import Link
 
+# A word of more characters than this is none, such as a line without spaces, and is not searched for copies.
+MAX_WORD = 1000
 # Links of one word that are looked at. A word with more of them is none, such as a page without spaces, and each of its
 # elements would look at all words of the translation.
 MAX_LINKS = 32
@@ -40,6 +42,11 @@ Content = Sequence[str | Element]
 def text_of(content: Content) -> str:
     """Return text without its markup."""
     return "".join(part if isinstance(part, str) else text_of(part.content) for part in content)
+
+
+def num_parts(content: Content) -> int:
+    """Return how many elements and texts there are, with those inside of elements."""
+    return sum(1 if isinstance(part, str) else 1 + num_parts(part.content) for part in content)
 
 
 def line_of(content: Content) -> str:
@@ -211,7 +218,7 @@ class _Placement:
                 first, last = self.target_words[j]
                 copies = self.copies.get((j, depth), [])
                 is_free = self.depths[j] == depth or 0 < len(copies) < MAX_LINKS
-                if not is_free or first < within[0] or within[1] < last:
+                if not is_free or last - first > MAX_WORD or first < within[0] or within[1] < last:
                     continue
                 for copy in copied.finditer(self.target, first, last):
                     if all(copy.end() <= begin or end <= copy.start() for begin, end in copies):

@@ -49,10 +49,10 @@ def make_app(service: Service) -> "ASGIApp":
 
     def post(path: str, work: Callable[[Fields], Coroutine[Any, Any, Any]]) -> Route:
         async def answer(request: "Request") -> "Response":
-            with bodies.of_request() as take:
-                fields = await read_fields(request, settings.max_bytes, settings.body_seconds, take)
-                service.admit(fields, client_of(request, settings.proxies))
-                return JSONResponse(await _while_there(request, work(fields)))
+            take = asked.get().take
+            fields = await read_fields(request, settings.max_bytes, settings.body_seconds, take)
+            service.admit(fields, client_of(request, settings.proxies))
+            return JSONResponse(await _while_there(request, work(fields)))
 
         return Route(path, counted(path, answer), methods=["POST"])
 
@@ -66,9 +66,10 @@ def make_app(service: Service) -> "ASGIApp":
         path: str, answer: Callable[["Request"], Awaitable["Response"]]
     ) -> Callable[["Request"], Awaitable["Response"]]:
         async def endpoint(request: "Request") -> "Response":
-            asked.set(Asked())
             try:
-                response = await answer(request)
+                with bodies.of_request() as take:
+                    asked.set(Asked(take))
+                    response = await answer(request)
             except Refused as refused:
                 response = JSONResponse({"error": refused.text}, refused.status, refused.headers)
             except asyncio.CancelledError:  # uvicorn cancels what still runs when the time to stop is over
@@ -93,10 +94,10 @@ def make_app(service: Service) -> "ASGIApp":
 
     async def translate_file(request: "Request") -> "Response":
         address = address_of(request, settings.url_prefix, settings.proxies)
-        with bodies.of_request() as take:
-            fields = await read_fields(request, settings.max_bytes, settings.body_seconds, take, max_files=1)
-            service.admit(fields, client_of(request, settings.proxies))
-            name = await _while_there(request, service.translate_file(fields))
+        take = asked.get().take
+        fields = await read_fields(request, settings.max_bytes, settings.body_seconds, take, max_files=1)
+        service.admit(fields, client_of(request, settings.proxies))
+        name = await _while_there(request, service.translate_file(fields))
         return JSONResponse({"translatedFileUrl": address + name})
 
     async def download_file(request: "Request") -> "Response":

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import partial
 
@@ -27,13 +27,14 @@ LONG_LINE = 2_000
 
 
 class Asked:
-    """How many lines a request has put into each queue so far."""
+    """What a request has asked for so far: lines in each queue, and bytes of memory, which `take` takes."""
 
-    def __init__(self) -> None:
+    def __init__(self, take: Callable[[int], None] = lambda num_bytes: None) -> None:
         self.num_lines = Counter[Batcher]()
+        self.take = take
 
 
-# The counts of the request that is being answered, which all of its texts share.
+# What the request that is being answered has asked for, in all of its texts together.
 asked: ContextVar[Asked] = ContextVar("asked")
 
 

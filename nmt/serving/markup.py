@@ -9,9 +9,11 @@ from typing import NamedTuple, TypeVar
 from nmt.decoding.translation import Translation
 from nmt.documents.document import Document, lines_of, write_translated
 from nmt.documents.html import read_html
+from nmt.documents.marked import num_parts
 from nmt.errors import DataError
 from nmt.serving.batching import Wanted, all_of
 from nmt.serving.details import details_of
+from nmt.serving.language_pairs import asked
 from nmt.serving.refusal import Refused
 from nmt.serving.text import Translated, Way, find
 
@@ -19,6 +21,8 @@ from nmt.serving.text import Translated, Way, find
 MAX_TAGS = 200_000
 # Documents wait for each other, and no other request waits for them. One whose client has gone is not begun.
 THREADS = ThreadPoolExecutor(2, "documents")
+
+BYTES_OF_MARK = 400  # that a tag takes once it is read, or a text between tags, however short it is
 
 T = TypeVar("T")
 
@@ -36,16 +40,23 @@ async def in_thread(work: Callable[[], T]) -> T:
 
 
 async def read(make: Callable[[], Document]) -> ReadDocument:
-    """Return the document that `make` reads, in a thread of its own. Raises Refused where it is none."""
+    """Return the document that `make` reads, in a thread of its own.
 
-    def read_lines() -> ReadDocument:
+    Raises Refused where it is none, and where the request has no room for it.
+    """
+
+    def read_lines() -> tuple[ReadDocument, int]:
         document = make()
-        return ReadDocument(document, lines_of(document))
+        return ReadDocument(document, lines_of(document)), BYTES_OF_MARK * sum(
+            map(num_parts, document.blocks)
+        )
 
     try:
-        return await in_thread(read_lines)
+        found, num_bytes = await in_thread(read_lines)
     except DataError as error:
         raise Refused(400, f"Invalid request: {error}") from None
+    asked.get().take(num_bytes)
+    return found
 
 
 async def read_pages(texts: Sequence[str]) -> list[ReadDocument]:

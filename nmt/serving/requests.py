@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 MAX_FIELDS = 1000
+BYTES_OF_VALUE = 64  # that Python takes for a short value of JSON; three times as many for an object
 LINE_END = re.compile(r"\r\n?")
 
 Fields = Mapping[str, Any]
@@ -30,18 +31,25 @@ class Upload(NamedTuple):
 
 
 class Bodies:
-    """The bodies of all requests that are answered at a time, which may have `most` bytes together."""
+    """What the requests that are answered at a time hold in memory: `most` bytes, of bodies and of what was read."""
 
     def __init__(self, most: int) -> None:
         self.most, self.num_bytes = most, 0
 
     @contextmanager
     def of_request(self) -> Iterator[Callable[[int], None]]:
-        """Give a function that takes room for bytes until the block ends, and raises Refused where there is none."""
+        """Give a function that takes room for bytes until the block ends, and raises Refused where there is none.
+
+        What would not have room on an idle server is refused for good.
+        """
         taken = 0
 
         def take(num_bytes: int) -> None:
             nonlocal taken
+            if num_bytes > self.most:
+                raise Refused(
+                    413, "Invalid request: fewer values or marks are needed, which take much memory"
+                )
             if self.num_bytes + num_bytes > self.most:
                 raise Refused(503, "The server is busy: too much text is there", RETRY_SECONDS)
             self.num_bytes += num_bytes
@@ -68,6 +76,7 @@ async def read_fields(
         raise Refused(408, f"Invalid request: the body took more than {seconds:g} seconds") from None
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
+        take(_bytes_of_values(body))
         return _parse_json(body)
     values, files = dict[str, str](), dict[str, Upload]()
     if kind == "multipart/form-data":
@@ -100,6 +109,11 @@ async def _read_body(request: "Request", max_bytes: int, take: Callable[[int], N
     except ClientDisconnect:
         raise Refused(499, "Client closed request") from None
     return bytes(body)
+
+
+def _bytes_of_values(body: bytes) -> int:
+    """Return about how much memory the values of JSON take beside their text: many small ones take most."""
+    return BYTES_OF_VALUE * (body.count(b",") + body.count(b"[") + 3 * body.count(b"{"))
 
 
 def _parse_json(body: bytes) -> Fields:

@@ -51,3 +51,10 @@ def test_no_message_shares_a_line_with_a_bar(tmp_path, tiny_training):
     assert any(line.startswith("update 1 ") for line in log)
     assert not set(log) - set(lines)
     assert any("%|" in line for line in lines)  # a bar
+
+
+def test_standard_error_may_be_closed(trained_run, tmp_path):
+    (tmp_path / "lines").write_bytes(b"Das ist ein Haus.\n" * 3)
+    command = [sys.executable, "-m", "nmt", "translate", f"run={trained_run}", "input=lines", "output=out"]
+    subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *command], cwd=tmp_path, check=True, timeout=300)
+    assert (tmp_path / "out").read_text().count("\n") == 3

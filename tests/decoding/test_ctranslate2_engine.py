@@ -1,7 +1,9 @@
 """An exported folder translates, scores and aligns as the run does, without PyTorch, and refuses what it cannot do."""
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -55,8 +57,6 @@ def models(folders):
 
 
 def without_pytorch(*arguments, folder):
-    import subprocess
-
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED, *arguments], input=TEXT, capture_output=True, cwd=folder, check=False
     )
@@ -346,3 +346,30 @@ def test_attention_has_a_row_for_each_token(models):
 def test_the_folder_says_what_its_search_does(folders):
     settings = json.loads((folders[1] / "nmt.json").read_text())["decoding"]
     assert settings["early_stopping"] is True
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+def test_a_process_that_was_forked_after_loading_is_told_so(folders):
+    code = f"""
+import os, sys
+import nmt
+from nmt.errors import UserError
+model = nmt.load({str(folders[1])!r})
+print(model.translate(["Der Hund schläft."], min_length=4)[0].text != "", flush=True)
+if os.fork():
+    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+for call, given in ((model.translate, "Hund"), (model.score, ("Hund", "dog")), (model.align, ("Hund", "dog"))):
+    try:
+        call([given])
+    except UserError as error:
+        print(error, flush=True)
+os._exit(0)  # as the processes of a pool end
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
+    )
+    first, *others = done.stdout.splitlines()
+    assert first == "True"
+    assert len(others) == 3
+    assert {one.partition(":")[0] for one in others} == {"run"}
+    assert all("load it in each process" in one for one in others)

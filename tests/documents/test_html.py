@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nmt.decoding.translation import Candidate, Translation
 from nmt.documents.document import lines_of, write_translated
 from nmt.documents.html import read_html
-from nmt.documents.marked import place
+from nmt.documents.marked import MAX_WORD, place
 
 TAG = re.compile(r"<[^<>]*>")
 
@@ -238,3 +238,11 @@ def test_elements_of_a_page_without_spaces_are_placed_in_time():
     written = write_translated(document, [found])
     assert written.count("<code>") == 20_000
     assert written.count("wort") == len(words)
+
+
+def test_copies_are_looked_for_in_words_and_not_in_lines_without_spaces():
+    for num, is_word in ((MAX_WORD // 4, True), (MAX_WORD, False)):
+        before, behind = "猫" * num + "、", "、" + "猫" * num
+        text = f"{before}x{behind}"
+        written = translated("犬<code>x</code>", lambda line, text=text: (text, [(0, 0)]))
+        assert written == f"{before}<code>x</code>{behind}" if is_word else f"{text} <code>x</code>"

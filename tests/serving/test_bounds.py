@@ -136,3 +136,23 @@ def test_an_interrupt_ends_it_as_a_stop_does(start, trained_run, tmp_path):
         assert server.json("/translate", {"q": HUND, **PAIR})[0] == 200
         server.process.send_signal(signal.SIGINT)
         assert server.process.wait(60) == 0
+
+
+def test_many_small_values_take_the_room_that_they_take_in_memory(start, trained_run, tmp_path):
+    with start(tmp_path, f"run={trained_run}", "max_bytes=100000") as server:
+        for values in ([{"": 0}] * 9000, [[]] * 20_000):
+            body = json.dumps({"q": HUND, **PAIR, "x": values}, separators=(",", ":")).encode()
+            assert len(body) < 100_000
+            status, answer = server.json("/translate", body)
+            assert status == 413
+            assert answer["error"].startswith("Invalid request: fewer values or marks are needed")
+        assert server.json("/translate", {"q": HUND, **PAIR, "x": [{}] * 100})[0] == 200
+
+
+def test_documents_take_the_room_that_they_take_in_memory(start, trained_run, tmp_path):
+    with start(tmp_path, f"run={trained_run}", "max_bytes=20000") as server:
+        for num_words, expected in ((200, 200), (1000, 413)):
+            page = "a <b>b</b> " * num_words
+            status, answer = server.json("/translate", {"q": page, "format": "html", **PAIR})
+            assert (num_words, status) == (num_words, expected), answer
+        assert server.json("/translate", {"q": HUND, **PAIR})[0] == 200
