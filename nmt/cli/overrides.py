@@ -37,7 +37,8 @@ def parse(overrides: list[str], command: str, is_sweep: bool = False) -> list[Ov
         except NO_VALUE:
             key, _, value = given.partition("=")
             raise SettingsError(
-                f"{key}: a value with pairs of quotes and brackets is needed, for a shell in single quotes; got {value}"
+                f"{key}: a value with pairs of quotes and brackets is needed, for a shell in single quotes, and "
+                f'in a list a name with spaces, brackets or quotes in double ones, ["a (1).de",b.de]; got {value}'
                 if value and re.fullmatch(r"[+~]*[\w@-]+([./][\w@-]+)*", key)
                 else f"KEY=VALUE is needed; got {given}{_meant(given, command, overrides)}"
             ) from None

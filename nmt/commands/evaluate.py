@@ -27,6 +27,7 @@ from nmt.evaluation.tables import (
 from nmt.evaluation.translating import mean_loss, name_search, translate_text
 from nmt.files.writing import require_new_file, to_json, write_atomically
 from nmt.runs.directory import RunDirectory
+from nmt.runs.provenance import warn_of_other_text
 from nmt.runs.text import tagged_for, text_of_run
 
 
@@ -143,6 +144,7 @@ def _test_text(settings: EvaluateSettings, run: RunDirectory | None) -> TestText
     if settings.reference is None:
         assert run is not None
         text = text_of_run(settings.split, run, with_tags=False)
+        warn_of_other_text(run, settings.split, text)
         require_plain_text(text.target, "split", f"the {settings.split} text of {run.path}")
         return TestText(text.source, [text.target])
     paths = as_list(settings.reference)

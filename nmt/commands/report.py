@@ -19,6 +19,7 @@ from nmt.reports.run.measures import Measures, ReportText, measure
 from nmt.reports.run.origin import origin
 from nmt.reports.run.sentences import sentences
 from nmt.runs.directory import RunDirectory
+from nmt.runs.provenance import warn_of_other_text
 from nmt.runs.text import corpus_of_run, data_of_run, require_split, tagged_for
 
 KEYS = ("run", "against")
@@ -50,12 +51,10 @@ def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: Re
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     corpus = corpus_of_run(runs[0])
+    text = require_split(corpus.texts.get(settings.split), settings.split)
+    warn_of_other_text(runs[0], settings.split, text)
     shared = ReportText.of(
-        require_split(corpus.texts.get(settings.split), settings.split),
-        settings.split,
-        training_text(runs[0], corpus),
-        settings.evaluation,
-        settings.num_resamples,
+        text, settings.split, training_text(runs[0], corpus), settings.evaluation, settings.num_resamples
     )
     measured, sources = [], []
     for key, run, log in zip(KEYS, runs, logs, strict=False):

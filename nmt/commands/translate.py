@@ -98,9 +98,12 @@ def _refuse_keys_of_lines(settings: TranslateSettings, suffix: str) -> None:
         ("resume", "false", "true" if settings.resume else "false"),
     ):
         if given != needed:
+            hint = f"standard input (< {settings.input}) is always lines"
+            if key == "encoding":
+                hint = f"`iconv -f {given} -t utf-8` makes it so"
             raise SettingsError(
                 f"{key}: {needed} is needed with a document ({suffix}), which is translated as a whole; got {given}; "
-                f"standard input (< {settings.input}) is always lines"
+                f"{hint}"
             )
 
 

@@ -53,6 +53,8 @@ UNSPACED = (
 )
 
 FIRST_MARK = 0x300  # of all accents, vowel signs and other marks that stand on letters
+VOWELS_BEFORE = "เแโใไເແໂໃໄ"  # of Thai and Lao: written before the consonant that they follow in speech
+VIRAMA = 9  # the combining class of the signs that join two consonants
 JOINERS = "\u200c\u200d"  # between the letters of a word: how they look together
 
 # Unicode categories of emoji and their joiners, of space and control characters: nothing that could be translated.
@@ -117,6 +119,17 @@ def _is_of_word(character: str) -> bool:
 
 def _is_mark(character: str) -> bool:
     return unicodedata.category(character).startswith("M")
+
+
+def is_within_letter(text: str, place: int) -> bool:
+    """Whether the characters before and behind a place are of one letter, such as a consonant with its vowel."""
+    before, behind = text[place - 1], text[place]
+    return (
+        _is_mark(behind)
+        or behind in JOINERS
+        or before in JOINERS + VOWELS_BEFORE
+        or unicodedata.combining(before) == VIRAMA
+    )
 
 
 def codes_of(lines: Sequence[str]) -> tuple[Codes, Int64Array]:

@@ -21,7 +21,8 @@ logger = logging.getLogger(__name__)
 
 ZSTANDARD, PARQUET = ".zst", ".parquet"
 COMPRESSED = (".gz", ZSTANDARD)
-UNREADABLE = (".xz", ".bz2", ".zip", ".7z", ".rar")
+PACKED = (".xz", ".bz2", ".zip", ".7z", ".rar")
+OFFICE = (".pdf", ".doc", ".docm", ".rtf", ".xls", ".xlsx", ".ods", ".ppt", ".pptx", ".odp", ".epub", ".mobi")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 STANDARD_INPUT = 0
 BLOCK_SIZE = 1 << 16
@@ -204,11 +205,15 @@ def _refuse_wide(blocks: Iterator[bytes], key: str, name: str, encoding: str | N
 def require_reader(files: Files, key: str) -> None:
     """Raise SettingsError, of `key`, if a file's name calls for a library that is not installed.
 
-    Raises DataError for a packed file that nothing here unpacks: its bytes could be read as text of some encoding.
+    Raises DataError for a file that nothing here reads, by its name: its bytes could be read as text of some encoding.
     """
     for path in as_list(files):
-        if suffix_of(path) in UNREADABLE:
+        if suffix_of(path) in PACKED:
             raise DataError(f"{key}: a plain, .gz or .zst file is needed; got {path}")
+        if suffix_of(path) in OFFICE:
+            raise DataError(
+                f"{key}: a file of lines, or .docx or .odt to translate, is needed; got {path}: save it so"
+            )
         if suffix_of(path) in (ZSTANDARD, PARQUET):
             with importing("arrow", key, f"another file than {path}"):
                 import pyarrow  # noqa: F401

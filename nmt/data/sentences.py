@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+from nmt.data.characters import is_within_letter
 from nmt.versions import importing
 
 SplitIntoSentences = Callable[[str], list[str]]
@@ -11,9 +12,12 @@ RULES = "rules"
 # Quotation marks and brackets behind the end of a sentence, and before the beginning of one.
 CLOSING = "\"'”’»«›‹“)]}」』）】"
 OPENING = "\"'“‘„‚«»‹›([{¿¡「『（【—–-"
-MARKS = ".!?…।॥؟۔։"
+# Besides Latin: Devanagari, Arabic, Urdu, Armenian, Mongolian, Canadian syllabics, Lisu, Ol Chiki, Vai.
+MARKS = ".!?…।॥؟۔։᠃᠉᙮꓿᱾᱿꘎꘏"
+# Of Chinese and Japanese, Ethiopic, Burmese, Khmer, and Tibetan, where no white space need follow.
+MARKS_WITHOUT_SPACE = "。！？｡።፧။។៕།"
 END = re.compile(
-    rf"(?<![{MARKS}])[{MARKS}]++[{re.escape(CLOSING)}]*+(?=\s)|[。！？｡]+[{re.escape(CLOSING)}]*"
+    rf"(?<![{MARKS}])[{MARKS}]++[{re.escape(CLOSING)}]*+(?=\s)|[{MARKS_WITHOUT_SPACE}]+[{re.escape(CLOSING)}]*"
 )
 # Characters that are looked at on each side of an end: more than an abbreviation has, or the marks before a word.
 LOOKED_AT = 24
@@ -51,7 +55,7 @@ def split_by_rules(line: str) -> list[str]:
 
     A sentence ends at a full stop or another mark of that kind before white space, unless the next word begins with a
     small letter. A single full stop after an initial, an abbreviation or a number of one or two digits is no end. Marks
-    of Chinese and Japanese need no white space.
+    of Chinese, Japanese, Ethiopic, Burmese, Khmer and Tibetan need no white space.
     """
     sentences, start = [], 0
     for end in END.finditer(line):
@@ -93,11 +97,13 @@ def cut_into(line: str, most: int) -> list[str]:
 def middle_cut(sentence: str) -> int:
     """Return where to cut a sentence in two: of the best kind of places in its middle half, the middlemost.
 
-    Without such a place, it is the middle itself. Of two characters or more, both parts have one.
+    Without such a place, it is the middle itself, or the end of the letter there, with its marks. Of two characters or
+    more, both parts have one.
     """
     middle, quarter = len(sentence) // 2, max(1, len(sentence) // 4)
     for places in CUTS:
         found = [cut.start() for cut in places.finditer(sentence, quarter, len(sentence) - quarter)]
         if found:
             return min(found, key=lambda place: abs(place - middle))
-    return middle
+    ends = (place for place in range(middle, len(sentence)) if not is_within_letter(sentence, place))
+    return next(ends, middle)

@@ -17,6 +17,7 @@ from nmt.errors import DataError, first_line
 
 TRANSLATION = "translation"  # a column that holds both sides, by their languages
 ROWS_AT_ONCE = 10_000
+MOST_SHOWN = 40  # characters of the name of a column, and columns, in a message
 SUFFIXES = (".tsv", ".csv", ".jsonl", PARQUET)
 
 
@@ -29,13 +30,15 @@ class Columns:
     header: bool = True
     encoding: str | None = None
     keys: tuple[str, str] = ("data.source_column", "data.target_column")
+    keeps_blank: bool = False  # whether a row without anything is an empty pair, and not none
 
-    def require(self, known: Iterable[str], where: object) -> None:
-        """Raise DataError unless both are among the `known` columns, each once."""
+    def require(self, known: Iterable[str], where: object, advice: str = "") -> None:
+        """Raise DataError, with advice, unless both are among the `known` columns, each once."""
         names = list(known)
         for key, name in zip(self.keys, (self.source, self.target), strict=True):
             if name not in names:
-                raise DataError(f"{key}: one of {', '.join(names)} is needed; got {name}, not in {where}")
+                shown = ", ".join(one[:MOST_SHOWN] for one in names[:MOST_SHOWN])
+                raise DataError(f"{key}: one of {shown} is needed; got {name}, not in {where}{advice}")
             if names.count(name) > 1:
                 raise DataError(
                     f"{key}: a column with a name of its own is needed; got two of {name} in {where}"
@@ -157,21 +160,22 @@ def _read_csv(path: str, key: str, columns: Columns) -> Pairs:
 def _read_rows(rows: Iterator[tuple[int, list[str]]], path: str, key: str, columns: Columns) -> Pairs:
     """Yield pairs of rows with their numbers; the row of a blank line is empty.
 
-    A blank line is no record, but in a table of one column it is an empty cell, if it follows the first record.
+    A blank line is no record, but in a table of one column it is an empty cell, if it follows the first record, and so
+    it is in each table of which blank rows are kept.
     """
     number, first = next((one for one in rows if one[1]), (0, []))
     if not number:
         return
     names = first if columns.header else [str(i + 1) for i in range(len(first))]
-    columns.require(names, path)
+    columns.require(names, path, _advice(names, path, columns))
     indices = names.index(columns.source), names.index(columns.target)
     if not columns.header:
         rows = chain([(number, first)], rows)
     for number, row in rows:
         if not row:
-            if len(names) > 1:
+            if len(names) > 1 and not columns.keeps_blank:
                 continue
-            row = [""]
+            row = [""] * len(names)
         if len(row) != len(names):
             raise DataError(
                 f"{key}: {len(names)} columns, as in the first line, are needed; got {len(row)} in {path}, "
@@ -181,9 +185,24 @@ def _read_rows(rows: Iterator[tuple[int, list[str]]], path: str, key: str, colum
         yield as_line(row[indices[0]], key, where), as_line(row[indices[1]], key, where)
 
 
+def _advice(names: Sequence[str], path: str, columns: Columns) -> str:
+    """Return what may help where columns of a table are not found by their names."""
+    divider = "\t" if _suffix(path) == ".tsv" else ","
+    others = {"\t": "tabs", ",": "commas", ";": "semicolons"}
+    name = others.pop(divider)
+    used = [word for one, word in others.items() if len(names) == 1 and one in names[0]]
+    if used:
+        return f"; {_suffix(path)} has {name} between columns, not {used[0]}"
+    if columns.header and columns.keys[0].startswith("data."):
+        return "; a table without names of columns needs data.header=false and the numbers of columns, from 1"
+    return ""
+
+
 def _read_jsonl(path: str, key: str, columns: Columns) -> Pairs:
     for number, line in enumerate(read_text(path, key, columns.encoding), start=1):
         if not line.strip():
+            if columns.keeps_blank:
+                yield "", ""
             continue
         where = f"{path}, line {number}"
         try:

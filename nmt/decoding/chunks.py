@@ -41,7 +41,7 @@ def text_chunks(
 
 def table_chunks(path: str, key: str, column: str, encoding: str) -> Iterator[list[str]]:
     """Yield a column of a table by chunks. Raises DataError, of `key`, for what is no table, or has no such column."""
-    columns = Columns(column, column, encoding=encoding, keys=("column", "column"))
+    columns = Columns(column, column, encoding=encoding, keys=("column", "column"), keeps_blank=True)
     return in_chunks(text for text, _ in read_rows(path, key, columns))
 
 

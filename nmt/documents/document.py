@@ -73,7 +73,9 @@ def decode(content: bytes) -> str:
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
-        raise DataError(f"file: text in UTF-8 is needed; got another byte at {error.start}") from None
+        raise DataError(
+            f"file: text in UTF-8 is needed, as `iconv -f OLD -t UTF-8` makes it; got another byte at {error.start}"
+        ) from None
     if "\0" in text:
         raise DataError("file: text is needed; got a NUL character, which no text has")
     return text

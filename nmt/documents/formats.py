@@ -1,5 +1,6 @@
 """Document formats by the suffixes of file names."""
 
+import re
 from collections.abc import Callable
 from pathlib import PurePath
 
@@ -10,6 +11,7 @@ from nmt.documents.opendocument import read_odt
 from nmt.documents.plain import read_plain
 from nmt.documents.subtitles import read_srt, read_vtt
 from nmt.documents.word import read_docx
+from nmt.errors import DataError
 
 PLAIN_TEXT = ".txt"
 BYTE_ORDER_MARK = "\ufeff"
@@ -23,11 +25,23 @@ TEXTS: dict[str, Callable[[str], TextDocument]] = {
 }
 ARCHIVES: dict[str, Callable[[bytes], Document]] = {".docx": read_docx, ".odt": read_odt}
 SUFFIXES = [*TEXTS, *ARCHIVES]
+# Files with markup that is not read: as lines, it would be translated with the text.
+OTHER_MARKUP = re.compile(
+    r"\.(po|pot|xlf|xliff|sdlxliff|tmx|xml|xhtml|json|yaml|yml|properties|strings|resx|ass|ssa|tex|markdown|rst|adoc)"
+)
 
 
 def markup_suffix(path: str) -> str | None:
-    """Return the suffix of a name, without that of compression, if files with it have markup; else None."""
+    """Return the suffix of a name, without that of compression, if files with it have markup; else None.
+
+    Raises DataError for markup that is not read.
+    """
     suffix = PurePath(path.lower().removesuffix(".gz").removesuffix(".zst")).suffix
+    if OTHER_MARKUP.fullmatch(suffix):
+        known = ", ".join(SUFFIXES)
+        raise DataError(
+            f"input: lines, or a document ({known}), are needed; got {path}; < {path} translates its lines"
+        )
     return suffix if suffix in SUFFIXES and suffix != PLAIN_TEXT else None
 
 

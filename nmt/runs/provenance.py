@@ -266,6 +266,20 @@ def refuse_other_text(run: RunDirectory, corpus: Corpus) -> None:
             raise RunError(f"data.{name}: {needed} is needed to go on; got {got}")
 
 
+def warn_of_other_text(run: RunDirectory, split: str, text: ParallelText) -> None:
+    """Warn where a text of a run, without tags, is not the one that it recorded: it may have learned from it."""
+    record = read_record(run)
+    recorded = None if record is None else record.data.get(split)  # type: ignore[call-overload]
+    if recorded is not None and recorded.hash != text_facts(text).hash:
+        logger.warning(
+            "data.%s of %s is not the text that the run recorded (%s, now %s): it may have learned from these lines",
+            split,
+            run.path,
+            counted(recorded.lines, "line"),
+            counted(len(text.source), "line"),
+        )
+
+
 def settings_hash(run: RunDirectory) -> str:
     """Return the SHA-256 of a run's settings."""
     return str(file_facts(run.config_path)["sha256"])

@@ -8,6 +8,7 @@ import torch
 
 from nmt.config import DecayingForcing, NoamSettings, TrainSettings, as_list
 from nmt.data.batching import Update, padding_share
+from nmt.data.characters import is_unspaced
 from nmt.data.tokenizer import Vocabulary
 from nmt.runs.directory import RunDirectory
 from nmt.training.checkpoint import refuse_other_origins, resumable_progress
@@ -20,6 +21,8 @@ from nmt.training.setup import Prepared, prepare
 from nmt.training.trainer import Trainer
 from nmt.wording import counted, duration
 
+LINES_LOOKED_AT = 1000
+LONG_WORD = 6  # letters, on the average: more than in text of Chinese or Thai that was cut into words
 # The first updates are not counted where others follow: they also wait for memory, kernels and caches.
 NUM_UNTIMED = 3
 MAX_UPDATES = 20
@@ -88,6 +91,7 @@ def plan_lines(prepared: Prepared) -> list[str]:
         "sentences equally long",
         f"device       {trainer.step.device}, {str(trainer.step.dtype).removeprefix('torch.')}{_of_ranks(trainer)}",
         *(f"note         {note}" for note in _notes(trainer, len(corpus.train.source))),
+        *_unspaced(trainer.settings.evaluation.tokenize, corpus.validation.target),
     ]
 
 
@@ -128,6 +132,23 @@ def _notes(trainer: Trainer, num_pairs: int) -> list[str]:
         )
     far = far_from_recipe(settings, num_pairs)
     return notes if far is None else [*notes, far]
+
+
+def _unspaced(tokenize: str, lines: Sequence[str]) -> list[str]:
+    """Return a note where BLEU would take whole lines for words, in a script without spaces, if there is one."""
+    text = " ".join(lines[:LINES_LOOKED_AT])
+    letters = [character for character in text if character.isalpha()]
+    num_unspaced = sum(map(is_unspaced, letters))
+    if (
+        tokenize in ("char", "zh")
+        or 2 * num_unspaced < len(letters)
+        or len(letters) < LONG_WORD * len(text.split())
+    ):
+        return []
+    return [
+        f"note         evaluation.tokenize={tokenize} takes a line without spaces for a word: char, or zh for "
+        "Chinese, tells checkpoints apart, and cannot be chosen later"
+    ]
 
 
 def _normalization(target: Vocabulary, lines: Sequence[str]) -> str:

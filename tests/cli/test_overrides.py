@@ -49,7 +49,9 @@ REFUSED = {
     ("demo",): "KEY=VALUE is needed; got demo$",
     ("seed", "=", "5"): "KEY=VALUE is needed; got seed; there is no space around =$",
     ("seed=", "5"): "KEY=VALUE is needed; got 5; there is no space around =$",
-    ("data.train=[a,b",): r"data.train: a value with pairs of quotes and brackets is needed, .*; got \[a,b$",
+    (
+        "data.train=[a,b",
+    ): r'data.train: a value with pairs of quotes and brackets is needed, .*, \["a \(1\)\.de",b\.de\]; got \[a,b$',
     (
         "data=table",
         "data.train=a.tsv,b.tsv",

@@ -49,10 +49,15 @@ def test_a_run_is_evaluated_where_its_training_text_is_not_at_hand(nmt, tiny_tra
             files.append(f"data.{split}.{side}={split}.{side}")
     tiny = [one for one in tiny_training() if not one.startswith("data.")]
     nmt("train", "run=run", "data=files", *files, *tiny)
-    before = nmt("evaluate", "run=run").stdout
+    done = nmt("evaluate", "run=run")
+    assert b"is not the text" not in done.stderr
+    before = done.stdout
     for side in ("source", "target"):
         (tmp_path / f"train.{side}").unlink()
     assert nmt("evaluate", "run=run").stdout == before
+    (tmp_path / "test.source").write_bytes((tmp_path / "validation.source").read_bytes())
+    warned = nmt("evaluate", "run=run").stderr.decode()
+    assert "data.test of run is not the text that the run recorded (10 lines, now 10 lines)" in warned
     lost = nmt("train", "run=run", "resume=true", "training.max_updates=1000", code=2).stderr
     assert lost.startswith(b"nmt: data.train.source: no such file: train.source")
 
@@ -198,6 +203,7 @@ def test_two_runs(nmt, trained_run, folder):
         ),
         (("hypothesis=good.en", "decoding=greedy"), "decoding: no search is needed without `run`, since nothing is translated"),
         (("hypothesis=good.en", "reference=a.en.xz"), "reference: a plain, .gz or .zst file is needed; got a.en.xz"),
+        (("hypothesis=good.en", "reference=a.pdf"), "reference: a file of lines, or .docx or .odt to translate, is needed; got a.pdf"),
         (("run=nowhere", "against=good.en"), "run: the folder of a run is needed; got nowhere"),
     ],
 )  # fmt: skip

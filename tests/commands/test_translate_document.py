@@ -144,7 +144,16 @@ def test_a_full_place_and_a_failure_leave_a_line_and_no_half_of_a_document(nmt, 
             "output=none/out.html",
             "output: a place that takes all lines is needed; got none/out.html: No such file",
         ),
-        ("encoding=latin-1", "encoding: utf-8 is needed with a document (.html)"),
+        (
+            "encoding=latin-1",
+            "encoding: utf-8 is needed with a document (.html), which is translated as a whole; got iso8859-1; "
+            "`iconv -f iso8859-1 -t utf-8` makes it so",
+        ),
+        ("input=words.po", "input: lines, or a document (.txt, .srt, "),
+        (
+            "input=slides.pptx",
+            "input: a file of lines, or .docx or .odt to translate, is needed; got slides.pptx",
+        ),
         ("input=none.srt", "input: no such file: none.srt"),
         ("input=none.docx", "input: no such file: none.docx"),
         (
@@ -161,7 +170,7 @@ def test_what_only_lines_have_and_what_is_no_document_is_refused_in_a_line(
     main, trained_run, tmp_path, monkeypatch, overrides, problem
 ):
     monkeypatch.chdir(tmp_path)
-    for name in ("page.html", "no.docx", "no.srt", "film.srt.gz"):
+    for name in ("page.html", "no.docx", "no.srt", "film.srt.gz", "slides.pptx"):
         (tmp_path / name).write_text(HTML)
     files = {path.name for path in tmp_path.iterdir()}
     code, out, errors = main("translate", f"run={trained_run}", "input=page.html", *overrides.split(" "))

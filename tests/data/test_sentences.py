@@ -19,6 +19,9 @@ PARAGRAPHS = [
     ["今天天气很好。", "我们去公园吧！", "「好吗？」", "好。"],
     ["यह एक वाक्य है।", "यह दूसरा है।"],
     ["هل أنت هنا؟", "نعم."],
+    ["ሰላም።", "ደህና ነህ።"],
+    ["မင်္ဂလာပါ။", "နေကောင်းလား။"],
+    ["ᠰᠠᠶᠢᠨ᠃", "ᠪᠠᠶᠢᠨ᠎ᠠ᠃"],
     ["no capital. so it goes on", "", ""],
 ]
 
@@ -63,6 +66,14 @@ def test_a_cut_leaves_something_on_both_sides(sentence):
 )
 def test_a_sentence_is_cut_near_its_middle_at_the_strongest_mark(sentence, first):
     assert sentence[: middle_cut(sentence)] == first
+
+
+@pytest.mark.parametrize("letters", ["ที่", "เด็", "မြို့", "ක්‍ය", "ខ្មែ", "é"])
+def test_no_letter_is_cut_from_its_marks(letters):
+    sentence = letters * 20
+    place = middle_cut(sentence)
+    assert place % len(letters) == 0
+    assert abs(place - len(sentence) // 2) <= len(letters)
 
 
 def test_a_library_knows_more_abbreviations_than_the_rules():

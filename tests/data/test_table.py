@@ -10,6 +10,7 @@ import pytest
 from nmt.data.corpus import ParallelText
 from nmt.data.sources import load_corpus
 from nmt.data.table import Columns, read_rows, table_files
+from nmt.decoding.chunks import table_chunks
 from nmt.errors import DataError
 
 pa = pytest.importorskip("pyarrow")
@@ -125,6 +126,17 @@ def test_a_blank_line_is_no_record_but_an_empty_cell_where_there_is_one_column(
 
 
 @pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.tsv", b"de\ten\nA\tB\n\nC\tD\n"), ("a.csv", b"de,en\nA,B\n\nC,D\n"),
+     ("a.jsonl", b'{"de": "A", "en": "B"}\n\n{"de": "C", "en": "D"}\n')],
+)  # fmt: skip
+def test_a_line_comes_out_for_each_line_of_a_table_that_is_translated(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    (lines,) = table_chunks(str(tmp_path / name), "input", "de", "utf-8")
+    assert lines == ["A", "", "C"]
+
+
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("a.tsv", b"de\tfr\nx\ty\n", r"^data.target_column: one of de, fr is needed; got en, not in .*a.tsv"),
@@ -140,6 +152,10 @@ def test_a_blank_line_is_no_record_but_an_empty_cell_where_there_is_one_column(
         ("a.jsonl", b'{"translation": {"de": "\\udfff", "en": "y"}}\n',
          r"^data.train: whole characters are needed; got \\udfff, which is half of one, in .*a.jsonl, line 1; mend"),
         ("a.jsonl", b'{"de": "x"}\n', r"^data.target_column: one of de is needed; got en, not in .*a.jsonl, line 1"),
+        ("a.csv", b"de;en\nx;y\n", r"^data.source_column: one of de;en is needed; got de, .*; .csv has commas between columns, not semicolons$"),
+        ("a.tsv", b"de,en\nx,y\n", r"; .tsv has tabs between columns, not commas$"),
+        ("a.tsv", b"Ein Mann.\tA man.\n", r"; a table without names of columns needs data.header=false and the numbers of columns, from 1$"),
+        ("a.csv", b"x" * 1000 + b",en\nx,y\n", r"one of x{40}, en is needed"),
         ("a.parquet", b"no table", r"^data.train: a Parquet file is needed; got .*a.parquet: "),
         ("a.txt", b"x\ty\n", r"^data.train: a folder, or a file that ends in .tsv, .csv, .jsonl"),
         ("a.parquet.gz", b"", r"^data.train: a folder, or a file that ends in .tsv, .csv, .jsonl"),

@@ -92,7 +92,7 @@ def test_documents_of_word_are_translated(server):
         ("a.exe", b"x", PAIR, 400, "Invalid request: file format not supported"),
         ("a", b"x", PAIR, 400, "Invalid request: file format not supported"),
         ("a.txt", b"", PAIR, 400, "Invalid request: empty file"),
-        ("a.txt", b"\xff", PAIR, 400, "Invalid request: file: text in UTF-8 is needed; got another byte at 0"),
+        ("a.txt", b"\xff", PAIR, 400, "Invalid request: file: text in UTF-8 is needed, as `iconv -f OLD -t UTF-8` makes it; got another byte at 0"),
         ("a.docx", b"x", PAIR, 400, "Invalid request: file: an undamaged archive with word/document.xml is needed; got another file"),
         ("a.txt", b"x", {"source": "de"}, 400, "Invalid request: missing target parameter"),
         ("a.txt", b"x", {"source": "xx", "target": "en"}, 400, "xx is not supported"),

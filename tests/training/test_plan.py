@@ -117,3 +117,19 @@ def test_time_that_was_spent_and_limits_that_were_reached_count_in_a_run_that_go
     (line,) = plan._time_lines(prepared, Progress(update=10, validations_without_gain=3))
     assert line.startswith("updates      0 at most")
     assert line.endswith(": the run has come to training.patience=3 validations without a gain")
+
+
+@pytest.mark.parametrize(
+    ("tokenize", "line", "is_told"),
+    [
+        ("13a", "ผู้ชายกำลังอ่านหนังสืออยู่ในสวนสาธารณะ", True),
+        ("intl", "一个男人在公园里看书。", True),
+        ("zh", "一个男人在公园里看书。", False),
+        ("13a", "一个 男人 在 公园 里 看 书 。", False),
+        ("13a", "Ein Mann liest im Park ein Buch.", False),
+        ("13a", "Donaudampfschifffahrtsgesellschaft", False),
+        ("13a", "", False),
+    ],
+)
+def test_text_without_spaces_that_bleu_would_take_for_single_words_is_told(tokenize, line, is_told):
+    assert bool(plan._unspaced(tokenize, [line] * 3)) is is_told
