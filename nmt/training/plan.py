@@ -141,7 +141,7 @@ def _unspaced(tokenize: str, lines: Sequence[str]) -> list[str]:
     num_unspaced = sum(map(is_unspaced, letters))
     if (
         tokenize in ("char", "zh")
-        or 2 * num_unspaced < len(letters)
+        or 2 * num_unspaced <= len(letters)
         or len(letters) < LONG_WORD * len(text.split())
     ):
         return []
