@@ -95,12 +95,9 @@ class CTranslate2Engine:
                 )
 
     def require_own_process(self) -> None:
-        """Raise RunError in a process that was forked from that of the model: its threads are not there, to no end."""
+        """Raise RunError in a process that was forked after loading: it lacks the model's threads, and would wait."""
         if os.getpid() != self.process:
-            raise RunError(
-                "run: a model that this process loaded itself is needed; got one from before a fork: "
-                "load it in each process, or start processes by spawn"
-            )
+            raise RunError("run: a model from before a fork cannot be used; load it in each process")
 
     @cached_property
     def together(self) -> Any:
