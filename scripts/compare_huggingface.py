@@ -19,6 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import safetensors.torch
 import torch
 from arguments import file_to_write, in_one_line, positive
 from torch import Tensor
@@ -38,7 +39,7 @@ from nmt.errors import UserError
 from nmt.evaluation.scoring import score_against
 from nmt.evaluation.translating import translate_text
 from nmt.export.huggingface.format import generate, settings_of
-from nmt.files.writing import being_written
+from nmt.files.writing import write_atomically
 from nmt.layouts.huggingface import KEYS
 from nmt.models.build import build_model
 from nmt.models.transformer import Transformer
@@ -103,23 +104,28 @@ def loss_of(model: Any, batch: Batch, pad_id: int) -> Tensor:
 
 def keep(path: Path, model: Any, optimizer: torch.optim.Optimizer, progress: dict[str, Any]) -> None:
     """Keep a training in a file, as a whole or not at all."""
-    state = {
-        "model": model.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "random": torch.get_rng_state(),
-        "progress": progress,
-    }
-    with being_written(path) as file:
-        torch.save(state, file)
+    tensors = {f"model/{name}": parameter.detach() for name, parameter in model.named_parameters()}
+    for number, moments in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer/{number}/{name}": tensor for name, tensor in moments.items()}
+    tensors["random"] = torch.get_rng_state()
+    write_atomically(path, safetensors.torch.save(tensors, {"progress": json.dumps(progress)}))
 
 
 def go_on(path: Path, model: Any, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
     """Take up a training that was kept; return its progress."""
-    state = torch.load(path, weights_only=True)
-    model.load_state_dict(state["model"])
-    optimizer.load_state_dict(state["optimizer"])
-    torch.set_rng_state(state["random"])
-    return dict(state["progress"])
+    with safetensors.safe_open(path, framework="pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no dict
+        progress: dict[str, Any] = json.loads(file.metadata()["progress"])
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors.pop(f"model/{name}"))
+    torch.set_rng_state(tensors.pop("random"))
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        _, number, key = name.split("/")
+        moments.setdefault(int(number), {})[key] = tensor
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
+    return progress
 
 
 def train(

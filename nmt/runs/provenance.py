@@ -15,9 +15,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import torch
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 import nmt
@@ -32,6 +31,9 @@ from nmt.files.writing import file_facts, to_json, write_atomically
 from nmt.runs.directory import CONFIDENCE, MAX_TOKENIZER_BYTES, MODEL_WEIGHTS, RunDirectory
 from nmt.runs.records import Checkpoint, Hash
 from nmt.wording import counted
+
+if TYPE_CHECKING:
+    import torch
 
 logger = logging.getLogger(__name__)
 
@@ -291,8 +293,10 @@ def tokenizer_hashes(run: RunDirectory, joint: bool) -> dict[str, str]:
     return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
 
 
-def describe_machine(device: torch.device, dtype: torch.dtype) -> Machine:
+def describe_machine(device: "torch.device", dtype: "torch.dtype") -> Machine:
     """Return the machine that computes, with the precision `dtype`."""
+    import torch  # which an exported folder does without
+
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else _processor()
     return Machine(
         device=device.type,
