@@ -273,13 +273,9 @@ def warn_of_other_text(run: RunDirectory, split: str, text: ParallelText) -> Non
     record = read_record(run)
     recorded = None if record is None else record.data.get(split)  # type: ignore[call-overload]
     if recorded is not None and recorded.hash != text_facts(text).hash:
-        logger.warning(
-            "data.%s of %s is not the text that the run recorded (%s, now %s): it may have learned from these lines",
-            split,
-            run.path,
-            counted(recorded.lines, "line"),
-            counted(len(text.source), "line"),
-        )
+        before, now = counted(recorded.lines, "line"), counted(len(text.source), "line")
+        what = f"data.{split} of {run.path} is not the text that the run recorded ({before}, now {now})"
+        logger.warning("%s: it may have learned from these lines", what)
 
 
 def settings_hash(run: RunDirectory) -> str:
