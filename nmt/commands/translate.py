@@ -15,7 +15,7 @@ from nmt.decoding.chunks import Chunk
 from nmt.decoding.stream import open_output
 from nmt.decoding.translation import Translation
 from nmt.documents.document import Document, lines_of, write_translated
-from nmt.documents.formats import markup_suffix, read_document
+from nmt.documents.formats import SUFFIXES, has_other_markup, markup_suffix, read_document
 from nmt.errors import DataError, SettingsError
 from nmt.versions import importing
 from nmt.wording import counted
@@ -28,13 +28,18 @@ def main(settings: TranslateSettings) -> None:
     if settings.input is not None and (suffix := markup_suffix(settings.input)) is not None:
         translate_document(settings, settings.input, suffix)
     else:
-        _require_column(settings)
+        _require_lines(settings)
         do_in_bulk(settings, load_worker, column=settings.column, beside=("prefix", settings.prefix))
 
 
-def _require_column(settings: TranslateSettings) -> None:
-    """Raise SettingsError for a table of which no column is named, since its rows are no text to translate."""
+def _require_lines(settings: TranslateSettings) -> None:
+    """Raise UserError for markup that is not read, or a table of which no column is named: neither is lines of text."""
     path = settings.input
+    if path is not None and has_other_markup(path):
+        known = ", ".join(SUFFIXES)
+        raise DataError(
+            f"input: lines, or a document ({known}), are needed; got {path}; < {path} translates its lines"
+        )
     if path is not None and settings.column is None and is_table(path) and os.path.isfile(path):
         raise SettingsError(
             f"column: the name of a column is needed with a table; got null with {path}; "

@@ -11,7 +11,6 @@ from nmt.documents.opendocument import read_odt
 from nmt.documents.plain import read_plain
 from nmt.documents.subtitles import read_srt, read_vtt
 from nmt.documents.word import read_docx
-from nmt.errors import DataError
 
 PLAIN_TEXT = ".txt"
 BYTE_ORDER_MARK = "\ufeff"
@@ -32,17 +31,18 @@ OTHER_MARKUP = re.compile(
 
 
 def markup_suffix(path: str) -> str | None:
-    """Return the suffix of a name, without that of compression, if files with it have markup; else None.
-
-    Raises DataError for markup that is not read.
-    """
-    suffix = PurePath(path.lower().removesuffix(".gz").removesuffix(".zst")).suffix
-    if OTHER_MARKUP.fullmatch(suffix):
-        known = ", ".join(SUFFIXES)
-        raise DataError(
-            f"input: lines, or a document ({known}), are needed; got {path}; < {path} translates its lines"
-        )
+    """Return the suffix of a name, without that of compression, if files with it have markup; else None."""
+    suffix = _suffix(path)
     return suffix if suffix in SUFFIXES and suffix != PLAIN_TEXT else None
+
+
+def has_other_markup(path: str) -> bool:
+    """Whether a file has markup that is not read, by its name."""
+    return OTHER_MARKUP.fullmatch(_suffix(path)) is not None
+
+
+def _suffix(path: str) -> str:
+    return PurePath(path.lower().removesuffix(".gz").removesuffix(".zst")).suffix
 
 
 def read_document(suffix: str, content: bytes) -> Document:

@@ -134,8 +134,9 @@ def _prepare(settings: TrainSettings, run: RunDirectory, ranks: Ranks, is_plan: 
     start_lines = [] if run.steps() else start_from(settings, parent, model, tokenizer)
     freeze(model, settings.training.freeze)
     # A head that has learned from links is still the one that aligns when training goes on without them.
-    has_learned = run.read_facts()[1] if resuming else model.is_guided
-    model.is_guided = has_learned or dataset.links is not None
+    if resuming:
+        _, model.is_guided = run.read_facts()
+    model.is_guided |= dataset.links is not None
     model.learned_lengths = learned_lengths(dataset, selected, context)
     if teachers and is_plan:
         dataset = replace(dataset, expected=unread(teachers, settings, dataset, tokenizer))

@@ -351,13 +351,14 @@ def test_the_folder_says_what_its_search_does(folders):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
 def test_a_process_that_was_forked_after_loading_is_told_so(folders):
     code = f"""
-import os, sys
+import os, signal, sys
 import nmt
 from nmt.errors import UserError
 model = nmt.load({str(folders[1])!r})
 print(model.translate(["Der Hund schläft."], min_length=4)[0].text != "", flush=True)
 if os.fork():
     sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+signal.alarm(100)  # where a call waits for ever, nothing else would end this process
 for call, given in ((model.translate, "Hund"), (model.score, ("Hund", "dog")), (model.align, ("Hund", "dog"))):
     try:
         call([given])

@@ -245,4 +245,4 @@ def test_copies_are_looked_for_in_words_and_not_in_lines_without_spaces():
         before, behind = "猫" * num + "、", "、" + "猫" * num
         text = f"{before}x{behind}"
         written = translated("犬<code>x</code>", lambda line, text=text: (text, [(0, 0)]))
-        assert written == f"{before}<code>x</code>{behind}" if is_word else f"{text} <code>x</code>"
+        assert written == (f"{before}<code>x</code>{behind}" if is_word else f"{text} <code>x</code>")
