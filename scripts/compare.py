@@ -168,7 +168,8 @@ def chosen_of(rows: dict[str, list[str]], only: Sequence[str] | None) -> list[st
 def train(folder: Path, overrides: list[str]) -> None:
     """Train a run by the real command line; one that was stopped goes on, and a finished one stays as it is."""
     command = [sys.executable, "-m", "nmt", "train", f"run={folder}", "resume=true", *overrides]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    if (code := subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode) != 0:
+        raise SystemExit(code)  # the command has said why
 
 
 def count_parameters(folder: Path) -> int:
@@ -182,8 +183,8 @@ def count_parameters(folder: Path) -> int:
 def figures_of(folder: Path, checkpoint: str = "best") -> list[float]:
     """Return three figures of BLEU, the number of parameters, and the median of tokens per second.
 
-    BLEU is the highest of the validations while training, that of the test text, and that of the quarter of the test
-    text with the longest sources.
+    BLEU is the highest of the validations while training, not of the weights that it began with, that of the test text,
+    and that of the quarter of the test text with the longest sources.
     """
     run = RunDirectory.existing(str(folder))
     text = text_of_run("test", run)
@@ -193,7 +194,7 @@ def figures_of(folder: Path, checkpoint: str = "best") -> list[float]:
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
     noted = [json.loads(line) for line in lines]
     return [
-        max(one["bleu"] for one in noted if one["kind"] == "validation"),
+        max(one["bleu"] for one in noted if one["kind"] == "validation" and one["update"] > 0),
         bleu_of(order, text, hypotheses),
         bleu_of(longest, text, hypotheses),
         count_parameters(folder),

@@ -6,9 +6,9 @@ RUN is a Transformer with one vocabulary for both sides. The other model, a Mari
 dropout, training pairs and tokens per update of RUN; its batches, too, have sentences of about the same length. AdamW
 trains it, with a cosine schedule that ends with the time; the time of RUN includes its validations. Precision is
 bfloat16, by autocast, where `nmt` chooses it on this CPU. Both models translate the validation text, and the test text
-where there is one, with RUN's own search, and are scored alike. With --seconds, RUN may still be in training: its best
-checkpoint is read only after the other model is trained. With --state, a training that was ended goes on from what that
-file keeps of it; the time between is not counted.
+where there is one, with RUN's own search, and are scored alike. With --state, a training that was ended goes on from
+what that file keeps of it; the time between is not counted. With --seconds and --state, RUN may still be in training:
+its best checkpoint is read only after the other model is trained.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from transformers import MarianConfig, MarianMTModel
 
 from nmt.config import CosineSettings, RunScoring, TransformerSettings
 from nmt.data.batching import Batch, collate, plan_epoch
+from nmt.data.cache import content_key
 from nmt.data.cleaning import prepare_corpus
 from nmt.data.corpus import ParallelText
 from nmt.data.dataset import load_dataset, select_pairs
@@ -102,18 +103,23 @@ def loss_of(model: Any, batch: Batch, pad_id: int) -> Tensor:
     )
 
 
-def keep(path: Path, model: Any, optimizer: torch.optim.Optimizer, progress: dict[str, Any]) -> None:
-    """Keep a training in a file, as a whole or not at all."""
+def keep(path: Path, model: Any, optimizer: torch.optim.Optimizer, progress: dict[str, Any], of: str) -> None:
+    """Keep a training of what `of` names in a file, as a whole or not at all."""
     tensors = {f"model/{name}": parameter.detach() for name, parameter in model.named_parameters()}
     for number, moments in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer/{number}/{name}": tensor for name, tensor in moments.items()}
     tensors["random"] = torch.get_rng_state()
-    write_atomically(path, safetensors.torch.save(tensors, {"progress": json.dumps(progress)}))
+    write_atomically(path, safetensors.torch.save(tensors, {"of": of, "progress": json.dumps(progress)}))
 
 
-def go_on(path: Path, model: Any, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
-    """Take up a training that was kept; return its progress."""
+def go_on(path: Path, model: Any, optimizer: torch.optim.Optimizer, of: str) -> dict[str, Any]:
+    """Take up a training that was kept; return its progress. Raises UserError for that of another run."""
     with safetensors.safe_open(path, framework="pt") as file:
+        if file.metadata().get("of") != of:
+            raise UserError(
+                "--state: a training with the text, the settings and the learning rate of now is needed to go on; "
+                f"got that of others in {path}"
+            )
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no dict
         progress: dict[str, Any] = json.loads(file.metadata()["progress"])
     with torch.no_grad():
@@ -134,11 +140,13 @@ def train(
     pad_id: int,
     seconds: float,
     highest: float,
-    path: Path | None = None,
+    path: Path | None,
+    of: str,
 ) -> dict[str, Any]:
     """Train for `seconds`; return the number of updates and of target tokens, and the seconds that it took.
 
-    With a path, the training is kept there, and goes on from there if it was kept before.
+    With a path, the training is kept there, and goes on from there if it was kept before; `of` names what it learns.
+    Raises UserError where what was kept learned something else.
     """
     is_narrow = choose_precision("auto", torch.device("cpu")) == torch.bfloat16
     # The schedule counts thousandths of a second, since the number of updates is not known beforehand.
@@ -152,16 +160,16 @@ def train(
     model.train()
     progress: dict[str, Any] = {"updates": 0, "target tokens": 0, "seconds": 0.0}
     if path and path.exists():
-        progress = go_on(path, model, optimizer)
+        progress = go_on(path, model, optimizer, of)
         for _ in range(progress["updates"]):  # learned from before
             next(updates)
-    began, total = time.monotonic() - progress["seconds"], 0.0
+    began, total, since = time.monotonic() - progress["seconds"], 0.0, progress["updates"]
     kept = progress["seconds"]
     for parts in updates:
         passed = progress["seconds"] = time.monotonic() - began
         is_over = passed >= seconds
         if path and (is_over or passed - kept >= KEEP_EVERY):
-            keep(path, model, optimizer, progress)
+            keep(path, model, optimizer, progress, of)
             kept = passed
         if is_over:
             return progress
@@ -179,12 +187,12 @@ def train(
         progress["updates"] += 1
         progress["target tokens"] += num_now
         if (number := progress["updates"]) % LOG_EVERY == 0:
-            mean = total / LOG_EVERY
+            mean = total / (number - since)
             print(
                 f"update {number} loss {mean:.3f} tokens/s {progress['target tokens'] / passed:.0f}",
                 flush=True,
             )
-            total = 0.0
+            total, since = 0.0, number
     raise AssertionError
 
 
@@ -211,7 +219,14 @@ def main() -> None:
     parser.add_argument("--json", type=file_to_write, help="figures, and what both translated")
     arguments = parser.parse_args()
     with in_one_line():
-        run, settings, tokenizer = read(arguments.run)
+        compare(arguments)
+
+
+def compare(arguments: argparse.Namespace) -> None:
+    """Do what `main` was asked for. Raises UserError for what cannot be compared."""
+    run, settings, tokenizer = read(arguments.run)
+    if arguments.state is None:
+        run.find_checkpoints("best")  # raises, before what is learned would be lost
     config = run.read_config()
     max_length, update_tokens = config["data"]["max_length"], config["training"]["update_tokens"]
     corpus = prepare_corpus(corpus_of_run(run), data_of_run(run).filter).corpus
@@ -219,8 +234,11 @@ def main() -> None:
     model = build(settings, tokenizer)
     updates = batches(corpus.train, tokenizer, max_length, update_tokens)
     seconds = arguments.seconds or saved_progress(run).seconds
+    what = settings.model_dump_json(), str(update_tokens), str(arguments.learning_rate)
+    vocabulary = run.tokenizer_paths(joint=True)[0].read_bytes()
+    of = content_key(corpus.train.source, corpus.train.target, vocabulary, *what)
     figures = train(
-        model, updates, tokenizer.target.pad_id, seconds, arguments.learning_rate, arguments.state
+        model, updates, tokenizer.target.pad_id, seconds, arguments.learning_rate, arguments.state, of
     )
     model.eval()
     translator = load_translator(arguments.run, "best", "cpu", "auto", [])

@@ -30,6 +30,7 @@ from arguments import positive
 from nmt.config import EvaluationSettings
 from nmt.config.check import as_typed, check
 from nmt.decoding.loading import load_translator
+from nmt.distillation.folder import SETTINGS
 from nmt.evaluation.scoring import score_against
 from nmt.evaluation.translating import translate_text
 from nmt.runs.directory import RunDirectory
@@ -113,19 +114,27 @@ def train(pair: Pair, folder: Path, data: Path, seed: int, overrides: Sequence[s
     for names in (FORWARD, ("reverse",)):
         run_at_once([first(name) for name in names], [folder / f"{name}.log" for name in names])
     teachers = [folder / name for name in FORWARD]
-    own = [f"seed={2 * seed}", *text, *pair.evaluation, *overrides]
-    distil(folder / "student", teachers, [folder / "reverse"], teachers[-1], own)
+    own = [f"seed={2 * seed}", *text, *pair.evaluation]
+    distil(folder / "student", teachers, [folder / "reverse"], teachers[-1], own, overrides)
 
 
 def distil(
-    student: Path, teachers: Sequence[Path], reverse: Sequence[Path], start: Path, own: Sequence[str]
+    student: Path,
+    teachers: Sequence[Path],
+    reverse: Sequence[Path],
+    start: Path,
+    own: Sequence[str],
+    overrides: Sequence[str],
 ) -> None:
-    """Make a student that starts from the weights of a run, unless it is there; `own` are its overrides."""
+    """Make a student that starts from the weights of a run, unless it is there.
+
+    It begins with its `own` settings; `overrides` hold for one that goes on, too.
+    """
     command = ["distil", f"student={student}", "resume=true"]
-    if not student.exists():
+    if not (student / SETTINGS).exists():
         models = [f"teacher={as_typed(list(teachers))}", f"distillation.reverse={as_typed(list(reverse))}"]
         command = [*command[:2], *models, f"training.from_run={start}", *STUDENT, *own]
-    run_at_once([command], [student.with_name(f"{student.name}.log")])
+    run_at_once([[*command, *overrides]], [student.with_name(f"{student.name}.log")])
 
 
 def score(run: Path, split: str, checkpoint: str, length_penalty: float) -> tuple[float, float]:
@@ -179,8 +188,8 @@ def main() -> None:
         best, _ = max(zip(students, chosen, strict=True), key=lambda pair: pair[1][0])
         reverse = [folder / "reverse" for folder in folders]
         text = pair.data(arguments.data, pair.source, pair.target)
-        own = [f"seed={2 * arguments.seeds + 1}", *text, *pair.evaluation, *overrides]
-        distil(final, students, reverse, best, own)
+        own = [f"seed={2 * arguments.seeds + 1}", *text, *pair.evaluation]
+        distil(final, students, reverse, best, own, overrides)
         tell([score(final, "test", *choose_search(final)[1])])
 
 

@@ -85,12 +85,13 @@ def said_by(recipe: str, config_directory: str | None, within: Collection[str] =
     path = next((path for path in paths if path.is_file()), None)
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8")) if path else None
-    except (yaml.YAMLError, UnicodeDecodeError):  # Hydra says what is wrong
+    except (yaml.YAMLError, ValueError):  # Hydra says what is wrong
         content = None
     if not isinstance(content, dict):
         return set()
     found = {str(key) for key in content} - {"defaults"}
-    for entry in content.get("defaults") or []:
+    entries = content.get("defaults")
+    for entry in entries if isinstance(entries, list) else []:
         if isinstance(entry, dict):
             found |= {str(key).removeprefix("override ").strip("/").split("/")[0] for key in entry}
         elif entry != "_self_":

@@ -26,10 +26,13 @@ FIXED = (
     "training.source_vectors", "training.target_vectors", "evaluation.lowercase", "evaluation.tokenize",
     "distillation", "align",
 )  # fmt: skip
-# Keys of FIXED that a student may always change: its teachers may have moved, and are known by their weights.
-OF_TEACHERS = ("distillation.reverse",)
+# Keys of FIXED that name runs, which may have moved and are known by their weights: they may change from one name to
+# another, but not from or to none.
+MAY_MOVE = ("distillation.reverse",)
 # Keys of FIXED that a student may change until its pairs are chosen.
-OF_PAIRS = tuple(f"distillation.{key}" for key in ("original", "choose", "min_agreement", "max_ratio"))
+OF_PAIRS = tuple(
+    f"distillation.{key}" for key in ("original", "choose", "min_agreement", "max_ratio", "reverse")
+)
 # Keys of FIXED that a student may change until its training begins.
 OF_TRAINING = ("tokenizer", "model", "training", "evaluation")
 # Keys that a run inherits from the one whose weights it starts from, unless others are typed.
@@ -83,7 +86,7 @@ def read_distillation(student: object) -> tuple[dict[str, Any] | None, tuple[str
     if student is None:
         return None, ()
     folder = StudentFolder(str(student))
-    free: tuple[str, ...] = OF_TEACHERS if folder.is_in_training else (*OF_TEACHERS, *OF_TRAINING)
+    free: tuple[str, ...] = () if folder.is_in_training else OF_TRAINING
     if folder.outcome("text") is None:  # nothing is made yet, perhaps since a file was mistyped
         free = FIXED
     elif not folder.outcome("pairs"):
@@ -168,6 +171,7 @@ def refuse_changes(
         for one in changes(own, values)
         if _lies_in(one[0], FIXED)
         and not _lies_in(one[0], free)
+        and not (one[0] in MAY_MOVE and None not in one[1:])
         and not (text_may_move and _names_text(one[0]))
     ]
     if not fixed:

@@ -51,8 +51,8 @@ def main(settings: DistilSettings) -> None:
         with naming("export"):
             format_of(settings.export).require(NewModel(settings.model, settings.tokenizer))
     open_teacher = partial(_open_teacher, settings)  # anew for each step, so that it takes memory only then
-    if not settings.resume:
-        open_teacher()  # raises what is wrong with a teacher before a folder is made
+    if not settings.resume or folder.outcome("translations") is None:
+        open_teacher()  # raises what is wrong with a teacher before it translates
         if settings.reverse_teachers:
             RunTeacher(settings, REVERSE)
         if settings.distillation.words:

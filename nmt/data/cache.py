@@ -42,8 +42,8 @@ def entry_name(kind: str, *parts: str | bytes | Iterable[str]) -> str:
     return f"{kind}-{content_key(str(FORMAT), kind, *parts)}"
 
 
-def content_key(*parts: str | bytes | Iterable[str]) -> str:
-    """Return a short name for the content of all parts: texts, bytes, or lists of lines.
+def content_key(*parts: str | bytes | memoryview | Iterable[str]) -> str:
+    """Return a short name for the content of all parts: texts, bytes, memory without gaps, or lists of lines.
 
     Each part has its own digest, so that no text can look like the end of one part and the start of the next.
     """
@@ -53,7 +53,7 @@ def content_key(*parts: str | bytes | Iterable[str]) -> str:
             whole.update(part.sha256)
             continue
         digest = hashlib.sha256()
-        if isinstance(part, bytes):
+        if isinstance(part, bytes | memoryview):
             digest.update(part)
         else:
             for line in [part] if isinstance(part, str) else part:

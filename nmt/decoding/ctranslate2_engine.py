@@ -166,6 +166,7 @@ class CTranslate2Engine:
                 options["num_hypotheses"] = settings.num_samples
             if settings.top_k == 1:  # all samples are equal, and CTranslate2 finds one alone
                 num_copies, options["num_hypotheses"] = options["num_hypotheses"], 1
+            num_rows = options["num_hypotheses"]
             options |= {
                 "sampling_topk": min(settings.top_k or 0, len(self.target_ids)),
                 "sampling_topp": 1.0 if settings.top_p is None else settings.top_p,

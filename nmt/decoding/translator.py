@@ -1,6 +1,7 @@
 """Lines in, as many lines out, in order."""
 
 import copy
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
@@ -288,7 +289,8 @@ class Translator:
             order = [i for i in order if first[texts[i]] == i]
         shown = order[: self.num_hypotheses]
         if isinstance(self.settings, BeamSettings):
-            shown.sort(key=lambda i: -(scores[i] or 0.0))
+            # One that was cut has no score, and comes last.
+            shown.sort(key=lambda i: math.inf if scores[i] is None else -scores[i])
         return [Shown(Candidate(texts[i], scores[i]), hypotheses[i].tokens, pieces[i]) for i in shown]
 
     def _write(self, hypothesis: Hypothesis, part: Part) -> tuple[str, list[str]]:

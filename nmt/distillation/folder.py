@@ -1,6 +1,7 @@
 """The folder of a student: a run, and beside it the translations of its teachers and the outcome of each step."""
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ import pydantic
 
 from nmt.config import DistilSettings
 from nmt.errors import RunError
-from nmt.files.reading import is_taken, read_json, require_plain
+from nmt.files.reading import read_json, require_plain
 from nmt.files.writing import hold_lock, to_json, write_atomically
 from nmt.runs.directory import CONFIG, DISTILLED
 from nmt.runs.languages import NAMES
@@ -19,6 +20,8 @@ from nmt.runs.migration import FORMAT, migrate
 logger = logging.getLogger(__name__)
 
 SETTINGS, STEPS = "distil.json", "steps.json"
+# Names under which these files are written, before they get their own.
+UNFINISHED = re.compile(r"\.(distil|steps|read|train|translations|reversed)\.[a-zA-Z_-]+\.[0-9]+")
 LOCK = ".lock"  # held by the process that makes the student
 LANGUAGES = "languages"  # outcome: the code of the language of each side, where it is known
 # The texts: what teachers read, what they made of it, and the pairs that were chosen from that.
@@ -93,19 +96,32 @@ class StudentFolder:
 
         Raises RunError for a folder in use without `resume`, that is not a student's, or that another process holds.
         """
-        is_there = is_taken(self.path)
-        if is_there and not settings.resume:
+        is_begun = (self.path / SETTINGS).is_file()
+        if is_begun and not settings.resume:
             raise RunError(f"student: a new folder is needed, or resume=true to go on; got {self.path}")
-        if is_there and not (self.path / SETTINGS).is_file():
-            raise RunError(f"student: a folder with {SETTINGS} is needed to go on; got {self.path}")
+        if not is_begun and not self._is_new():
+            raise RunError(f"student: a new folder, or one with {SETTINGS}, is needed; got {self.path}")
         self.distilled.mkdir(parents=True, exist_ok=True)
         held = f"student: another student is needed; got {self.path}, which another process is making"
         with open(self.distilled / LOCK, "ab") as file:
             if (error := hold_lock(file, RunError(held))) is not None:
                 logger.warning("student: no lock on %s: %s; make it in one process alone", self.path, error)
             values = settings.model_dump(mode="json", exclude={"resume"})
+            self._clear_unfinished()
             write_atomically(self.path / SETTINGS, to_json({"format": FORMAT, **values}))
             yield
+
+    def _is_new(self) -> bool:
+        """Whether there is nothing here but what a killed process leaves that was about to save the settings."""
+        left = {self.distilled, self.distilled / LOCK}
+        found = self.path.rglob("*") if self.path.is_dir() else [self.path] if self.path.exists() else []
+        return all(path in left or UNFINISHED.fullmatch(path.name) for path in found)
+
+    def _clear_unfinished(self) -> None:
+        """Remove the unfinished files of killed processes."""
+        for path in (*self.path.iterdir(), *self.distilled.iterdir()):
+            if UNFINISHED.fullmatch(path.name) and path.is_file():
+                path.unlink()
 
     def outcome(self, step: str) -> Any:
         """Return the outcome of a step; None where it is not finished."""

@@ -34,9 +34,9 @@ def choose_pairs(folder: StudentFolder, settings: DistillationSettings) -> dict[
     with ExitStack() as stack:
         files = [stack.enter_context(being_written(folder.text(name))) for name in (SOURCE, TARGET)]
         for read, beside, written in ((READ, REFERENCE, TRANSLATIONS), (REFERENCE, READ, REVERSED)):
-            if not folder.text(written).exists():
-                continue
             is_reversed = written == REVERSED
+            if is_reversed and settings.reverse is None:
+                continue
             chooser = TranslationChooser(settings, left_out, _usual_ratio(folder, read, written))
             translations = read_translations(folder, read, written)
             # Further text has no references.

@@ -10,7 +10,7 @@ import re
 import threading
 import urllib.request
 from collections.abc import Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import suppress
 from http.client import HTTPException
 from queue import Empty, SimpleQueue
@@ -130,29 +130,33 @@ class RemoteTeacher:
             logger.warning("%s", self.refused.tell(f"refused by {self.url}, and left out"))
 
     def _at_once(self, parts: Sequence[Sequence[str]]) -> list[list[Answer]]:
-        """Return the translations of the lines of each part, of which a few are sent at once.
+        """Return the translations of the lines of each part, of which a few are sent at once; none after a failure.
 
         The threads are no executor's, whose end would be waited for: two minutes where a server is silent.
         """
         results: list[Future[list[Answer]]] = [Future() for _ in parts]
+        has_failed = threading.Event()
         waiting: SimpleQueue[int] = SimpleQueue()
         for number in range(len(parts)):
             waiting.put(number)
 
         def work() -> None:
             with suppress(Empty):
-                while not self.is_stopped.is_set():
+                while not (self.is_stopped.is_set() or has_failed.is_set()):
                     number = waiting.get_nowait()
                     try:
                         results[number].set_result(self._of_lines(parts[number]))
                     except BaseException as error:
+                        has_failed.set()
                         results[number].set_exception(error)
 
         for _ in range(min(REQUESTS_AT_ONCE, len(parts))):
             threading.Thread(target=work, daemon=True).start()
-        for result in results:
-            while not wait([result], MAX_WAIT).done:
-                pass
+        unfinished = set(results)
+        while unfinished:
+            finished, unfinished = wait(unfinished, MAX_WAIT, FIRST_EXCEPTION)
+            for result in finished:
+                result.result()  # raises what has failed
         return [result.result() for result in results]
 
     def _of_lines(self, lines: Sequence[str]) -> list[Answer]:
@@ -213,7 +217,7 @@ class RemoteTeacher:
                     return self._read(answer.read(MAX_ANSWER_BYTES + 1))
             except HTTPError as error:
                 said = ""
-                with suppress(HTTPException, OSError):  # the rest of the answer may not come
+                with suppress(HTTPException, OSError), error:  # the rest of the answer may not come
                     said = error.read(MAX_SHOWN).decode(errors="replace")
                 problem = f"{error.code} {one_line(' '.join(said.split()))}".strip()
                 if error.code not in BUSY:

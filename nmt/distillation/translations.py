@@ -24,6 +24,8 @@ from nmt.files.writing import being_written, file_facts
 
 logger = logging.getLogger(__name__)
 
+SEVERAL = "several"  # in place of the origin of teachers, where not all lines are by the same ones
+
 
 def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) -> int:
     """Write the translations of each line as a JSON list, after the lines that are there; return the number of lines.
@@ -52,20 +54,22 @@ def translate(folder: StudentFolder, teacher: Teacher, read: str, written: str) 
 
 def _name_in_cache(folder: StudentFolder, teacher: Teacher, read: str, written: str) -> str | None:
     """Return the name of the translations in the cache, made or to be made; None where they are not cached."""
-    if teacher.origin is None:
-        return None
-    name = entry_name("translations", teacher.origin, file_facts(folder.text(read))["sha256"])
     by, path = f"teachers of {written}", folder.text(written)
-    if not path.exists():
+    num_done = _count(path) if path.exists() else 0
+    if num_done == 0:
         folder.finish(by, teacher.origin)
-    if folder.outcome(by) == teacher.origin or has_folder(name):
-        return name
+    if teacher.origin is not None:
+        name = entry_name("translations", teacher.origin, file_facts(folder.text(read))["sha256"])
+        if folder.outcome(by) == teacher.origin or has_folder(name):
+            return name
     # Teachers that changed after a stop translate the later lines only, so the whole file is of no use to others.
-    logger.warning(
-        "translations those after line %d of %s are by teachers whose weights, search, device, number type or nmt "
-        "changed since; a new student begins with the teachers of now",
-        *(_count(path), folder.text(read).name),
-    )
+    if folder.outcome(by) not in (teacher.origin, SEVERAL):
+        logger.warning(
+            "translations those after line %d of %s are by teachers whose weights, search, device, number type or nmt "
+            "changed since; a new student begins with the teachers of now",
+            *(num_done, folder.text(read).name),
+        )
+        folder.finish(by, SEVERAL)
     return None
 
 

@@ -4,6 +4,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -90,7 +91,7 @@ class JobRunner:
             self._run_on_ray(jobs)
         elif self.settings.cluster is not None:
             self._run_on_cluster(jobs)
-        elif min(self.settings.at_once, len(jobs)) > 1:
+        elif self.settings.at_once > 1:  # also a single run, whose share of the cores stays the same
             self._run_side_by_side(jobs)
         else:
             for job in jobs:
@@ -128,7 +129,11 @@ class JobRunner:
         log_to_stderr()
         for handler in logging.getLogger("nmt").handlers:
             handler.setFormatter(logging.Formatter(f"[{job.number}] %(message)s"))
-        self.run(job)
+        try:
+            self.run(job)
+        except (UserError, OSError) as error:  # the run has no record, and so counts as interrupted
+            logger.error("job %d: %s", job.number, one_line(error))
+            sys.exit(2)
 
     def _run_on_ray(self, jobs: Sequence[Job]) -> None:
         """Train runs on a Ray cluster, and wait for them; a run whose machine is lost goes on elsewhere."""

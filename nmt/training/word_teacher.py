@@ -110,11 +110,11 @@ def ask_teachers(
     device = prepare_device(settings.device)
     dtype = choose_precision(settings.precision, device)
     num_kept = _num_kept(tokenizer)
-    parts: list[Path] = []
 
     def make(folder: Path) -> None:
         logger.info("teacher      reads each training pair once")
         engine, limit = _load(teachers, settings), settings.training.max_tokens
+        parts: list[Path] = []
         with tqdm(
             desc="words of teachers", total=len(dataset), unit=" pairs", disable=None, leave=False
         ) as bar:
@@ -134,7 +134,7 @@ def ask_teachers(
     how = str(settings.data.max_length), device.type, str(dtype), str(num_kept)
     name = entry_name("words", dataset.name, *how, *hashes, *models)
     folder = cached_folder(name, make)
-    for part in parts:
+    for part in folder.parent.glob(f"{name}-*"):  # also those of a process that was killed
         shutil.rmtree(part, ignore_errors=True)
     if device.type == "cuda":
         torch.cuda.empty_cache()  # of the teachers, which are gone

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.cli.compose import compose
+from nmt.cli.keys import said_by
 from nmt.cli.run_settings import FIXED
 from nmt.cli.value_types import as_string
 from nmt.device import require_memory
@@ -393,3 +394,13 @@ def test_words_and_a_list_of_the_same_key_are_not_mixed(main):
     code, output, error = main("compare", "runs=[a]", "b")
     assert (code, output) == (2, "")
     assert error == "nmt: runs: all of them as words, or all as runs=[A,B], are needed; got runs=[a] and b\n"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "expected"),
+    [("defaults: 5\nseed: 1\n", {"seed"}), ("run: 2024-02-30\n", set()), ("- seed\n", set())],
+)
+def test_what_hydra_refuses_in_a_recipe_is_left_to_it(tmp_path, recipe, expected):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text(recipe)
+    assert said_by("mine", str(tmp_path)) == expected

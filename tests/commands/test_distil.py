@@ -91,8 +91,12 @@ def test_a_finished_student_is_not_made_again(nmt, distilled, tmp_path):
     assert refused.startswith(b"nmt: teacher: the folder of a run is needed; got elsewhere")
     refused = nmt("distil", "student=student", code=2).stderr
     assert refused == b"nmt: student: a new folder is needed, or resume=true to go on; got student\n"
-    refused = nmt("distil", "student=student", "resume=true", "distillation.num_hypotheses=2", code=2).stderr
-    assert refused == b"nmt: distillation.num_hypotheses: 1, the run's own value, is needed to go on; got 2\n"
+    for key, own, typed in (("num_hypotheses", "1", "2"), ("reverse", "null", "elsewhere")):
+        refused = nmt(
+            "distil", "student=student", "resume=true", f"distillation.{key}={typed}", code=2
+        ).stderr
+        expected = f"nmt: distillation.{key}: {own}, the run's own value, is needed to go on; got {typed}\n"
+        assert refused.decode() == expected
 
 
 def test_a_student_that_was_moved_has_its_own_text(nmt, distilled, tmp_path):

@@ -282,10 +282,11 @@ def test_a_busy_server_is_asked_again_a_few_times():
     ],
 )
 def test_other_answers_are_errors_of_one_line_and_lead_nowhere(monkeypatch, answer, message):
-    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("it was asked again"))
     with serving(lambda *asked: answer) as (url, asked):
+        teacher = teacher_at(url, *LANGUAGES)
+        monkeypatch.setattr(teacher.is_stopped, "wait", lambda seconds: pytest.fail("it was asked again"))
         with pytest.raises(DataError, match=message) as caught:
-            teacher_at(url, *LANGUAGES).translate(Chunk(["a"], 0))
+            teacher.translate(Chunk(["a"], 0))
         assert len(asked) == 1
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("teacher: ")
@@ -403,3 +404,10 @@ def test_an_interruption_ends_the_waiting_for_a_server_that_is_away(monkeypatch,
         teacher.translate(Chunk(["eins"]))
     thread.join()
     assert len(caplog.messages) == 1
+
+
+def test_after_a_failure_no_further_lines_are_sent():
+    with serving(lambda *asked: (403, {"error": "Invalid API key"})) as (url, asked):
+        with pytest.raises(DataError, match="Invalid API key"):
+            teacher_at(url, *OPENAI).translate(Chunk(["eins"] * remote.LINES_AT_ONCE))
+        assert 1 <= len(asked) <= remote.REQUESTS_AT_ONCE

@@ -3,6 +3,9 @@
 import pytest
 from students import TINY_STUDENT
 
+from nmt.cli.compose import compose
+from nmt.distillation.folder import StudentFolder
+from nmt.errors import RunError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.text import text_of_run
 
@@ -120,3 +123,38 @@ def test_held_out_lines_are_left_out_of_text_of_one_language(nmt, trained_run, t
     read = (tmp_path / "student" / "distilled" / "read.de").read_text(encoding="utf-8")
     assert read.endswith("\nEin Hund.\n\nEin Haus.\n")
     assert text.source[3] not in read.splitlines()
+
+
+def test_what_is_needed_later_is_asked_for_before_lines_are_translated_whoever_begins(
+    main, trained_run, tmp_path, monkeypatch
+):
+    """As a program does that always goes on, with resume=true, where a student may be new."""
+    monkeypatch.chdir(tmp_path)
+    given = ["distil", f"teacher={trained_run}", "student=student", *TINY_STUDENT, "resume=true"]
+    code, _, errors = main(*given, "training.from_run=none")
+    assert (code, errors) == (
+        2,
+        "nmt: training.from_run: the folder of a run is needed; got none: no such folder\n",
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_a_killed_process_left_before_its_settings_is_a_new_one(trained_run, tmp_path):
+    settings = compose("distil", [f"teacher={trained_run}", f"student={tmp_path / 'new'}"], None).settings()
+    distilled = tmp_path / "new" / "distilled"
+    distilled.mkdir(parents=True)
+    for left in (distilled / ".lock", tmp_path / "new" / ".distil.json.12", distilled / ".train.de.12"):
+        left.write_text("")
+    with StudentFolder(settings.student).held(settings):
+        assert sorted(path.name for path in distilled.parent.rglob("*")) == [
+            ".lock",
+            "distil.json",
+            "distilled",
+        ]
+    (tmp_path / "new" / "distil.json").unlink()
+    (tmp_path / "new" / "mine.txt").write_text("")
+    with (
+        pytest.raises(RunError, match=r"student: a new folder, or one with distil\.json, is needed; got"),
+        StudentFolder(settings.student).held(settings),
+    ):
+        pass

@@ -374,3 +374,35 @@ os._exit(0)  # as the processes of a pool end
     assert len(others) == 3
     assert {one.partition(":")[0] for one in others} == {"run"}
     assert all("load it in each process" in one for one in others)
+
+
+class Scripted:
+    """CTranslate2 that finds the same for each sentence, and keeps how it was asked."""
+
+    def __init__(self, hypotheses, scores):
+        self.result, self.given = SimpleNamespace(hypotheses=hypotheses, scores=scores), {}
+
+    def translate_batch(self, source, *_, **options):
+        self.given.update(options)
+        return [self.result] * len(source)
+
+
+def test_a_translation_that_was_cut_has_no_score_and_comes_last(models, monkeypatch):
+    engine = models[1]._translator.engine
+    word, other = (name for name in list(engine.target_ids)[-2:])
+    monkeypatch.setattr(engine, "model", Scripted([[word], [other] * 40], [-0.3, -0.9]))
+    search = {"decoding": "beam", "num_hypotheses": 2, "max_length_ratio": 1.0, "max_length_extra": 0}
+    short, long = models[1].translate([LINES[0], " ".join(LINES * 3)], split="none", **search)
+    for found, last in ((short, None), (long, -0.9)):
+        assert [one.score for one in found.hypotheses] == [-0.3, last]
+
+
+@pytest.mark.parametrize("typed", [{"decoding": "sampling"}, {"decoding": "mbr", "num_samples": 16}], ids=str)
+def test_samples_are_counted_in_the_size_of_a_batch(models, monkeypatch, typed):
+    settings = choose_search(**typed)
+    engine = models[1].translator(settings).engine
+    library = Scripted([[]] * 16, None)
+    monkeypatch.setattr(engine, "load", lambda **threads: library)
+    engine.search(settings, 16)([Sentence([5] * 9)] * 1000)
+    assert library.given["num_hypotheses"] == 16
+    assert library.given["max_batch_size"] == 2048 // 16

@@ -10,8 +10,9 @@ from sacrebleu.metrics.chrf import CHRF
 from students import student_that_reads
 
 from nmt.config import DistillationSettings
-from nmt.distillation.folder import REFERENCE, TARGET, TRANSLATIONS
+from nmt.distillation.folder import REFERENCE, REVERSED, TARGET, TRANSLATIONS
 from nmt.distillation.pairs import TranslationChooser, choose_pairs
+from nmt.errors import DataError
 
 CONF = Path(__file__).parents[2] / "conf"
 
@@ -78,3 +79,16 @@ def test_a_teacher_most_of_whose_translations_disagree_is_warned_of(
     choose_pairs(folder, DistillationSettings(**defaults | {"min_agreement": 30, "choose": choose}))
     warned = "2 of the 3 translations with a reference in translations.jsonl have a chrF below"
     assert (warned in caplog.text) == is_warned
+
+
+def test_what_another_direction_began_to_translate_is_not_learned_from_without_it(tmp_path):
+    folder = student_that_reads(tmp_path, ["der Hund", "das Kind"])
+    folder.text(REFERENCE).write_text("the dog\nthe child\n")
+    folder.text(TRANSLATIONS).write_text('["the dog"]\n["the child"]\n')
+    folder.text(REVERSED).write_text('["ein Hund"]\n')
+    folder.finish("text", {"pairs": 2, "splits": []})
+    defaults = yaml.safe_load((CONF / "distillation" / "default.yaml").read_text())
+    with pytest.raises(DataError, match="translations of the 2 lines of"):
+        choose_pairs(folder, DistillationSettings(**defaults | {"reverse": "a run"}))
+    assert choose_pairs(folder, DistillationSettings(**defaults))["pairs"] == 2
+    assert folder.text(TARGET).read_text() == "the dog\nthe child\n"

@@ -305,3 +305,34 @@ def test_a_file_of_the_user_is_not_taken_for_a_module_of_python(trained_run, tmp
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tokenize.py").write_text("raise SystemExit(3)\n")
     assert len(measure([str(trained_run)], ["der Hund schläft", ""]).translations) == 2
+
+
+@pytest.mark.parametrize("other", ["b", None], ids=["another run", "a teacher of no known state"])
+def test_translations_that_others_made_between_are_not_kept_as_those_of_the_first(
+    other, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    lines = [f"line {number}" for number in range(20_000)]
+    folder = student_that_reads(tmp_path / "first", lines)
+    for origin in ("a", other):
+        with pytest.raises(KeyboardInterrupt):
+            translate(folder, Recorded(5_000, origin), READ, TRANSLATIONS)
+    translate(folder, Recorded(20_000, "a"), READ, TRANSLATIONS)
+    assert caplog.text.count("are by teachers whose weights") == 1
+    second = Recorded(20_000, "a")
+    translate(student_that_reads(tmp_path / "second", lines), second, READ, TRANSLATIONS)
+    assert second.asked == lines
+
+
+def test_who_was_stopped_before_the_first_line_is_followed_by_others_without_a_warning(
+    tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "cache"))
+    folder = student_that_reads(tmp_path / "first", ["one", "two"])
+    with pytest.raises(KeyboardInterrupt):
+        translate(folder, Recorded(0, "a"), READ, TRANSLATIONS)
+    translate(folder, Recorded(2, "b"), READ, TRANSLATIONS)
+    second = Recorded(2, "b")
+    translate(student_that_reads(tmp_path / "second", ["one", "two"]), second, READ, TRANSLATIONS)
+    assert second.asked == []
+    assert "are by teachers whose weights" not in caplog.text

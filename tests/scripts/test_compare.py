@@ -70,3 +70,10 @@ def test_a_table_is_trained_and_printed_and_not_trained_again(tmp_path, tiny_tra
     assert b"update 4 " in first.stderr
     assert b"update 4 epoch" not in second.stderr
     assert second.stdout.decode().splitlines()[2] == row
+
+
+def test_a_training_that_fails_ends_the_program_with_its_own_line(compare, tmp_path, capfd):
+    with pytest.raises(SystemExit) as ended:
+        compare.train(tmp_path / "run", ["model=none"])
+    assert ended.value.code == 2
+    assert capfd.readouterr().err.startswith("nmt: model: ")

@@ -1,6 +1,7 @@
 """The other model learns from the same pairs for a given time, and both are scored as `nmt evaluate` scores a run."""
 
 import json
+import shutil
 
 import pytest
 from command_line import run_script
@@ -15,6 +16,17 @@ def test_a_run_that_the_other_model_cannot_be_compared_with_is_said_in_a_line(nm
     ):
         done = run_script("compare_huggingface", [name], tmp_path)
         assert (done.returncode, done.stdout, done.stderr) == (2, "", f"nmt: {message}\n")
+
+
+def test_without_a_place_to_keep_what_is_learned_a_run_needs_its_checkpoint_first(
+    nmt, tiny_training, tmp_path
+):
+    pytest.importorskip("transformers")
+    nmt("train", "run=run", *tiny_training(), "tokenizer.joint=true", "training.max_updates=1")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    done = run_script("compare_huggingface", ["run", "--seconds", "1000"], tmp_path)
+    message = "nmt: run: a run with a checkpoint is needed; got run, which holds no model yet\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 
 @pytest.mark.slow
@@ -37,6 +49,9 @@ def test_both_translate_both_texts_and_are_scored_alike(nmt, tiny_training, tmp_
     gone_on = json.loads((tmp_path / "out.json").read_text())["other"]
     assert gone_on["updates"] > found["other"]["updates"]
     assert gone_on["seconds"] >= 3
+    done = run_script("compare_huggingface", [*arguments, "--learning-rate", "0.01"], tmp_path)
+    assert done.returncode == 2
+    assert "the learning rate of now is needed to go on; got that of others in state" in done.stderr
     assert found["other"]["updates"] >= 1
     assert found["other"]["target tokens"] > 0
     own_settings = json.loads((tmp_path / "run" / "config.json").read_text())["model"]

@@ -87,3 +87,21 @@ def test_a_recipe_is_followed_to_its_scores_and_not_trained_again(tmp_path):
     reverse = json.loads((tmp_path / "runs" / "final" / "distil.json").read_text())["distillation"]["reverse"]
     assert reverse == ["runs/seed-1/reverse", "runs/seed-2/reverse"]
     assert second.stdout == first.stdout
+
+
+def test_a_student_that_goes_on_gets_what_is_typed_and_nothing_else(module, tmp_path, monkeypatch):
+    commands = []
+    monkeypatch.setattr(module, "run_at_once", lambda given, logs: commands.extend(given))
+    student = tmp_path / "student"
+
+    def distil():
+        module.distil(student, [Path("a")], [Path("b")], Path("a"), ["seed=2"], ["training.max_tokens=9"])
+        return commands.pop()
+
+    begun = distil()
+    assert {"teacher=[a]", "distillation.reverse=[b]", "training.from_run=a", "seed=2"} < set(begun)
+    assert begun[-1] == "training.max_tokens=9"
+    student.mkdir()
+    assert distil() == begun, "a folder without settings is not begun"
+    (student / "distil.json").write_text("{}")
+    assert distil() == ["distil", f"student={student}", "resume=true", "training.max_tokens=9"]

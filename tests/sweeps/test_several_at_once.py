@@ -1,6 +1,7 @@
 """Runs of a sweep at once, in local processes, jobs of a cluster or actors of Ray, end as one after the other."""
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -12,6 +13,9 @@ from pathlib import Path
 import pytest
 from processes import children_of, is_running, wait_for_end
 from sweep_outcomes import results_of, weights_of
+
+from nmt.config import GridSweep
+from nmt.sweeps.jobs import Job, JobRunner
 
 
 @pytest.mark.slow
@@ -196,3 +200,20 @@ def test_runs_on_ray_are_those_of_one_process(nmt, tmp_path, learnable, monkeypa
         assert plain.read_bytes() == other.read_bytes()
     failed = nmt("train", "-m", *options, "run=other", *on_ray, "sweep.cluster_options={colour: red}", code=2)
     assert b"nmt: sweep.at_once: options of Ray's actors are needed; got" in failed.stderr
+
+
+class WithoutRoom(JobRunner):
+    """Runs of a sweep whose disk is full when they end."""
+
+    def run(self, job, ranks=None):
+        raise OSError(errno.ENOSPC, "No space left on device", "jobs/0.json")
+
+
+def test_what_a_single_run_beside_others_cannot_write_is_said_in_a_line(tmp_path, capfd):
+    """Where one run is left, it is trained as if others were there, with its share of the cores."""
+    settings = GridSweep(kind="grid", at_once=2, cluster=None, cluster_options=None)
+    WithoutRoom(tmp_path, settings, None).run_all([Job(0, "seed=1", [])])
+    said = capfd.readouterr().err
+    assert said.startswith("[0] job 0: ")
+    assert said.endswith("No space left on device: 'jobs/0.json'\n")
+    assert said.count("\n") == 1

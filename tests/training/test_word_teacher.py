@@ -193,6 +193,9 @@ def test_words_that_were_read_before_an_interruption_are_not_read_again(
     assert sum(read) == 20
     assert all(map(torch.equal, found, expected))
     assert list((tmp_path / "cache").iterdir()) == [entry]
+    entry.with_name(f"{entry.name}-0-10").mkdir()  # as of a process that was killed after it made the whole
+    ask_teachers(teachers, settings, dataset, selected, tokenizer)
+    assert list((tmp_path / "cache").iterdir()) == [entry]
 
 
 def test_a_teacher_that_gets_better_while_it_is_loaded_is_refused(pairs, trained_run, tmp_path, monkeypatch):

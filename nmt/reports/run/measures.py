@@ -9,6 +9,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from nmt.config import DecodingSettings, EvaluationSettings
 from nmt.data.corpus import ParallelText
+from nmt.data.mixture import without_tag
 from nmt.data.tokenizer import Tokenizer
 from nmt.decoding.confidence import Calibration, calibration_of
 from nmt.decoding.torch_engine import TorchEngine
@@ -111,6 +112,7 @@ def measure(
     scores = statistics.score(shared.num_resamples)
     loss = mean_loss(translator, text)
     metric = CHRF(lowercase=shared.evaluation.lowercase)
+    words = [without_tag(line, translator.line_tags) for line in text.source]  # tags are none
 
     def by(buckets: Sequence[Bucket]) -> list[list[Score]]:
         return [score_bucket(bucket, statistics, shared.num_resamples) for bucket in buckets]
@@ -128,7 +130,7 @@ def measure(
             for line, reference in zip(hypotheses, text.target, strict=True)
         ],
         Evaluation(scores, len(hypotheses), loss),
-        find_signs(text.source, hypotheses, text.target),
+        find_signs(words, hypotheses, text.target),
         by(shared.lengths),
         by(shared.rarities),
         word_recall(hypotheses, text.target, shared.target_frequencies, RARITIES),

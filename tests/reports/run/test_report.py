@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 import sacrebleu
+import torch
 from browser import Browser, find_chromium, look_at, schemes
 from command_line import run_command
 from markup import Page
@@ -14,7 +15,15 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import _bootstrap_resample
 
 from nmt import grammar
+from nmt.config import RunScoring
+from nmt.data.corpus import ParallelText
+from nmt.decoding import translator
+from nmt.decoding.search_settings import choose_search
+from nmt.reports.run import measures
+from nmt.reports.run.log import RunLog
+from nmt.reports.run.measures import ReportText
 from nmt.reports.run.sections import show_p
+from nmt.runs.directory import RunDirectory
 from nmt.tracking.live_page import Page as PageTracker
 
 pytestmark = pytest.mark.timeout(900)  # for three trainings, on machines that do much else
@@ -330,3 +339,19 @@ def test_pages_in_a_browser(report, runs, nmt, tmp_path, name):
     requests = look_at(path, tmp_path / "browser")
     assert schemes(requests) <= {"file", "data"}
     assert len(requests) == 2
+
+
+def test_a_tag_is_no_word_of_the_source(trained_run, monkeypatch):
+    hypotheses = ["Ein Satz zur Probe.", "He has dogs."]
+    monkeypatch.setattr(translator, "tags_of_lines", lambda pieces: ("<2en>",))
+    monkeypatch.setattr(measures, "translate_text", lambda translator, lines: hypotheses)
+    text = ParallelText(
+        [f"<2en> {line}" for line in (hypotheses[0], "Er hat zwei Hunde.")],
+        ["A sentence to try.", "He has 2 dogs."],
+    )
+    run, search = RunDirectory(str(trained_run)), choose_search("greedy")
+    shared = ReportText.of(text, "test", text, run.read_settings(RunScoring).evaluation, 2)
+    log = RunLog.read(run, "run")
+    signs = measures.measure(run, log, "best", search, shared, torch.device("cpu"), torch.float32).signs
+    assert signs.copies == [0]
+    assert (signs.numbers_lost, signs.num_numbers) == ({}, 0)
