@@ -97,7 +97,8 @@ def _measured(runs: Sequence[RunDirectory], logs: Sequence[RunLog], settings: Re
 
 def training_text(run: RunDirectory, corpus: Corpus) -> ParallelText:
     """Return the training text that a run's filters left of its corpus, without tags, which are no words."""
-    return prepare_corpus(replace(corpus, groups=None), data_of_run(run).filter).corpus.train
+    groups = corpus.groups and replace(corpus.groups, tags=None)
+    return prepare_corpus(replace(corpus, groups=groups), data_of_run(run).filter).corpus.train
 
 
 def _facts(one: Measures) -> dict[str, str]:

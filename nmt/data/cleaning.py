@@ -151,8 +151,9 @@ def _filter(
             kept[where] &= ~rejected
     if settings.duplicates != "none":  # where the first is left out already, the next one stays
         # A line of several target languages is no duplicate.
-        alike = [kept] if corpus.groups is None else [kept & own for own in corpus.groups.of_languages()]
-        repeated = np.logical_or.reduce([train.find_repeated(settings.duplicates, own) for own in alike])
+        repeated = np.zeros(len(train), bool)
+        for own in [kept] if corpus.groups is None else corpus.groups.of_languages():
+            repeated |= train.find_repeated(settings.duplicates, own & kept)
         counts["duplicates"] = int(repeated.sum())
         kept &= ~repeated
     if not kept.any():

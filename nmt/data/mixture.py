@@ -1,7 +1,7 @@
 """Corpora that are learned from together: how often each is seen, and which tag its source lines begin with."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
@@ -70,11 +70,12 @@ class Groups:
         """The tags, each once, that the source vocabulary needs."""
         return sorted(set(self.tags or []))
 
-    def of_languages(self) -> list[BoolArray]:
-        """Return, for each pair of languages, which training pairs are of it, (pairs,)."""
+    def of_languages(self) -> Iterator[BoolArray]:
+        """Yield, for each pair of languages, which training pairs are of it, (pairs,)."""
         numbers = [self.names.index(name) for name in self.names]
         of_pairs = np.repeat(np.array(numbers, np.int32), self.sizes["train"])
-        return [of_pairs == number for number in sorted(set(numbers))]
+        for number in sorted(set(numbers)):
+            yield of_pairs == number
 
     def tag(self, split: str, lines: Iterable[str]) -> Iterable[str]:
         """Return the source lines of a split, each with the tag of its corpus."""

@@ -120,8 +120,8 @@ def _join(parts: Sequence[str], translations: Sequence[Candidate], num_tags: int
         tokens += one.tokens
         log_probs += one.token_log_probs
         # Where two words become one, both have to be right.
-        word_log_probs = _append(word_log_probs, one.word_log_probs, add, is_apart)
-        word_confidences = _append(word_confidences, one.word_confidences, mul, is_apart)
+        _append(word_log_probs, one.word_log_probs, add, is_apart)
+        _append(word_confidences, one.word_confidences, mul, is_apart)
     scores = [one.score for one in translations if one.score is not None]
     score = fmean(scores) if len(scores) == len(translations) else None
     has_links = all(one.alignment is not None for one in translations)
@@ -142,9 +142,10 @@ def _word_of_line(word: int, num_before: int, num_tags: int) -> int:
 
 
 def _append(
-    words: list[float], more: list[float], join: Callable[[float, float], float], is_apart: bool
-) -> list[float]:
+    words: list[float], more: Sequence[float], join: Callable[[float, float], float], is_apart: bool
+) -> None:
     """Append the values of more words; unless `is_apart`, the first of them continues the last word so far."""
-    if is_apart or not words or not more:
-        return words + more
-    return [*words[:-1], join(words[-1], more[0]), *more[1:]]
+    is_joined = bool(words and more and not is_apart)
+    if is_joined:
+        words[-1] = join(words[-1], more[0])
+    words += more[is_joined:]

@@ -30,6 +30,8 @@ PUNCTUATION = r"!-/:-@\[-`{-~"
 BARE = r"(?:\\.|[^\s()\\])"
 ADDRESS = rf"(?:<[^<>]*>|(?:{BARE}|\((?:{BARE}|\({BARE}*+\))*+\))*+)"
 TITLE = r"""(?:"(?:\\.|[^"\\])*+"|'(?:\\.|[^'\\])*+'|\((?:\\.|[^()\\])*+\))"""
+# What a row begins with in a quotation or in a list.
+BEFORE_ROW = re.compile(r"(?:[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+)*")
 NOTE = re.compile(r"\[\^[^\[\]\s]+\]:")
 INLINE = re.compile(
     rf"""
@@ -114,7 +116,12 @@ def _lines(text: str, known: dict[str, Any]) -> Iterator[tuple[list[tuple[int, i
             first = max(here, starts[row])
             if is_cell:
                 shown = shown.replace("|", "\\|")
-                place = text.find(shown, first, starts[row + 1])
+                # The marker of a list may look like the cell behind it.
+                marker = BEFORE_ROW.match(text, starts[row], starts[row + 1])
+                behind = max(first, marker.end()) if marker else first
+                place = text.find(shown, behind, starts[row + 1])
+                if place < 0:
+                    place = text.find(shown, first, starts[row + 1])
             else:
                 place = text.rfind(shown, first, starts[row + 1])
             if place < 0:  # a tab that became spaces

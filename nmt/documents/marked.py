@@ -44,6 +44,11 @@ def text_of(content: Content) -> str:
     return "".join(part if isinstance(part, str) else text_of(part.content) for part in content)
 
 
+def has_text(content: Content) -> bool:
+    """Whether there is anything but markup and space."""
+    return any(part.strip() != "" if isinstance(part, str) else has_text(part.content) for part in content)
+
+
 def num_parts(content: Content) -> int:
     """Return how many elements and texts there are, with those inside of elements."""
     return sum(1 if isinstance(part, str) else 1 + num_parts(part.content) for part in content)

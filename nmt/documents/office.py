@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from nmt.documents.marked import Content, Element
+from nmt.documents.marked import Content, Element, has_text
 from nmt.documents.tags import MAX_DEPTH, require_few
 from nmt.errors import DataError
 
@@ -76,6 +76,12 @@ class Parts:
         line = self._open[-1].content if self._open else self._found[-1]
         assert isinstance(line, list)
         return line
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the current line has any text."""
+        line = self._found[-1]
+        return isinstance(line, list) and has_text(line)
 
     @contextmanager
     def within(self, node: Node) -> Iterator[None]:

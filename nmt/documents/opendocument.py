@@ -34,8 +34,10 @@ def _read(node: Node) -> Paragraph:
         for child in parent:
             if child.tag in BREAKS:
                 parts.divide(Kept(nodes=(child,)))
-            elif child.tag == SPACE:
+            elif child.tag == SPACE and parts.is_begun:
                 add(" ")
+            elif child.tag == SPACE:  # an indentation
+                parts.divide(Kept(nodes=(child,)))
             elif child.tag in CONTAINERS:
                 with parts.within(child):
                     read(child)

@@ -63,10 +63,11 @@ class Pair:
         """
         if max(map(len, lines), default=0) <= LONG_LINE:
             return await self._find(lines, wanted)
-        # Other requests are answered while a book of one line is cut.
+        # Other requests are answered while a book of one line is cut, and while its pieces are joined.
         pieces = await asyncio.to_thread(lambda: [cut_into(line, LONG_LINE) or [line] for line in lines])
         found = iter(await self._find([piece for some in pieces for piece in some], wanted))
-        return [_joined(line, [next(found) for _ in some]) for line, some in zip(lines, pieces, strict=True)]
+        each = [(line, [next(found) for _ in some]) for line, some in zip(lines, pieces, strict=True)]
+        return await asyncio.to_thread(lambda: [_joined(line, some) for line, some in each])
 
     async def _find(self, lines: Sequence[str], wanted: Wanted) -> list[Translation]:
         # Blank lines take time and memory, too.

@@ -309,6 +309,32 @@ def test_a_report_counts_the_words_that_were_learned_from(tmp_path, parts):
     assert len(source) == sum(SIZES.values()) - 1
 
 
+def test_a_report_leaves_out_what_training_did(tmp_path, parts):
+    """A line of several target languages is no duplicate, and held-out text counts in both directions."""
+    for name, line in (
+        ("de-en.train.de", "x"),
+        ("de-en.train.en", "y"),
+        ("de-fr.train.de", "x"),
+        ("de-fr.train.fr", "z"),
+    ):
+        with (tmp_path / name).open("a") as file:
+            file.write(f"{line}\n")
+    for side in ("fr", "en"):  # the first held-out pair the other way round
+        held_out = (tmp_path / f"fr-en.valid.{side}").read_text().split("\n")[0]
+        with (tmp_path / f"de-fr.train.{'de' if side == 'en' else 'fr'}").open("a") as file:
+            file.write(f"{held_out}\n")
+    given = ["data=mixture", f"data.{parts}", "data.filter.duplicates=source", "data.filter.overlap=either"]
+    run = RunDirectory(tmp_path)
+    settings = check(TrainSettings, compose("train", given, None).values)
+    run.write_config(settings)
+    learned = prepare_corpus(corpus_of_run(run), settings.data.filter).corpus
+    found = training_text(run, corpus_of_run(run))
+    assert found.target == learned.train.target
+    assert found.source == [line.partition("> ")[2] for line in learned.train.source]
+    assert found.source.count("x") == 2
+    assert len(found.source) == sum(SIZES.values()) + 2
+
+
 def test_a_pair_of_two_corpora_has_the_tags_of_both_in_their_order(tmp_path, parts, monkeypatch):
     for name in SIZES:
         for side in name.split("-"):

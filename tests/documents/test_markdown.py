@@ -2,6 +2,7 @@
 
 import pytest
 
+from nmt.decoding.translation import Candidate, Translation
 from nmt.documents.document import lines_of
 from nmt.documents.markdown import read_markdown
 
@@ -151,3 +152,11 @@ def test_no_letter_of_wrapped_text_is_lost_beside_what_is_kept(translate):
     found = translate(read_markdown(text))
     assert found.count("\n") == text.count("\n")
     assert found.split() == text.upper().replace("LS -L", "ls -l").replace("`B`", "`b`").split()
+
+
+@pytest.mark.parametrize("marker", ["1. ", "- ", "> 1. ", "2. - "])
+def test_a_cell_in_a_list_is_translated_in_its_place(translate, marker):
+    rest = " " * len(marker) if marker[0] != ">" else ">" + " " * (len(marker) - 1)
+    text = f"{marker}| 1 | 2 |\n{rest}|---|---|\n{rest}| 1 | b |\n"
+    found = translate(read_markdown(text), lambda line: Translation(line, [Candidate(f"x{line}")]))
+    assert found == text.replace("1 |", "x1 |").replace("2 |", "x2 |").replace("b |", "xb |")

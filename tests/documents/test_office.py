@@ -319,3 +319,13 @@ def test_a_hyphen_that_breaks_no_line_is_a_character_and_a_place_to_break_a_word
 def test_characters_that_xml_cannot_hold_are_left_out_of_a_translation(translate, read, given, name):
     found = translate(read(given), lambda line: Translation(line, [Candidate("o\x0bn\x1fe\ufffe\ud800")]))
     assert ">one<" in body(found, name)
+
+
+def test_the_spaces_of_an_indentation_stay(translate):
+    given = '<t:p><t:s t:c="4"/>ein <t:s/>Wort<t:tab/><t:span t:style="b"><t:s/>zwei</t:span></t:p>'
+    document = read_odt(odt(given))
+    assert lines_of(document) == ["ein Wort", "zwei"]
+    found = body(translate(document), "content.xml")
+    bold = '<t:span t:style="b">{}</t:span>'
+    expected = f'<t:s t:c="4"/>EIN WORT<t:tab/>{bold.format("<t:s/>")}{bold.format("ZWEI")}'
+    assert f"<t:p>{expected}</t:p>" in found

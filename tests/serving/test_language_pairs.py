@@ -9,6 +9,7 @@ from nmt.decoding.translation import Candidate, Translation
 from nmt.errors import SettingsError
 from nmt.runs.directory import RunDirectory
 from nmt.runs.languages import code_of, language
+from nmt.serving import language_pairs
 from nmt.serving.batching import Batcher
 from nmt.serving.language_pairs import Asked, Pair, _name_of, asked
 from nmt.serving.metrics import Metrics
@@ -131,3 +132,23 @@ def test_a_book_does_not_hold_up_others_nor_they_the_book(is_one_text):
     last = max(number for number, turn in enumerate(turns) if "b" in turn)
     assert all("s" in turn for turn in turns[2:last]), "others were not held up"
     assert last < 60, "nor was the book"
+
+
+def test_a_book_of_one_line_is_joined_beside_other_requests(monkeypatch):
+    threads = []
+
+    def joined(line, pieces, join=language_pairs._joined):
+        threads.append(threading.current_thread())
+        return join(line, pieces)
+
+    async def found(lines, wanted):
+        return [Translation(line, [Candidate(line.upper())]) for line in lines]
+
+    pair = Pair((None, None), None, False, None)
+    monkeypatch.setattr(pair, "_find", found)
+    monkeypatch.setattr(language_pairs, "_joined", joined)
+    book = " ".join(["wort"] * language_pairs.LONG_LINE)
+    (translation,) = asyncio.run(pair.find([book], None))
+    assert translation.text.split() == book.upper().split()
+    assert len(threads) == 1
+    assert threads[0] is not threading.main_thread()
