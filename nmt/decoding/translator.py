@@ -290,7 +290,7 @@ class Translator:
         shown = order[: self.num_hypotheses]
         if isinstance(self.settings, BeamSettings):
             # One that was cut has no score, and comes last.
-            shown.sort(key=lambda i: math.inf if scores[i] is None else -scores[i])
+            shown.sort(key=lambda i: math.inf if (score := scores[i]) is None else -score)
         return [Shown(Candidate(texts[i], scores[i]), hypotheses[i].tokens, pieces[i]) for i in shown]
 
     def _write(self, hypothesis: Hypothesis, part: Part) -> tuple[str, list[str]]:

@@ -278,9 +278,9 @@ def _origins(
     found["tokenizer"] = content_key(tokenizer.source.model, tokenizer.target.model)
     if pairs.plain.links is not None:
         words = pairs.plain.links.words
-        found[LINKS] = content_key(memoryview(words.tokens.numpy()), memoryview(words.offsets))
+        found[LINKS] = content_key(words.tokens.numpy().data, words.offsets.data)
     if corpus.groups is not None:
-        found["data.pairs"] = content_key(memoryview(pairs.rows_of_epoch))
+        found["data.pairs"] = content_key(pairs.rows_of_epoch.data)
     if context.num_lines:  # lines that a filter leaves out are context of others
         starts = map(str, read.train.starts)
         found["data.train with its context"] = content_key(read.train.source, starts)
