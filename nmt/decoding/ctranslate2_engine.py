@@ -157,9 +157,9 @@ class CTranslate2Engine:
             max(limit_of(len(one.source), settings, self.max_positions), len(one.prefix)) for one in sentences
         ]
         num_rows = num_copies = 1
-        options: dict[str, Any] = {"num_hypotheses": num_hypotheses}
+        options: dict[str, Any] = {"num_hypotheses": num_hypotheses, "beam_size": 1}
         if isinstance(settings, BeamSettings):
-            num_rows = settings.beam_size
+            num_rows = options["beam_size"] = settings.beam_size
             options |= {"length_penalty": settings.length_penalty, "return_scores": True}
         elif isinstance(settings, RandomSettings):
             if isinstance(settings, MBRSettings):
@@ -182,7 +182,6 @@ class CTranslate2Engine:
         results = model.translate_batch(
             self._source([one.source for one in sentences]),
             self._target([one.prefix for one in sentences]) if has_prefix else None,
-            beam_size=num_rows,
             max_batch_size=max(1, min(min(settings.max_tokens, TOKENS_AT_ONCE) // num_rows, share)),
             batch_type="tokens",
             max_input_length=0,

@@ -405,4 +405,5 @@ def test_samples_are_counted_in_the_size_of_a_batch(models, monkeypatch, typed):
     monkeypatch.setattr(engine, "load", lambda **threads: library)
     engine.search(settings, 16)([Sentence([5] * 9)] * 1000)
     assert library.given["num_hypotheses"] == 16
+    assert library.given["beam_size"] == 1
     assert library.given["max_batch_size"] == 2048 // 16
